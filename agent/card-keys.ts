@@ -26,7 +26,7 @@ interface SignedCard {
   document: WrittenDocument
 }
 
-export type ServiceKeys = Awaited<ReturnType<typeof openServiceKeys>>
+type ServiceKeys = Awaited<ReturnType<typeof openServiceKeys>>
 
 /**
  * Opens the keys, or creates the first one, and reads them again every minute. While they cannot be read, the last key set

@@ -7,7 +7,7 @@ import { isLoopback, isUrl, mayFetch, toUrlHost } from '../store/base/url-policy
 import { CRO_COMPANIES_LOCATION } from '../store/dataset/source.ts'
 import { isPayableAddress } from './payment/accounts.ts'
 import { FINAL_CONFIRMATIONS_DEFAULT } from './chain/blocks.ts'
-import { CDP_HOST, parseCdpKey, type CdpKey } from './facilitator/cdp-token.ts'
+import { CDP_HOST, parseCdpKey } from './facilitator/cdp-token.ts'
 import { DEPLOYMENTS } from './payment/terms.ts'
 
 /** Contract 6.2.1. */
@@ -236,14 +236,14 @@ type NodeUrls = readonly [string, ...string[]]
 export interface RemoteFacilitatorConfig {
   /** Without a trailing slash. */
   url: string
-  authorization: { kind: 'none' } | { kind: 'fixed'; header: string } | { kind: 'cdp'; key: CdpKey }
+  authorization: { kind: 'none' } | { kind: 'fixed'; header: string } | { kind: 'cdp'; key: NonNullable<ReturnType<typeof parseCdpKey>> }
 }
 
 /** In the order in which they are asked. */
 type RemoteFacilitators = readonly [RemoteFacilitatorConfig, ...RemoteFacilitatorConfig[]]
 
 /** The facilitator that settles payments. Outside the sandbox RPC_URL and PAY_TO have no default (contract 14.2). */
-export type ConfiguredFacilitator =
+type ConfiguredFacilitator =
   | { kind: 'sandbox' }
   | { kind: 'self'; relayerKeyFile: string; rpcUrls: NodeUrls; payTo: string }
   | { kind: 'remote'; facilitators: RemoteFacilitators; rpcUrls: NodeUrls; payTo: string }
@@ -292,7 +292,7 @@ function readRemotes(
   return [toRemote(first), ...others.map(toRemote)]
 }
 
-function readCdpKey(values: z.infer<typeof schema>): CdpKey | undefined {
+function readCdpKey(values: z.infer<typeof schema>): ReturnType<typeof parseCdpKey> {
   const { CDP_API_KEY_ID: id, CDP_API_KEY_SECRET: text, CDP_API_KEY_SECRET_FILE: file } = values
   if (id === undefined && text === undefined && file === undefined) return undefined
   if (id === undefined || (text === undefined) === (file === undefined)) {

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ImportError } from '../store/import/errors.ts'
-import { importDataset, type ImportRequest, type ImportResult } from '../store/import/run.ts'
+import { importDataset, type ImportResult } from '../store/import/run.ts'
 import { startSchedule } from '../store/import/schedule.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../store/dataset/source.ts'
@@ -20,7 +20,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** A start without a dataset waits this long for a remote source. A retrieval that takes longer continues afterwards. */
 const FIRST_RETRIEVAL_MS_MAX = 30_000
 
-interface DatasetRequest extends Omit<ImportRequest, 'path' | 'location' | 'publication'> {
+interface DatasetRequest extends Omit<Parameters<typeof importDataset>[0], 'path' | 'location' | 'publication'> {
   /** A local archive or a URL. By default the last retrieved dataset, or the sample if there is none. */
   path: string | undefined
 }

@@ -1,7 +1,7 @@
 /** Finds variables of the environment that do nothing, which are often misspelled. */
 import { VARIABLE_NAMES, type Config } from './config.ts'
 
-export interface IgnoredVariable {
+interface IgnoredVariable {
   variable: string
   reason: string
 }

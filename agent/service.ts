@@ -13,7 +13,7 @@ import type { Report, Timer } from '../store/base/runtime.ts'
 import { openBuildProcesses } from '../store/import/build-process.ts'
 import type { ResponseLog } from '../store/log/responses.ts'
 import { responsesFolder } from '../store/files/layout.ts'
-import { openServiceKeys, type ServiceKeys } from './card-keys.ts'
+import { openServiceKeys } from './card-keys.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
@@ -368,7 +368,7 @@ async function createRoutes(
     clients: Clients
     exampleCompany: () => ExampleCompany | undefined
     observe: ReturnType<ServiceMetrics['observeRequests']> | undefined
-    keys: ServiceKeys
+    keys: Awaited<ReturnType<typeof openServiceKeys>>
   },
 ): Promise<ReturnType<typeof createApp>> {
   const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, observe, keys } = parts

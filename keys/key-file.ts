@@ -66,7 +66,7 @@ const keyFileSchema = z.object(
 export type KeyFileContent = z.infer<typeof keyFileSchema>
 
 /** The members of a key that are published. */
-export type PublicJwk = Readonly<Omit<KeyFileContent, 'd' | 'iat' | 'retired_at' | 'compromised_at'>>
+type PublicJwk = Readonly<Omit<KeyFileContent, 'd' | 'iat' | 'retired_at' | 'compromised_at'>>
 
 export function keyFilePath(directory: string, kid: string): string {
   return join(directory, `${kid}${KEY_FILE_SUFFIX}`)

@@ -4,7 +4,7 @@
  * the times in the key files and the clock.
  */
 import type { DirectoryKeys } from './directory.ts'
-import { writeKeyFile, type PublicJwk, type SigningKey } from './key-file.ts'
+import { writeKeyFile, type SigningKey } from './key-file.ts'
 
 /**
  * How long a new key is published before it signs. A running service publishes it within a minute, caches keep the key set
@@ -44,7 +44,7 @@ export function signsFromSeconds(key: SigningKey): number {
 }
 
 /** All keys of the JWKS. The signing key comes first. */
-export function publishedKeys({ current, pending, superseded, retired }: KeyStates): PublicJwk[] {
+export function publishedKeys({ current, pending, superseded, retired }: KeyStates): SigningKey['publicJwk'][] {
   const keys = [...(current ? [current] : []), ...pending, ...superseded.map(({ key }) => key), ...retired]
   return keys.map((key) => key.publicJwk)
 }

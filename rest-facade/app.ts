@@ -17,7 +17,7 @@ import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { UNREGISTERED, type Registry } from '../agent/registry/registry.ts'
 import type { Report } from '../store/base/runtime.ts'
 import { freeDocument, staticDocument } from './document.ts'
-import { currentAttribution, currentMetadata, type CurrentFacts } from './documents/metadata.ts'
+import { currentAttribution, currentMetadata } from './documents/metadata.ts'
 import type { Documents } from './documents/current-documents.ts'
 import { paidRoutes } from './paid.ts'
 import { registryRoutes } from './registry.ts'
@@ -46,7 +46,7 @@ interface AppOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
   clients: Clients
-  facts: CurrentFacts
+  facts: Parameters<typeof currentMetadata>[0]
   /** The current key set and, if A2A is enabled, the signed card. Their paths do not change. */
   signed: () => Documents
   /** The current guides and descriptions. Their paths do not change. */

@@ -3,7 +3,7 @@ import { openChain } from '../chain/chain.ts'
 import { CLOCK_DIFFERENCE_MS_MAX } from '../chain/clock.ts'
 import type { Observation } from '../chain/observe.ts'
 import { readToken } from '../chain/token.ts'
-import type { Config, ConfiguredFacilitator } from '../config.ts'
+import type { Config } from '../config.ts'
 import { readRelayerKey } from '../externals.ts'
 import { openInProcessFacilitator, SETTLEMENTS_LEFT_MIN } from '../facilitator/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
@@ -113,7 +113,7 @@ async function checkToken(url: string | undefined, receiver: string, mode: Confi
 
 async function checkRelayer(
   { mode }: Config,
-  { relayerKeyFile, rpcUrls: [rpcUrl] }: Extract<ConfiguredFacilitator, { kind: 'self' }>,
+  { relayerKeyFile, rpcUrls: [rpcUrl] }: Extract<Config['facilitator'], { kind: 'self' }>,
   now: () => Date,
 ): Promise<CheckResult[]> {
   const relayerKey = await readRelayerKey(relayerKeyFile)

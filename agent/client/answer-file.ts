@@ -15,7 +15,7 @@ import { parsePurchase } from './purchase-file.ts'
 const FILE_BYTES_MAX = 3 * ANSWER_BYTES_MAX
 
 /** A receipt, and the settlement response around it if the file has one. */
-export interface FoundReceipt {
+interface FoundReceipt {
   receipt: string
   response: SettlementResponse | undefined
 }

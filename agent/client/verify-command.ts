@@ -5,7 +5,7 @@ import { readAnswer } from '../receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../receipt/verify.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import type { Fetch } from './bounded-fetch.ts'
-import { readAnswerFile, readReceiptFile, readTextFile, type FoundReceipt } from './answer-file.ts'
+import { readAnswerFile, readReceiptFile, readTextFile } from './answer-file.ts'
 import { checkResponse, describe, fetchKeySet, keySetSchema } from './verify-purchase.ts'
 import { keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
 
@@ -71,7 +71,7 @@ async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subjec
 }
 
 /** Without the purchase, the amount and the payer can only be shown. */
-async function verifyAnswer(answer: unknown, { receipt, response }: FoundReceipt, keySet: unknown) {
+async function verifyAnswer(answer: unknown, { receipt, response }: Awaited<ReturnType<typeof readReceiptFile>>, keySet: unknown) {
   const verified = await verifyReceipt({ receipt, answer, keySet })
   const { claims } = verified
   if (!claims) return verified

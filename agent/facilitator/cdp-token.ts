@@ -14,7 +14,7 @@ const SEED_BYTES = 32
 /** The DER bytes of a PKCS #8 Ed25519 key before its seed (RFC 8410). */
 const ED25519_PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-export interface CdpKey {
+interface CdpKey {
   id: string
   algorithm: 'ES256' | 'EdDSA'
   privateKey: KeyObject

@@ -14,14 +14,16 @@ import { MCP_PATH } from '../operation/paths.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../json/strict-json.ts'
 import { fixErrorMessages } from './protocol-error.ts'
-import { createServer, type Caller, type McpServerOptions } from './server.ts'
+import { createServer } from './server.ts'
 
 /** Contract 4.6.6. Enough for a request and a payment of at most 8 KiB. */
 export const MCP_BODY_BYTES_MAX = 16_384
 /** Contract 4.6.6. A batch of a hundred inputs has three hundred, with a payment that repeats the extensions of the quote. */
 export const MCP_MEMBERS_MAX = 400
 
-interface McpRouteOptions extends Omit<McpServerOptions, 'callLimit'> {
+type ServerParameters = Parameters<typeof createServer>
+
+interface McpRouteOptions extends Omit<ServerParameters[0], 'callLimit'> {
   clients: Clients
 }
 
@@ -29,7 +31,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
   const callLimit = new CallLimit()
   const { origin } = new URL(options.baseUrl)
   /** The SDK passes the web request to the factory. It has no fields for these. */
-  const callers = new WeakMap<Request, Caller>()
+  const callers = new WeakMap<Request, ServerParameters[1]>()
   const handler = createMcpHandler(({ requestInfo }) => {
     const caller = requestInfo && callers.get(requestInfo)
     if (caller === undefined) throw new Error('The SDK did not pass the web request')

@@ -25,7 +25,7 @@ const INFO_SCHEMA = z.looseObject({
 const errorSchema = z.looseObject({ error: z.strictObject({ code: z.string(), message: z.string() }) })
 const quoteSchema = z.looseObject({ x402Version: z.literal(2), error: z.string(), accepts: z.array(z.looseObject({})) })
 
-export interface ToolDefinition {
+interface ToolDefinition {
   name: string
   title: string
   description: string

@@ -4,12 +4,10 @@
  */
 import { createRequire } from 'node:module'
 
-/** Returns the uncompressed key of 65 bytes. Throws or returns null if there is none. */
-export type RecoverKey = (digest: Uint8Array, signature: Uint8Array, recoveryId: 0 | 1) => Uint8Array | null
-
-export interface KeyRecovery {
+interface KeyRecovery {
   kind: 'native' | 'WebAssembly'
-  recover: RecoverKey
+  /** Returns the uncompressed key of 65 bytes. Throws or returns null if there is none. */
+  recover(digest: Uint8Array, signature: Uint8Array, recoveryId: 0 | 1): Uint8Array | null
 }
 
 interface NativeBinding {

@@ -3,7 +3,7 @@ import type { Candidate } from '../operation/result.ts'
 import { toSafeCell } from './csv-file.ts'
 import type { RowCells, RowResult } from './rows.ts'
 
-export type Columns = Partial<Record<keyof RowCells, number>>
+type Columns = Partial<Record<keyof RowCells, number>>
 
 /** Characters of a header in an error. */
 const SHOWN_MAX = 300

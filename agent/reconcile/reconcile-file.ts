@@ -11,7 +11,7 @@ import { MICRO_USDC_PER_USDC } from '../client/quote.ts'
 import type { Operation } from '../operation/operation.ts'
 import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
 import { BATCH_ROWS_MAX, planBatches, readPaid, rowKey } from './batches.ts'
-import { addedFields, addedHeader, findColumns, readCells, type Columns } from './columns.ts'
+import { addedFields, addedHeader, findColumns, readCells } from './columns.ts'
 import { findFormat, readRows, writeRows } from './csv-file.ts'
 import { createRowResolver, parseRow, ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
 
@@ -92,7 +92,7 @@ async function readList({ file, columns: names, hasHeader, separator, baseUrl }:
   const format = await findFormat(file, separator)
   /** The different rows that can be resolved, by their keys. */
   const operations = new Map<string, Operation>()
-  let columns: Columns | undefined
+  let columns: ReturnType<typeof findColumns> | undefined
   /** The number of fields of a row. */
   let width = 0
   let rows = 0

@@ -15,7 +15,7 @@ import {
 } from 'viem'
 import { z } from 'zod'
 import { replaceInvisible } from '../../store/base/hidden.ts'
-import type { RpcBatch, RpcReply } from '../rpc/json-rpc.ts'
+import type { openRpcBatch } from '../rpc/json-rpc.ts'
 import { noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI, RETURNS } from './contracts.ts'
 
 /** A read fails if the newest block is older, because the node then lags behind. */
@@ -36,8 +36,10 @@ export interface FeedbackQuery {
   limit: number
 }
 
-export interface RegistryReaderOptions {
-  callAll: RpcBatch
+type RpcReply = Awaited<ReturnType<ReturnType<typeof openRpcBatch>>>[number]
+
+interface RegistryReaderOptions {
+  callAll: ReturnType<typeof openRpcBatch>
   chainId: number
   agentId: bigint
   /** The expected owner, if configured. */

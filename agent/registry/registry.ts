@@ -8,7 +8,7 @@ import { WEIGHTS, type Client } from '../limits/address-budget.ts'
 import { FairQueue } from '../limits/fair-queue.ts'
 import { withDeadline } from '../rpc/deadline.ts'
 import { openRpcBatch } from '../rpc/json-rpc.ts'
-import { readIdentity, readPage, type FeedbackQuery, type RegistryReaderOptions } from './reader.ts'
+import { readIdentity, readPage, type FeedbackQuery } from './reader.ts'
 
 export const CACHE_SECONDS = 15
 const CACHED_RESULTS_MAX = 512
@@ -34,7 +34,7 @@ export interface Registry {
   page(query: FeedbackQuery, client: Client): Promise<Reading<FeedbackPage>>
 }
 
-interface RegistryOptions extends Omit<RegistryReaderOptions, 'callAll'> {
+interface RegistryOptions extends Omit<Parameters<typeof readIdentity>[0], 'callAll'> {
   /** The JSON-RPC URL of the node. */
   url: string
   /** Milliseconds of a clock that never goes back. */

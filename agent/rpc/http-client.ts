@@ -7,7 +7,7 @@ import { Agent, type Dispatcher } from 'undici'
 /** Without the time limits of undici, because each request has a limit of its own for its whole time. */
 const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
 
-export interface HttpPost {
+interface HttpPost {
   url: string
   headers: Record<string, string>
   body: string

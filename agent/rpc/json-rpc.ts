@@ -23,18 +23,18 @@ export class RpcError extends Error {
   }
 }
 
-export interface RpcCall {
+interface RpcCall {
   method: string
   params: readonly unknown[]
 }
 
-export type RpcReply = { kind: 'result'; result: unknown } | { kind: 'error'; error: RpcError }
+type RpcReply = { kind: 'result'; result: unknown } | { kind: 'error'; error: RpcError }
 
 /** One call in one request. Rejects unless the node returns a result. */
 export type Rpc = (method: string, params?: readonly unknown[]) => Promise<unknown>
 
 /** Several calls in one request. The replies have the order of the calls. */
-export type RpcBatch = (calls: readonly RpcCall[], signal: AbortSignal) => Promise<RpcReply[]>
+type RpcBatch = (calls: readonly RpcCall[], signal: AbortSignal) => Promise<RpcReply[]>
 
 const replySchema = z
   .object({

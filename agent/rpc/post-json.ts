@@ -3,7 +3,7 @@
  * JSON with duplicate names. Errors contain neither the URL, which may hold a key, nor text of the reply.
  */
 import { parseStrictJson } from '../json/strict-json.ts'
-import { post, ReplyTooLarge, type HttpPost } from './http-client.ts'
+import { post, ReplyTooLarge } from './http-client.ts'
 
 /** The server sent no acceptable reply. `code` is for the log. */
 export class ReplyError extends Error {
@@ -37,7 +37,7 @@ const HEADERS = {
   'User-Agent': 'irish-company-agent',
 }
 
-interface JsonPost extends Pick<HttpPost, 'url' | 'timeoutMs' | 'signal' | 'bytesMax'> {
+interface JsonPost extends Pick<Parameters<typeof post>[0], 'url' | 'timeoutMs' | 'signal' | 'bytesMax'> {
   headers?: Record<string, string>
   body: unknown
   /** Require a JSON content type. Chain nodes often send another. */

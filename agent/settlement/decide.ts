@@ -44,7 +44,7 @@ export const FINDINGS = [
   'unclear',
 ] as const
 
-export type Finding = (typeof FINDINGS)[number]
+type Finding = (typeof FINDINGS)[number]
 
 interface ObservedNonce {
   nonceState: NonceState

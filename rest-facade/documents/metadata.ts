@@ -44,7 +44,7 @@ export const attributionSchema = sourceSchema.pick({
 })
 
 /** What the metadata shows: the configuration, and the sources of the current dataset. */
-export interface CurrentFacts {
+interface CurrentFacts {
   version: string
   terms: Terms
   rateLimitPerMinute: number

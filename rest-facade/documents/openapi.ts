@@ -8,8 +8,10 @@ import { PAYMENT_HEADERS, priceOf } from '../../agent/payment/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
 import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
-import { isDocument, isPaidRoute, listRoutes, type RouteDescription } from './routes.ts'
+import { isDocument, isPaidRoute, listRoutes } from './routes.ts'
 import { componentSchemas, schemaRef } from './component-schemas.ts'
+
+type RouteDescription = ReturnType<typeof listRoutes>[number]
 
 /** Apart from the other operations, so that generated clients and catalogues can leave them out. */
 const REFUSED_TAG = 'Refused'

@@ -38,7 +38,7 @@ type ResponseContent =
   | { kind: 'text'; type: string }
   | { kind: 'json'; schema: string; examples: (deployment: DocumentedDeployment) => Record<string, object> }
 
-export interface RouteDescription {
+interface RouteDescription {
   operationId: string
   method: 'get' | 'post'
   path: string

@@ -11,20 +11,22 @@ import type { SnapshotInfo } from '../dataset/snapshot.ts'
 import { StoreError } from '../files/environment.ts'
 import type { Recording } from '../history/record.ts'
 import type { recordRetrievals } from '../history/retrieval.ts'
-import type { BuildRequest, ImportProgress } from './build.ts'
-import { ImportError, throwIfStopped, type ImportErrorCode } from './errors.ts'
+import type { buildFile, ImportProgress } from './build.ts'
+import { ImportError, throwIfStopped } from './errors.ts'
 import { newBuildingFolder } from './old-folders.ts'
 
 type RecordRequest = Parameters<typeof recordRetrievals>[0]
 
 /** Sent to the child as JSON. */
+type BuildRequest = Parameters<typeof buildFile>[0]
+
 export type ChildJob = { kind: 'build'; request: BuildRequest } | { kind: 'record'; request: RecordRequest }
 
 /** Sent by the child as JSON, in which an error loses its class and its fields. */
 export type ChildMessage =
   | { kind: 'progress'; progress: ImportProgress }
   | { kind: 'done'; result: SnapshotInfo | Recording; peakMemoryBytes: number }
-  | { kind: 'refused'; code: ImportErrorCode; message: string; cause: string | undefined }
+  | { kind: 'refused'; code: ImportError['code']; message: string; cause: string | undefined }
   | { kind: 'store failed'; message: string; code: string | undefined; cause: string | undefined }
   | { kind: 'defect'; name: string }
 

@@ -34,7 +34,7 @@ const REOPEN_ENTRIES = 40 * BATCH_ROWS
 const KEPT_SHARE_MIN = 0.9
 
 /** What a child process needs for a build, as JSON. */
-export interface BuildRequest {
+interface BuildRequest {
   dataDirectory: string
   /** A `.csv` or `.zip` file on disk. */
   path: string

@@ -22,7 +22,7 @@ const BINARY = /(?![\t\r\n])\p{Cc}/u
 
 type Validators = NonNullable<Dataset['validators']>
 
-export interface DownloadRequest {
+interface DownloadRequest {
   /** A URL. An ImportError is thrown if it may not be fetched. */
   location: string
   /** Created for the download and removed afterwards. */

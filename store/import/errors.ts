@@ -1,6 +1,6 @@
 /** The error of a failed import. The current snapshot stays in service. docs/data.md lists the codes. */
 
-export type ImportErrorCode =
+type ImportErrorCode =
   | 'source_unreadable'
   | 'source_refused'
   | 'source_unreachable'

@@ -15,14 +15,14 @@ import { isUrl } from '../base/url-policy.ts'
 import { sha256OfFile } from './archive.ts'
 import { buildFile, readSnapshotInfo, type ImportProgress } from './build.ts'
 import type { openBuildProcesses } from './build-process.ts'
-import { withDownload, type Download, type DownloadRequest } from './download.ts'
+import { withDownload, type Download } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
 import { keepArchive } from './kept-archive.ts'
 import { newBuildingFolder, removeUntouched } from './old-folders.ts'
 
 type BuildProcesses = ReturnType<typeof openBuildProcesses>
 
-export interface ImportRequest {
+interface ImportRequest {
   dataDirectory: string
   catalog: Catalog
   /** A `.csv` or `.zip` file on disk, or the URL of an archive or of a CKAN resource. */
@@ -39,7 +39,7 @@ export interface ImportRequest {
   archiveDirectory?: string | undefined
   /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
   isForced?: boolean
-  limits?: DownloadRequest['limits']
+  limits?: Parameters<typeof withDownload>[0]['limits']
   /** Stops the import before it publishes. */
   signal?: AbortSignal
 }

@@ -8,7 +8,6 @@ import { openChain, type Chain } from '../../../agent/chain/chain.ts'
 import { interpretNonce, type NonceState } from '../../../agent/settlement/decide.ts'
 import { observeRecords } from '../../../agent/settlement/observe-records.ts'
 import { DEPLOYMENTS, buildRequirements } from '../../../agent/payment/terms.ts'
-import type { RpcCall } from '../../../agent/rpc/json-rpc.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { observationOf } from '../../support/fake-chain.ts'
 import { listen } from '../../support/listen.ts'
@@ -53,6 +52,11 @@ async function nonceStateFrom(chain: Chain, query: NonceQuery): Promise<NonceSta
   })
   const [observed] = await observeRecords({ chain, now: () => new Date() }, [record], { withFinal: true })
   return observed!.readNonce()
+}
+
+interface RpcCall {
+  method: string
+  params: readonly unknown[]
 }
 
 describe('the nonce on chain', () => {

@@ -2,12 +2,7 @@
 import { createRequire } from 'node:module'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import {
-  keyRecovery,
-  openNativeRecovery,
-  openWasmRecovery,
-  type RecoverKey,
-} from '../../../agent/payment/key-recovery.ts'
+import { keyRecovery, openNativeRecovery, openWasmRecovery } from '../../../agent/payment/key-recovery.ts'
 
 const ORDER = Buffer.from('fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141', 'hex')
 /** WebAssembly takes 0.3 ms per recovery. */
@@ -19,6 +14,8 @@ const scalar = fc.oneof(
   fc.constantFrom(new Uint8Array(32), new Uint8Array(32).fill(0xff), new Uint8Array(ORDER)),
 )
 const id = fc.constantFrom(0 as const, 1 as const)
+
+type RecoverKey = ReturnType<typeof openNativeRecovery>['recover']
 
 function recover(one: RecoverKey, ...args: Parameters<RecoverKey>): string {
   try {

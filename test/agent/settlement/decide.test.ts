@@ -1,7 +1,13 @@
 /** What is decided of a payment, in every combination: nonce to finding, and state, finding and cause to action. */
 import { expect } from 'chai'
-import { FINDINGS, interpretNonce, type Finding, type NonceState } from '../../../agent/settlement/decide.ts'
-import { decide, type Action, type Cause } from '../../../agent/settlement/decide.ts'
+import {
+  decide,
+  FINDINGS,
+  interpretNonce,
+  type Action,
+  type Cause,
+  type NonceState,
+} from '../../../agent/settlement/decide.ts'
 import { isVoid, RECORD_STATES, TRANSITIONS, type RecordState, type ResponseRecord } from '../../../store/log/record.ts'
 import { BUYER, makeRecord, RECEIVER } from '../../support/records.ts'
 
@@ -10,6 +16,8 @@ const END = NOW + 300
 const transaction = `0x${'ab'.repeat(32)}`
 const transfer = { from: BUYER, to: RECEIVER, value: 1000n, transaction }
 const OTHER = '0x00000000000000000000000000000000000000d3'
+
+type Finding = (typeof FINDINGS)[number]
 
 function found(nonceState: NonceState, secondsLeft = END - NOW): Finding {
   return interpretNonce({
