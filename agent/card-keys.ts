@@ -26,8 +26,6 @@ interface SignedCard {
   document: WrittenDocument
 }
 
-type ServiceKeys = Awaited<ReturnType<typeof openServiceKeys>>
-
 /**
  * Opens the keys, or creates the first one, and reads them again every minute. While they cannot be read, the last key set
  * and card are served.

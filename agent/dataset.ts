@@ -75,7 +75,7 @@ export async function startDailyRetrieval(options: DailyRetrievalOptions): Promi
     onRetrieved?.(result)
   }
   const isLocal = !isUrl(locationOf(request))
-  const schedule = startSchedule({ retrieve, random, timer, onFailure })
+  const schedule = startSchedule({ retrieve, now: request.now, random, timer, onFailure })
   // A snapshot that is missing, damaged or of another layout version is not served and is built again.
   const hasDataset = request.catalog.current() !== undefined
   const isRequired = isLocal && !hasDataset

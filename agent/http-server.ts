@@ -32,13 +32,16 @@ const LIMITS = {
   keepAliveMs: 65_000,
   /** Without a byte in either direction. Longer than the slowest sale, which takes 90 s [none]. */
   silenceMs: 120_000,
-  /** Interval at which `headersMs` and `requestMs` are checked. A check visits every connection with a request [30,000]. */
+  /**
+   * Interval between checks of `headersMs` and `requestMs`. Each check visits every connection with a request in progress
+   * [30,000].
+   */
   checkMs: 1_000,
   /** Request target and headers. A payment has up to 8 KiB, a query 3 KiB [16,384]. */
   headerBytes: 16_384,
   /** A browser behind two proxies sends 40. Node drops further headers silently; this server refuses them [2,000]. */
   headers: 100,
-  /** With the largest requests they need about 100 MiB. One more resets one of the address with the most [none]. */
+  /** About 100 MiB with the largest requests. A further connection resets one of the address that has the most [none]. */
   connections: 2_000,
   /** Pipelined requests of a connection. Clients that pipeline send a few; the next one resets the connection [none]. */
   unanswered: 16,
@@ -126,7 +129,7 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
     closing.add(socket)
     socket.on('error', () => undefined)
     const last = connections.lastResponse(socket)
-    // If `ownId` is undefined, the fault is in the body of the last request or in data that is no request.
+    // Without `ownId`, the fault is in the body of the last request or in bytes after it.
     const requestId = ownId ?? (last?.req.complete === false ? requestIdOf(last.req) : undefined) ?? newRequestId()
     const write = () =>
       writeAndClose(socket, { ...reply, headers: { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers } })

@@ -18,7 +18,7 @@ export const ROTATION_SECONDS_MIN = 7 * 24 * 60 * 60
 type KeyStates = ReturnType<typeof keyStates>
 
 /**
- * The newest key that has been published long enough signs. If none has, the oldest signs, so that there is always one. Pending
+ * The signing key is the newest one that has been published long enough, or else the oldest one. Pending
  * keys will sign later. Superseded ones no longer sign, and have the time at which the next key began to. All are newest first.
  */
 export function keyStates({ signing, retired }: Pick<DirectoryKeys, 'signing' | 'retired'>, atSeconds: number) {

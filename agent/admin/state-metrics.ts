@@ -81,7 +81,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   )
 }
 
-/** The gauges of a scrape share one reading of the payments. */
+/** Both gauges of a scrape use one read of the open payments. */
 function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, now }: ServiceState): void {
   let reading: ReturnType<typeof readOpenPayments> | undefined
   const read = () => {

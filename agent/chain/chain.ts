@@ -1,4 +1,4 @@
-/** Reads one chain through one or several nodes. Nothing else may decide a payment with unknown outcome. */
+/** Reads one chain through one or several nodes. Only these reads decide a payment whose outcome is unknown. */
 import { numberToHex, pad, toEventSelector, type Hex } from 'viem'
 import { z } from 'zod'
 import { openRpc, type Rpc } from '../rpc/json-rpc.ts'

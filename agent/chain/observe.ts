@@ -13,7 +13,10 @@ import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './vi
 const REPEAT_MS = 300
 /** The longest `Retry-After` that a request waits for. Providers that limit calls per second ask for one second. */
 const RATE_WAIT_MS_MAX = 2_000
-/** Behind one URL, one of four nodes can be stuck on an old block. Four replies in a row are rarely all of that node. */
+/**
+ * A provider behind one URL can have four nodes, one of them stuck on an old block. Four replies in a row rarely all come
+ * from that node.
+ */
 const ROUNDS_MAX = 4
 
 type ChainState = ReturnType<typeof decodeView>

@@ -28,7 +28,10 @@ interface Search<Result> extends BlockRange {
 
 interface Progress {
   next: bigint
-  /** The last block of this pass. It stays as the chain grows, so that a slow pass ends and a missed log is searched again. */
+  /**
+   * The last block of this pass, fixed when the pass starts. A slow pass then ends although the chain grows, and the next
+   * pass finds logs that a node omitted.
+   */
   end: bigint
   span: bigint
 }
@@ -50,7 +53,7 @@ export class RangeSearch {
     progress.end = least(progress.end, to + REORG_BLOCKS_MAX)
     // Nodes refuse a range above their newest block, and one that lags may answer this call.
     const end = least(progress.end, to)
-    // Only in this call: a node that is overloaded refuses every range for a while, and allows long ones again later.
+    // Only in this call. The next one tries longer ranges again, because an overload ends.
     let isLimited = false
     for (let ranges = 0; ranges < RANGES_MAX && progress.next <= end; ranges += 1) {
       const range = { from: progress.next, to: least(progress.next + progress.span - 1n, end) }

@@ -16,7 +16,7 @@ interface TokenState {
   isReceiverBlacklisted: boolean
 }
 
-/** Rejects if the node does not answer. A contract without a function of USDC gives the answer false. */
+/** Rejects if the node does not answer. A member is false if the contract lacks the function. */
 export async function readToken(rpc: Rpc, { asset, chainId, domain, receiver }: TokenQuery): Promise<TokenState> {
   const call = async (signature: string, argument = '') => {
     try {

@@ -69,6 +69,8 @@ async function checkCard(baseUrl: string, fetch: Fetch): Promise<CheckResult[]> 
       'has no signature that is valid for BASE_URL: let the proxy change no document, and restart the service',
     )
   } catch {
-    return warning('cannot be read: see base URL')
+    const fault = await documentFault(baseUrl, FREE_PATHS.agentCard, fetch)
+    if (fault !== undefined) return warning('cannot be read: see base URL')
+    return failed('is no signed agent card, or its key set cannot be read: let the proxy change no document')
   }
 }

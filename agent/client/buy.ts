@@ -9,14 +9,16 @@ import type { ClientEvmSigner } from '@x402/evm'
 import type { PaymentRequired } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
+import { decodeBase64 } from '../json/base64.ts'
+import { canonicalJson } from '../json/canonical.ts'
 import { PAYMENT_IDENTIFIER } from '../payment/extensions.ts'
+import { parseJson } from '../rpc/read-body.ts'
 import { fetchText, type Fetch } from './bounded-fetch.ts'
 import { findPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { DecodedQuote } from './quote.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
 import type { ReservedAuthorization } from './spending.ts'
 import type { StoredEntry } from './storage.ts'
-import { purchasedReceipt } from './verify-purchase.ts'
 
 /** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */
 export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503])
@@ -131,10 +133,23 @@ export function toSaved({ status, body, paymentResponse }: PurchaseAnswer): NonN
 }
 
 /** Whether a repeated answer is the saved one, or the saved one with the receipt that it lacked. */
-export function isSavedAnswer(purchase: Purchase, { status, body, paymentResponse }: PurchaseAnswer): boolean {
-  const { answer: saved } = purchase
+export function isSavedAnswer({ answer: saved }: Purchase, { status, body, paymentResponse }: PurchaseAnswer): boolean {
   if (saved?.status !== status || saved.body !== body) return false
-  return saved.payment_response === paymentResponse || purchasedReceipt(purchase) === undefined
+  return saved.payment_response === paymentResponse || addsReceipt(saved.payment_response, paymentResponse)
+}
+
+/** The receipt is in the only member that the saved settlement response lacks. */
+function addsReceipt(saved: string | null, repeated: string | null): boolean {
+  const [before, after] = [saved, repeated].map(decodeSettlement)
+  if (!before || !after || 'extensions' in before) return false
+  const { extensions, ...rest } = after
+  return extensions !== undefined && canonicalJson(rest) === canonicalJson(before)
+}
+
+function decodeSettlement(header: string | null): Record<string, unknown> | undefined {
+  const bytes = header === null ? undefined : decodeBase64(header)
+  const json = bytes && parseJson(new TextDecoder().decode(bytes))
+  return z.record(z.string(), z.unknown()).safeParse(json).data
 }
 
 async function sendUntilKnown(runtime: BuyerRuntime, purchase: Purchase): Promise<PurchaseAnswer> {

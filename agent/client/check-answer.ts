@@ -1,4 +1,4 @@
-/** Whether an answer is about what was asked for. A receipt cannot show it: the service signs whatever it answers. */
+/** Checks that an answer belongs to the requested operation. A receipt does not prove this. */
 import type { Operation, Operations } from '../operation/operation.ts'
 import { definitionOf, OPERATIONS } from '../operation/operations.ts'
 

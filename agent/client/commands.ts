@@ -171,7 +171,7 @@ async function printAnswer(print: ClientContext['print'], answer: BoughtAnswer, 
     print(`Do not sign another one. Keep ${path} and contact the operator of the service.`)
     return 'outcome unknown'
   }
-  // A refusal after a payment is only a statement: whoever has the payment can settle it until it expires.
+  // A refusal proves nothing: any holder of the authorization can settle it until it expires.
   print(`The service states that it did not charge this payment${code === undefined ? '' : ` (${code})`}.`)
   print(`The payment can be settled until ${validBefore.toISOString()}. Do not sign another one before that time.`)
   print(`To send the same payment again: --retry ${path}`)

@@ -4,10 +4,11 @@ import { sha256Hex } from '../json/canonical.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
 import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
 import { parseJson } from '../rpc/read-body.ts'
-import type { Fetch } from './bounded-fetch.ts'
+import { fetchText, type Fetch } from './bounded-fetch.ts'
 import { createBuyer, PurchaseError, type Buyer, type BuyerOptions } from './buyer.ts'
 import { folderStorage } from './folder-storage.ts'
 import { fetchReceiver } from './quote.ts'
+import { keySetSchema } from './verify-purchase.ts'
 
 export interface OpenBuyerOptions extends Pick<BuyerOptions, 'key' | 'isUnusable'> {
   baseUrl: string
@@ -55,7 +56,7 @@ async function pinReceiver({ folder, baseUrl: url, mode, runtime }: OpenBuyerOpt
   throw new PurchaseError('purchase_unreadable', `${storage.locate(name)} is damaged. Nothing was signed`)
 }
 
-/** A new key is in the key set for an hour before it signs, so a list does not fetch it for each receipt. */
+/** Saves a list a request for each receipt. A new key is in the key set for an hour before it signs. */
 const KEY_SET_AGE_MS_MAX = 60_000
 
 function withKeySetCache({ baseUrl, runtime: { fetch, now } }: OpenBuyerOptions): Fetch {
@@ -63,9 +64,9 @@ function withKeySetCache({ baseUrl, runtime: { fetch, now } }: OpenBuyerOptions)
   return async (input, init) => {
     if (input !== `${baseUrl}${FREE_PATHS.jwks}`) return fetch(input, init)
     if (kept && now().getTime() - kept.at < KEY_SET_AGE_MS_MAX) return new Response(kept.text)
-    const response = await fetch(input, init)
-    if (response.status !== 200) return response
-    kept = { text: await response.text(), at: now().getTime() }
-    return new Response(kept.text)
+    const { response, text } = await fetchText(fetch, input, init)
+    const isKeySet = response.status === 200 && keySetSchema.safeParse(parseJson(text)).success
+    kept = isKeySet ? { text, at: now().getTime() } : undefined
+    return new Response(text, { status: response.status })
   }
 }

@@ -125,7 +125,7 @@ async function buy(settings: Settings, name: string, request: PurchaseRequest): 
     if (saved?.answer?.status === 200 && isOld(settings, saved)) continue
     const bought =
       (saved && (await readBought(settings, entry, saved))) ?? (await complete(settings, { entry, request }))
-    // The service was asked again after the payment had expired, so nothing can settle it any longer.
+    // The payment was refused again after its expiry, so it can no longer be settled.
     const mayRenew = saved !== undefined && settings.maxAgeSeconds !== undefined
     if (mayRenew && isRefusal(bought) && readPayment(saved).validBefore <= settings.runtime.now()) continue
     requireAnswer(request, bought, locationOf(entry))
@@ -184,7 +184,7 @@ function isRefusal({ status }: BoughtAnswer): boolean {
   return status === 402 || status === 404
 }
 
-/** @throws if a payment was sent, and the answer neither sells nor refuses for a reason in the request */
+/** @throws if the outcome of a sent payment is unknown, or the payment was refused */
 function requireKnown(bought: BoughtAnswer, file: string): BoughtAnswer {
   const { status, isPaymentSent } = bought
   if (!isPaymentSent) return bought

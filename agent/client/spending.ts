@@ -44,7 +44,7 @@ interface SpendingOptions {
 export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOptions) {
   /** The number of reservations that this process has seen, by the prefix of their names. */
   const seen = new Map<string, number>()
-  /** Reservations of this process run one after another. A day that is read during another one can lack what it has made. */
+  /** Reservations of this process run one after another. Otherwise one would read the day before the other has written. */
   let last: Promise<unknown> = Promise.resolve()
 
   async function readChecked(day: string): Promise<Day> {
@@ -133,7 +133,7 @@ async function readDay(storage: BuyerStorage, day: string): Promise<Day> {
   const reservations: NamedReservation[] = []
   for (let number = 0; number <= Math.max(-1, ...numbers.map(Number)); number += 1) {
     const name = `${prefix}${number}.json`
-    // Read although a list that is made during a write can lack it.
+    // Reads every number, because a listing made during a write can omit an entry.
     const reservation = await readReservation(storage, name)
     if (!reservation) throw lost(storage.locate(name))
     reservations.push({ ...reservation, name, isReleased: names.has(releaseOf(name)) })
@@ -170,7 +170,10 @@ interface UnusableQuery {
   now: Date
 }
 
-/** The reservations of the day whose payments can no longer be settled. A chain that does not answer shows nothing. */
+/**
+ * The reservations of the day whose payments can no longer be settled. If the chain does not answer, the reservation still
+ * counts.
+ */
 async function findUnusable({ reservations }: Day, { storage, isUnusable, now }: UnusableQuery): Promise<string[]> {
   const found: string[] = []
   let checks = 0

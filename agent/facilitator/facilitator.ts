@@ -11,7 +11,7 @@ import { withDeadline } from '../rpc/deadline.ts'
 import type { Payment } from '../payment/headers.ts'
 import type { QuoteReason } from '../operation/outcome.ts'
 
-/** For one call, including the body of the reply. Two of them, verify and settle, fit in the 65 s of an A2A call. */
+/** For one call, including the body of the reply. One `verify` and one `settle` fit in the 65 s of an A2A or MCP call. */
 export const FACILITATOR_TIMEOUT_MS = 30_000
 
 /** Facilitators in Python send an absent member as `null`. */

@@ -1,6 +1,6 @@
 /**
- * One or several facilitators. The first one whose `verify` answers for a payment also settles it, and no other one receives the
- * payment then.
+ * One or several facilitators. `verify` tries them in order. The one that answers also settles, and no later one receives the
+ * payment.
  */
 import type { FacilitatorClient } from '@x402/core/server'
 import type { Report } from '../../store/base/runtime.ts'
@@ -19,7 +19,7 @@ export function openFacilitators(
 ): Facilitator {
   return {
     async verify(...call) {
-      /** Of the facilitator before. The last one is thrown as it is, because the metrics count its kind. */
+      /** The failure of the previous facilitator. The last failure is thrown as it is, because the metrics count its kind. */
       let failure: unknown
       for (const [index, { name, client }] of facilitators.entries()) {
         // The code has the position, from 1, because a URL is not written to the log.

@@ -171,7 +171,7 @@ function observeReverts<Sender extends RevertingCalls>(sender: Sender) {
   }
 }
 
-/** Such a refusal costs nothing and may end, for example when the payer gets funds. */
+/** Whether x402 refused before broadcast. This costs no gas and may be temporary, so it does not count as a revert. */
 function isRefused({ errorReason }: SettleResponse): boolean {
   return errorReason !== undefined && REFUSED_BEFORE_BROADCAST.has(errorReason)
 }

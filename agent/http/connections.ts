@@ -68,7 +68,7 @@ export class Connections {
     if (this.#open.size > this.#limits.connections) this.#resetSurplus()
   }
 
-  /** Keeps the connection when another one needs its place, until the answer to its running request is sent. */
+  /** Keeps the connection when a new connection exceeds the limit, until the answer to its running request is sent. */
   keepOpen(socket: Socket): void {
     const connection = this.#open.get(socket)
     if (connection) connection.isKept = true

@@ -21,7 +21,7 @@ export function sha256Hex(text: string): string {
   return sha256(new TextEncoder().encode(text)).slice(2)
 }
 
-/** Equal operations have equal digests over REST and A2A, so a payment can be replayed over the other transport. */
+/** Equal operations have equal digests over every transport, so a payment can be replayed over another one. */
 export function operationDigest({ operation, input }: { operation: string; input: object }): string {
   return sha256Hex(canonicalJson({ operation, input }))
 }

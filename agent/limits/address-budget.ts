@@ -46,7 +46,7 @@ export class AddressBudgets {
     this.#accounts = new LRUCache({ max: addressesMax })
   }
 
-  /** Begins a request of the address. Everything is refused to a request beyond those that may be in progress. */
+  /** Begins a request of the address. If too many are in progress, every charge to this request is refused. */
   enter(address: string): RequestBudget {
     const running = this.#inProgress.get(address) ?? 0
     this.#inProgress.set(address, running + 1)
@@ -123,7 +123,7 @@ class RequestBudget {
     this.#budgets.leave(this.#address)
   }
 
-  /** Makes the request cost `units` in all, or refuses it. A request that has cost more already costs the same. */
+  /** Raises the total cost of the request to `units`, or refuses it. Does nothing if it has already cost more. */
   raiseTo(units: number): Refused | undefined {
     return this.spend(units - this.#spent.reduce((sum, each) => sum + each.units, 0))
   }

@@ -5,7 +5,7 @@ export const CALLS_MAX = 8
 /** The time limit of a call over A2A or MCP (contract 4.5.10). A sale that exceeds it continues. */
 export const CALL_TIMEOUT_MS = 65_000
 
-/** Why such a call gets `gateway_unavailable`. */
+/** The detail of `gateway_unavailable` for a call that exceeds the time limit. */
 export const LATE = 'it was not ready in time'
 
 export class CallLimit {

@@ -1,6 +1,7 @@
 /**
- * Runs a bounded number of tasks at once. The next task is one of the address that has the fewest running, so an address with many
- * tasks waits for itself and not the others for it.
+ * Runs a bounded number of tasks at once. The next task is of the address with the fewest running tasks, so an address with
+ * many
+ * tasks delays only itself.
  */
 
 interface Waiting {

@@ -1,6 +1,6 @@
 /**
- * Limits guesses of the request that a recorded payment has bought (contract 6.2.6). The payload of a settled payment is public
- * but for the operation, so anyone can rebuild payments and vary the operation. Only a payment without a payment id can be guessed.
+ * Limits guesses of the request that a recorded payment has bought (contract 6.2.6). The authorization of a settled
+ * payment is public. Without a payment id, anyone can rebuild the payload and try operations.
  */
 import { LRUCache } from 'lru-cache'
 

@@ -1,4 +1,4 @@
-/** What operations read of the register. The port keeps the dataset, the journal and the name search out of this folder. */
+/** The interface through which operations read company data. With it, this folder needs no dataset, journal or name search. */
 import type { z } from 'zod'
 import type { ChangesInput, ChangesResponse } from './changes.ts'
 import type { HistoryResponse } from './history.ts'

@@ -103,7 +103,7 @@ function buildBazaar({ mode }: Terms, definition: OperationDefinition) {
   }
 }
 
-/** Replaces the members of the path that have no constant example by those of the quoted URL. */
+/** Replaces the `{member}` placeholders of the path by the values in the quoted URL. */
 export function fillPlaceholders(json: string, definition: OperationDefinition, url: string): string {
   if (!definition.path.includes('{')) return json
   const [path = ''] = url.slice(url.indexOf('/', 'https://'.length)).split('?', 1)

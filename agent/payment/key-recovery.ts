@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 interface KeyRecovery {
   kind: 'native' | 'WebAssembly'
   /** Returns the uncompressed key of 65 bytes. Throws or returns null if there is none. */
-  recover(digest: Uint8Array, signature: Uint8Array, recoveryId: 0 | 1): Uint8Array | null
+  recover: (digest: Uint8Array, signature: Uint8Array, recoveryId: 0 | 1) => Uint8Array | null
 }
 
 interface NativeBinding {

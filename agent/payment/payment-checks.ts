@@ -1,5 +1,5 @@
 /**
- * Step 7: checks the form of the payment, its terms, times, signature and resource, without a remote call. Expensive checks
+ * Step 7: checks the terms, times, signature and resource of the payment, without a remote call. Expensive checks
  * come last, so that a forged payment costs little more than a quote (contract 6.1.1).
  */
 import { isDeepStrictEqual } from 'node:util'

@@ -15,8 +15,7 @@ interface QuoteRequest {
 }
 
 /**
- * Above this URL length the quote has nothing for catalogues (no `bazaar` extension, name and tags), so that the header stays
- * under 4 KiB for proxies.
+ * With a longer URL the quote omits `bazaar`, the name and the tags, so that the header stays below 4 KiB for proxies.
  */
 const URL_CHARACTERS_LISTED_MAX = 896
 /**

@@ -15,7 +15,7 @@ export function settledResponse(record: ResponseRecord, transaction: string): st
   return encode({ success: true, transaction, network, payer: payment.payload.authorization.from, amount })
 }
 
-/** x402 requires an empty transaction without a settlement. */
+/** x402 requires `transaction: ''` if nothing was settled. */
 export function failedResponse(record: ResponseRecord, errorReason: QuoteReason): string {
   const { payment, requirements } = recordedPayment(record)
   const { network } = requirements

@@ -8,7 +8,8 @@ interface ReceiptKey {
 }
 
 /**
- * Signs with node:crypto. jose takes more than twice the CPU time (benchmark row `receipt jose`), because Web Crypto moves each
+ * Signs with node:crypto. jose takes more than twice the CPU time (`bench perf`, row "receipt of a lookup, CPU"), because Web
+ * Crypto moves each
  * signature to another thread. The tests verify with jose.
  */
 export function signReceipt(claims: ReceiptClaims, { kid, privateKey }: ReceiptKey): string {

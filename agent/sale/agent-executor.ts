@@ -1,6 +1,6 @@
 /**
- * The executor behind all transports. A2A calls {@link CompanyAgentExecutor.execute} through the SDK, the REST facade
- * calls {@link CompanyAgentExecutor.perform}.
+ * Performs operations for all transports. REST and MCP call {@link CompanyAgentExecutor.perform}. A2A calls
+ * {@link CompanyAgentExecutor.execute} through the SDK.
  */
 import { Role, type Message, type Part } from '@a2a-js/sdk'
 import {

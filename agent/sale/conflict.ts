@@ -1,4 +1,7 @@
-/** Payment conflicts: 409, with a `DataError` like the other 409 of the data endpoints (contract 2.8). */
+/**
+ * The body of a payment conflict (409 with a `DataError`, contract 2.8), and the refusal of a settled payment without a
+ * record.
+ */
 import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'

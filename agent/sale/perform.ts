@@ -23,7 +23,7 @@ import { verifyAndReserve } from './verify.ts'
 /** A refused batch of a hundred items then costs three times as much as a refused payment. */
 const ITEMS_PER_UNIT = 10
 
-/** Waits for the chain or for other processes end this long after the start of a request, 5 s before the end of a call. */
+/** A request waits for the chain and for other processes at most this long. A2A and MCP end a call 5 s later. */
 const WAITED_MS_MAX = 60_000
 
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
@@ -63,7 +63,7 @@ async function buy(
 ): Promise<Outcome> {
   const { terms, payments } = context
   const { operation, resourceUrl, client } = request
-  // A transport ends a call after 65 seconds.
+  // A2A and MCP end a call after 65 seconds.
   const patience = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
 
   // 3. Replay: a payment with a record gets its stored response.

@@ -48,7 +48,7 @@ export async function replay(
   })
 }
 
-/** A look-up that the database does not answer costs nothing. */
+/** A failed read of the log costs the client nothing. */
 async function readForClient(
   { log }: PaymentServices,
   { identity, id }: SentPayment,
@@ -62,7 +62,7 @@ async function readForClient(
   }
 }
 
-/** Answers from the record, after a look at the chain if its outcome may change. */
+/** Answers from the record, after an observation of the chain if its outcome may change. */
 export async function replayRecord(
   payments: PaymentServices,
   record: ResponseRecord,

@@ -1,11 +1,14 @@
-/** Answers a buyer who repeats the request of a payment whose outcome is not known, or that seemed not to be paid. */
+/**
+ * Step 3, for a record whose outcome is unknown, `rejected` or `expired`: waits for another process, then observes the chain.
+ * Returns the current record.
+ */
 import { isOpen, isStarted, isVoid, type ResponseRecord } from '../../store/log/record.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import { reconcile } from '../settlement/reconcile.ts'
 import { advanceOrReload, reload } from '../settlement/record-decision.ts'
 import type { Patience } from '../settlement/settle.ts'
 
-/** For the record of an equal request in another process. Longer than most settlements. */
+/** Reads of a record that another process settles: 20 s together, longer than most settlements. */
 const LOOKS_MAX = 20
 const LOOK_MS = 1_000
 /** The shortest time between two observations for the transfer of an ended payment. */

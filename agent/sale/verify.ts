@@ -1,6 +1,6 @@
 /**
- * Step 8: maps the checks of the chain and of the facilitator to the outcome of the request. The budget of the client pays for them
- * until the payment is verified, and the amount of a verified payment is reserved against the balance of its payer.
+ * Step 8: turns the checks by the chain and the facilitator into an outcome. Failed checks are charged to the budget of the
+ * client. The amount of a verified payment is reserved against the balance of its payer.
  */
 import { rateLimited, refused, refusedPayment, type Refused } from '../operation/outcome.ts'
 import { WEIGHTS, type Client } from '../limits/address-budget.ts'
@@ -48,7 +48,7 @@ interface AlreadySettled {
 
 type NotVerified = AlreadySettled | Refused
 
-/** A payment that the balance does not cover beside earlier ones of its payer waits for them and is verified again. */
+/** If the balance does not cover this payment and the unsettled ones of its payer, waits for those and verifies again. */
 export async function verifyAndReserve(
   payments: PaymentServices,
   quoted: QuotedPayment,
@@ -112,7 +112,10 @@ async function refuse(payments: PaymentServices, quoted: QuotedPayment, refusal:
   }
 }
 
-/** Reads the logs of the token. A 402 would make the client sign a second payment. */
+/**
+ * Searches the logs of the token for an earlier settlement. After a 402 without this search the client would sign a second
+ * payment.
+ */
 async function search(payments: PaymentServices, quoted: QuotedPayment): Promise<NotVerified> {
   const { checked, client } = quoted
   const limited = client.budget.spend(WEIGHTS.search)

@@ -1,6 +1,6 @@
 /**
- * Scores the names of a candidate pool and adds the best. Names are measured in descending order of their bounds; records
- * are read afterwards, best score first, because reading one takes longer than measuring many names.
+ * Scores the names of a candidate pool and adds the best to the result. Names are scored in descending order of their upper
+ * bound. Records are read last, best score first, because one read takes longer than scoring many names.
  */
 import type { selectCandidates } from '../../store/index/candidates.ts'
 import { CANDIDATES_MAX } from '../operation/fields.ts'

@@ -33,7 +33,10 @@ export function candidateByNumber(
   return buildCandidate(company, evidence, { matchType, exact: undefined, ...comparison })
 }
 
-/** Finds the first reading of the name that any company equals. Tells whether this company or only another one equals it. */
+/**
+ * Finds the first reading with an equal name. Returns how the name of this company equals it, and whether that of any company
+ * does.
+ */
 function compareEqualNames(registers: readonly Register[], company: Company, query: QueryName) {
   const found = registers.flatMap((register) => {
     const accepts = (position: number) => position !== register.withheld

@@ -29,7 +29,7 @@ interface Limits {
   budgets: QueryBudgets
 }
 
-/** The first reading that a name equals decides. Reading the name with or without "the" comes last. */
+/** Tries the readings in order and stops at the first with an equal name. Adding or removing a leading "the" is tried last. */
 export function findEqualNames(register: Register, query: QueryName, { accepts, budgets }: Limits): EqualNames {
   for (const [at, reading] of query.readings.entries()) {
     const equal: EqualNames['equal'] = new Map()

@@ -1,4 +1,6 @@
-/** The readings of a query name, and which of them a legal name equals, strictly or with another form of the suffix. */
+/**
+ * The possible readings of a query name. A legal name equals one of them strictly, or but for the notation of its legal form.
+ */
 import { joinedKey } from '../../store/index/name-keys.ts'
 import { normaliseText, normaliseWords, parseName } from '../../store/index/normalise-name.ts'
 import { isNumeral } from '../../store/index/spelling.ts'

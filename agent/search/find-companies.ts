@@ -49,7 +49,7 @@ type FindResult =
       kind: 'found'
       candidates: Candidate[]
       isTruncated: boolean
-      /** The way of reading the query by which the exact candidates were found: its index, from the most literal one. */
+      /** The index of the reading by which the exact candidates were found. 0 is the most literal one. */
       readingIndex: number
     }
   /** The time limit was exceeded. Partial results would depend on the machine, so there are none. */

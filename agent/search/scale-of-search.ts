@@ -1,6 +1,7 @@
 /**
- * The similarity of names in a search. It orders names of one search by kind (contract 12.13), and has about the same share of
- * right companies for each kind, so that a higher score is better in any search (docs/accuracy.md).
+ * The similarity of names in a search. Each kind of match has its own range (contract 12.13). The ranges are chosen so that
+ * equal
+ * scores are right about equally often in every search (docs/accuracy.md).
  */
 import type { NameIndex } from '../../store/index/name-index.ts'
 import type { OperationBudget } from '../../store/index/operation-budget.ts'

@@ -1,5 +1,6 @@
 /**
- * Reads a name as people write it: with a trading name, a note, a place or a number after the legal form, in a web or e-mail
+ * Cleans the text of a query before it is parsed as a name. Handles a trading name, a note, a place or a number after the
+ * legal form, in a web or e-mail
  * address, or with letters that a wrong encoding changed.
  */
 import { normaliseWords, parseName } from '../../store/index/normalise-name.ts'

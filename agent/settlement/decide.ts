@@ -22,7 +22,7 @@ export type NonceState =
   /** In a block at `time`. `finalTime` is that of the newest final block, 0 if it was not observed. Both in seconds. */
   | { nonce: 'free'; time: bigint; finalTime: bigint }
   | NonceUse
-  /** Used, by what was not read. */
+  /** Used, but the transfer or cancellation was not read. */
   | { nonce: 'unread' }
 
 export const FINDINGS = [
@@ -80,7 +80,7 @@ function isSameAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-/** Who looks at a record: a request of the buyer or the operator, or the reconciler. */
+/** What triggered the decision: a request of the buyer or the operator, or the reconciler. */
 export type Cause = 'request' | 'reconciler'
 
 /** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
@@ -144,7 +144,7 @@ export function decide({ record, nonceState, now, cause }: Decided): Action {
     case 'settle':
       return maySettle(cause, record, now) ? 'settle' : 'wait'
     case 'reopen':
-      // A clock that was ahead may have stamped a time that no block reaches for weeks. It does not count.
+      // A recorded time in the future is ignored: the clock was ahead, and no block may reach that time for weeks.
       return cause === 'reconciler' && isNewer(nonceState, notAfter(now, Date.parse(record.updated_at)))
         ? action
         : 'wait'
@@ -156,11 +156,12 @@ export function decide({ record, nonceState, now, cause }: Decided): Action {
 /** By the record alone, so that it holds after a restart and on every machine that shares the response log. */
 function maySettle(cause: Cause, record: ResponseRecord, now: Date): boolean {
   const { state, attempt, reverts = 0, prepared_at, settling_at = prepared_at } = record
-  // Without a retry a buyer would pay for a response that may never be fetched.
+  // A `prepared` record is not settled without a request: the buyer may never fetch the response.
   const isWanted = cause === 'request' || state !== 'prepared'
   if (!isWanted || attempt >= SETTLEMENTS_MAX || reverts >= REVERTS_MAX) return false
   const delay = Math.min(DELAY_FIRST_MS * 2 ** (attempt - 1), DELAY_MAX_MS)
-  // A start in the future is that of another clock, or the local clock was set back. One far in the future does not count.
+  // The start can be in the future, because of another machine's clock or a clock that was set back. One far in the future
+  // does not block.
   return Math.abs(now.getTime() - Date.parse(settling_at)) >= delay
 }
 

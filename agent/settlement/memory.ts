@@ -1,6 +1,6 @@
 /**
- * What a process remembers of payments between two observations. Without it, after a restart, ends of payments take longer
- * and retries observe the chain sooner.
+ * Observations of payments, kept in memory. A restart loses them: a payment then ends later, and a retry may observe the
+ * chain earlier.
  */
 import { LRUCache } from 'lru-cache'
 import { isStarted, type ResponseRecord } from '../../store/log/record.ts'
@@ -12,10 +12,10 @@ const APART_MS = 60_000
 const RETRY_MS = 2_000
 /** A settlement that began less than this ago may still be running. Longer than two facilitator calls. */
 const SETTLING_MS_MAX = 65_000
-/** Bounds the memory. More than the open payments of an hour at the default rate limit. */
-const PAYMENTS_MAX = 10_000
+/** Bounds the memory. More than the open payments of half a day at the default rate limit. */
+const PAYMENTS_MAX = 100_000
 
-/** The ends at the cost of a buyer. One observation can come from a fork, so two must agree. */
+/** Actions that leave a payment unpaid. One observation can come from a fork, so two must agree. */
 export type Denial = 'reopen' | 'rejected' | 'expired'
 
 interface Denied {

@@ -49,14 +49,14 @@ async function readNonce(
   return chain.findUse({ ...payment, from: { block }, transaction: record.reported_transaction }, observation)
 }
 
-/** Until its block can be final, a used nonce changes nothing for a settled record. */
+/** The use of the nonce of a settled record is not read until its block can be final. */
 function mayBeFinal({ updated_at }: ResponseRecord, final: Observation['final'], now: Date): boolean {
   const settledAt = Date.parse(updated_at)
-  // A clock that was ahead may have stamped a time that no block reaches for weeks. It does not count.
+  // A recorded time in the future is ignored: the clock was ahead, and no block may reach that time for weeks.
   return final !== undefined && (Number(final.time) * 1000 >= settledAt || settledAt > now.getTime())
 }
 
-/** For work that can go on without the chain: the operator gets the cause of a failure. */
+/** Returns undefined if the chain cannot be read, and reports the cause. */
 export async function unlessUnreadable<Result>(
   { report }: Pick<PaymentServices, 'report'>,
   read: () => Promise<Result>,

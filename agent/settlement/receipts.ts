@@ -1,6 +1,6 @@
 /**
- * The receipt of a paid record. It is stored in the write that records `settled`, before anything is delivered. A record
- * without one, because an older version wrote it or the signature failed, gets its receipt at the next replay.
+ * The receipt of a paid record, stored in the same write as `settled`. If signing failed, or an older version wrote the
+ * record, the next replay adds the receipt.
  */
 import { isPaid, type ResponseRecord } from '../../store/log/record.ts'
 import { canonicalJson } from '../json/canonical.ts'

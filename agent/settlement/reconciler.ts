@@ -12,7 +12,7 @@ import { reconcileObserved } from './reconcile.ts'
 const INTERVAL_MS = 10_000
 /** Records that are acted on at the same time. A stop waits for them. */
 const CONCURRENCY_MAX = 4
-/** A run reads this share of the records that are due, but at least as many as one observation holds. */
+/** A run reads one 18th of the records that are due, but at least as many as one observation holds. */
 const RUNS_FOR_ALL = 18
 /** The delay of a record is half its age, within these limits. Blocks on Base become final after about 15 minutes. */
 const DELAY_MIN_MS = 10_000
@@ -44,7 +44,7 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
   /** When each record is due, by identity. On the monotonic clock, like `observedAt`. A record without an entry is due. */
   let dueTimes = new Map<string, number>()
   let observedAt = -Infinity
-  /** The next run prefers another one, so that a node that lies cannot keep a record open. */
+  /** The next run prefers another one, so a faulty node cannot keep a record open. */
   let lastNode: number | undefined
 
   function reconcileDue(): Promise<void> {
@@ -110,7 +110,7 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
     return unlessFailed(record.identity, () =>
       runExclusively(record.payment_hash, async () => {
         const current = await log.read(record.identity)
-        // What was observed of an earlier version says nothing about a later one.
+        // The observation belongs to the version that was read before. A record that has changed since is skipped.
         if (!isVersion(current, record)) return
         defer(await reconcileObserved(payments, current, observed, { cause: 'reconciler' }))
       }),

@@ -63,7 +63,10 @@ export async function recordPaid(
   if (isVoid(record.state)) recorder.report('denied_settlement_found', `was ${record.state}`)
   const step = { ...settled, ...change }
   let current = record
-  while ((TRANSITIONS[current.state] as readonly RecordState[]).includes(step.state)) {
+  const mayPay = ({ state }: ResponseRecord) =>
+    (TRANSITIONS[state] as readonly RecordState[]).includes(step.state) && (isVoid(record.state) || !isVoid(state))
+  // A record that another process has ended meanwhile stays ended until the chain shows the transfer.
+  while (mayPay(current)) {
     current = await advanceOrReload(recorder, current, step)
   }
   return current

@@ -12,7 +12,7 @@ const BATCH_RECORDS = 200
 /** Between two batches, so that sales can write to the log. */
 const PAUSE_MS = 20
 
-/** The local clock is wrong if it differs by more from the newest block. Base has a block every two seconds. */
+/** Nothing is removed if the local clock and the newest block differ by more than this. Base has a block every two seconds. */
 const CLOCK_ERROR_MS_MAX = 10 * 60 * 1000
 /** After a wrong clock, or a chain that cannot be read. */
 const RETRY_MS = 10 * 60 * 1000

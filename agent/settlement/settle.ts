@@ -19,7 +19,7 @@ const PAUSES_MS = [0, 1_000, 2_000, 2_000, 2_000, 2_000]
 
 /** How long a request may wait for the chain. */
 export interface Patience {
-  /** On the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   until: number
   /** Aborted when the service stops. */
   stopSignal: AbortSignal
@@ -27,7 +27,7 @@ export interface Patience {
   onWait?: () => void
 }
 
-/** Settles an `unknown` record again whose nonce is free. Returns the current record. */
+/** Starts another settlement of an `unknown` record whose nonce is free. Returns the current record. */
 export async function settleAgain(
   payments: PaymentServices,
   record: ResponseRecord,
@@ -60,7 +60,7 @@ export async function settle(
     const refusal = { state: 'unknown', refused_at: refusalTime(payments, start) } as const
     return waitForChain(payments, await advanceOrReload(payments, record, refusal), patience)
   }
-  // Equal requests in other processes wait as long as the record is not `unknown`.
+  // `unknown` is written only after the wait: equal requests in other processes wait until then.
   const waited = await waitForChain(payments, { ...record, ...reported }, patience)
   const isUndecided = waited.state === 'prepared' || waited.state === 'settling'
   return isUndecided ? advanceOrReload(payments, record, { state: 'unknown', ...reported }) : waited

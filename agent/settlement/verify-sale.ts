@@ -11,9 +11,9 @@ import type { QuoteReason } from '../operation/outcome.ts'
 import type { PaymentServices } from './services.ts'
 import { ACCEPTED_SECONDS_MAX } from '../payment/terms.ts'
 
-/** A block that is older than the reply of the facilitator by more does not show whether the nonce was free. */
+/** If the observed block is older than the reply of the facilitator by more than this, a free nonce proves nothing. */
 const REPLY_TO_BLOCK_MS_MAX = 30_000
-/** The local clock can differ this much from the chain, as in `retention.ts`. */
+/** A search of logs begins this much earlier, in case the local clock was wrong when the payment was accepted. */
 const CLOCK_DIFFERENCE_SECONDS_MAX = 600
 
 /** Code, balance and nonce of the payer. */

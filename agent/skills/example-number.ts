@@ -5,6 +5,9 @@ import type { Dataset } from '../../store/dataset/catalog.ts'
 import { dateOfSource } from '../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
 
+/** The first request of a document waits for these reads. */
+const ENTRIES_READ_MAX = 1_000
+
 interface ExampleOptions {
   mode: 'mainnet' | 'testnet'
   current: () => Dataset | undefined
@@ -25,8 +28,11 @@ export function exampleCompanies({ mode, current }: ExampleOptions): () => Examp
 /** The first company. A damaged snapshot gives no example, because a document must not fail with it. */
 function findExample({ snapshot, source }: Dataset): ExampleCompany | undefined {
   try {
-    for (const [company_number, entry] of snapshot.entries())
+    let read = 0
+    for (const [company_number, entry] of snapshot.entries()) {
       if (entry !== 'quarantined') return { company_number, date: dateOfSource(source) }
+      if ((read += 1) === ENTRIES_READ_MAX) return undefined
+    }
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
   }

@@ -16,7 +16,7 @@ import { isSynthetic, type SkillContext } from './registers.ts'
 type HistoryContext = Pick<SkillContext, 'journal' | 'hasSyntheticCompany' | 'now'>
 type Read<Items extends 'versions' | 'changes'> = ReturnType<Journal[Items]> extends Iterable<infer Item> ? Item : never
 
-/** Examined in one request, so that a filter with few hits takes no longer. The next page continues there. */
+/** Rows read for one page. Bounds the time of a filter with few hits; the next page continues after the last row read. */
 const EXAMINED_MAX = 500
 
 const NO_STEPS = refused({ code: 'dataset_unavailable' })
@@ -111,7 +111,7 @@ function readChanges(input: ChangesInput, context: HistoryContext): ReturnType<R
   return { kind: 'computed', answer }
 }
 
-/** Ends when the page is full or enough was examined, if there is another row. */
+/** Stops when the page is full or `EXAMINED_MAX` rows were read. Sets a cursor only if a row follows. */
 function readPage(
   rows: Iterable<Read<'changes'>>,
   input: ChangesInput,

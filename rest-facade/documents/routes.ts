@@ -61,7 +61,7 @@ interface RouteDescription {
 /** Refusals of every route. */
 export const ANY_ROUTE = ['method_not_allowed', 'internal_error', 'overloaded', ...WIRE_CODES] as const
 
-/** Refusals of every paid request, over both transports. */
+/** Refusals of every paid request, over REST, A2A and MCP. */
 const SALE = [
   'payment_required',
   'payment_invalid',

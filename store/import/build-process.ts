@@ -55,14 +55,15 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX } = {}) {
       if (message.kind === 'progress') onProgress?.(message.progress)
       else last = message
     })
-    // A failure is noticed by the end of the child.
-    child.send(job, () => undefined)
+    const ended = Promise.all([
+      once(child, 'exit') as Promise<[number | null, string | null]>,
+      // All messages have arrived.
+      once(child, 'disconnect'),
+    ])
     try {
-      const [[code, endSignal]] = await Promise.all([
-        once(child, 'exit') as Promise<[number | null, string | null]>,
-        // All messages have arrived.
-        once(child, 'disconnect'),
-      ])
+      // A child that could not be started has no channel. If the send fails, the child exits.
+      if (child.connected) child.send(job, () => undefined)
+      const [[code, endSignal]] = await ended
       if (last?.kind === 'done') {
         peakMemoryBytes = Math.max(peakMemoryBytes, last.peakMemoryBytes)
         return last.result
@@ -82,7 +83,7 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX } = {}) {
     try {
       return (await run({ kind: 'build', request: { ...request, folder } }, options)) as SnapshotInfo
     } catch (cause) {
-      // A child that was killed has left it.
+      // A killed child leaves its folder behind.
       await rm(folder, { recursive: true, force: true })
       throw cause
     }

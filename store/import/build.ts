@@ -6,13 +6,14 @@
  */
 import { mkdir, rename, rm, utimes } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { syncDirectory } from '../files/atomic-file.ts'
 import { decodeOwnEntry, encodeEntry, QUARANTINED_BYTES } from '../dataset/company-entry.ts'
 import type { Company } from '../dataset/company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFolder } from '../files/layout.ts'
 import { awaitWrite, runWriteSync, openEnvironment, StoreError } from '../files/environment.ts'
 import { NameIndexBuilder } from '../index/build.ts'
-import { openNameIndex } from '../index/name-index.ts'
+import { hasNameIndex } from '../index/name-index.ts'
 import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../dataset/snapshot-id.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
@@ -26,6 +27,8 @@ import { readRows, REJECTED_SHARE_MAX } from './rows.ts'
 export const BATCH_ROWS = 5_000
 /** Entries between two openings of the environment. Its pages in memory are released when it is closed. */
 const REOPEN_ENTRIES = 40 * BATCH_ROWS
+/** Lets a child process notice the end of its parent. */
+const YIELD_ENTRIES = 1_000
 
 /**
  * The register seldom loses companies. A file with less than this share of the last retrieval is incomplete (contract
@@ -184,6 +187,7 @@ async function finishSnapshot(
         hash.add(number, entry)
         lastKey = key
         entries += 1
+        if (entries % YIELD_ENTRIES === 0) await yieldToEventLoop()
         if (entry === 'quarantined') quarantined += 1
         else names.add(entry)
         if (entries % BATCH_ROWS === 0) onProgress?.({ phase: 'hash', rows: entries, share: entries / total })
@@ -234,8 +238,7 @@ export async function readSnapshotInfo(folder: string): Promise<SnapshotInfo | u
   try {
     const snapshot = openSnapshot(folder)
     await snapshot.close()
-    openNameIndex(folder)
-    return snapshot.info
+    return (await hasNameIndex(folder)) ? snapshot.info : undefined
   } catch (cause) {
     if (cause instanceof StoreError) return undefined
     throw cause

@@ -22,7 +22,7 @@ interface ImportCommandOptions extends CommandOptions {
   archiveDirectory?: string | undefined
   /** Whether the records are made up. They are then sold as synthetic, not under the register's name. */
   synthetic: boolean
-  /** Accepts an older, smaller or crashing archive (docs/data.md). */
+  /** Accepts an archive that is older or smaller than the last one, or that crashed an import (docs/data.md). */
   isForced: boolean
   /** Returns the peak memory of this process. */
   peakMemoryBytes: () => number

@@ -9,7 +9,7 @@ const ROW_BYTES_MAX = 8 * 1024
 const ROW_FIELDS_MAX = 100
 /** csv-parse gets parts of this size, so that it cannot collect an unlimited record before the next check. */
 const PART_BYTES = ROW_BYTES_MAX
-/** A record within the limits ends within these bytes: its quotes may be doubled, and it begins and ends within parts. */
+/** Upper bound for a valid record: quotes can double its size, and it can begin and end inside a part. */
 const UNFINISHED_BYTES_MAX = 4 * PART_BYTES
 
 /** Errors that consume an unknown number of rows, so that they cannot be counted as one malformed row. */
@@ -36,7 +36,7 @@ class StrictParser {
   /** The records, malformed rows and empty lines so far. */
   #ended = 0
   #malformed = 0
-  /** The bytes since the last one ended, or more. */
+  /** Upper bound of the bytes since the last record ended. */
   #unfinishedBytes = 0
   readonly #parser: Parser
 

@@ -69,7 +69,7 @@ function toCompany(
   }
 }
 
-/** Printable ASCII with single inner spaces needs no cleaning. The test saves time (benchmark row `import time`). */
+/** Printable ASCII with single inner spaces needs no cleaning. The test saves time (`bench perf`, row "import, CPU"). */
 const CLEAN = /^[!-~]+(?: [!-~]+)*$/
 
 /** Applies NFC, removes hidden characters and collapses white space. */

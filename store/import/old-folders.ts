@@ -6,8 +6,8 @@ import { buildingFolder } from '../files/layout.ts'
 
 /**
  * Younger folders may belong to a running import: imports write every minute, a download without bytes ends after one, and a
- * snapshot may be about to be published. The id of a process cannot tell: it may belong to another process by now, or to one
- * in another container.
+ * snapshot may be about to be published. A process id is no proof: it can be
+ * reused, or belong to another container.
  */
 const UNTOUCHED_MS_MAX = 10 * 60 * 1000
 

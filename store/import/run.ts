@@ -1,6 +1,7 @@
 /**
- * Imports an archive: fetches it, builds a snapshot, records it in the journal and publishes it, each with one durable write. A
- * kill between the two writes loses nothing: the next import records nothing twice.
+ * Imports an archive: fetches it, builds a snapshot, records it in the journal and publishes it, the last two with one
+ * durable write each. After a kill between
+ * them, the next import continues and records nothing twice.
  */
 import type { Catalog, Dataset } from '../dataset/catalog.ts'
 import { basename } from 'node:path'
@@ -152,7 +153,7 @@ async function prune({ dataDirectory, catalog, now }: ImportRequest, keep: strin
   await removeUntouched(snapshotsFolder(dataDirectory), now(), new Set(kept)).catch(() => undefined)
 }
 
-/** A source that sends other bytes with an older update time than before was reset or replaced. */
+/** Refuses a changed archive whose update time is older than before: the source was reset or replaced. */
 function refuseOlder(
   { path, location = path }: ImportRequest,
   { download, current }: Omit<FetchedArchive, 'retrievedAt'>,

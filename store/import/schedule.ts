@@ -1,4 +1,7 @@
-/** Schedules the retrievals of the dataset: at once, then daily; after a failure with exponential backoff. */
+/**
+ * Schedules the retrievals of the dataset: at once, then daily; after a failure with exponential backoff. A wait ends by the
+ * timer or by the clock, whichever is first: timers stand still while the machine sleeps, and a clock can be set back.
+ */
 import type { Timer } from '../base/runtime.ts'
 
 const MINUTE_MS = 60_000
@@ -12,10 +15,12 @@ const JITTER_SHARE = 0.1
 const RETRY_FIRST_MS = MINUTE_MS
 /** Allows more than twelve retries before the dataset is stale. */
 const RETRY_MAX_MS = 6 * HOUR_MS
+const CLOCK_CHECK_EVERY_MS = HOUR_MS
 
 interface ScheduleOptions {
   /** The signal is aborted when the schedule stops. */
   retrieve: (signal: AbortSignal) => Promise<unknown>
+  now: () => Date
   /** Returns a number from 0 to below 1. */
   random: () => number
   timer: Timer
@@ -24,7 +29,7 @@ interface ScheduleOptions {
 }
 
 /** `first` settles with the first retrieval. `stop` aborts the running retrieval and resolves when it has ended. */
-export function startSchedule({ retrieve, random, timer, onFailure }: ScheduleOptions) {
+export function startSchedule({ retrieve, now, random, timer, onFailure }: ScheduleOptions) {
   const stopping = new AbortController()
   let failures = 0
   let cancel = (): void => undefined
@@ -38,8 +43,21 @@ export function startSchedule({ retrieve, random, timer, onFailure }: ScheduleOp
       throw cause
     } finally {
       const delay = failures === 0 ? RETRIEVE_EVERY_MS : retryDelay(failures)
-      if (!stopping.signal.aborted) cancel = timer(runLater, withJitter(delay, random()))
+      if (!stopping.signal.aborted) wait(withJitter(delay, random()))
     }
+  }
+
+  function wait(milliseconds: number): void {
+    const dueAt = now().getTime() + milliseconds
+    const sleep = (left: number): void => {
+      const step = Math.min(left, CLOCK_CHECK_EVERY_MS)
+      cancel = timer(() => {
+        const rest = Math.min(left - step, dueAt - now().getTime())
+        if (rest > 0) sleep(rest)
+        else runLater()
+      }, step)
+    }
+    sleep(milliseconds)
   }
 
   function runLater(): void {

@@ -8,7 +8,7 @@ import { parseName } from './normalise-name.ts'
 import { writeIndexFile, type IndexParts } from './index-file.ts'
 import { SUFFIXES } from './suffixes.ts'
 
-/** A growing list of 32-bit integers. Plain arrays take more memory (benchmark row `import memory`). */
+/** A growing list of 32-bit integers. Plain arrays take more memory (`bench perf`, row "import, peak memory"). */
 class Uint32List {
   #values = new Uint32Array(1024)
   #length = 0

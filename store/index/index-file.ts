@@ -8,7 +8,7 @@
  */
 import { createHash, hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { StoreError } from '../files/environment.ts'
 
@@ -83,6 +83,18 @@ export function readIndexFile(path: string): IndexParts {
   // Node reads a small file into a buffer that is shared with other data.
   const isWhole = byteOffset === 0 && byteLength === buffer.byteLength
   return parseIndexFile(isWhole ? buffer : buffer.slice(byteOffset, byteOffset + byteLength), path)
+}
+
+/** Whether the file exists and its checksum is right. Streams the file, because the service does not wait for it. */
+export async function isIntactIndexFile(path: string): Promise<boolean> {
+  const { size } = await stat(path).catch(() => ({ size: 0 }))
+  if (size < HEADER_LENGTH_BYTES + CHECKSUM_BYTES) return false
+  await using file = await open(path)
+  const content = createHash('sha256')
+  for await (const chunk of file.createReadStream({ end: size - CHECKSUM_BYTES - 1, autoClose: false }))
+    content.update(chunk)
+  const { buffer } = await file.read({ buffer: Buffer.alloc(CHECKSUM_BYTES), position: size - CHECKSUM_BYTES })
+  return content.digest().equals(buffer)
 }
 
 function padded(length: number): number {

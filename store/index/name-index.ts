@@ -9,7 +9,7 @@ import { NAMES_FILE } from '../files/layout.ts'
 import { StoreError } from '../files/environment.ts'
 import { Dictionary } from './dictionary.ts'
 import { ABBREVIATED_WORDS } from './equivalents.ts'
-import { readIndexFile, type IndexParts } from './index-file.ts'
+import { isIntactIndexFile, readIndexFile, type IndexParts } from './index-file.ts'
 import { bucketOfHash, bucketOfInitials, hashKey, initialsOf, joinedKey } from './name-keys.ts'
 import type { OperationBudget } from './operation-budget.ts'
 import { SUFFIXES } from './suffixes.ts'
@@ -199,4 +199,9 @@ export function openNameIndex(folder: string): NameIndex {
     if (cause instanceof StoreError) throw cause
     throw new StoreError(`${path} cannot be read as a name index`, { cause })
   }
+}
+
+/** Whether the folder has an index with the right checksum. It is not loaded. */
+export function hasNameIndex(folder: string): Promise<boolean> {
+  return isIntactIndexFile(join(folder, NAMES_FILE))
 }

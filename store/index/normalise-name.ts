@@ -10,7 +10,7 @@
 import { beginsLegalForm, splitSuffix, type ParsedName } from './suffixes.ts'
 import { TRADE_WORDS } from './trade-words.ts'
 
-/** Most names match this and skip the slow Unicode normalisation (benchmark row `import time`). */
+/** Most names match this and skip the slow Unicode normalisation (`bench perf`, row "import, CPU"). */
 const PLAIN = /^[A-Za-z0-9 ]*$/
 
 /** Vowels with a fada in UTF-8 that was decoded as Windows-1252, after NFKC. */

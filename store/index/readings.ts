@@ -1,6 +1,6 @@
 /**
- * Readings of a search: the words as written, with neighbours joined, and with words split into words of the register. A
- * reading has no spelling variants and no abbreviations. The last word may be a prefix.
+ * Ways to divide the letters of a search into words: as written, with adjacent words joined, or with words split. Spelling
+ * variants and abbreviations are not applied. The last word may be a prefix.
  */
 import { intersectAll } from './candidates.ts'
 import type { SimilarWord } from './dictionary.ts'

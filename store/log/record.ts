@@ -60,7 +60,7 @@ export interface ResponseRecord {
   readonly requirements: Record<string, unknown>
   /** The URL of the facilitator that verified the payment, or `self`. Only this one settles it. */
   readonly facilitator?: string
-  /** The chain's head before the first settlement, in decimal. No older block contains this payment. */
+  /** The anchor block of the observation before the first settlement, in decimal. No older block contains this payment. */
   readonly from_block: string
   /** The hash of that block, which identifies the chain. Absent if an operator chose the block. */
   readonly from_block_hash?: string
@@ -137,10 +137,10 @@ export function isPaid(state: RecordState): boolean {
 
 /** @throws if only a defect of the caller can cause this transition */
 export function checkTransition(
-  { state }: RecordVersion,
+  { state, receipt: current }: RecordVersion,
   { state: next, receipt }: RecordChange & { state: RecordState },
 ): void {
-  const isReceipt = state === next && isPaid(state) && receipt !== undefined
+  const isReceipt = state === next && isPaid(state) && current === undefined && receipt !== undefined
   if (!isReceipt && !(TRANSITIONS[state] as readonly RecordState[]).includes(next))
     throw new Error(`A ${state} record cannot become ${next}`)
 }

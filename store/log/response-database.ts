@@ -1,6 +1,6 @@
 /**
- * The LMDB databases of the response log. A record whose state is not final is in `unfinished`, with its revision; its last
- * transition moves it to `records`. So unfinished records are found without a separate list.
+ * The LMDB databases of the response log. `unfinished` holds the records that are not final, with their revision.
+ * The transition to a final state moves a record to `records`.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { getLastVersion, type Database, type RootDatabase } from 'lmdb'
@@ -36,7 +36,7 @@ import {
 } from './record.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
-/** Parsed records in memory. More than one run of the reconciler reads (`RECORDS_PER_RUN_MAX`). */
+/** Parsed records in memory. A run of the reconciler seldom reads more. */
 const CACHED_RECORDS_MAX = 512
 /** No record is this long. LMDB can report such a length for a value that is shorter than its revision. */
 const RECORD_BYTES_MAX = 2 ** 30

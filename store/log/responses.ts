@@ -29,7 +29,7 @@ export interface ResponseLog {
   /** The record of this payment, or else the record of the payment that has this payment id. */
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /**
-   * Stores the record of a new payment, and counts its sale in the limit of sales in a minute; its state must not be final. If
+   * Stores the record of a new payment, and counts its sale in the limit of sales in a minute. If
    * the identity or the payment id is already taken, returns the existing record. Rejects when the disk is nearly full; existing
    * records can still be advanced then.
    */

@@ -76,7 +76,7 @@ async function runProgramme(args: string[]): Promise<{ isPassed: boolean; output
   return { isPassed, output: shown.toString().trim() }
 }
 
-/** Everything, if it has a table; otherwise nothing, unless the programme has failed. */
+/** The whole output if it contains a table or the programme has failed. Otherwise nothing. */
 function toDetails(isPassed: boolean, output: string): string {
   if (/^\|/m.test(output)) return output
   return isPassed ? '' : `\`\`\`text\n${output}\n\`\`\``

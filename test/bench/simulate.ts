@@ -5,7 +5,7 @@
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { RECORD_STATES, TRANSITIONS, isFinal, isVoid } from '../../store/log/record.ts'
+import { RECORD_STATES, TRANSITIONS, isFinal } from '../../store/log/record.ts'
 import { isLogKind, type LogKind } from './log-kind.ts'
 import { run } from './simulate/run.ts'
 import type { Batch, Tally } from '../programs/simulate-worker.ts'
@@ -21,7 +21,6 @@ const YOUNG_GENERATION_MB = 64
 const CHANGES: readonly string[] = [
   'none -> prepared',
   ...RECORD_STATES.flatMap((state) => TRANSITIONS[state].map((next) => `${state} -> ${next}`)),
-  ...RECORD_STATES.filter(isVoid).map((state) => `${state} -> settled`),
   ...RECORD_STATES.filter(isFinal).map((state) => `${state} -> removed`),
 ]
 

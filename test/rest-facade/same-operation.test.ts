@@ -1,4 +1,4 @@
-/** Requests that mean the same have the same digest, over both transports and in every encoding (contract 10.3). */
+/** Equal operations have the same digest in every encoding, over REST and A2A (contract 10.3). */
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { operationDigest } from '../../agent/json/canonical.ts'

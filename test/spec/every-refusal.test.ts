@@ -98,7 +98,7 @@ const gzip = { headers: { 'Content-Encoding': 'gzip' } }
 const post = (path: string, body: string, headers: Record<string, string> = {}) =>
   get(path, undefined, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })
 
-/** The requests to a transport. A route of REST replaces those that it serves in another way. */
+/** Requests that every transport supports. A REST route overrides those that differ. */
 const anyOperation = (ask: Send) => ({
   sells: 'lookup',
   valid: ((payment) => ask(looking('73848'), payment)) as Ask,

@@ -64,7 +64,8 @@ const FIND = 'select identity, revision, record from responses where identity = 
 const FIND_CONFLICT = `select identity, revision, record from responses where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`
 /**
- * A refused sale gives its place back. A void record releases its payment id. A record that is void no longer takes it back ($9);
+ * A refused sale no longer counts in the limit of sales. A void record releases its payment id. A record that is void no
+ * longer takes it back ($9);
  * if another payment takes it meanwhile, the repetition of the statement leaves it there.
  */
 const REPLACE = `with freed as (update sale_places set free_at = now() where $8::boolean and identity = $1

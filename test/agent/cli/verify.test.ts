@@ -302,7 +302,7 @@ describe('[5.9.5] the command verify', function () {
       return checks.map(({ name, passed }) => `${name} ${passed}`)
     }
 
-    it('each version of a history that names it', async () => {
+    it('each version of a history that states the snapshot of the archive', async () => {
       const recordsOf = (company_number: string, state: string, first = snapshot_id) => {
         const [first_seen, last_seen] = [{ snapshot_id: first }, { snapshot_id: newer }]
         const versions = [{ state, company: null, first_seen, last_seen }]
@@ -316,7 +316,7 @@ describe('[5.9.5] the command verify', function () {
       expect(await recordsOf('73848', 'absent', newer)).to.deep.equal(['dataset false'])
     })
 
-    it('the companies of a batch, and passes no company of another form', async () => {
+    it('the companies of a batch, and fails for a company in an unknown form', async () => {
       const recordsOf = (company: object) => {
         const results = [
           { status: 404, body: { company: null } },

@@ -222,7 +222,7 @@ describe('the client', () => {
     expect(slept).to.deep.equal([3000, 2000, 7000, 2000, 2000])
   })
 
-  it('[14.5] stops with 4 after seven attempts, and repeats the saved payment with --retry', async () => {
+  it('[14.5] exits with status 4 after seven attempts, and repeats the saved payment with --retry', async () => {
     answers = Array.from({ length: 7 }, (_, index) => (index < 6 ? unknown : 'no answer'))
     expect(await client('lookup', '1')).to.equal(4)
     expect(printed.slice(-3)).to.deep.equal([

@@ -184,7 +184,7 @@ describe('[5.8.1] several facilitators', () => {
     'without a verdict': () => ({ status: 200, body: { payer: null } }),
     'that its credentials are wrong': () => ({ status: 401, body: { errorType: 'unauthorized' } }),
   })) {
-    it(`the second one verifies and settles if the first one answers ${name}, which the log tells`, async () => {
+    it(`the second one verifies and settles if the first one answers ${name}, and logs the failure`, async () => {
       one.answers['/verify'] = answer
       expect(codeOf(await harness.lookup(await signedPayment()))).to.equal('answer')
       expect(reports).to.have.lengthOf(1)

@@ -63,7 +63,7 @@ describe('[15.5, 15.10] the command mcp', function () {
   const paysTimes = async (count: number, work: () => Promise<unknown>) =>
     expect(await service.transfersOf(work)).to.equal(count)
 
-  it('has the tools of the service, of which the paid ones spend money, with other texts on payment', async () => {
+  it('lists the tools of the service, marks the paid ones as spending money, and describes payment by the local server', async () => {
     const { tools } = await (await connect()).client.listTools()
     const post = await fetch(`${service.url}/mcp`, {
       method: 'POST',

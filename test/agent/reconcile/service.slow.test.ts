@@ -104,7 +104,7 @@ describe('[15.12] the command reconcile-service', function () {
     }
   })
 
-  it('gives its manifest to no script of a page', async () => {
+  it('refuses a JSONP request for its manifest', async () => {
     // OpenRefine tries JSONP if the first request fails. Every page could read such an answer.
     const script = { Accept: '*/*', 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Dest': 'script' }
     const jsonp = await fetch(`${await start()}?callback=jQuery3710987_1764000000000&_=1764000000001`, {

@@ -129,7 +129,7 @@ describe('decide', () => {
           expect(decideFor('unknown', finding, cause, at(1))).to.equal('wait')
         })
 
-    it('decides by the chain if the nonce is used, or free for ever', () => {
+    it('decides by the chain if the nonce is used or expired', () => {
       for (const finding of ['paid', 'paid_final', 'spent', 'spent_final', 'expired_final', 'unclear'] as const)
         expect(decideFor('unknown', finding, 'request', at(-1))).to.equal(decideFor('unknown', finding, 'request'))
     })

@@ -46,7 +46,7 @@ describe('[4.4.13] the company of examples', () => {
     expect(open()()).to.equal(undefined)
   })
 
-  it('has the day of the dataset in which it was found', () => {
+  it('has the date of the dataset that it was found in', () => {
     current = snapshotOf('a', [live('5')], 3)
     const example = openExample()
     expect(example()).to.deep.equal({ company_number: '5', date: '2026-11-03' })

@@ -39,7 +39,7 @@ describe('an import', () => {
     const path = join(directory, 'archive')
     await writeFile(path, content)
     const retrievedAt = now
-    // The journal has one file of each time.
+    // The journal keeps one file per retrieval time.
     now = new Date(retrievedAt.getTime() + 1)
     return importDataset({
       dataDirectory: directory,

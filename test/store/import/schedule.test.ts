@@ -3,15 +3,18 @@ import { expect } from 'chai'
 import { startSchedule } from '../../../store/import/schedule.ts'
 
 const MINUTE = 60_000
+const HOUR = 60 * MINUTE
 const DAY = 24 * 60 * MINUTE
 
 describe('the schedule of retrievals', () => {
   let waits: { milliseconds: number; callback: () => void }[]
+  let clock: number
   let failures: unknown[]
   let signals: AbortSignal[]
 
   beforeEach(() => {
     waits = []
+    clock = Date.UTC(2026, 0, 1)
     failures = []
     signals = []
   })
@@ -25,6 +28,7 @@ describe('the schedule of retrievals', () => {
           return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
         return outcome === 'success' ? Promise.resolve() : Promise.reject(new Error('no'))
       },
+      now: () => new Date(clock),
       random: () => random,
       timer(callback, milliseconds) {
         const wait = { milliseconds, callback }
@@ -34,13 +38,19 @@ describe('the schedule of retrievals', () => {
       onFailure: (cause) => void failures.push(cause),
     })
 
-  /** Ends the only wait, and returns its length. */
-  async function passWait(): Promise<number> {
-    expect(waits).to.have.lengthOf(1)
-    const [{ milliseconds, callback } = { milliseconds: 0, callback: () => undefined }] = waits.splice(0)
-    callback()
+  /** Ends waits until the next retrieval begins, and returns the time of the timers. The clock may stand still. */
+  async function passWait({ clockRuns = true } = {}): Promise<number> {
+    const retrievals = signals.length
+    let passed = 0
+    while (signals.length === retrievals) {
+      expect(waits).to.have.lengthOf(1)
+      const [{ milliseconds, callback } = { milliseconds: 0, callback: () => undefined }] = waits.splice(0)
+      passed += milliseconds
+      if (clockRuns) clock += milliseconds
+      callback()
+    }
     await new Promise((resolve) => void setImmediate(resolve))
-    return milliseconds
+    return passed
   }
 
   it('[11.1] retrieves at start, then daily', async () => {
@@ -69,6 +79,18 @@ describe('the schedule of retrievals', () => {
     for (let count = 0; count < 13; count += 1) minutes.push((await passWait()) / MINUTE)
     expect(minutes).to.deep.equal([1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 1440, 1, 1440])
     expect(failures).to.have.lengthOf(10)
+  })
+
+  it('does not wait longer if the clock is set back or stands still', async () => {
+    await start([]).first
+    clock -= 300 * DAY
+    expect([await passWait(), await passWait({ clockRuns: false })]).to.deep.equal([DAY, DAY])
+  })
+
+  it('retrieves within an hour after the machine has slept past the due time', async () => {
+    await start([]).first
+    clock += 2 * DAY
+    expect(await passWait()).to.equal(HOUR)
   })
 
   it('starts no retrieval after a stop', async () => {

@@ -41,7 +41,9 @@ function scanSimilar(all: readonly string[], text: string): Map<string, number> 
   const digits = isKnown || extractNumber(text) === '' ? 0 : (text.match(/\d/g)?.length ?? 0)
   for (const other of all) {
     if (found.has(other) || !areNumbersCompatible(text, other)) continue
-    const ofRead = digits > 0 ? similarityWithin(read, other) - digits / text.length : 0
+    // Both the word and its reading must have compatible numbers.
+    const isReadable = digits > 0 && areNumbersCompatible(read, other)
+    const ofRead = isReadable ? similarityWithin(read, other) - digits / text.length : 0
     const similarity = Math.max(similarityWithin(text, other), ofRead)
     if (similarity > 0) found.set(other, isKnown ? similarity * 0.9 : similarity)
   }
