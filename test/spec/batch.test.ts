@@ -276,3 +276,29 @@ describe('a batch with large records', () => {
     })
   })
 })
+
+describe('a batch whose query takes too long', () => {
+  it('[4.11.4] is refused over every transport with the index, and is not charged', async () => {
+    let clock = Date.now()
+    let stepMs = 0
+    const service = await startTestService({ now: () => new Date((clock += stepMs)) })
+    try {
+      const { rest, a2a, mcp, payFor } = buyOverTransports(() => service)
+      const asked = resolving({ company_number: '00000000' }, { name: 'Plain Fixture' })
+      const payment = await payFor(rest(asked))
+      // The clock advances three seconds per reading, so the time limit of a name is reached at once.
+      stepMs = 3000
+      await expectCharges(service, [], async () => {
+        for (const ask of [rest, (each: Operation, signed?: string) => a2a(each, signed), mcp]) {
+          const refused = await ask(asked, payment)
+          expect(codeOf(refused)).to.equal('query_too_broad')
+          expect(detailOf(refused)).to.match(/: inputs\[1\]\.$/)
+        }
+      })
+      stepMs = 0
+      expect((await rest(asked, payment)).status).to.equal(200)
+    } finally {
+      await service.stop()
+    }
+  })
+})

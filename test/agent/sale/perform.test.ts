@@ -336,6 +336,12 @@ describe('a sale', () => {
       expect(sale.count('settle')).to.equal(1)
       expect(await stateOf()).to.equal('unknown')
     })
+
+    it('refuses another operation while its outcome is unknown', async () => {
+      sale.script.settle = timeOut
+      await sale.lookup(payment)
+      expect(summarize(await sale.lookup(payment, '1'))).to.equal('payment_replay_conflict')
+    })
   })
 
   describe('with a refused settlement', () => {
@@ -582,6 +588,30 @@ describe('a sale', () => {
   })
 
   describe('with a failing response log', () => {
+    it('is not settled again when the start of the attempt cannot be written', async () => {
+      sale.script.settle = timeOut
+      await sale.lookup(payment)
+      sale.script.settle = succeed
+      passSeconds(SECONDS_APART)
+      const repair = breakLog({ advance: broken })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(sale.count('settle')).to.equal(1)
+      expect(await stateOf()).to.equal('unknown')
+      repair()
+      passSeconds(SECONDS_APART)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    })
+
+    it('is unknown when storing its answer fails after the write, and answered by a retry', async () => {
+      const { log } = sale.context.payments
+      const repair = breakLog({ claim: async (record) => log.claim(record).then(broken) })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      repair()
+      passSeconds(SECONDS_APART)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
+    })
+
     it('is unknown when the settled state cannot be written, and answered later', async () => {
       const repair = failWrites('settled')
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
