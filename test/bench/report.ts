@@ -1,6 +1,6 @@
 /**
  * `bench report [--size full|ci] [--out FILE] [--only NAME,...]`: runs every programme in a process of its own and writes
- * its section of docs/benchmarks.md, which nothing else writes. A programme that fails is reported; the others still run.
+ * its section of docs/benchmarks.md, which nothing else writes, and the table of capacity in docs/operations.md. A programme that fails is reported; the others still run.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,6 +9,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
+import { withCapacityTable } from './capacity-table.ts'
 import { describeMachine } from './machine.ts'
 import { withRun, type ReportedRun } from './report-file.ts'
 import { REPORT_SECTIONS, type ReportSection } from './report-sections.ts'
@@ -16,6 +17,7 @@ import { REPORT_SECTIONS, type ReportSection } from './report-sections.ts'
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const OUT_DEFAULT = join(ROOT, 'docs/benchmarks.md')
+const OPERATIONS = join(ROOT, 'docs/operations.md')
 
 export async function report({ size = 'full', out = OUT_DEFAULT, only }: Record<string, string>): Promise<boolean> {
   if (size !== 'full' && size !== 'ci') throw new Error('--size is full or ci')
@@ -31,6 +33,10 @@ export async function report({ size = 'full', out = OUT_DEFAULT, only }: Record<
     const earlier = existsSync(out) ? await readFile(out, 'utf8') : ''
     await writeFile(out, await format(withRun(earlier, run, names), style))
   }
+  if (out === OUT_DEFAULT) {
+    const operations = withCapacityTable(await readFile(OPERATIONS, 'utf8'), await readFile(out, 'utf8'))
+    await writeFile(OPERATIONS, await format(operations, style))
+  }
   process.stdout.write(`${failed} of ${wanted.length} programmes failed\n`)
   return failed === 0
 }
@@ -38,7 +44,7 @@ export async function report({ size = 'full', out = OUT_DEFAULT, only }: Record<
 /** Ignores changes of the document that the report itself makes. */
 function describeCommit(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
-  const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks.md')
+  const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks.md', ':!docs/operations.md')
   return git('rev-parse', '--short', 'HEAD') + (changes && ' with changes')
 }
 

@@ -50,6 +50,14 @@ describe('search', () => {
     for (const limit of [1, 3, 10]) expect(numbers({ q: 'Lanterna Trading', limit })).to.have.length(limit)
   })
 
+  it('[2.6] returns query and filters in canonical form', () => {
+    expect(search({ q: '  Kerrigan   FOODS ', status: ' Normal  ', eircode: 'd02 x285' })).to.deep.include({
+      query: { q: 'Kerrigan FOODS', limit: 5 },
+      filters: { status: 'Normal', eircode: 'D02X285' },
+    })
+    expect(search({ q: 'Kerrigan' })).not.to.have.property('filters')
+  })
+
   it('[4.2.5] filters by status, ignoring case and outer spaces', () => {
     for (const status of ['Dissolved', 'dissolved', ' DISSOLVED  '])
       expect(numbers({ q: 'Kerrigan Foods', status }), status).to.deep.equal(['2'])
