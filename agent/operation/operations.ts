@@ -19,11 +19,14 @@ export function definitionOf(name: string, operations: Operations = OPERATIONS):
   return definition
 }
 
-export function parseOperation(name: string, input: unknown, operations: Operations = OPERATIONS) {
+type ParsedOperation =
+  { kind: 'valid'; operation: Operation } | Extract<ReturnType<typeof parseInput>, { kind: 'invalid' }>
+
+export function parseOperation(name: string, input: unknown, operations: Operations = OPERATIONS): ParsedOperation {
   const parsed = parseInput(definitionOf(name, operations), input)
   if (parsed.kind === 'invalid') return parsed
   const operation: Operation = { operation: name, input: parsed.input }
-  return { kind: 'valid' as const, operation }
+  return { kind: 'valid', operation }
 }
 
 /** The items of a batch. Any other operation is its own only item. */
