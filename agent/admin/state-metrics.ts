@@ -74,7 +74,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     async () => (await log.unrecorded()).length,
   )
   addOpenPaymentMetrics(metrics, state)
-  // Measured at each scrape, so an outage also shows while nobody buys.
+  // Measured at each scrape, so an outage also shows without sales.
   metrics.addLabelledGauge(
     { name: 'company_agent_ready', help: 'Whether each part that a sale needs works: 1 or 0', label: 'part' },
     async () => Object.entries(await state.readiness()).map(([part, isReady]) => [part, isReady ? 1 : 0]),

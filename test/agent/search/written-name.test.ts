@@ -150,7 +150,7 @@ const misreadTwice = (text: string) => misread(misread(text)).normalize('NFKC')
 const fold = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 
 describe('misread letters', () => {
-  it('[12.19] are restored where two readings leave a vowel recognisable', () => {
+  it('[12.19] are restored if the vowel can still be recognised after two wrong decodings', () => {
     for (const vowel of 'áéóúÉÓÚ') {
       const text = `C${vowel}l Foods`
       expect(fold(restoreVowels(misreadTwice(text))), vowel).to.equal(fold(text))
