@@ -236,7 +236,10 @@ type NodeUrls = readonly [string, ...string[]]
 export interface RemoteFacilitatorConfig {
   /** Without a trailing slash. */
   url: string
-  authorization: { kind: 'none' } | { kind: 'fixed'; header: string } | { kind: 'cdp'; key: NonNullable<ReturnType<typeof parseCdpKey>> }
+  authorization:
+    | { kind: 'none' }
+    | { kind: 'fixed'; header: string }
+    | { kind: 'cdp'; key: NonNullable<ReturnType<typeof parseCdpKey>> }
 }
 
 /** In the order in which they are asked. */

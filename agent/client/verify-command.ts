@@ -71,7 +71,11 @@ async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subjec
 }
 
 /** Without the purchase, the amount and the payer can only be shown. */
-async function verifyAnswer(answer: unknown, { receipt, response }: Awaited<ReturnType<typeof readReceiptFile>>, keySet: unknown) {
+async function verifyAnswer(
+  answer: unknown,
+  { receipt, response }: Awaited<ReturnType<typeof readReceiptFile>>,
+  keySet: unknown,
+) {
   const verified = await verifyReceipt({ receipt, answer, keySet })
   const { claims } = verified
   if (!claims) return verified
