@@ -13,8 +13,9 @@ import { CallLimit } from '../limits/call-limit.ts'
 import { MCP_PATH } from '../operation/paths.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../json/strict-json.ts'
+import { readOrdinaryCall, renderResult } from './ordinary-call.ts'
 import { fixErrorMessages } from './protocol-error.ts'
-import { createServer } from './server.ts'
+import { callTool, createServer, describeServer } from './server.ts'
 
 /** Contract 4.6.6. Enough for a request and a payment of at most 8 KiB. */
 export const MCP_BODY_BYTES_MAX = 16_384
@@ -22,20 +23,27 @@ export const MCP_BODY_BYTES_MAX = 16_384
 export const MCP_MEMBERS_MAX = 400
 
 type ServerParameters = Parameters<typeof createServer>
+type Caller = ServerParameters[1]
 
 interface McpRouteOptions extends Omit<ServerParameters[0], 'callLimit'> {
   clients: Clients
 }
 
+interface Reply {
+  status: number
+  type: string | null
+  body: string
+}
+
 export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
-  const callLimit = new CallLimit()
+  const server = { ...options, callLimit: new CallLimit() }
   const { origin } = new URL(options.baseUrl)
   /** The SDK passes the web request to the factory. It has no fields for these. */
-  const callers = new WeakMap<Request, ServerParameters[1]>()
+  const callers = new WeakMap<Request, Caller>()
   const handler = createMcpHandler(({ requestInfo }) => {
     const caller = requestInfo && callers.get(requestInfo)
     if (caller === undefined) throw new Error('The SDK did not pass the web request')
-    return createServer({ ...options, callLimit }, caller)
+    return createServer(server, caller)
   })
 
   async function route(request: ExpressRequest, response: ExpressResponse): Promise<void> {
@@ -50,20 +58,35 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     const parsed = parseStrictJson(body)
     if (parsed.kind !== 'valid' || !isMessage(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
+    const caller = { client, requestId: requestIdOf(request) }
+    const call = readOrdinaryCall(parsed.value, { headers: request.headers, operations: options.executor.operations })
+    if (call === undefined) return send(response, await askSdk(request, parsed.value, caller))
+    const result = await callTool(server, { ...call, caller })
+    send(response, {
+      status: 200,
+      type: 'application/json',
+      body: renderResult(call.id, result, describeServer(options.version)),
+    })
+  }
+
+  async function askSdk(request: ExpressRequest, parsedBody: unknown, caller: Caller): Promise<Reply> {
     // Without the body, which the SDK takes parsed. A web request with a body costs more (`bench perf`, row "mcp").
     const web = new Request(`${origin}${MCP_PATH}`, { method: 'POST', headers: copyHeaders(request) })
-    callers.set(web, { client, requestId: requestIdOf(request) })
-    const answer = await handler.fetch(web, { parsedBody: parsed.value })
-    const type = answer.headers.get('Content-Type')
-    const headers = { ...(type !== null && { 'Content-Type': type }), 'Cache-Control': 'private, no-store' }
-    const text = fixErrorMessages(await answer.text(), answer.status)
-    sendResponse(response, { status: answer.status, headers, body: text })
+    callers.set(web, caller)
+    const answer = await handler.fetch(web, { parsedBody })
+    const body = fixErrorMessages(await answer.text(), answer.status)
+    return { status: answer.status, type: answer.headers.get('Content-Type'), body }
   }
 
   const router = Router({ caseSensitive: true })
   router.post(MCP_PATH, route)
   router.all(MCP_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
   return router
+}
+
+function send(response: ExpressResponse, { status, type, body }: Reply): void {
+  const headers = { ...(type !== null && { 'Content-Type': type }), 'Cache-Control': 'private, no-store' }
+  sendResponse(response, { status, headers, body })
 }
 
 /** The SDK copies and checks every member, so many of them take milliseconds. */

@@ -1,5 +1,11 @@
 /** Creates the MCP server of one request. It keeps no state between requests. */
-import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@modelcontextprotocol/server'
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type CallToolResult,
+  type Implementation,
+} from '@modelcontextprotocol/server'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import type { CompanyAgentExecutor } from '../sale/agent-executor.ts'
 import { CALL_TIMEOUT_MS, LATE, type CallLimit } from '../limits/call-limit.ts'
@@ -32,38 +38,48 @@ const INSTRUCTIONS =
 type Caller = Pick<SaleRequest, 'client' | 'requestId'>
 
 export function createServer(options: McpServerOptions, caller: Caller): Server {
-  const { executor, version, tools, serviceInfo, report } = options
-  const info = { name: 'irish-company-agent', title: 'Irish company records', version }
-  const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
+  const { executor, version, tools } = options
+  const server = new Server(describeServer(version), { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
   server.setRequestHandler('tools/list', () => ({ tools }))
-  server.setRequestHandler('tools/call', async ({ params }): Promise<CallToolResult> => {
+  server.setRequestHandler('tools/call', ({ params }) => {
     const definition = operationOf(params.name, executor.operations)
     if (definition === undefined && params.name !== INFO_TOOL)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
-    try {
-      if (definition === undefined) return describeService(serviceInfo)
-      const payment = paymentHeadersOf(params._meta?.[PAYMENT_META])
-      const outcome = await perform(options, { definition, input: params.arguments ?? {}, payment, caller })
-      return toToolResult(outcome)
-    } catch (cause) {
-      // The SDK would send the message of the error to the client.
-      report('mcp_call_failed', cause, caller.requestId)
-      return toToolResult(refused({ code: 'internal_error' }))
-    }
+    return callTool(options, { definition, params, caller })
   })
   return server
 }
 
-interface ToolCall {
-  definition: OperationDefinition
-  input: unknown
-  payment: readonly string[]
+export function describeServer(version: string): Implementation {
+  return { name: 'irish-company-agent', title: 'Irish company records', version }
+}
+
+interface ToolCall<Definition = OperationDefinition | undefined> {
+  /** Undefined for the free tool. */
+  definition: Definition
+  params: { arguments?: unknown; _meta?: Record<string, unknown> | undefined }
   caller: Caller
 }
 
-async function perform(options: McpServerOptions, { definition, input, payment, caller }: ToolCall) {
+/** Never rejects, because the SDK would send the message of the error to the client. */
+export async function callTool(options: McpServerOptions, call: ToolCall): Promise<CallToolResult> {
+  const { definition } = call
+  try {
+    if (definition === undefined) return describeService(options.serviceInfo)
+    return toToolResult(await perform(options, { ...call, definition }))
+  } catch (cause) {
+    options.report('mcp_call_failed', cause, call.caller.requestId)
+    return toToolResult(refused({ code: 'internal_error' }))
+  }
+}
+
+async function perform(
+  options: McpServerOptions,
+  { definition, params, caller }: ToolCall<OperationDefinition>,
+): Promise<Outcome> {
   const { executor, baseUrl, callLimit, timer } = options
-  const parsed = parseOperation(definition.name, input, executor.operations)
+  const payment = paymentHeadersOf(params._meta?.[PAYMENT_META])
+  const parsed = parseOperation(definition.name, params.arguments ?? {}, executor.operations)
   if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
   const { operation } = parsed
   const url = resourceUrl(baseUrl, operation, executor.operations)
