@@ -119,8 +119,8 @@ export async function findEarlierSettlement(
     payments.chain.findUse({ asset: requirements.asset, payer, nonce, from }, observed.observation),
   )
   if (!nonceState) return { kind: 'unanswered' }
-  const finding = interpretNonce({ nonceState, authorization, requirements, now: payments.now() })
-  if (finding === 'spent' || finding === 'spent_final')
+  const chainStatus = interpretNonce({ nonceState, authorization, requirements, now: payments.now() })
+  if (chainStatus === 'spent' || chainStatus === 'spent_final')
     return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' }
   if (nonceState.nonce !== 'used') return { kind: 'unknown' }
   return { kind: 'already_settled', transaction: nonceState.transfer.transaction }
