@@ -67,7 +67,7 @@ async function buy(
   const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
 
   // 3. Replay: a payment with a record gets its stored response.
-  const unread = client.budget.beginLookUp()
+  const unread = client.budget.chargeRecordLookUp()
   if (unread) return unread
   const stored = payment.kind === 'payment' ? await replay(context, payment, { client, waitLimit }) : undefined
   if (stored) return stored
@@ -120,7 +120,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
     return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
   }
   using held = verified
-  client.prove()
+  client.keepConnectionOpen()
 
   // Concurrent sales of the transport (contract 4.5.10).
   using call = request.callLimit?.take()

@@ -34,7 +34,7 @@ export async function replay(
     }
     if (payment_id === undefined) guessLimit.noteRight(identity, client.address)
     client.budget.refund()
-    client.prove()
+    client.keepConnectionOpen()
     if (!mayChange(record)) return replayRecord(payments, record, { payment, waitLimit })
     // The request that settles the payment changes the record. Requests that wait for it read the record again.
     return paymentMutex.run(

@@ -51,7 +51,7 @@ export async function observeSale(
   if (!observed) return { kind: 'unanswered' }
   const { observation, payer } = observed
   // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
-  if (!offered.isProven && payer.codeBytes === 0)
+  if (!offered.isSignedByPayer && payer.codeBytes === 0)
     return { kind: 'refused', code: 'payment_rejected', reason: 'invalid_exact_evm_payload_signature' }
   // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.12).
   if (payer.isNonceUsed) return { kind: 'maybe_settled' }

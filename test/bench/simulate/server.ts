@@ -196,7 +196,7 @@ export class SimulatedServer {
     const address = `client ${this.#asked}`
     const budget = this.#budgets.enter(address)
     budget.leave()
-    const client = { address, budget, prove: () => undefined }
+    const client = { address, budget, keepConnectionOpen: () => undefined }
     const order = { operation, paymentHeaders, client, resourceUrl: resourceUrl(BASE_URL, operation) }
     this.#waiting.add(answer)
     void this.#answerWith(answer, { owner, outcome: this.#executor.perform(order) })
