@@ -50,7 +50,7 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
   // One sale.
   ['order', '', '', 'every write is synced first'],
   // The shortest time in which the latency is judged.
-  ['fairness', '--seconds 6', '--seconds 2', 'no honest request refused, p99 below 2 s'],
+  ['fairness', '--seconds 6', '--seconds 2', 'no other client refused, p99 below 2 s'],
   // All bugs.
   ['mutants', '--workers 2', '--workers 2', 'every mutant is caught'],
   // The heap is warm after half of them.
