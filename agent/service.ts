@@ -43,7 +43,7 @@ import { mcpRoute } from './mcp/route.ts'
 import { listTools } from './mcp/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
 import type { Chain } from './chain/chain.ts'
-import { SettlementMemory } from './settlement/memory.ts'
+import { PastObservations } from './settlement/past-observations.ts'
 import type { PaymentServices } from './settlement/services.ts'
 import type { Facilitator } from './facilitator/facilitator.ts'
 import type { RelayerFunds } from './facilitator/in-process-facilitator.ts'
@@ -268,7 +268,7 @@ function createSaleContext(
       log,
       facilitator,
       chain,
-      memory: new SettlementMemory(now),
+      pastObservations: new PastObservations(now),
       signReceipt,
       now,
       monotonic: clock,

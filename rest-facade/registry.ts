@@ -7,7 +7,7 @@ import type { Refused } from '../agent/operation/outcome.ts'
 import { TESTNET_PATHS } from '../agent/operation/paths.ts'
 import type { Refusal } from '../agent/operation/refusal.ts'
 import { toChecksumAddress, type FeedbackQuery } from '../agent/registry/reader.ts'
-import { CACHE_SECONDS, type Reading, type Registry, type RegistryIdentity } from '../agent/registry/registry.ts'
+import { CACHE_SECONDS, type ReadOutcome, type Registry, type RegistryIdentity } from '../agent/registry/registry.ts'
 import {
   buildIdentityBody,
   buildRegistrationFile,
@@ -41,7 +41,7 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
   function serve<Query>(
     path: string,
     parse: (parameters: ReadonlyMap<string, string>) => Parsed<Query>,
-    respond: (identity: RegistryIdentity, query: Query, client: Client) => Promise<Reading<object>>,
+    respond: (identity: RegistryIdentity, query: Query, client: Client) => Promise<ReadOutcome<object>>,
   ): void {
     router.all(path, async (request, response) => {
       if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, methodNotAllowed('GET, HEAD'))

@@ -91,7 +91,8 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     const client = clients.of(request)
     const paymentHeaders = headerValues(request, PAYMENT_HEADERS.request)
     // A request with a payment may repeat a purchase, so it is admitted now and then after the budget is spent.
-    const limited = paymentHeaders.length > 0 ? client.budget.beginLookUp() : client.budget.raiseTo(WEIGHTS.request)
+    const limited =
+      paymentHeaders.length > 0 ? client.budget.chargeRecordLookUp() : client.budget.raiseTo(WEIGHTS.request)
     if (limited) return sendResponse(response, renderOutcome(limited))
     // A call that exceeds the time limit continues and counts as running. Its answer is stored for a retry.
     const work = answer(request, body, { client, paymentHeaders }).catch((fault: unknown) => {

@@ -32,9 +32,9 @@ export async function recheckPayment(recheck: Recheck): Promise<boolean> {
   const nonceState = await searchUse(observed)
   const { payment, requirements } = recordedPayment(record)
   const { authorization } = payment.payload
-  const finding = interpretNonce({ nonceState, authorization, requirements, now: now() })
-  print(`the chain shows: ${finding}`)
-  if (nonceState.nonce !== 'used' || (finding !== 'paid' && finding !== 'paid_final')) return false
+  const chainStatus = interpretNonce({ nonceState, authorization, requirements, now: now() })
+  print(`the chain shows: ${chainStatus}`)
+  if (nonceState.nonce !== 'used' || (chainStatus !== 'paid' && chainStatus !== 'paid_final')) return false
   print(`transaction ${nonceState.transfer.transaction}`)
   let current = record
   // First to `settled`, then to `confirmed`. The reconciler cannot do this if the recorded block is of another chain.

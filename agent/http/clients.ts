@@ -34,7 +34,7 @@ export class Clients {
     const address = this.#addressOf(request)
     const budget = budgets.enter(address)
     request.res?.once('close', () => budget.leave())
-    return { address, budget, prove: () => keepOpen(request.socket) }
+    return { address, budget, keepConnectionOpen: () => keepOpen(request.socket) }
   }
 
   #addressOf(request: IncomingMessage): string {

@@ -1,5 +1,5 @@
 /**
- * The budget of a client address for work that no payment has proven yet (contract 6.2.2), in the memory of this process. One budget
+ * The budget of a client address for work before a payment is verified (contract 6.2.2), in the memory of this process. One budget
  * covers quotes, protocol calls, failing payments and guesses, so no kind of request can use up the requests of another address.
  */
 import { LRUCache } from 'lru-cache'
@@ -78,7 +78,7 @@ export class AddressBudgets {
   }
 
   /** Whether an address whose budget is spent may look up a record now. */
-  takeLookUp(address: string): boolean {
+  admitLookUpOverBudget(address: string): boolean {
     const account = this.#accountOf(address)
     const now = this.#clock()
     if (now - account.lookedUpAt < LOOK_UP_INTERVAL_MS) return false
@@ -100,8 +100,8 @@ export interface Client {
   /** The network address, from `clientAddress`. */
   address: string
   budget: RequestBudget
-  /** The payment of the request is verified or recorded, so its connection is not closed for other connections. */
-  prove: () => void
+  /** Called once the payment of the request is verified or recorded: its connection is then not closed for other ones. */
+  keepConnectionOpen: () => void
 }
 
 /** What one request has cost the budget of its address. */
@@ -138,11 +138,11 @@ class RequestBudget {
     return undefined
   }
 
-  /** For a request that may repeat a recorded payment: admitted now and then although the budget is spent. */
-  beginLookUp(): Refused | undefined {
+  /** Charges one unit for looking up a record. If the budget is spent, a request is still admitted now and then. */
+  chargeRecordLookUp(): Refused | undefined {
     if (this.#mayLookUp) return undefined
     const limited = this.raiseTo(WEIGHTS.request)
-    if (limited && (this.#isSurplus || !this.#budgets.takeLookUp(this.#address))) return limited
+    if (limited && (this.#isSurplus || !this.#budgets.admitLookUpOverBudget(this.#address))) return limited
     this.#mayLookUp = true
     return undefined
   }

@@ -53,7 +53,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     if (typeof body === 'string') return refuse(response, { code: body })
     // The payment is in the body. A request may repeat a purchase, so it is admitted now and then after the budget is spent.
     const client = clients.of(request)
-    const limited = client.budget.beginLookUp()
+    const limited = client.budget.chargeRecordLookUp()
     if (limited) return sendResponse(response, renderOutcome(limited))
     const parsed = parseStrictJson(body)
     if (parsed.kind !== 'valid' || !isMessage(parsed.value))

@@ -23,7 +23,7 @@ export interface CheckedPayment extends SentPayment {
   readonly kind: 'checked'
   readonly requirements: PaymentRequirements
   /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
-  readonly isProven: boolean
+  readonly isSignedByPayer: boolean
   /** Whether the payment comes too late to be sold, and can only have been settled before (contract 5.7.12). */
   readonly isLate: boolean
 }
@@ -46,13 +46,13 @@ export function examine(sent: SentPayment, { terms, operation, resourceUrl, now 
   if (signature.toLowerCase().endsWith(ERC6492_SUFFIX))
     return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_signature')
   // Only the chain can check a signature that is not of the payer's key.
-  const isProven = recoverSigner(sent.payment.payload, terms) === authorization.from.toLowerCase()
+  const isSignedByPayer = recoverSigner(sent.payment.payload, terms) === authorization.from.toLowerCase()
   // Standard clients copy the resource of the quote into the payment.
   const { resource } = sent.payment
   const isQuoted = resource === undefined || resource.url === resourceUrl
   if (!isQuoted && namesAnotherOperation(resource.url, operation, terms.operations))
     return refusedPayment('payment_invalid', 'resource_mismatch')
-  return { ...sent, kind: 'checked', requirements, isProven, isLate: isTooLate }
+  return { ...sent, kind: 'checked', requirements, isSignedByPayer, isLate: isTooLate }
 }
 
 /** How a payment differs from the requirements of the quote. Undefined if it does not differ. */

@@ -20,7 +20,7 @@ export type RegistryIdentity = Awaited<ReturnType<typeof readIdentity>> | { stat
 
 export type FeedbackPage = Awaited<ReturnType<typeof readPage>>
 
-export type Reading<Result> =
+export type ReadOutcome<Result> =
   | { kind: 'read'; result: Result }
   /** The budget of the client does not pay for a read. */
   | { kind: 'busy' }
@@ -30,8 +30,8 @@ export type Reading<Result> =
 export interface Registry {
   /** Undefined if no agent is configured. Then the chain is never read. */
   agentId: bigint | undefined
-  identity(client: Client): Promise<Reading<RegistryIdentity>>
-  page(query: FeedbackQuery, client: Client): Promise<Reading<FeedbackPage>>
+  identity(client: Client): Promise<ReadOutcome<RegistryIdentity>>
+  page(query: FeedbackQuery, client: Client): Promise<ReadOutcome<FeedbackPage>>
 }
 
 interface RegistryOptions extends Omit<Parameters<typeof readIdentity>[0], 'callAll'> {
@@ -49,22 +49,26 @@ export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOp
 
   function openCache<Result>(event: string) {
     const lifetime = { ttl: CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
-    const readings = new LRUCache<string, Promise<Reading<Result>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
-    return (key: string, client: Client, read: (signal: AbortSignal) => Promise<Result>): Promise<Reading<Result>> => {
-      const known = readings.get(key)
+    const outcomes = new LRUCache<string, Promise<ReadOutcome<Result>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
+    return (
+      key: string,
+      client: Client,
+      read: (signal: AbortSignal) => Promise<Result>,
+    ): Promise<ReadOutcome<Result>> => {
+      const known = outcomes.get(key)
       if (known) return known
       if (client.budget.spend(WEIGHTS.remoteCall)) return Promise.resolve({ kind: 'busy' })
       const work = () => withDeadline({ timer, milliseconds: READ_MS_MAX }, read)
-      const reading = queue.run(client.address, work).then(
-        (result): Reading<Result> => ({ kind: 'read', result }),
-        (cause: unknown): Reading<Result> => {
-          readings.delete(key)
+      const outcome = queue.run(client.address, work).then(
+        (result): ReadOutcome<Result> => ({ kind: 'read', result }),
+        (cause: unknown): ReadOutcome<Result> => {
+          outcomes.delete(key)
           report(event, cause)
           return { kind: 'unread' }
         },
       )
-      readings.set(key, reading)
-      return reading
+      outcomes.set(key, outcome)
+      return outcome
     }
   }
 

@@ -7,7 +7,7 @@ import { rateLimited, refused, refusedPayment, type Outcome, type Refused } from
 import type { Operation } from '../operation/operation.ts'
 import { itemsOf } from '../operation/operations.ts'
 import { buildQuote } from '../payment/quote.ts'
-import { settle, type Patience } from '../settlement/settle.ts'
+import { settle, type WaitLimit } from '../settlement/settle.ts'
 import { decodePayment } from '../payment/binding.ts'
 import { examine, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { SkillContext } from '../skills/registers.ts'
@@ -64,12 +64,12 @@ async function buy(
   const { terms, payments } = context
   const { operation, resourceUrl, client } = request
   // A2A and MCP end a call after 65 seconds.
-  const patience = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
+  const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
 
   // 3. Replay: a payment with a record gets its stored response.
-  const unread = client.budget.beginLookUp()
+  const unread = client.budget.chargeRecordLookUp()
   if (unread) return unread
-  const stored = payment.kind === 'payment' ? await replay(context, payment, { client, patience }) : undefined
+  const stored = payment.kind === 'payment' ? await replay(context, payment, { client, waitLimit }) : undefined
   if (stored) return stored
 
   // 4. Budget of the client's address.
@@ -91,7 +91,7 @@ async function buy(
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
   return context.paymentMutex.run(
     { key: examined.bind().payment_hash, client: client.address },
-    (hasWaited) => sell(context, request, { examined, hasWaited, patience }),
+    (hasWaited) => sell(context, request, { examined, hasWaited, waitLimit }),
     () => outcomeUnknown(),
   )
 }
@@ -100,7 +100,7 @@ interface Sale {
   examined: CheckedPayment
   /** Whether another request with the same payload has ended since step 3. */
   hasWaited: boolean
-  patience: Patience
+  waitLimit: WaitLimit
 }
 
 async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Promise<Outcome> {
@@ -120,7 +120,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
     return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
   }
   using held = verified
-  client.prove()
+  client.keepConnectionOpen()
 
   // Concurrent sales of the transport (contract 4.5.10).
   using call = request.callLimit?.take()
@@ -139,7 +139,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   const purchase = { checked: examined, verified: held, prepared }
   const onWait = () => call?.[Symbol.dispose]()
   const sold = await unknownIfFailed(payments.report, () =>
-    claimAndSettle(context, purchase, { client, patience: { ...sale.patience, onWait } }),
+    claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }),
   )
   // A sale beyond the limit of a minute has cost remote calls.
   const isFree = sold.kind === 'answer' || (sold.reason === undefined && sold.refusal.code !== 'rate_limited')
@@ -150,27 +150,27 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
 async function claimAndSettle(
   { payments, guessLimit }: SaleContext,
   purchase: Parameters<typeof storeClaim>[1],
-  { client, patience }: { client: Client; patience: Patience },
+  { client, waitLimit }: { client: Client; waitLimit: WaitLimit },
 ): Promise<Outcome> {
   const { checked, verified } = purchase
   // 10. Response and intent to settle are stored, and the sale is counted.
   const claim = await storeClaim(payments, purchase)
   if (claim.kind === 'full') return rateLimited(claim.waitMs)
-  if (claim.kind === 'taken') return replayRecord(payments, claim.record, { payment: checked, patience })
+  if (claim.kind === 'taken') return replayRecord(payments, claim.record, { payment: checked, waitLimit })
   if (checked.id === undefined) guessLimit.noteRight(checked.identity, client.address)
 
   // 11 and 12. Settlement, and its outcome is stored.
-  const settled = await settle(payments, claim.record, { start: verified.start, patience })
+  const settled = await settle(payments, claim.record, { start: verified.start, waitLimit })
 
   // 13. The answer.
   return recordOutcome(settled)
 }
 
 /** The stored response, if another request or process has sold for this payment since step 3. */
-function replayIfSold({ payments }: SaleContext, { examined, patience }: Sale): Promise<Outcome | undefined> {
+function replayIfSold({ payments }: SaleContext, { examined, waitLimit }: Sale): Promise<Outcome | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(examined.identity, examined.id)
-    return record && replayRecord(payments, record, { payment: examined, patience })
+    return record && replayRecord(payments, record, { payment: examined, waitLimit })
   })
 }
 

@@ -5,7 +5,7 @@ import { rateLimited, refused, type Outcome } from '../operation/outcome.ts'
 import { isBoundTo, type SentPayment } from '../payment/binding.ts'
 import { addMissingReceipt } from '../settlement/receipts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
-import type { Patience } from '../settlement/settle.ts'
+import type { WaitLimit } from '../settlement/settle.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import { mayChange, retry } from './retry.ts'
 import type { SaleContext } from './sale-context.ts'
@@ -17,7 +17,7 @@ import type { SaleContext } from './sale-context.ts'
 export async function replay(
   { payments, guessLimit, paymentMutex }: Pick<SaleContext, 'payments' | 'guessLimit' | 'paymentMutex'>,
   payment: SentPayment,
-  { client, patience }: { client: Client; patience: Patience },
+  { client, waitLimit }: { client: Client; waitLimit: WaitLimit },
 ): Promise<Outcome | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await readForClient(payments, payment, client)
@@ -34,14 +34,14 @@ export async function replay(
     }
     if (payment_id === undefined) guessLimit.noteRight(identity, client.address)
     client.budget.refund()
-    client.prove()
-    if (!mayChange(record)) return replayRecord(payments, record, { payment, patience })
+    client.keepConnectionOpen()
+    if (!mayChange(record)) return replayRecord(payments, record, { payment, waitLimit })
     // The request that settles the payment changes the record. Requests that wait for it read the record again.
     return paymentMutex.run(
       { key: record.payment_hash, client: client.address },
       async (hasWaited) => {
         const current = hasWaited ? await payments.log.read(identity) : undefined
-        return replayRecord(payments, current ?? record, { payment, patience })
+        return replayRecord(payments, current ?? record, { payment, waitLimit })
       },
       () => outcomeUnknown(),
     )
@@ -66,10 +66,10 @@ async function readForClient(
 export async function replayRecord(
   payments: PaymentServices,
   record: ResponseRecord,
-  { payment, patience }: { payment: SentPayment; patience: Patience },
+  { payment, waitLimit }: { payment: SentPayment; waitLimit: WaitLimit },
 ): Promise<Outcome> {
   if (!isBoundTo(record, payment)) return refused({ code: 'payment_replay_conflict' })
-  const { record: current, waitMs } = await retry(payments, record, patience)
+  const { record: current, waitMs } = await retry(payments, record, waitLimit)
   if (isOpen(current.state)) return outcomeUnknown(waitMs)
   return recordOutcome(await addMissingReceipt(payments, current, payment.bind().operation))
 }

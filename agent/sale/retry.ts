@@ -6,7 +6,7 @@ import { isOpen, isStarted, isVoid, type ResponseRecord } from '../../store/log/
 import type { PaymentServices } from '../settlement/services.ts'
 import { reconcile } from '../settlement/reconcile.ts'
 import { advanceOrReload, reload } from '../settlement/record-decision.ts'
-import type { Patience } from '../settlement/settle.ts'
+import type { WaitLimit } from '../settlement/settle.ts'
 
 /** Reads of a record that another process settles: 20 s together, longer than most settlements. */
 const LOOKS_MAX = 20
@@ -22,25 +22,25 @@ export function mayChange({ state }: ResponseRecord): boolean {
 export async function retry(
   payments: PaymentServices,
   record: ResponseRecord,
-  patience: Patience,
+  waitLimit: WaitLimit,
 ): Promise<{ record: ResponseRecord; waitMs: number }> {
-  const current = await waitForOtherProcess(payments, record, patience)
+  const current = await waitForOtherProcess(payments, record, waitLimit)
   if (!mayChange(current)) return { record: current, waitMs: 0 }
-  const waitMs = payments.memory.waitMs(current.identity, isOpen(current.state) ? undefined : ENDED_MS)
+  const waitMs = payments.pastObservations.waitMs(current.identity, isOpen(current.state) ? undefined : ENDED_MS)
   if (waitMs > 0) return { record: current, waitMs }
   // Abandons the attempt of a process that has died or takes too long. The reconciler then settles the record too.
   const open = isStarted(current.state) ? await advanceOrReload(payments, current, { state: 'unknown' }) : current
-  return { record: await reconcile(payments, open, { cause: 'request', patience }), waitMs: 0 }
+  return { record: await reconcile(payments, open, { cause: 'request', waitLimit }), waitMs: 0 }
 }
 
 /** The mutex of the payment is held, so a settlement in progress is that of another process. */
 async function waitForOtherProcess(
   payments: PaymentServices,
   record: ResponseRecord,
-  { until, stopSignal }: Patience,
+  { until, stopSignal }: WaitLimit,
 ): Promise<ResponseRecord> {
   let current = record
-  for (let looks = 0; looks < LOOKS_MAX && payments.memory.isInProgress(current); looks += 1) {
+  for (let looks = 0; looks < LOOKS_MAX && payments.pastObservations.isInProgress(current); looks += 1) {
     if (stopSignal.aborted || payments.monotonic() + LOOK_MS > until) break
     await new Promise<void>((resolve) => void payments.timer(resolve, LOOK_MS))
     current = await reload(payments, current)

@@ -16,7 +16,7 @@ import {
   restoreVowels,
   splitTextAfterForm,
   splitTradingName,
-} from './written-name.ts'
+} from './query-text.ts'
 
 /** A query name in the forms that exact comparison needs. */
 export interface QueryName {

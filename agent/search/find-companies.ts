@@ -15,12 +15,12 @@ import { buildCandidate, type QueryEvidence } from './candidate.ts'
 import { parseQueryName, type QueryName } from './equality.ts'
 import { findEqualNames, findJoinedName } from './equal-names.ts'
 import { readCompany, type Register } from './register.ts'
-import { addFromPool, highestScore, type Search } from './add-from-pool.ts'
-import { correctedScale, INITIALS_SIMILARITY, readingBound, readingMeasure } from './scale-of-search.ts'
+import { highestScore, scoreCandidates, type Search } from './score-candidates.ts'
+import { correctedScale, INITIALS_SIMILARITY, readingBound, readingMeasure } from './similarity-ranges.ts'
 import { FUZZY_MAX, similarityMeasure } from './similarity.ts'
 import { TopCandidates } from './top-candidates.ts'
 
-type PoolOutcome = ReturnType<typeof addFromPool>
+type PoolOutcome = ReturnType<typeof scoreCandidates>
 
 /** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
@@ -127,7 +127,7 @@ function addContainingNames(search: Search, { core, suffix }: ParsedName): PoolO
     if (outcome === 'time_up') break
     const limits = { similarityMin: 0, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
     const pool = selectContaining(names, reading.query, limits)
-    const added = addFromPool(search, pool, {
+    const added = scoreCandidates(search, pool, {
       similarityOf: readingMeasure(names, reading, { suffix, budget: budgets.pairs }),
       highestOf: (bound) => readingBound(reading, bound),
     })
@@ -154,7 +154,7 @@ function addSimilarNames(
     const { similarity } = measure(name)
     return similarity < similarityMin ? 0 : scale(similarity)
   }
-  return addFromPool(search, pool, { similarityOf, highestOf: scale })
+  return scoreCandidates(search, pool, { similarityOf, highestOf: scale })
 }
 
 /** The best candidates, followed by the first names whose initials are the query. */

@@ -25,7 +25,7 @@ export type NonceState =
   /** Used, but the transfer or cancellation was not read. */
   | { nonce: 'unread' }
 
-export const FINDINGS = [
+export const CHAIN_STATUSES = [
   /** The nonce was used by Transfer(payer, payTo, amount). Any account may have sent the transaction. */
   'paid',
   /** `paid` in a final block. */
@@ -44,7 +44,7 @@ export const FINDINGS = [
   'unclear',
 ] as const
 
-type Finding = (typeof FINDINGS)[number]
+type ChainStatus = (typeof CHAIN_STATUSES)[number]
 
 interface ObservedNonce {
   nonceState: NonceState
@@ -53,7 +53,7 @@ interface ObservedNonce {
   now: Date
 }
 
-export function interpretNonce({ nonceState, authorization, requirements, now }: ObservedNonce): Finding {
+export function interpretNonce({ nonceState, authorization, requirements, now }: ObservedNonce): ChainStatus {
   switch (nonceState.nonce) {
     case 'used': {
       const { from, to, value } = nonceState.transfer
@@ -86,9 +86,9 @@ export type Cause = 'request' | 'reconciler'
 /** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
 export type Action = 'wait' | 'settle' | 'reopen' | 'refused' | 'settled' | 'confirmed' | 'rejected' | 'expired'
 
-type ActionsByFinding = Record<Finding, Action>
+type ActionsByChainStatus = Record<ChainStatus, Action>
 
-const OPEN: ActionsByFinding = {
+const OPEN: ActionsByChainStatus = {
   paid: 'settled',
   paid_final: 'settled',
   spent: 'wait',
@@ -98,7 +98,7 @@ const OPEN: ActionsByFinding = {
   expired_final: 'expired',
   unclear: 'wait',
 }
-const SETTLED: ActionsByFinding = {
+const SETTLED: ActionsByChainStatus = {
   paid: 'wait',
   paid_final: 'confirmed',
   spent: 'reopen',
@@ -108,11 +108,11 @@ const SETTLED: ActionsByFinding = {
   expired_final: 'reopen',
   unclear: 'wait',
 }
-const ENDED = Object.fromEntries(FINDINGS.map((finding) => [finding, 'wait'])) as ActionsByFinding
+const ENDED = Object.fromEntries(CHAIN_STATUSES.map((chainStatus) => [chainStatus, 'wait'])) as ActionsByChainStatus
 /** A retry, or the operator, finds the transfer of a payment that seemed not to be paid. */
-const VOID: ActionsByFinding = { ...ENDED, paid: 'settled', paid_final: 'settled' }
+const VOID: ActionsByChainStatus = { ...ENDED, paid: 'settled', paid_final: 'settled' }
 
-const ACTIONS: Record<RecordState, ActionsByFinding> = {
+const ACTIONS: Record<RecordState, ActionsByChainStatus> = {
   prepared: OPEN,
   settling: OPEN,
   /** Settled without a retry: the client was told to keep the payment, and a transfer may be pending. */
@@ -134,9 +134,9 @@ interface Decided {
 
 export function decide({ record, nonceState, now, cause }: Decided): Action {
   const { payment, requirements } = recordedPayment(record)
-  const finding = interpretNonce({ nonceState, authorization: payment.payload.authorization, requirements, now })
-  const action = ACTIONS[record.state][finding]
-  const isFree = finding === 'free' || finding === 'expiring'
+  const chainStatus = interpretNonce({ nonceState, authorization: payment.payload.authorization, requirements, now })
+  const action = ACTIONS[record.state][chainStatus]
+  const isFree = chainStatus === 'free' || chainStatus === 'expiring'
   // A refusal ends the payment before anything is settled again.
   if (record.state === 'unknown' && record.refused_at !== undefined && isFree)
     return isNewer(nonceState, Date.parse(record.refused_at)) ? 'refused' : 'wait'

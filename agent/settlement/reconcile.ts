@@ -2,15 +2,15 @@
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { decide, type Action, type Cause } from './decide.ts'
-import type { Denial } from './memory.ts'
+import type { Denial } from './past-observations.ts'
 import type { PaymentServices } from './services.ts'
 import { advance, recordDecision, reload } from './record-decision.ts'
-import { settleAgain, type Patience } from './settle.ts'
+import { settleAgain, type WaitLimit } from './settle.ts'
 
 interface Reconciliation {
   cause: Cause
   /** How long a request may wait for a settlement to appear. The reconciler does not wait. */
-  patience?: Patience | undefined
+  waitLimit?: WaitLimit | undefined
 }
 
 /** Observes one record and reconciles it. Returns the current record. */
@@ -29,11 +29,11 @@ export async function reconcileObserved(
   payments: PaymentServices,
   record: ResponseRecord,
   observed: ObservedRecord,
-  { cause, patience }: Reconciliation,
+  { cause, waitLimit }: Reconciliation,
 ): Promise<ResponseRecord> {
-  const { memory, now, report } = payments
+  const { pastObservations, now, report } = payments
   const { observation } = observed
-  memory.noteObserved(record.identity)
+  pastObservations.noteObserved(record.identity)
   const nonceState = await unlessUnreadable(payments, observed.readNonce)
   if (!nonceState) return record
   // The request that began this settlement has ended without its outcome.
@@ -42,16 +42,16 @@ export async function reconcileObserved(
   const action = decide({ record: open, nonceState, now: now(), cause })
   if (isDenial(action)) {
     if (!(await isDenied(payments, open, observed, { denial: action, cause }))) return open
-  } else if (nonceState.nonce !== 'unclear') memory.forgetDenial(open.identity)
+  } else if (nonceState.nonce !== 'unclear') pastObservations.forgetDenial(open.identity)
   switch (action) {
     case 'wait':
       return open
     case 'settle':
-      return settleAgain(payments, open, patience)
+      return settleAgain(payments, open, waitLimit)
     case 'reopen': {
       report('settlement_not_on_chain', `state ${nonceState.nonce}`)
       const reopened = await advance(payments, open, { state: 'unknown', payment_response: null })
-      return reopened ? reconcileObserved(payments, reopened, observed, { cause, patience }) : reload(payments, open)
+      return reopened ? reconcileObserved(payments, reopened, observed, { cause, waitLimit }) : reload(payments, open)
     }
     default:
       return recordDecision(payments, open, { action, nonceState, observation })
@@ -72,9 +72,9 @@ async function isDenied(
   { observation }: ObservedRecord,
   { denial, cause }: { denial: Denial; cause: Cause },
 ): Promise<boolean> {
-  const { chain, memory, now } = payments
+  const { chain, pastObservations, now } = payments
   const { node } = observation
-  if (chain.nodeCount === 1) return memory.isConfirmed(record.identity, denial, observation)
+  if (chain.nodeCount === 1) return pastObservations.isConfirmed(record.identity, denial, observation)
   const nonceState = await unlessUnreadable(payments, async () => {
     const [other] = await observeRecords(payments, [record], { withFinal: true, otherThan: node })
     return other && other.observation.node !== node ? other.readNonce() : undefined

@@ -83,7 +83,7 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
     for (const identity of identities) {
       await unlessFailed(identity, async () => {
         const record = await log.read(identity)
-        if (record && !payments.memory.isInProgress(record)) records.push(record)
+        if (record && !payments.pastObservations.isInProgress(record)) records.push(record)
       })
     }
     if (records.length === 0 || stopping.signal.aborted) return

@@ -18,7 +18,7 @@ const WAIT_MS_MAX = 10_000
 const PAUSES_MS = [0, 1_000, 2_000, 2_000, 2_000, 2_000]
 
 /** How long a request may wait for the chain. */
-export interface Patience {
+export interface WaitLimit {
   /** Milliseconds of the monotonic clock. */
   until: number
   /** Aborted when the service stops. */
@@ -31,20 +31,20 @@ export interface Patience {
 export async function settleAgain(
   payments: PaymentServices,
   record: ResponseRecord,
-  patience: Patience | undefined,
+  waitLimit: WaitLimit | undefined,
 ): Promise<ResponseRecord> {
   const time = payments.now().toISOString()
   const attempt = record.attempt + 1
   const settling = await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time })
   // Otherwise another process advanced the record first, and that process makes the attempt.
-  return settling ? settle(payments, settling, { patience }) : reload(payments, record)
+  return settling ? settle(payments, settling, { waitLimit }) : reload(payments, record)
 }
 
 /** Settles a record that the caller has just claimed (with `start`), or made `settling`. Returns the current record. */
 export async function settle(
   payments: PaymentServices,
   record: ResponseRecord,
-  { start, patience }: { start?: SaleStart; patience: Patience | undefined },
+  { start, waitLimit }: { start?: SaleStart; waitLimit: WaitLimit | undefined },
 ): Promise<ResponseRecord> {
   const { facilitator, timer, report } = payments
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
@@ -58,10 +58,10 @@ export async function settle(
   const isRefused = start && settlement.kind === 'refused' && settlement.transaction === undefined
   if (isRefused) {
     const refusal = { state: 'unknown', refused_at: refusalTime(payments, start) } as const
-    return waitForChain(payments, await advanceOrReload(payments, record, refusal), patience)
+    return waitForChain(payments, await advanceOrReload(payments, record, refusal), waitLimit)
   }
   // `unknown` is written only after the wait: equal requests in other processes wait until then.
-  const waited = await waitForChain(payments, { ...record, ...reported }, patience)
+  const waited = await waitForChain(payments, { ...record, ...reported }, waitLimit)
   const isUndecided = waited.state === 'prepared' || waited.state === 'settling'
   return isUndecided ? advanceOrReload(payments, record, { state: 'unknown', ...reported }) : waited
 }
@@ -75,17 +75,17 @@ function refusalTime({ now, monotonic }: PaymentServices, { observation, observe
   return new Date(Math.max(now().getTime(), chainTime)).toISOString()
 }
 
-/** Observes the payment until the chain decides it or the patience ends. Many clients never repeat a request. */
+/** Observes the payment until the chain decides it or the wait limit is reached. Many clients never repeat a request. */
 async function waitForChain(
   payments: PaymentServices,
   record: ResponseRecord,
-  patience: Patience | undefined,
+  waitLimit: WaitLimit | undefined,
 ): Promise<ResponseRecord> {
-  if (!patience) return record
+  if (!waitLimit) return record
   const { timer, monotonic } = payments
-  const milliseconds = Math.min(WAIT_MS_MAX, patience.until - monotonic())
+  const milliseconds = Math.min(WAIT_MS_MAX, waitLimit.until - monotonic())
   if (milliseconds <= 0) return record
-  patience.onWait?.()
+  waitLimit.onWait?.()
   // A refusal needs a block that is newer than the reply.
   const pauses = record.refused_at === undefined ? PAUSES_MS : PAUSES_MS.slice(1)
   const observeUntilDecided = async (signal: AbortSignal) => {
@@ -97,7 +97,7 @@ async function waitForChain(
     }
     return undefined
   }
-  const deadline = { timer, milliseconds, signal: patience.stopSignal }
+  const deadline = { timer, milliseconds, signal: waitLimit.stopSignal }
   const decision = await withDeadline(deadline, observeUntilDecided).catch((cause: unknown) => {
     if (cause instanceof DeadlineError) return undefined
     throw cause

@@ -51,7 +51,7 @@ export async function observeSale(
   if (!observed) return { kind: 'unanswered' }
   const { observation, payer } = observed
   // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
-  if (!offered.isProven && payer.codeBytes === 0)
+  if (!offered.isSignedByPayer && payer.codeBytes === 0)
     return { kind: 'refused', code: 'payment_rejected', reason: 'invalid_exact_evm_payload_signature' }
   // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.12).
   if (payer.isNonceUsed) return { kind: 'maybe_settled' }
@@ -119,8 +119,8 @@ export async function findEarlierSettlement(
     payments.chain.findUse({ asset: requirements.asset, payer, nonce, from }, observed.observation),
   )
   if (!nonceState) return { kind: 'unanswered' }
-  const finding = interpretNonce({ nonceState, authorization, requirements, now: payments.now() })
-  if (finding === 'spent' || finding === 'spent_final')
+  const chainStatus = interpretNonce({ nonceState, authorization, requirements, now: payments.now() })
+  if (chainStatus === 'spent' || chainStatus === 'spent_final')
     return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' }
   if (nonceState.nonce !== 'used') return { kind: 'unknown' }
   return { kind: 'already_settled', transaction: nonceState.transfer.transaction }

@@ -1,6 +1,6 @@
 /**
- * `bench fairness`: attackers that pay nothing, from 1 and from 50 addresses, beside honest clients from other addresses. No
- * request of an honest client may be refused. The service is the command `serve`; facilitator and node are in another
+ * `bench fairness`: attackers that pay nothing, from 1 and from 50 addresses, beside clients with other addresses. No
+ * request of these other clients may be refused. The service is the command `serve`; facilitator and node are in another
  * process, and the node answers after 200 ms.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -28,8 +28,8 @@ const NODE_CALLS_MAX = 120
 const ATTACKER_COUNTS = [1, 50]
 /** Of all attackers together, so that this process can still measure. */
 const ATTACKS_PER_SECOND = 1_000
-/** Honest requests begin this long after each other. */
-const HONEST_EVERY_MS = 100
+/** Requests of the other clients begin this long after each other. */
+const OTHER_CLIENTS_EVERY_MS = 100
 const POSTGRES_ATTACK = 'random payers and signatures'
 
 export async function fairness({ seconds = '20', only }: Record<string, string>): Promise<boolean> {
@@ -65,7 +65,7 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
     }
   }
 
-  const headings = ['attack', 'addresses', 'requests', 'honest', 'refused', 'p50 ms', 'p99 ms', 'node calls']
+  const headings = ['attack', 'addresses', 'requests', 'from others', 'refused', 'p50 ms', 'p99 ms', 'node calls']
   process.stdout.write(`${markdown(headings, lines)}\n\n`)
   for (const fault of faults) process.stdout.write(`${fault}\n`)
   const judged = isLatencyJudged ? '' : '; latency not judged in a short run'
@@ -78,7 +78,7 @@ interface Service {
   remotes: ServerProcess
   /** Numbers the runs, which use addresses of their own. */
   runs: number
-  /** Honest payers, and those of earlier attacks. */
+  /** Payers among the other clients, and those of earlier attacks. */
   otherPayers: Set<string>
 }
 
@@ -90,7 +90,7 @@ async function withService(
   try {
     await using remotes = await startRemotes('client', NODE_MS)
     const files = { DATA_DIR: directory, DATASET: REGISTER, PORT: '0', ADMIN_PORT: 'off' }
-    // The budget of the default limit of sales, which is too low for the honest requests.
+    // The budget of the default limit of sales, which is too low for the other clients.
     const limits = { RATE_LIMIT_PER_MINUTE: '10000', ADDRESS_BUDGET: '300' }
     const all = { ...files, ...limits, ...remotesEnvironment(remotes.url), ...environment }
     await using served = await startService('service', all)
@@ -118,7 +118,7 @@ async function measure(
   const attacking = Promise.all(
     clients.map((client, index) => repeatAttack(client, { requests: attack.requests, offset: index, end, pauseMs })),
   )
-  const { durations, refused } = await sendHonestly(service, end)
+  const { durations, refused } = await sendAsOtherClients(service, end)
   const sent = (await attacking).reduce((sum, each) => sum + each, 0)
   for (const client of clients) client.close()
   const nodeCalls = ((await nodeCallsOf(service)) - before - (attack.paidCalls ?? 0)) / count
@@ -139,11 +139,11 @@ async function repeatAttack(
 }
 
 /** Sends one request after the other, without waiting for the answers. */
-async function sendHonestly(service: Service, end: number): Promise<{ durations: number[]; refused: string[] }> {
-  const kinds = await honestKinds(service)
+async function sendAsOtherClients(service: Service, end: number): Promise<{ durations: number[]; refused: string[] }> {
+  const kinds = await otherClientKinds(service)
   const clients: AddressedClient[] = []
   const durations: number[] = []
-  /** The kinds of honest requests that were refused, with the status. */
+  /** The kinds of requests of the other clients that were refused, with the status. */
   const refused: string[] = []
   const sending: Promise<void>[] = []
   for (let index = 0; performance.now() < end; index += 1) {
@@ -160,14 +160,14 @@ async function sendHonestly(service: Service, end: number): Promise<{ durations:
         return undefined
       }),
     )
-    await sleep(HONEST_EVERY_MS)
+    await sleep(OTHER_CLIENTS_EVERY_MS)
   }
   await Promise.all(sending)
   for (const client of clients) client.close()
   return { durations, refused }
 }
 
-async function honestKinds({ url, remotes, otherPayers }: Service) {
+async function otherClientKinds({ url, remotes, otherPayers }: Service) {
   const known = generatePrivateKey()
   const owner = generatePrivateKey()
   const wallet = privateKeyToAddress(generatePrivateKey())

@@ -1,4 +1,4 @@
-/** The response logs that programmes run on, and a migrated PostgreSQL database for one of them. */
+/** The response logs that programs run on, and a migrated PostgreSQL database for one of them. */
 import { migrateDatabase } from '../../store/log/postgres/schema.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres.ts'
 

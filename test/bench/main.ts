@@ -21,9 +21,9 @@ import { slowest } from './slowest.ts'
 import { soak } from './soak.ts'
 
 /** Each prints what it found and resolves with whether that is as it must be. */
-type Programme = (options: Record<string, string>) => Promise<boolean>
+type Program = (options: Record<string, string>) => Promise<boolean>
 
-const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
+const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   perf: { run: perf, usage: '[--size full|ci] [--only NAME]' },
   quality: {
     run: quality,
@@ -54,7 +54,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
 
 /** An option with a value has it in capitals or as a list of words. */
 const OPTIONS = Object.fromEntries(
-  Object.values(PROGRAMMES).flatMap(({ usage }) =>
+  Object.values(PROGRAMS).flatMap(({ usage }) =>
     Array.from(usage.matchAll(/--(\w+)( \w)?/g), ([, name, value]) => [
       name,
       { type: value === undefined ? 'boolean' : 'string' } as const,
@@ -65,12 +65,12 @@ const OPTIONS = Object.fromEntries(
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
-function readArguments(): { run: Programme; options: Record<string, string> } | undefined {
+function readArguments(): { run: Program; options: Record<string, string> } | undefined {
   try {
     const { positionals, values } = parseArgs({ allowPositionals: true, options: OPTIONS })
-    const programme = Object.entries(PROGRAMMES).find(([name]) => name === positionals[0])?.[1]
+    const program = Object.entries(PROGRAMS).find(([name]) => name === positionals[0])?.[1]
     const options = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
-    return programme && { run: programme.run, options }
+    return program && { run: program.run, options }
   } catch {
     return undefined
   }
@@ -79,7 +79,7 @@ function readArguments(): { run: Programme; options: Record<string, string> } | 
 const chosen = readArguments()
 if (chosen) process.exitCode = (await chosen.run(chosen.options)) ? 0 : EXIT_FAILED
 else {
-  const lines = Object.entries(PROGRAMMES).map(([name, { usage }]) => `  ${name.padEnd(14)} ${usage}\n`)
-  process.stdout.write(`usage: npm run bench -- PROGRAMME [OPTIONS]\n\n${lines.join('')}`)
+  const lines = Object.entries(PROGRAMS).map(([name, { usage }]) => `  ${name.padEnd(14)} ${usage}\n`)
+  process.stdout.write(`usage: npm run bench -- PROGRAM [OPTIONS]\n\n${lines.join('')}`)
   process.exitCode = EXIT_USAGE
 }

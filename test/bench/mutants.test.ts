@@ -3,17 +3,17 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { mutate, PROGRAMMES } from './mutants.ts'
+import { mutate, PROGRAMS } from './mutants.ts'
 import { MUTANTS } from './mutants/list.ts'
 
 const compiled = (path: string) => fileURLToPath(import.meta.resolve(`#root/dist/${path}`))
 
 describe('the seeded bugs', () => {
-  it('each apply at one place of their file, and name a programme or a test that exists', async () => {
+  it('each apply at one place of their file, and name a program or a test that exists', async () => {
     for (const mutant of MUTANTS) {
       const { caughtBy } = mutant
       expect(mutate(await readFile(compiled(mutant.file), 'utf8'), mutant), mutant.name).to.be.a('string')
-      expect(caughtBy in PROGRAMMES || existsSync(compiled(caughtBy.split(': ')[0] ?? '')), caughtBy).to.equal(true)
+      expect(caughtBy in PROGRAMS || existsSync(compiled(caughtBy.split(': ')[0] ?? '')), caughtBy).to.equal(true)
     }
   })
 })

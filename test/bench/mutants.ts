@@ -1,6 +1,6 @@
 /**
  * `bench mutants [--seeds N] [--workers N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled tree and
- * runs the programme that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of
+ * runs the program that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of
  * writes on a real disk, or a test file. Fails if a mutant is not caught.
  */
 import { execFile, spawn } from 'node:child_process'
@@ -15,7 +15,7 @@ import { MUTANTS, type Mutant } from './mutants/list.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SEEDS_DEFAULT = '20000'
-const PROGRAMME_MS_MAX = 600_000
+const PROGRAM_MS_MAX = 600_000
 /** Of a test that sets no time of its own. A bug that makes a test wait is caught sooner. The longest of them takes 7 s. */
 const TEST_MS_MAX = 20_000
 /** A bug that stops every sale makes each seed long. The longest search takes less than a minute. */
@@ -36,15 +36,15 @@ interface Verdict {
 
 type Catch = (copy: string, seedsMax: number) => Promise<Verdict>
 
-export const PROGRAMMES: Record<string, Catch> = {
+export const PROGRAMS: Record<string, Catch> = {
   simulate: (copy, seedsMax) => trySimulation(copy, seedsMax, 'lmdb'),
   'simulate --log postgres': (copy, seedsMax) => trySimulation(copy, seedsMax, 'postgres'),
-  race: (copy) => tryProgramme(copy, ['race', '--seconds', '3']),
-  'race --log postgres': (copy) => tryProgramme(copy, ['race', '--seconds', '3', '--log', 'postgres']),
-  order: (copy) => tryProgramme(copy, ['order']),
+  race: (copy) => tryProgram(copy, ['race', '--seconds', '3']),
+  'race --log postgres': (copy) => tryProgram(copy, ['race', '--seconds', '3', '--log', 'postgres']),
+  order: (copy) => tryProgram(copy, ['order']),
 }
 
-/** `only` selects the mutants whose name or programme contains a text. */
+/** `only` selects the mutants whose name or program contains a text. */
 export async function mutants(options: Record<string, string>): Promise<boolean> {
   const { seeds = SEEDS_DEFAULT, workers = '1', only = '' } = options
   const chosen = MUTANTS.filter(({ name, caughtBy }) => `${name} ${caughtBy}`.includes(only))
@@ -65,9 +65,9 @@ export async function mutants(options: Record<string, string>): Promise<boolean>
         )
       }
     }
-    // The other programmes use all cores, or run in this process. One of them runs at a time.
-    const tests = chosen.filter(({ caughtBy }) => !(caughtBy in PROGRAMMES))
-    const others = chosen.filter(({ caughtBy }) => caughtBy in PROGRAMMES)
+    // The other programs use all cores, or run in this process. One of them runs at a time.
+    const tests = chosen.filter(({ caughtBy }) => !(caughtBy in PROGRAMS))
+    const others = chosen.filter(({ caughtBy }) => caughtBy in PROGRAMS)
     const testsBeside = Array.from({ length: Number(workers) - 1 }, () => inTurn(tests))
     await Promise.all([inTurn(others).then(() => inTurn(tests)), ...testsBeside])
     const countOf = (wanted: Verdict['verdict']) => verdicts.filter(({ verdict }) => verdict === wanted).length
@@ -101,7 +101,7 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
   // The original has the same inode.
   await rm(path)
   await writeFile(path, mutated)
-  return PROGRAMMES[mutant.caughtBy]?.(copy, seedsMax) ?? tryTests(copy, mutant.caughtBy)
+  return PROGRAMS[mutant.caughtBy]?.(copy, seedsMax) ?? tryTests(copy, mutant.caughtBy)
 }
 
 async function trySimulation(copy: string, seedsMax: number, logKind: LogKind): Promise<Verdict> {
@@ -115,12 +115,12 @@ async function trySimulation(copy: string, seedsMax: number, logKind: LogKind): 
   return missed(`by ${seedsMax} seeds or in ${SIMULATION_MS_MAX / 1000} s`)
 }
 
-/** The last line of a programme names the number of faults. */
-async function tryProgramme(copy: string, args: string[]): Promise<Verdict> {
+/** The last line of a program names the number of faults. */
+async function tryProgram(copy: string, args: string[]): Promise<Verdict> {
   for (let runs = 0; runs < RUNS_MAX; runs += 1) {
     const child = spawn(process.execPath, [join(copy, 'dist/test/bench/main.js'), ...args], {
       stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: PROGRAMME_MS_MAX,
+      timeout: PROGRAM_MS_MAX,
     })
     const [output, [status]] = await Promise.all([readText(child.stdout), once(child, 'exit')])
     const [line = ''] = output.trim().split('\n').slice(-1)
@@ -147,7 +147,7 @@ async function runTests(copy: string, path: string, title: string): Promise<Verd
   const tests = spawn(process.execPath, [mocha, ...options, '--fgrep', title, join('dist', path)], {
     cwd: copy,
     stdio: ['ignore', 'pipe', 'ignore'],
-    timeout: PROGRAMME_MS_MAX,
+    timeout: PROGRAM_MS_MAX,
   })
   const [output, [status]] = await Promise.all([readText(tests.stdout), once(tests, 'exit')])
   if (status === null || status === 0) return undefined

@@ -21,7 +21,7 @@ const PARTS = `What is real and what is fake:
 - **history**: the real journal of a generated register, of which 0.4 % changes each day.
 - **simulate**: the executor and the reconciler are real. Disk, chain, facilitator, network and clock are models.
 - **fairness**: as perf, with a node that answers after 200 ms. Each client has a loopback address of its own.
-- **mutants**: the compiled code with one bug at a time, and the programmes and tests of this project that must find it.
+- **mutants**: the compiled code with one bug at a time, and the programs and tests of this project that must find it.
 - **soak**: as perf, with a facilitator that delays its answers, real kills, and a facilitator and node that survive them.
 - **fuzz**: the service over real sockets, with a facilitator and a chain in its process that accept everything.`
 

@@ -1,5 +1,5 @@
 /**
- * The runs of `bench report`: a programme with its arguments for each size. All runs of size full together take less than 55
+ * The runs of `bench report`: a program with its arguments for each size. All runs of size full together take less than 55
  * minutes on two idle cores, so that one run measures one commit.
  */
 
@@ -13,7 +13,7 @@ const SOAKED =
 export type ReportSection = readonly [name: string, full: string, ci: string, target: string]
 
 /**
- * In the order of docs/benchmarks.md. The name is that of the programme, with `-postgres` for a run on this log. The reason for
+ * In the order of docs/benchmarks.md. The name is that of the program, with `-postgres` for a run on this log. The reason for
  * the full size is above each line.
  */
 export const REPORT_SECTIONS: readonly ReportSection[] = [
@@ -50,7 +50,7 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
   // One sale.
   ['order', '', '', 'every write is synced first'],
   // The shortest time in which the latency is judged.
-  ['fairness', '--seconds 6', '--seconds 2', 'no honest request refused, p99 below 2 s'],
+  ['fairness', '--seconds 6', '--seconds 2', 'no other client refused, p99 below 2 s'],
   // All bugs.
   ['mutants', '--workers 2', '--workers 2', 'every mutant is caught'],
   // The heap is warm after half of them.

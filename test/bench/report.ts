@@ -1,6 +1,6 @@
 /**
- * `bench report [--size full|ci] [--out FILE] [--only NAME,...]`: runs every programme in a process of its own and writes
- * its section of docs/benchmarks.md, which nothing else writes, and the table of capacity in docs/operations.md. A programme that fails is reported; the others still run.
+ * `bench report [--size full|ci] [--out FILE] [--only NAME,...]`: runs every program in a process of its own and writes
+ * its section of docs/benchmarks.md, which nothing else writes, and the table of capacity in docs/operations.md. A program that fails is reported; the others still run.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -37,7 +37,7 @@ export async function report({ size = 'full', out = OUT_DEFAULT, only }: Record<
     const operations = withCapacityTable(await readFile(OPERATIONS, 'utf8'), await readFile(out, 'utf8'))
     await writeFile(OPERATIONS, await format(operations, style))
   }
-  process.stdout.write(`${failed} of ${wanted.length} programmes failed\n`)
+  process.stdout.write(`${failed} of ${wanted.length} programs failed\n`)
   return failed === 0
 }
 
@@ -57,7 +57,7 @@ async function runSection(
   const command = `npm run bench -- ${args.join(' ')}`
   process.stdout.write(`${command}\n`)
   const began = performance.now()
-  const { isPassed, output } = await runProgramme(args)
+  const { isPassed, output } = await runProgram(args)
   const seconds = Math.round((performance.now() - began) / 1000)
   if (!isPassed) process.stdout.write(`${output}\n${name} failed\n`)
   const last = output.split('\n').at(-1) ?? ''
@@ -71,7 +71,7 @@ async function runSection(
   }
 }
 
-async function runProgramme(args: string[]): Promise<{ isPassed: boolean; output: string }> {
+async function runProgram(args: string[]): Promise<{ isPassed: boolean; output: string }> {
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   const [stdout, stderr] = [[] as Buffer[], [] as Buffer[]]
   child.stdout.on('data', (chunk: Buffer) => void stdout.push(chunk))
@@ -82,7 +82,7 @@ async function runProgramme(args: string[]): Promise<{ isPassed: boolean; output
   return { isPassed, output: shown.toString().trim() }
 }
 
-/** The whole output if it contains a table or the programme has failed. Otherwise nothing. */
+/** The whole output if it contains a table or the program has failed. Otherwise nothing. */
 function toDetails(isPassed: boolean, output: string): string {
   if (/^\|/m.test(output)) return output
   return isPassed ? '' : `\`\`\`text\n${output}\n\`\`\``

@@ -14,7 +14,7 @@ import type { Contender } from './search/contender.ts'
 import { HOSTILE, QUERY_CHARACTERS_MAX } from './search/queries.ts'
 
 const QUERY_MS_MAX = 25
-/** Shorter runs are not judged: they only show that the programme works. */
+/** Shorter runs are not judged: they only show that the program works. */
 const JUDGED_MINUTES_MIN = 1
 /** Queries of each class that are drawn from the register. */
 const QUERIES_PER_CLASS = 200

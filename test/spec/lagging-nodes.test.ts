@@ -57,17 +57,17 @@ const pause = (milliseconds: number) => new Promise<void>((resolve) => void time
 async function sell({ lags, blockMs = 2_000 }: Row, { errorReason, isSent }: (typeof REPLIES)[number]) {
   const random = randomFor(SEED, 0, 0)
   const chain = new LaggingChain({ chainId, blockMs, lags, now, random, wait: () => pause(CALL_MS) })
-  const harness = await SaleHarness.open()
+  const sale = await SaleHarness.open()
   try {
-    await harness.import()
-    setMaxListeners(SALES, harness.context.stopSignal)
-    harness.now = () => new Date(now())
-    harness.context.payments = {
-      ...harness.context.payments,
-      chain: readChainWith([chain.rpc], { chainId, now: harness.now, pause }),
+    await sale.import()
+    setMaxListeners(SALES, sale.context.stopSignal)
+    sale.now = () => new Date(now())
+    sale.context.payments = {
+      ...sale.context.payments,
+      chain: readChainWith([chain.rpc], { chainId, now: sale.now, pause }),
       timer,
     }
-    harness.script.settle = async ({ payload }) => {
+    sale.script.settle = async ({ payload }) => {
       const { authorization } = payload as { authorization: AuthorizationFields }
       await pause(SETTLE_MS)
       const transaction = isSent ? chain.send(authorization) : ''
@@ -77,11 +77,11 @@ async function sell({ lags, blockMs = 2_000 }: Row, { errorReason, isSent }: (ty
     return await Promise.all(
       payments.map(async (payment) => {
         await pause(random() * blockMs)
-        return codeOf(await harness.lookup(payment))
+        return codeOf(await sale.lookup(payment))
       }),
     )
   } finally {
-    await harness.close()
+    await sale.close()
   }
 }
 

@@ -21,15 +21,15 @@ const CHAINS = { 'a fork without the transfer': chainId, 'another chain': 1 }
 const REPLIES = ['success', 'settlement_pending', 'insufficient_funds'] as const
 
 describe('[5.7.3, 5.7.8] a sale whose transfer one of two nodes does not show', () => {
-  let harness: SaleHarness
+  let sale: SaleHarness
   let clock: number
 
   beforeEach(async () => {
     clock = Date.now()
-    harness = await SaleHarness.open()
-    harness.now = () => new Date(clock)
+    sale = await SaleHarness.open()
+    sale.now = () => new Date(clock)
   })
-  afterEach(() => harness.close())
+  afterEach(() => sale.close())
 
   function openNode(id: number): LaggingChain {
     const wait = () => Promise.resolve()
@@ -46,7 +46,7 @@ describe('[5.7.3, 5.7.8] a sale whose transfer one of two nodes does not show', 
   /** A facilitator that sends the transfer once, and then gives this reply with its transaction. */
   function settleWith(reply: (typeof REPLIES)[number], right: LaggingChain): void {
     let transaction: string | undefined
-    harness.script.settle = async ({ payload }) => {
+    sale.script.settle = async ({ payload }) => {
       const { authorization } = payload as { authorization: AuthorizationFields }
       transaction ??= right.send(authorization)
       clock += 2_000
@@ -63,23 +63,23 @@ describe('[5.7.3, 5.7.8] a sale whose transfer one of two nodes does not show', 
           const [right, wrong] = [openNode(chainId), openNode(id)]
           const nodes = position === 'first' ? [wrong, right] : [right, wrong]
           const pause = () => Promise.resolve()
-          harness.context.payments = {
-            ...harness.context.payments,
+          sale.context.payments = {
+            ...sale.context.payments,
             chain: readChainWith(
               nodes.map(({ rpc }) => rpc),
-              { chainId, now: harness.now, pause },
+              { chainId, now: sale.now, pause },
             ),
           }
           settleWith(reply, right)
           const payment = await signedPayment()
-          const codes = [codeOf(await harness.lookup(payment))]
-          const { payments } = harness.context
+          const codes = [codeOf(await sale.lookup(payment))]
+          const { payments } = sale.context
           const timer = () => () => undefined
           const reconciler = startReconciler({ payments, timer, runExclusively: (_key, work) => work() })
           for (let step = 0; step < STEPS; step += 1) {
             clock += STEP_MS
             await reconciler.reconcileDue()
-            codes.push(codeOf(await harness.lookup(payment)))
+            codes.push(codeOf(await sale.lookup(payment)))
           }
           await reconciler.stop()
           for (const code of codes) expect(code).to.be.oneOf([ANSWER, UNKNOWN])

@@ -12,7 +12,7 @@ export function makeClient(address = '192.0.2.1', budgets = ampleBudgets()): Cli
   const budget = budgets.enter(address)
   // Only the HTTP server knows when a request ends, so none counts as in progress.
   budget.leave()
-  return { address, budget, prove: () => undefined }
+  return { address, budget, keepConnectionOpen: () => undefined }
 }
 
 /** For an application without a server of its own. */

@@ -1,4 +1,4 @@
-/** The points of a sale at which the kill programme kills the service, in order, and what must be true at each. */
+/** The points of a sale at which the kill program kills the service, in order, and what must be true at each. */
 import type { RecordState } from '../../store/log/record.ts'
 
 interface Point<Name extends string = string> {

@@ -1,4 +1,4 @@
-/** The requests of the kill programme: one for each transport and operation, and the record in its response. */
+/** The requests of the kill program: one for each transport and operation, and the record in its response. */
 import { request as httpRequest } from 'node:http'
 import { answersOperation } from '../../agent/client/check-answer.ts'
 import { amountOf, buildRequirements, type Terms } from '../../agent/payment/terms.ts'

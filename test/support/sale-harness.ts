@@ -15,7 +15,7 @@ import type { Observation } from '../../agent/chain/observe.ts'
 import type { ObservedPayment } from '../../agent/chain/view.ts'
 import type { Chain } from '../../agent/chain/chain.ts'
 import type { NonceState } from '../../agent/settlement/decide.ts'
-import { SettlementMemory } from '../../agent/settlement/memory.ts'
+import { PastObservations } from '../../agent/settlement/past-observations.ts'
 import { openCatalog } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { importDataset } from '../../store/import/run.ts'
@@ -216,7 +216,7 @@ export class SaleHarness {
         log: openResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
         facilitator,
         chain,
-        memory: new SettlementMemory(() => this.now()),
+        pastObservations: new PastObservations(() => this.now()),
         signReceipt: async (claims) => writeUnsigned(claims, randomUUID()),
         now: () => this.now(),
         monotonic: () => this.now().getTime(),

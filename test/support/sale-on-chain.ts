@@ -18,7 +18,7 @@ export async function openSaleOnChain(nodeOf: (url: string) => Promise<string> =
   const { url } = sandbox.chain
   // No interval mining: the test controls the blocks.
   await rpc(url, 'evm_setAutomine', true)
-  const shop = await SaleHarness.open()
+  const sale = await SaleHarness.open()
   const deployment = DEPLOYMENTS.testnet
   const facilitator = openInProcessFacilitator({
     deployment,
@@ -30,15 +30,15 @@ export async function openSaleOnChain(nodeOf: (url: string) => Promise<string> =
     report: () => undefined,
   })
   const chain = openChain({ urls: [url], now: () => new Date(), chainId: deployment.chainId })
-  shop.context.payments = { ...shop.context.payments, facilitator, chain }
+  sale.context.payments = { ...sale.context.payments, facilitator, chain }
   const reconciler = () =>
     startReconciler({
-      payments: shop.context.payments,
+      payments: sale.context.payments,
       timer: () => () => undefined,
-      runExclusively: (key, work) => shop.context.paymentMutex.run({ key, client: '' }, work, () => undefined),
+      runExclusively: (key, work) => sale.context.paymentMutex.run({ key, client: '' }, work, () => undefined),
     })
   return {
-    shop,
+    sale,
     relayer: relayer.address,
     sandbox,
     rpc: (method: string, ...params: unknown[]) => rpc(url, method, ...params),
@@ -52,7 +52,7 @@ export async function openSaleOnChain(nodeOf: (url: string) => Promise<string> =
       await opened.stop()
     },
     async close(): Promise<void> {
-      await shop.close()
+      await sale.close()
       await discard(sandbox)
     },
   }

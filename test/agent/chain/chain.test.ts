@@ -100,7 +100,7 @@ describe('the nonce on chain', () => {
   const sign = (authorization: Partial<AuthorizationFields> = {}) => signedPayment({ key, authorization })
   const nonceState = ({ payload }: WirePayment) =>
     nonceStateFrom(chain, { asset, authorization: payload.authorization, fromBlock })
-  const findingOf = async (payment: WirePayment) =>
+  const chainStatusOf = async (payment: WirePayment) =>
     interpretNonce({
       nonceState: await nonceState(payment),
       authorization: payment.payload.authorization,
@@ -116,16 +116,16 @@ describe('the nonce on chain', () => {
   it('of an unused authorization is a free nonce', async () => {
     const payment = await sign()
     expect(await nonceState(payment)).to.include({ nonce: 'free' })
-    expect(await findingOf(payment)).to.equal('free')
+    expect(await chainStatusOf(payment)).to.equal('free')
   })
 
   it('of an authorization that a third party sent is the transfer', async () => {
     const payment = await sign()
     const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
-    expect(await findingOf(payment)).to.equal('paid')
+    expect(await chainStatusOf(payment)).to.equal('paid')
     expect(await transactionOf(payment)).to.equal(transaction)
     await rpc(url, 'anvil_mine', UNTIL_FINAL)
-    expect(await findingOf(payment)).to.equal('paid_final')
+    expect(await chainStatusOf(payment)).to.equal('paid_final')
   })
 
   it('of a nonce that the payer used for another receiver is spent', async () => {
@@ -134,28 +134,28 @@ describe('the nonce on chain', () => {
     const other = await sign({ nonce, to: payer.address })
     await settleDirectly({ rpcUrl: url, payload: other.payload })
     expect(await nonceState(payment)).to.include({ nonce: 'used' })
-    expect(await findingOf(payment)).to.equal('spent')
+    expect(await chainStatusOf(payment)).to.equal('spent')
     await rpc(url, 'anvil_mine', UNTIL_FINAL)
-    expect(await findingOf(payment)).to.equal('spent_final')
+    expect(await chainStatusOf(payment)).to.equal('spent_final')
   })
 
   it('of two authorizations in one transaction is the transfer of each', async () => {
     const other = await sign({ to: payer.address })
     const paid = await sign()
     const transaction = await settleTogether(url, [other.payload, paid.payload])
-    expect(await findingOf(paid)).to.equal('paid')
+    expect(await chainStatusOf(paid)).to.equal('paid')
     expect(await transactionOf(paid)).to.equal(transaction)
-    expect(await findingOf(other)).to.equal('spent')
+    expect(await chainStatusOf(other)).to.equal('spent')
   })
 
   it('of a cancelled nonce is the cancellation', async () => {
     const payment = await sign()
     await cancel(url, key, payment.payload.authorization.nonce)
     expect(await nonceState(payment)).to.deep.equal({ nonce: 'cancelled', isFinal: false })
-    expect(await findingOf(payment)).to.equal('spent')
+    expect(await chainStatusOf(payment)).to.equal('spent')
     await rpc(url, 'anvil_mine', UNTIL_FINAL)
     expect(await nonceState(payment)).to.deep.equal({ nonce: 'cancelled', isFinal: true })
-    expect(await findingOf(payment)).to.equal('spent_final')
+    expect(await chainStatusOf(payment)).to.equal('spent_final')
   })
 
   it('ignores logs before the first block of the payment', async () => {
@@ -164,7 +164,7 @@ describe('the nonce on chain', () => {
     await rpc(url, 'anvil_mine', '0x2')
     fromBlock = await head()
     expect(await nonceState(payment)).to.deep.equal({ nonce: 'unclear' })
-    expect(await findingOf(payment)).to.equal('unclear')
+    expect(await chainStatusOf(payment)).to.equal('unclear')
   })
 
   it('of an expired authorization is final only with a final block after validBefore', async () => {
@@ -172,9 +172,9 @@ describe('the nonce on chain', () => {
     await rpc(url, 'anvil_mine', '0x4')
     const found = await nonceState(past)
     expect(found).to.include({ nonce: 'free' })
-    expect(await findingOf(past)).to.equal('expired_final')
+    expect(await chainStatusOf(past)).to.equal('expired_final')
     const soon = await sign({ validBefore: String(Math.floor(Date.now() / 1000) + 5) })
-    expect(await findingOf(soon)).to.equal('expiring')
+    expect(await chainStatusOf(soon)).to.equal('expiring')
   })
 
   describe('[5.7.12] without a recorded block', () => {
@@ -325,12 +325,12 @@ describe('the nonce on chain', () => {
       chain = openChain({ urls: [node.url], now: () => new Date(), chainId, finalConfirmations: 3 })
       const payment = await sign()
       await settleDirectly({ rpcUrl: url, payload: payment.payload })
-      const findings: string[] = []
+      const chainStatuses: string[] = []
       for (let confirmations = 0; confirmations <= 3; confirmations += 1) {
-        findings.push(await findingOf(payment))
+        chainStatuses.push(await chainStatusOf(payment))
         await rpc(url, 'anvil_mine', '0x1')
       }
-      expect(findings).to.deep.equal(['paid', 'paid', 'paid', 'paid_final'])
+      expect(chainStatuses).to.deep.equal(['paid', 'paid', 'paid', 'paid_final'])
     })
   }
 
@@ -338,7 +338,7 @@ describe('the nonce on chain', () => {
     const payment = await sign()
     await settleDirectly({ rpcUrl: url, payload: payment.payload })
     fromBlock = (await head()) + 1_000_000n
-    expect(await findingOf(payment)).to.equal('paid')
+    expect(await chainStatusOf(payment)).to.equal('paid')
   })
 
   describe('with a transaction that a facilitator reported', () => {

@@ -32,7 +32,7 @@ describe('buyOnce', () => {
     folder = await makeTemporaryDirectory()
   })
 
-  const shop = () => ({ url: service.url, payTo: service.payTo })
+  const seller = () => ({ url: service.url, payTo: service.payTo })
   it('is documented by an example that this file compiles and runs', () => {
     const example = read('test/examples/buy-company.ts').split('\n').slice(1).join('\n')
     expect(read('docs/payments.md')).to.contain(`\`\`\`ts\n${example.replace('../../agent', './agent')}\`\`\``)
@@ -40,9 +40,9 @@ describe('buyOnce', () => {
 
   it('buys once in repeated calls', async () => {
     const paid = await service.transfersOf(async () => {
-      const first = await buyCompany(shop(), '73848', service.buyerKey, folder)
+      const first = await buyCompany(seller(), '73848', service.buyerKey, folder)
       expect(JSON.parse(first)).to.have.nested.property('company.company_number', '73848')
-      expect(await buyCompany(shop(), '73848', service.buyerKey, folder)).to.equal(first)
+      expect(await buyCompany(seller(), '73848', service.buyerKey, folder)).to.equal(first)
       expect(await readdir(folder)).to.deep.equal(['company-73848.json'])
     })
     expect(paid).to.equal(1)

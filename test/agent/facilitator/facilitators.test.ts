@@ -144,13 +144,13 @@ function remotes(environment: Record<string, string>) {
 }
 
 describe('[5.8.1] several facilitators', () => {
-  let harness: SaleHarness
+  let sale: SaleHarness
   let one: HttpFacilitator
   let two: HttpFacilitator
   let reports: string[]
 
   beforeEach(async () => {
-    harness = await SaleHarness.open()
+    sale = await SaleHarness.open()
     reports = []
     one = await HttpFacilitator.start()
     two = await HttpFacilitator.start()
@@ -159,7 +159,7 @@ describe('[5.8.1] several facilitators', () => {
   afterEach(async () => {
     one.server.close()
     two.server.close()
-    await harness.close()
+    await sale.close()
   })
 
   function use(...chosen: HttpFacilitator[]): void {
@@ -167,14 +167,13 @@ describe('[5.8.1] several facilitators', () => {
       remotes({ FACILITATOR: chosen.map(({ server }) => server.url).join(', ') }),
       (event, cause) => void reports.push(`${event} ${describeCause(cause).error}`),
     )
-    harness.context = { ...harness.context, payments: { ...harness.context.payments, facilitator } }
+    sale.context = { ...sale.context, payments: { ...sale.context.payments, facilitator } }
   }
 
-  const recorded = async () =>
-    (await harness.context.payments.log.newestRecords()).map(({ facilitator }) => facilitator)
+  const recorded = async () => (await sale.context.payments.log.newestRecords()).map(({ facilitator }) => facilitator)
 
   it('the first one verifies and settles', async () => {
-    expect(codeOf(await harness.lookup(await signedPayment()))).to.equal('answer')
+    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
     expect([one.paths, two.paths]).to.deep.equal([['/verify', '/settle'], []])
     expect(await recorded()).to.deep.equal([one.server.url])
   })
@@ -186,7 +185,7 @@ describe('[5.8.1] several facilitators', () => {
   })) {
     it(`the second one verifies and settles if the first one answers ${name}, and logs the failure`, async () => {
       one.answers['/verify'] = answer
-      expect(codeOf(await harness.lookup(await signedPayment()))).to.equal('answer')
+      expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
       expect(reports).to.have.lengthOf(1)
       expect(reports[0]).to.match(/^facilitator_unanswered ReplyError FACILITATOR_1 < /)
       expect([one.paths, two.paths]).to.deep.equal([['/verify'], ['/verify', '/settle']])
@@ -197,7 +196,7 @@ describe('[5.8.1] several facilitators', () => {
   it('the failure of the last one has the kind that the metrics count', async () => {
     two.answers['/verify'] = failed
     one.answers['/verify'] = failed
-    const { facilitator } = harness.context.payments
+    const { facilitator } = sale.context.payments
     const failure = await facilitator
       .verify((await signedPayment()) as never, {} as never)
       .catch((cause: unknown) => cause)
@@ -206,14 +205,14 @@ describe('[5.8.1] several facilitators', () => {
 
   it('a refusal of the first one counts, and the second one is not asked', async () => {
     one.answers['/verify'] = () => ({ status: 200, body: { isValid: false, invalidReason: 'insufficient_funds' } })
-    expect(codeOf(await harness.lookup(await signedPayment()))).to.equal('payment_rejected')
+    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_rejected')
     expect(two.paths).to.deep.equal([])
   })
 
   it('the payment is not charged if none of them answers', async () => {
     one.answers['/verify'] = failed
     two.answers['/verify'] = failed
-    expect(codeOf(await harness.lookup(await signedPayment()))).to.equal('payment_verification_unavailable')
+    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_verification_unavailable')
     expect(await recorded()).to.deep.equal([])
   })
 
@@ -221,13 +220,13 @@ describe('[5.8.1] several facilitators', () => {
     const payment = await signedPayment()
     one.answers['/verify'] = failed
     two.answers['/settle'] = failed
-    expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     one.answers['/verify'] = verified
     two.answers['/settle'] = settled
-    harness.pass(60_000)
-    await harness.restart()
+    sale.pass(60_000)
+    await sale.restart()
     use(one, two)
-    expect(codeOf(await harness.lookup(payment))).to.equal('answer')
+    expect(codeOf(await sale.lookup(payment))).to.equal('answer')
     expect(one.paths).to.deep.equal(['/verify'])
     expect(two.paths).to.deep.equal(['/verify', '/settle', '/settle'])
   })
@@ -235,11 +234,11 @@ describe('[5.8.1] several facilitators', () => {
   it('no other one gets the payment of one that was removed', async () => {
     const payment = await signedPayment()
     one.answers['/settle'] = failed
-    expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
-    harness.pass(60_000)
-    await harness.restart()
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    sale.pass(60_000)
+    await sale.restart()
     use(two)
-    expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     expect(two.paths).to.deep.equal([])
   })
 
@@ -248,11 +247,11 @@ describe('[5.8.1] several facilitators', () => {
       const payment = await signedPayment()
       Object.assign(one.answers, { '/verify': verify, '/settle': settle })
       use(one)
-      expect(codeOf(await harness.lookup(payment))).to.equal(first)
+      expect(codeOf(await sale.lookup(payment))).to.equal(first)
       if (retry === undefined) return
       one.answers['/settle'] = settled
-      harness.pass(60_000)
-      expect(codeOf(await harness.lookup(payment))).to.equal(retry)
+      sale.pass(60_000)
+      expect(codeOf(await sale.lookup(payment))).to.equal(retry)
       expect(one.paths).to.deep.equal(['/verify', '/settle', '/settle'])
     })
 })

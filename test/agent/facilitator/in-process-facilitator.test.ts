@@ -40,7 +40,7 @@ describe('a relayer whose transaction is dropped', function () {
   /** Sells until the transaction is pending, and drops the transaction. */
   async function sellAndDrop(payment: WirePayment): Promise<{ outcome: Promise<Outcome> }> {
     await place.rpc('evm_setAutomine', false)
-    const outcome = place.shop.lookup(payment)
+    const outcome = place.sale.lookup(payment)
     await place.rpc('anvil_dropTransaction', await pendingTransaction(place))
     await place.rpc('evm_setAutomine', true)
     return { outcome }
@@ -50,25 +50,25 @@ describe('a relayer whose transaction is dropped', function () {
     const [first, second] = [await place.sign(), await place.sign()]
     // The next transaction gets the same nonce.
     const { outcome } = await sellAndDrop(first)
-    expect(codeOf(await place.shop.lookup(second))).to.equal('answer')
+    expect(codeOf(await place.sale.lookup(second))).to.equal('answer')
     expect(await place.transfers()).to.have.lengthOf(1)
     expect(codeOf(await outcome)).to.equal('payment_outcome_unknown')
-    place.shop.pass(SETTLEMENTS_APART_MS)
-    expect(codeOf(await place.shop.lookup(first))).to.equal('answer')
+    place.sale.pass(SETTLEMENTS_APART_MS)
+    expect(codeOf(await place.sale.lookup(first))).to.equal('answer')
     expect(await place.transfers()).to.have.lengthOf(2)
   })
 
   it('blocks no later sale, and each sale ends with one transfer', async () => {
     const payments = await Promise.all([1, 2, 3, 4].map(() => place.sign()))
     const [earlier, first, behind, next] = payments
-    expect(codeOf(await place.shop.lookup(earlier))).to.equal('answer')
+    expect(codeOf(await place.sale.lookup(earlier))).to.equal('answer')
     const { outcome } = await sellAndDrop(first as WirePayment)
-    const waited = place.shop.lookup(behind)
+    const waited = place.sale.lookup(behind)
     expect(codeOf(await outcome)).to.equal('payment_outcome_unknown')
-    expect(codeOf(await place.shop.lookup(next))).to.equal('answer')
+    expect(codeOf(await place.sale.lookup(next))).to.equal('answer')
     await waited
-    place.shop.pass(SETTLEMENTS_APART_MS)
-    for (const payment of payments) expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
+    place.sale.pass(SETTLEMENTS_APART_MS)
+    for (const payment of payments) expect(codeOf(await place.sale.lookup(payment))).to.equal('answer')
     expect(await place.transfers()).to.have.lengthOf(payments.length)
   })
 })
@@ -112,7 +112,7 @@ describe('a relayer whose node once names a newest block far beyond the chain', 
       })
       return node.url
     })
-    const { facilitator } = place.shop.context.payments
+    const { facilitator } = place.sale.context.payments
     const replies: boolean[] = []
     const settle = facilitator.settle.bind(facilitator)
     facilitator.settle = async (...call) => {
@@ -122,7 +122,7 @@ describe('a relayer whose node once names a newest block far beyond the chain', 
     }
     try {
       await place.rpc('evm_setAutomine', false)
-      const outcome = place.shop.lookup(await place.sign())
+      const outcome = place.sale.lookup(await place.sign())
       await pendingTransaction(place)
       // So that several polls find no receipt.
       await sleep(10 * POLL_MS)
@@ -162,10 +162,10 @@ describe('a relayer without gas', function () {
 
   it('leaves the outcome unknown, and the retry settles once the relayer has gas', async () => {
     const payment = await place.sign()
-    expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
     hasGas = true
-    place.shop.pass(SETTLEMENTS_APART_MS)
-    expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
+    place.sale.pass(SETTLEMENTS_APART_MS)
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('answer')
     expect(await place.transfers()).to.have.lengthOf(1)
   })
 })
@@ -205,13 +205,13 @@ describe('[5.7.11] a transfer that the token reverts', function () {
   /** Retries more often than a transfer may revert, at times at which a settlement is due. */
   async function retry(payment: WirePayment): Promise<void> {
     for (let retries = 0; retries < 4; retries += 1) {
-      place.shop.pass(30_000)
-      expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      place.sale.pass(30_000)
+      expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
     }
   }
 
   function afterVerification(change: () => void): void {
-    const { facilitator } = place.shop.context.payments
+    const { facilitator } = place.sale.context.payments
     const verify = facilitator.verify.bind(facilitator)
     facilitator.verify = (...call) => verify(...call).finally(change)
   }
@@ -220,7 +220,7 @@ describe('[5.7.11] a transfer that the token reverts', function () {
     // The payer has no funds, and the node simulates the transfer wrongly.
     const payment = await signedPayment({ key: generatePrivateKey(), terms: testTerms })
     simulated = { result: '0x' }
-    expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
     expect(sent).to.equal(1)
     await retry(payment)
     expect(sent).to.equal(2)
@@ -232,7 +232,7 @@ describe('[5.7.11] a transfer that the token reverts', function () {
       simulated = REVERT
       simulations = 0
     })
-    expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
     await retry(payment)
     expect([simulations, sent]).to.deep.equal([2, 0])
   })
@@ -240,13 +240,13 @@ describe('[5.7.11] a transfer that the token reverts', function () {
   it('in no simulation is sent as soon as the node answers', async () => {
     const payment = await place.sign()
     afterVerification(() => (simulated = { error: { code: -32005, message: 'limit exceeded' } }))
-    expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
     for (const seconds of [5, 10]) {
-      place.shop.pass(seconds * 1000)
-      expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      place.sale.pass(seconds * 1000)
+      expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
     }
     simulated = undefined
-    place.shop.pass(30_000)
-    expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
+    place.sale.pass(30_000)
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('answer')
   })
 })

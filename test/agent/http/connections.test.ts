@@ -16,7 +16,7 @@ const LAST = get('/last', 'Connection: close\r\n')
 const LARGE_BYTES = 32 * 1024 * 1024
 
 /**
- * A server whose routes `/held` and `/proven` answer when the test says so, the latter with a verified payment, `/body` after the body, and `/large` with a large body.
+ * A server whose routes `/held` and `/verified` answer when the test says so, the latter with a verified payment, `/body` after the body, and `/large` with a large body.
  * Others answer at once.
  */
 async function startTestServer(limits: Partial<HttpServerLimits>) {
@@ -28,7 +28,7 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
   app.use((request, response) => {
     paths.push(request.path)
     if (request.path === '/held') held.push(response)
-    else if (request.path === '/proven') {
+    else if (request.path === '/verified') {
       server.keepOpen(request.socket)
       held.push(response)
     } else if (request.path === '/body') request.on('end', () => response.end('read')).resume()
@@ -291,19 +291,19 @@ describe('the connections of the HTTP server', () => {
         await server.dial(get('/one')),
       ]
       await until(() => server.held.length === 2)
-      const [oldest, other, honest] = attacks as [Client, Client, Client]
-      await honest.answered(1)
+      const [oldest, other, single] = attacks as [Client, Client, Client]
+      await single.answered(1)
       const next = await server.dial(get('/next'))
       await next.answered(1)
       await oldest.closed
       expect(other.socket.destroyed).to.equal(false)
-      honest.socket.write(get('/two'))
-      await honest.answered(2)
+      single.socket.write(get('/two'))
+      await single.answered(2)
       expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus'])
     })
 
     it('[8.12] keep a connection with a verified payment until its answer is sent', async () => {
-      const proven = [await server.dial(get('/proven')), await server.dial(get('/proven'))]
+      const verified = [await server.dial(get('/verified')), await server.dial(get('/verified'))]
       await until(() => server.held.length === 2)
       const idle = await server.dial(get('/one'), '127.0.0.2')
       await idle.answered(1)
@@ -311,11 +311,11 @@ describe('the connections of the HTTP server', () => {
       await idle.closed
       await next.answered(1)
       for (const response of server.held) response.end()
-      for (const each of proven) await each.answered(1)
+      for (const each of verified) await each.answered(1)
       const last = await server.dial(get('/last'), '127.0.0.4')
       await last.answered(1)
-      await proven[0]?.closed
-      expect(proven[1]?.socket.destroyed).to.equal(false)
+      await verified[0]?.closed
+      expect(verified[1]?.socket.destroyed).to.equal(false)
     })
 
     it('[8.12] keep a connection whose answer is being computed if another one of its address is idle', async () => {

@@ -47,14 +47,14 @@ describe('the budget of a client address', () => {
   it('[6.2.3] admits one look-up every two seconds when it is spent, and nothing else', () => {
     spend(ONE, 10)
     const first = budgets.enter(ONE)
-    expect(first.beginLookUp()).to.equal(undefined)
+    expect(first.chargeRecordLookUp()).to.equal(undefined)
     // The transport and the executor both begin the look-up.
-    expect(first.beginLookUp()).to.equal(undefined)
+    expect(first.chargeRecordLookUp()).to.equal(undefined)
     expect(first.raiseTo(WEIGHTS.payment)?.refusal.code).to.equal('rate_limited')
     now = 1_999
-    expect(budgets.enter(ONE).beginLookUp()?.refusal.code).to.equal('rate_limited')
+    expect(budgets.enter(ONE).chargeRecordLookUp()?.refusal.code).to.equal('rate_limited')
     now = 2_000
-    expect(budgets.enter(ONE).beginLookUp()).to.equal(undefined)
+    expect(budgets.enter(ONE).chargeRecordLookUp()).to.equal(undefined)
   })
 
   it('forgets the address that was idle longest', () => {
@@ -72,7 +72,7 @@ describe('the budget of a client address', () => {
     const running = Array.from({ length: 64 }, () => budgets.enter(ONE))
     expect(running.at(-1)?.spend(1)).to.equal(undefined)
     const surplus = budgets.enter(ONE)
-    for (const refused of [surplus.spend(1), surplus.raiseTo(1), surplus.beginLookUp()])
+    for (const refused of [surplus.spend(1), surplus.raiseTo(1), surplus.chargeRecordLookUp()])
       expect(retryAfter(refused)).to.equal(1)
     expect(spend(OTHER, 1)).to.equal(undefined)
     surplus.leave()

@@ -249,11 +249,11 @@ describe('the registry routes with a faulty node', () => {
         )
       })
       const before = proxy.batches.length
-      const reading = served.get(page)
+      const answer = served.get(page)
       await held
       expect(times()).to.deep.equal([BOUND_MS])
       pass(BOUND_MS)
-      expectRefusal(await reading, 'registry_unchecked')
+      expectRefusal(await answer, 'registry_unchecked')
       await gone
       expect(proxy.batches.length - before).to.equal(batch === 'head' ? 1 : 2)
     })

@@ -80,15 +80,15 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
       const before = await balance()
       const payment = await fromWallet()
       expect(payment.payload.signature).to.have.lengthOf(132)
-      expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
-      expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
+      expect(codeOf(await place.sale.lookup(payment))).to.equal('answer')
+      expect(codeOf(await place.sale.lookup(payment))).to.equal('answer')
       expect(await balance()).to.equal(before - 1_000n)
     })
 
     it('does not buy with the signature of another key', async () => {
       const before = await balance()
       const foreign = await signedPayment({ key: generatePrivateKey(), authorization: { from: wallet } })
-      expect(codeOf(await place.shop.lookup(foreign))).to.equal('payment_rejected')
+      expect(codeOf(await place.sale.lookup(foreign))).to.equal('payment_rejected')
       expect(await balance()).to.equal(before)
     })
   })

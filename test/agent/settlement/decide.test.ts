@@ -1,8 +1,8 @@
-/** What is decided of a payment, in every combination: nonce to finding, and state, finding and cause to action. */
+/** What is decided of a payment, in every combination: nonce to chain status, and state, chain status and cause to action. */
 import { expect } from 'chai'
 import {
   decide,
-  FINDINGS,
+  CHAIN_STATUSES,
   interpretNonce,
   type Action,
   type Cause,
@@ -17,9 +17,9 @@ const transaction = `0x${'ab'.repeat(32)}`
 const transfer = { from: BUYER, to: RECEIVER, value: 1000n, transaction }
 const OTHER = '0x00000000000000000000000000000000000000d3'
 
-type Finding = (typeof FINDINGS)[number]
+type ChainStatus = (typeof CHAIN_STATUSES)[number]
 
-function found(nonceState: NonceState, secondsLeft = END - NOW): Finding {
+function found(nonceState: NonceState, secondsLeft = END - NOW): ChainStatus {
   return interpretNonce({
     nonceState,
     authorization: { from: BUYER, to: RECEIVER, value: '1000', validAfter: '0', validBefore: String(END), nonce: '0x' },
@@ -28,12 +28,12 @@ function found(nonceState: NonceState, secondsLeft = END - NOW): Finding {
   })
 }
 
-const used = (change: Partial<typeof transfer> = {}, isFinal = true): Finding =>
+const used = (change: Partial<typeof transfer> = {}, isFinal = true): ChainStatus =>
   found({ nonce: 'used', transfer: { ...transfer, ...change }, isFinal })
-const free = (finalTime: number, secondsLeft: number): Finding =>
+const free = (finalTime: number, secondsLeft: number): ChainStatus =>
   found({ nonce: 'free', time: BigInt(END - secondsLeft), finalTime: BigInt(finalTime) }, secondsLeft)
 
-const CASES: [name: string, found: Finding, expected: Finding][] = [
+const CASES: [name: string, found: ChainStatus, expected: ChainStatus][] = [
   ['paid in a final block', used(), 'paid_final'],
   ['paid in a block that is not final', used({}, false), 'paid'],
   ['paid, with addresses in upper case', used({ from: BUYER.toUpperCase(), to: RECEIVER.toUpperCase() }), 'paid_final'],
@@ -52,8 +52,8 @@ const CASES: [name: string, found: Finding, expected: Finding][] = [
   ['free in a final block at its end', free(END, -1), 'expired_final'],
 ]
 
-/** NonceState for each finding, an hour after the records were written. */
-const NONCES: Record<Finding, { nonceState: NonceState; secondsLeft?: number }> = {
+/** NonceState for each chain status, an hour after the records were written. */
+const NONCES: Record<ChainStatus, { nonceState: NonceState; secondsLeft?: number }> = {
   paid: { nonceState: { nonce: 'used', transfer, isFinal: false } },
   paid_final: { nonceState: { nonce: 'used', transfer, isFinal: true } },
   spent: { nonceState: { nonce: 'cancelled', isFinal: false } },
@@ -68,7 +68,7 @@ const WAITS = 'wait wait wait wait wait wait wait wait'
 const PAID_ONLY = 'settled settled wait wait wait wait wait wait'
 const OPEN = 'settled settled wait rejected wait wait expired wait'
 const SETTLES = 'settled settled wait rejected settle wait expired wait'
-/** By state and cause, in the order of FINDINGS. Written out so that a change of the rule fails here. */
+/** By state and cause, in the order of CHAIN_STATUSES. Written out so that a change of the rule fails here. */
 const EXPECTED: Record<RecordState, Record<Cause, string>> = {
   prepared: { request: SETTLES, reconciler: OPEN },
   settling: { request: SETTLES, reconciler: SETTLES },
@@ -84,8 +84,13 @@ const EXPECTED: Record<RecordState, Record<Cause, string>> = {
 }
 const CAUSES: Cause[] = ['request', 'reconciler']
 
-function decideFor(state: RecordState, finding: Finding, cause: Cause, change: Partial<ResponseRecord> = {}): Action {
-  const { nonceState, secondsLeft = END - NOW } = NONCES[finding]
+function decideFor(
+  state: RecordState,
+  chainStatus: ChainStatus,
+  cause: Cause,
+  change: Partial<ResponseRecord> = {},
+): Action {
+  const { nonceState, secondsLeft = END - NOW } = NONCES[chainStatus]
   const earlier = new Date((NOW - 3_600) * 1000).toISOString()
   const record = makeRecord({ state, validBefore: String(END), prepared_at: earlier, updated_at: earlier, ...change })
   return decide({ record, nonceState, now: new Date((END - secondsLeft) * 1000), cause })
@@ -102,36 +107,40 @@ describe('interpretNonce', () => {
 describe('decide', () => {
   for (const state of RECORD_STATES)
     for (const cause of CAUSES)
-      it(`[5.7.4] has one action for each finding of a ${state} record, for the cause ${cause}`, () => {
-        expect(FINDINGS.map((finding) => decideFor(state, finding, cause)).join(' ')).to.equal(EXPECTED[state][cause])
+      it(`[5.7.4] has one action for each chain status of a ${state} record, for the cause ${cause}`, () => {
+        expect(CHAIN_STATUSES.map((chainStatus) => decideFor(state, chainStatus, cause)).join(' ')).to.equal(
+          EXPECTED[state][cause],
+        )
       })
 
   it('makes only transitions that the log allows', () => {
     for (const state of RECORD_STATES)
-      for (const finding of FINDINGS)
+      for (const chainStatus of CHAIN_STATUSES)
         for (const cause of CAUSES) {
-          const action = decideFor(state, finding, cause)
+          const action = decideFor(state, chainStatus, cause)
           const from = action === 'settle' || action === 'rejected' || action === 'expired' ? 'unknown' : state
           const target = ({ settle: 'settling', reopen: 'unknown' } as const)[action as string] ?? action
           if (target === 'wait' || isVoid(state)) continue
-          expect(TRANSITIONS[from], `${state} ${finding} ${cause}`).to.include(target)
+          expect(TRANSITIONS[from], `${state} ${chainStatus} ${cause}`).to.include(target)
         }
   })
 
   describe('[5.7.2] after a refusal of the first settlement', () => {
     const at = (seconds: number) => ({ refused_at: new Date((NOW + seconds) * 1000).toISOString() })
 
-    for (const finding of ['free', 'expiring'] as const)
+    for (const chainStatus of ['free', 'expiring'] as const)
       for (const cause of CAUSES)
-        it(`refuses if the nonce is ${finding} in a block after it, and else waits, for the cause ${cause}`, () => {
-          expect(decideFor('unknown', finding, cause, at(-0.001))).to.equal('refused')
-          expect(decideFor('unknown', finding, cause, at(0))).to.equal('wait')
-          expect(decideFor('unknown', finding, cause, at(1))).to.equal('wait')
+        it(`refuses if the nonce is ${chainStatus} in a block after it, and else waits, for the cause ${cause}`, () => {
+          expect(decideFor('unknown', chainStatus, cause, at(-0.001))).to.equal('refused')
+          expect(decideFor('unknown', chainStatus, cause, at(0))).to.equal('wait')
+          expect(decideFor('unknown', chainStatus, cause, at(1))).to.equal('wait')
         })
 
     it('decides by the chain if the nonce is used or expired', () => {
-      for (const finding of ['paid', 'paid_final', 'spent', 'spent_final', 'expired_final', 'unclear'] as const)
-        expect(decideFor('unknown', finding, 'request', at(-1))).to.equal(decideFor('unknown', finding, 'request'))
+      for (const chainStatus of ['paid', 'paid_final', 'spent', 'spent_final', 'expired_final', 'unclear'] as const)
+        expect(decideFor('unknown', chainStatus, 'request', at(-1))).to.equal(
+          decideFor('unknown', chainStatus, 'request'),
+        )
     })
   })
 

@@ -20,21 +20,21 @@ const OPEN_PAYMENTS = 1_800
 const CALLS_PER_MINUTE_MAX = 20
 
 describe('the calls to the node', () => {
-  let shop: SaleHarness
+  let sale: SaleHarness
   let chain: LaggingChain
   let clock: number
 
   beforeEach(async () => {
     clock = Date.now()
-    shop = await SaleHarness.open()
-    await shop.limitTo(2 * OPEN_PAYMENTS)
-    shop.now = () => new Date(clock)
+    sale = await SaleHarness.open()
+    await sale.limitTo(2 * OPEN_PAYMENTS)
+    sale.now = () => new Date(clock)
     const wait = () => Promise.resolve()
     chain = new LaggingChain({ chainId, blockMs: 2_000, lags: [0], now: () => clock, random: randomFor(1, 0, 0), wait })
-    const payments = { ...shop.context.payments, chain: readChainWith([chain.rpc], { chainId, now: shop.now }) }
-    shop.context.payments = payments
+    const payments = { ...sale.context.payments, chain: readChainWith([chain.rpc], { chainId, now: sale.now }) }
+    sale.context.payments = payments
   })
-  afterEach(() => shop.close())
+  afterEach(() => sale.close())
 
   const send = (payload: unknown) =>
     chain.send((payload as { payload: { authorization: AuthorizationFields } }).payload.authorization)
@@ -48,7 +48,7 @@ describe('the calls to the node', () => {
 
   function openReconciler() {
     return startReconciler({
-      payments: shop.context.payments,
+      payments: sale.context.payments,
       timer: () => () => undefined,
       runExclusively: (_key, work) => work(),
     })
@@ -68,37 +68,37 @@ describe('the calls to the node', () => {
   }
 
   it('[5.7.8] are one before a sale, none after its success, and two to confirm it beside the observation of all payments', async () => {
-    shop.script.settle = async (payload) => {
+    sale.script.settle = async (payload) => {
       expect(takeCalls()).to.equal(1)
       return { ...settledReply(payload), transaction: send(payload) }
     }
     const payment = await signedPayment()
-    expect(codeOf(await shop.lookup(payment))).to.equal('answer')
+    expect(codeOf(await sale.lookup(payment))).to.equal('answer')
     expect(takeCalls()).to.equal(0)
     clock += FINAL_MS
     const reconciler = openReconciler()
     await reconciler.reconcileDue()
-    expect(await shop.context.payments.log.unfinished()).to.deep.equal([])
+    expect(await sale.context.payments.log.unfinished()).to.deep.equal([])
     // Final block and state of the payments, then receipt and block of this one.
     expect(takeCalls()).to.equal(2 + 2)
     await reconciler.stop()
   })
 
   it('are one before and two after a sale whose transfer is on chain when the facilitator gives no clear answer', async () => {
-    shop.script.settle = async (payload) => {
+    sale.script.settle = async (payload) => {
       expect(takeCalls()).to.equal(1)
       const transaction = send(payload)
       // The next block has the transfer.
       clock += 2 * SECOND_MS
       return { ...settledReply(payload), success: false, errorReason: 'settlement_pending', transaction }
     }
-    expect(codeOf(await shop.lookup(await signedPayment()))).to.equal('answer')
+    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
     expect(takeCalls()).to.equal(2)
   })
 
   for (const state of ['unknown', 'settled'] as const)
     it(`are at most ${CALLS_PER_MINUTE_MAX} a minute for ${OPEN_PAYMENTS} ${state} payments`, async () => {
-      const { log } = shop.context.payments
+      const { log } = sale.context.payments
       const time = new Date(clock).toISOString()
       for (let index = 1; index <= OPEN_PAYMENTS; index += 1) {
         const record = openRecord(index, { state, prepared_at: time, updated_at: time })

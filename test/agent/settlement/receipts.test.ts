@@ -16,14 +16,14 @@ const OTHER_TRANSACTION = `0x${'cd'.repeat(32)}`
 const LOOKUP: Operation = { operation: 'lookup', input: { company_number: '1' } }
 
 describe('the receipt of a record', () => {
-  let shop: SaleHarness
+  let sale: SaleHarness
 
   beforeEach(async () => {
-    shop = await SaleHarness.open()
+    sale = await SaleHarness.open()
   })
-  afterEach(() => shop.close())
+  afterEach(() => sale.close())
 
-  const services = () => shop.context.payments
+  const services = () => sale.context.payments
   const headerOf = (outcome: Outcome) => {
     if (outcome.kind !== 'answer') expect.fail(`the outcome is ${JSON.stringify(outcome)}`)
     return outcome.paymentResponse
@@ -31,14 +31,14 @@ describe('the receipt of a record', () => {
 
   it('[5.9.1] states operation, answer, data and payment', async () => {
     const payment = withPaymentId(await signedPayment())
-    const bought = await shop.lookup(payment)
+    const bought = await sale.lookup(payment)
     const header = headerOf(bought)
     const { iat, ...claims } = claimsOf(receiptIn(header) ?? '')
     const { authorization } = payment.payload
     const answer = bought.kind === 'answer' ? (JSON.parse(bought.body) as { snapshot_id: string }) : undefined
     const [identity = ''] = await services().log.unfinished()
     const record = await services().log.read(identity)
-    expect(iat).to.equal(Math.floor(shop.now().getTime() / 1000))
+    expect(iat).to.equal(Math.floor(sale.now().getTime() / 1000))
     expect(claims).to.deep.equal({
       jti: record?.identity,
       operation: record?.operation,
@@ -102,26 +102,26 @@ describe('the receipt of a record', () => {
     const payment = withPaymentId(await signedPayment())
     const { signReceipt } = services()
     services().signReceipt = () => Promise.reject(new Error('no key'))
-    const bought = await shop.lookup(payment)
+    const bought = await sale.lookup(payment)
     expect(decodePaymentResponseHeader(headerOf(bought))).to.not.have.property('extensions')
-    expect(shop.reports).to.include('receipt_not_issued')
+    expect(sale.reports).to.include('receipt_not_issued')
     services().signReceipt = signReceipt
-    const replayed = headerOf(await shop.lookup(payment))
+    const replayed = headerOf(await sale.lookup(payment))
     expect(claimsOf(receiptIn(replayed) ?? '').payment.transaction).to.equal(TRANSACTION)
-    expect(headerOf(await shop.lookup(payment))).to.equal(replayed)
-    expect(shop.count('settle')).to.equal(1)
+    expect(headerOf(await sale.lookup(payment))).to.equal(replayed)
+    expect(sale.count('settle')).to.equal(1)
   })
 
   it('[5.9.3] is not delivered if it cannot be stored', async () => {
     const payment = withPaymentId(await signedPayment())
     const { signReceipt, log } = services()
     services().signReceipt = () => Promise.reject(new Error('no key'))
-    await shop.lookup(payment)
+    await sale.lookup(payment)
     services().signReceipt = signReceipt
     services().log = { ...log, advance: () => Promise.reject(new Error('ENOSPC')) }
-    expect(receiptIn(headerOf(await shop.lookup(payment)))).to.equal(undefined)
+    expect(receiptIn(headerOf(await sale.lookup(payment)))).to.equal(undefined)
     services().log = log
-    expect(receiptIn(headerOf(await shop.lookup(payment)))).to.be.a('string')
+    expect(receiptIn(headerOf(await sale.lookup(payment)))).to.be.a('string')
   })
 
   it('is not added to a record that is not paid', async () => {

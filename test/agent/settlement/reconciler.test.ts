@@ -13,7 +13,7 @@ const OTHER_TRANSACTION = `0x${'ef'.repeat(32)}`
 const SECOND_MS = 1000
 
 describe('the reconciler', () => {
-  let shop: SaleHarness
+  let sale: SaleHarness
   let payment: WirePayment
   let identity: string
   let reconciler: ReturnType<typeof startReconciler> | undefined
@@ -26,26 +26,26 @@ describe('the reconciler', () => {
     clock = Date.now()
     setBackMs = 0
     waiting = []
-    shop = await SaleHarness.open()
-    shop.now = () => new Date(clock)
-    shop.context.payments.monotonic = () => clock + setBackMs
+    sale = await SaleHarness.open()
+    sale.now = () => new Date(clock)
+    sale.context.payments.monotonic = () => clock + setBackMs
     payment = await signedPayment()
     identity = paymentIdentity(payment as never)
   })
   afterEach(async () => {
     await reconciler?.stop()
     reconciler = undefined
-    await shop.close()
+    await sale.close()
   })
 
   const setClockBack = (milliseconds: number) => {
     clock -= milliseconds
     setBackMs += milliseconds
   }
-  const read = async () => shop.context.payments.log.read(identity)
+  const read = async () => sale.context.payments.log.read(identity)
   const state = async () => (await read())?.state
-  const calls = (name: string) => shop.calls.filter((each) => each === name).length
-  const setNonce = (found: NonceState) => void (shop.script.nonceState = async () => found)
+  const calls = (name: string) => sale.calls.filter((each) => each === name).length
+  const setNonce = (found: NonceState) => void (sale.script.nonceState = async () => found)
   const free = (): NonceState => ({
     nonce: 'free',
     time: BigInt(Math.ceil(clock / SECOND_MS) + 1),
@@ -65,13 +65,13 @@ describe('the reconciler', () => {
 
   function open() {
     reconciler = startReconciler({
-      payments: shop.context.payments,
+      payments: sale.context.payments,
       timer(callback) {
         waiting.push(callback)
         return () => void (waiting = waiting.filter((each) => each !== callback))
       },
       runExclusively: async (key, task) => {
-        const { paymentMutex } = shop.context
+        const { paymentMutex } = sale.context
         if (!paymentMutex.isHeld(key)) await paymentMutex.run({ key, client: '' }, task, () => undefined)
       },
     })
@@ -91,7 +91,7 @@ describe('the reconciler', () => {
     const updated_at = new Date(clock).toISOString()
     const prepared_at = new Date(clock - 10 * SECOND_MS).toISOString()
     const record = { ...makeRecord({}), identity, payment, prepared_at, updated_at, state: held }
-    await storeRecord(shop.context.payments.log, { ...record, ...change })
+    await storeRecord(sale.context.payments.log, { ...record, ...change })
   }
 
   const passDelay = () => (clock += 13 * SECOND_MS)
@@ -111,7 +111,7 @@ describe('the reconciler', () => {
     setNonce(free())
     await reconcileFully()
     expect(await state()).to.equal('prepared')
-    shop.script.nonceState = async () => expired()
+    sale.script.nonceState = async () => expired()
     await reconcileFully()
     expect(await state()).to.equal('expired')
     expect(calls('settle')).to.equal(0)
@@ -148,14 +148,14 @@ describe('the reconciler', () => {
   })
 
   it('reaches every record by starting with those that have waited longest', async () => {
-    const { log } = shop.context.payments
+    const { log } = sale.context.payments
     const names = Array.from({ length: 450 }, (_, index) => `i${String(index).padStart(3, '0')}`)
     await Promise.all(
       names.map((name) => log.claim(makeRecord({ identity: name, payment_hash: name, state: 'unknown' }))),
     )
     const seen = new Set<string>()
-    shop.context.payments = {
-      ...shop.context.payments,
+    sale.context.payments = {
+      ...sale.context.payments,
       log: { ...log, read: (name) => (seen.add(name), log.read(name)) },
     }
     setNonce({ nonce: 'unclear' })
@@ -184,7 +184,7 @@ describe('the reconciler', () => {
   }
 
   it('[5.7.4] confirms a settlement in a final block, with the transaction on chain', async () => {
-    await shop.lookup(payment)
+    await sale.lookup(payment)
     expect(await state()).to.equal('settled')
     setNonce(paid(false, OTHER_TRANSACTION))
     await reconcileFully()
@@ -194,7 +194,7 @@ describe('the reconciler', () => {
     const record = await read()
     expect(record?.state).to.equal('confirmed')
     expect(decodePaymentResponseHeader(record?.payment_response ?? '').transaction).to.equal(OTHER_TRANSACTION)
-    expect(await shop.context.payments.log.unfinished()).to.deep.equal([])
+    expect(await sale.context.payments.log.unfinished()).to.deep.equal([])
   })
 
   for (const [name, seconds] of [
@@ -205,7 +205,7 @@ describe('the reconciler', () => {
       await claim('settled', { updated_at: new Date(clock - 80 * 24 * 3600 * SECOND_MS).toISOString() })
       setNonce(paid(true))
       const chainTime = Math.floor(clock / SECOND_MS) + seconds
-      shop.script.progress = async () => ({ time: BigInt(chainTime), finalBlock: 0n })
+      sale.script.progress = async () => ({ time: BigInt(chainTime), finalBlock: 0n })
       await open().reconcileDue()
       const record = await read()
       expect(record?.state).to.equal('confirmed')
@@ -225,7 +225,7 @@ describe('the reconciler', () => {
         await claim(before)
         passDelay()
         setNonce(denying())
-        shop.script.settle = () => Promise.reject(new Error('no reply'))
+        sale.script.settle = () => Promise.reject(new Error('no reply'))
         await open().reconcileDue()
         expect(await state()).to.equal(before)
       })
@@ -244,15 +244,15 @@ describe('the reconciler', () => {
       })
 
       it('[5.7.8] needs a second observation with a later final block and block time', async () => {
-        const { progress } = shop.script
+        const { progress } = sale.script
         const first = { time: BigInt(clock) / 1000n, finalBlock: BigInt(clock) / 1000n }
         passObservations()
         for (const stuck of [{ time: first.time }, { time: first.time + 59n }, { finalBlock: first.finalBlock }]) {
-          shop.script.progress = async () => ({ ...(await progress()), ...stuck })
+          sale.script.progress = async () => ({ ...(await progress()), ...stuck })
           expect(await readAgain()).to.equal(false)
           clock += 300 * SECOND_MS
         }
-        shop.script.progress = progress
+        sale.script.progress = progress
         expect(await readAgain()).to.equal(true)
       })
 
@@ -273,7 +273,7 @@ describe('the reconciler', () => {
 
       it('[5.7.8] does not end without the progress of the chain', async () => {
         passObservations()
-        shop.script.progress = () => Promise.reject(new Error('no node'))
+        sale.script.progress = () => Promise.reject(new Error('no node'))
         expect(await readAgain()).to.equal(false)
       })
     })
@@ -281,10 +281,10 @@ describe('the reconciler', () => {
 
   /** Gives the service two nodes, each of which shows its own state of the nonce. */
   function useNodes(...shown: [() => NonceState, () => NonceState]): void {
-    const { payments } = shop.context
+    const { payments } = sale.context
     const { chain } = payments
     const ask = (node: number) => setNonce((shown[node] as () => NonceState)())
-    shop.context.payments = {
+    sale.context.payments = {
       ...payments,
       chain: {
         ...chain,
@@ -307,7 +307,7 @@ describe('the reconciler', () => {
       await claim(before)
       passDelay()
       useNodes(denying, denying)
-      shop.script.settle = () => Promise.reject(new Error('no reply'))
+      sale.script.settle = () => Promise.reject(new Error('no reply'))
       await open().reconcileDue()
       expect(await state()).to.equal(after)
     })
@@ -320,7 +320,7 @@ describe('the reconciler', () => {
         await claim(before)
         passDelay()
         useNodes(nodes[0], nodes[1])
-        shop.script.settle = () => Promise.reject(new Error('no reply'))
+        sale.script.settle = () => Promise.reject(new Error('no reply'))
         open()
         for (let run = 0; run < 6; run += 1) {
           await reconciler?.reconcileDue()
@@ -333,15 +333,15 @@ describe('the reconciler', () => {
 
   for (const ahead of ['time', 'finalBlock'] as const)
     it(`[5.7.8] replaces the first observation after a minute if the ${ahead} of the chain is lower`, async () => {
-      const { progress } = shop.script
-      shop.script.progress = async () => {
+      const { progress } = sale.script
+      sale.script.progress = async () => {
         const actual = await progress()
         return { ...actual, [ahead]: actual[ahead] + 1_000_000n }
       }
       await claim('unknown')
       setNonce({ nonce: 'cancelled', isFinal: true })
       await open().reconcileDue()
-      shop.script.progress = progress
+      sale.script.progress = progress
       passObservations()
       await reconciler?.reconcileDue()
       expect(await state()).to.equal('unknown')
@@ -351,7 +351,7 @@ describe('the reconciler', () => {
     })
 
   it('rejects a settlement whose nonce is cancelled, and the buyer gets payment_failed', async () => {
-    await shop.lookup(payment)
+    await sale.lookup(payment)
     passDelay()
     setNonce({ nonce: 'cancelled', isFinal: false })
     await open().reconcileDue()
@@ -362,18 +362,18 @@ describe('the reconciler', () => {
     setNonce({ nonce: 'cancelled', isFinal: true })
     await reconcileFully()
     expect(await state()).to.equal('rejected')
-    const outcome = await shop.lookup(payment)
+    const outcome = await sale.lookup(payment)
     expect(outcome.kind === 'refused' && outcome.refusal.code).to.equal('payment_failed')
   })
 
   it('finds a transfer that the facilitator sent although it refused', async () => {
-    shop.script.settle = async () => ({
+    sale.script.settle = async () => ({
       success: false,
       errorReason: 'insufficient_funds',
       transaction: '',
       network: testTerms.network,
     })
-    await shop.lookup(payment)
+    await sale.lookup(payment)
     expect(await state()).to.equal('refused')
     setNonce(free())
     passDelay()
@@ -383,7 +383,7 @@ describe('the reconciler', () => {
     setNonce(paid(true))
     await reconcileFully()
     expect(await state()).to.equal('confirmed')
-    expect((await shop.lookup(payment)).kind).to.equal('answer')
+    expect((await sale.lookup(payment)).kind).to.equal('answer')
   })
 
   it('changes nothing without an answer of the chain', async () => {
@@ -392,7 +392,7 @@ describe('the reconciler', () => {
       () => Promise.reject(new Error('no node')),
       async () => ({ nonce: 'unclear' }) as const,
     ]) {
-      shop.script.nonceState = nonceState
+      sale.script.nonceState = nonceState
       await reconcileFully()
       clock += 365 * 24 * 3600 * SECOND_MS
       await reconcileFully()
@@ -403,25 +403,25 @@ describe('the reconciler', () => {
 
   it('reports a corrupt record and reconciles the others', async () => {
     await claim('unknown')
-    const { log } = shop.context.payments
+    const { log } = sale.context.payments
     await log.claim(makeRecord({ identity: 'a-damaged-one', state: 'unknown' }))
     const damaged: typeof log.read = async (key) => {
       if (key === 'a-damaged-one') throw new Error('damaged')
       return log.read(key)
     }
-    shop.context.payments = { ...shop.context.payments, log: { ...log, read: damaged } }
+    sale.context.payments = { ...sale.context.payments, log: { ...log, read: damaged } }
     setNonce(paid(true))
     await open().reconcileDue()
     expect(await state()).to.equal('settled')
-    expect(shop.reports).to.include('record_not_reconciled')
+    expect(sale.reports).to.include('record_not_reconciled')
   })
 
   it('skips a payment that a request has locked', async () => {
     await claim('unknown')
     setNonce(free())
     let finish: (() => void) | undefined
-    const key = (await shop.context.payments.log.read(identity))?.payment_hash ?? ''
-    const busy = shop.context.paymentMutex.run(
+    const key = (await sale.context.payments.log.read(identity))?.payment_hash ?? ''
+    const busy = sale.context.paymentMutex.run(
       { key, client: '' },
       () => new Promise<void>((resolve) => (finish = resolve)),
       () => undefined,
@@ -456,8 +456,8 @@ describe('the reconciler', () => {
     await claim('unknown')
     setNonce(free())
     const releases: (() => void)[] = []
-    const settle = shop.script.settle
-    shop.script.settle = async (payload) => {
+    const settle = sale.script.settle
+    sale.script.settle = async (payload) => {
       await new Promise<void>((resolve) => void releases.push(resolve))
       return settle(payload)
     }

@@ -20,19 +20,19 @@ describe('a reorganisation that removes a settled transfer', function () {
   beforeEach(async () => {
     place = await openSaleOnChain()
     // The relayer then caches a nonce that the reorganisation makes too high.
-    await place.shop.lookup(await place.sign())
+    await place.sale.lookup(await place.sign())
     earlier = await place.transfers()
   })
   afterEach(() => place.close())
 
   const receiptOf = (header: string) => decodePaymentResponseHeader(header).transaction
   const state = async (payment: WirePayment) =>
-    (await place.shop.context.payments.log.read(paymentIdentity(payment as never)))?.state
+    (await place.sale.context.payments.log.read(paymentIdentity(payment as never)))?.state
 
   /** Sells a lookup and removes its transfer by a reorganisation of `depth` blocks. */
   async function sellAndUndo(depth: number) {
     const payment = await place.sign()
-    const bought = await place.shop.lookup(payment)
+    const bought = await place.sale.lookup(payment)
     if (bought.kind !== 'answer') throw new Error('The payment was not settled')
     expect(await place.transfers()).to.deep.equal([...earlier, receiptOf(bought.paymentResponse)])
     if (depth > 1) await place.rpc('anvil_mine', `0x${(depth - 1).toString(16)}`)
@@ -45,8 +45,8 @@ describe('a reorganisation that removes a settled transfer', function () {
   async function advanceTime(seconds: number): Promise<void> {
     await place.rpc('evm_increaseTime', seconds)
     await place.rpc('anvil_mine', '0x4')
-    const now = place.shop.now().getTime() + seconds * 1000
-    place.shop.now = () => new Date(now)
+    const now = place.sale.now().getTime() + seconds * 1000
+    place.sale.now = () => new Date(now)
   }
 
   for (const depth of [1, 2]) {
@@ -57,10 +57,10 @@ describe('a reorganisation that removes a settled transfer', function () {
       // The second of two observations.
       await advanceTime(OBSERVATIONS_APART_SECONDS)
       await place.audit()
-      let again = await place.shop.lookup(payment)
+      let again = await place.sale.lookup(payment)
       for (let repeats = 0; again.kind !== 'answer' && repeats < 5; repeats += 1) {
         await advanceTime(SETTLEMENTS_APART_SECONDS)
-        again = await place.shop.lookup(payment)
+        again = await place.sale.lookup(payment)
       }
       const transfers = await place.transfers()
       expect(transfers).to.have.lengthOf(earlier.length + 1)
@@ -70,7 +70,7 @@ describe('a reorganisation that removes a settled transfer', function () {
       await advanceTime(2)
       await place.audit()
       expect(await state(payment)).to.equal('confirmed')
-      expect(await place.shop.lookup(payment)).to.deep.equal(again)
+      expect(await place.sale.lookup(payment)).to.deep.equal(again)
     })
 
     it(`of depth ${depth} ends as expired after validBefore, without a transfer`, async () => {
@@ -83,7 +83,7 @@ describe('a reorganisation that removes a settled transfer', function () {
         await place.audit()
       }
       expect(await state(payment)).to.equal('expired')
-      const outcome = await place.shop.lookup(payment)
+      const outcome = await place.sale.lookup(payment)
       expect(outcome.kind === 'refused' && outcome.refusal.code).to.equal('payment_failed')
       expect(await place.transfers()).to.deep.equal(earlier)
     })

@@ -4,7 +4,7 @@ import { perform } from '../../../agent/sale/perform.ts'
 import type { SaleContext } from '../../../agent/sale/sale-context.ts'
 import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import { SettlementMemory } from '../../../agent/settlement/memory.ts'
+import { PastObservations } from '../../../agent/settlement/past-observations.ts'
 import { makeClient } from '../../support/clients.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
@@ -48,24 +48,24 @@ const ROWS: [first: Reply, second: Reply, isPaid: boolean, answers: [string, str
 ]
 
 describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () => {
-  let shop: SaleHarness
+  let sale: SaleHarness
   let payment: WirePayment
 
   beforeEach(async () => {
     const start = Date.now()
-    shop = await SaleHarness.open()
-    shop.now = () => new Date(start)
+    sale = await SaleHarness.open()
+    sale.now = () => new Date(start)
     payment = await signedPayment()
   })
-  afterEach(() => shop.close())
+  afterEach(() => sale.close())
 
   /** A process that shares the response log, and nothing else. */
   function openProcess(): SaleContext {
-    const { payments, ...rest } = shop.context
+    const { payments, ...rest } = sale.context
     return {
       ...rest,
       paymentMutex: new KeyedMutex(),
-      payments: { ...payments, memory: new SettlementMemory(shop.now) },
+      payments: { ...payments, pastObservations: new PastObservations(sale.now) },
     }
   }
 
@@ -74,13 +74,13 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
       operation: { operation: 'lookup', input: { company_number: '00000000' } },
       paymentHeaders: [header(payment)],
       resourceUrl: 'http://127.0.0.1:4021/api/v1/company/00000000',
-      client: makeClient(shop.client, shop.budgets),
+      client: makeClient(sale.client, sale.budgets),
     })
 
   /** Answers the settlements when the test says so. */
   function holdSettlements() {
     const answers: ((reply: Reply) => void)[] = []
-    shop.script.settle = (payload) =>
+    sale.script.settle = (payload) =>
       new Promise((resolve, reject) => {
         answers.push((reply) => {
           try {
@@ -101,12 +101,12 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
     const { answers, begun } = holdSettlements()
     const outcomes = [ask(openProcess())]
     await begun(1)
-    shop.pass(LATER_MS)
+    sale.pass(LATER_MS)
     outcomes.push(ask(openProcess()))
     await begun(2)
     const { from, to } = payment.payload.authorization
     const transfer = { from, to, value: BigInt(testTerms.prices['lookup']!), transaction: TRANSACTION }
-    if (isPaid) shop.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
+    if (isPaid) sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
     for (const index of order) {
       answers[index]?.(index === 0 ? first : second)
       await outcomes[index]
@@ -124,8 +124,8 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
       it(`get ${answers.join(' and ')} for ${name}`, async () => {
         const outcomes = await sellTwice(row, order)
         expect(outcomes.map(codeOf)).to.deep.equal(answers)
-        expect(shop.count('settle')).to.equal(2)
-        const [record] = await shop.unsettledRecords()
+        expect(sale.count('settle')).to.equal(2)
+        const [record] = await sale.unsettledRecords()
         expect(record?.state).to.equal(isPaid ? undefined : 'unknown')
         const again = await ask(openProcess())
         if (isPaid) expect(again).to.deep.equal(outcomes[0])
@@ -139,8 +139,8 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
     await begun(1)
     answers[0]?.('refusal')
     expect(codeOf(await outcome)).to.equal(FAILED)
-    shop.pass(LATER_MS)
+    sale.pass(LATER_MS)
     expect(codeOf(await ask(openProcess()))).to.equal(FAILED)
-    expect(shop.count('settle')).to.equal(1)
+    expect(sale.count('settle')).to.equal(1)
   })
 })

@@ -19,7 +19,7 @@ export interface Attack {
   requests: Sent[]
   /** Calls to the node for what is paid: a sale, and the observations until its block is final. */
   paidCalls?: number
-  /** Whether `verify` accepts the payments. Their addresses then count as proven. */
+  /** Whether `verify` accepts the payments. `NODE_CALLS_MAX` then does not apply. */
   isVerified?: boolean
 }
 

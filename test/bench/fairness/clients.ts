@@ -1,7 +1,7 @@
 /** HTTP clients with an address of their own, in 127.0.0.0/8. */
 import { Agent, request, type IncomingMessage } from 'node:http'
 
-/** Longer than an honest client waits. */
+/** Longer than a client waits. */
 const ANSWER_MS_MAX = 10_000
 
 export interface Sent {

@@ -1,4 +1,4 @@
-/** Reads the seeded bugs of bugs.txt. Each replaces a text of one compiled file, and one programme must then fail. */
+/** Reads the seeded bugs of bugs.txt. Each replaces a text of one compiled file, and one program must then fail. */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -10,7 +10,7 @@ export interface Mutant {
   file: string
   find: string
   replace: string
-  /** The programme that must fail, or the compiled test file. A part of the title follows if its other tests take long. */
+  /** The program that must fail, or the compiled test file. A part of the title follows if its other tests take long. */
   caughtBy: string
 }
 

@@ -106,8 +106,8 @@ export class SimulatedBuyer {
     if (copies > 1) this.#isUnsure = true
     for (let copy = 0; copy < copies; copy += 1) this.#deliver(sim.pick(servers), payment, over)
     // Some buyers stop waiting before the server does.
-    const patience = sim.fault('a buyer stops waiting', 0.1) ? sim.between(1_000, 40_000) : 200_000
-    sim.afterNoFlush(patience, () => over(undefined))
+    const waitMs = sim.fault('a buyer stops waiting', 0.1) ? sim.between(1_000, 40_000) : 200_000
+    sim.afterNoFlush(waitMs, () => over(undefined))
   }
 
   #deliver(server: SimulatedServer, payment: SimulatedPayment, over: (outcome: Outcome | undefined) => void): void {

@@ -11,7 +11,7 @@ import { describeCause } from '../../../agent/log.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
-import { SettlementMemory } from '../../../agent/settlement/memory.ts'
+import { PastObservations } from '../../../agent/settlement/past-observations.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import { startRetention } from '../../../agent/settlement/retention.ts'
 import type { ReceiptClaims } from '../../../agent/receipt/claims.ts'
@@ -104,7 +104,7 @@ export class SimulatedServer {
         log: log.open(owner),
         facilitator: facilitator.client(owner, settlements),
         chain: nodes.open(owner, now),
-        memory: new SettlementMemory(now),
+        pastObservations: new PastObservations(now),
         signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => this.#signReceipt(claims, owner),
         now,
         monotonic: () => sim.now,
@@ -196,7 +196,7 @@ export class SimulatedServer {
     const address = `client ${this.#asked}`
     const budget = this.#budgets.enter(address)
     budget.leave()
-    const client = { address, budget, prove: () => undefined }
+    const client = { address, budget, keepConnectionOpen: () => undefined }
     const order = { operation, paymentHeaders, client, resourceUrl: resourceUrl(BASE_URL, operation) }
     this.#waiting.add(answer)
     void this.#answerWith(answer, { owner, outcome: this.#executor.perform(order) })

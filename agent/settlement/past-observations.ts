@@ -27,7 +27,7 @@ interface Denied {
   at: number
 }
 
-export class SettlementMemory {
+export class PastObservations {
   readonly #startedAt: number
   readonly #time: () => number
   readonly #denied = new LRUCache<string, Denied>({ max: PAYMENTS_MAX })

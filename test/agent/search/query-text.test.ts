@@ -7,7 +7,7 @@ import {
   restoreVowels,
   splitTextAfterForm,
   splitTradingName,
-} from '../../../agent/search/written-name.ts'
+} from '../../../agent/search/query-text.ts'
 import { normaliseText, parseName } from '../../../store/index/normalise-name.ts'
 import { anyName } from '../../support/names.ts'
 
@@ -54,7 +54,7 @@ const WHOLE = [
   'Kerrigan LP Records',
 ]
 
-describe('a written name', () => {
+describe('a name in a query', () => {
   for (const [name, before] of ENDS_EARLIER) {
     it(`[12.10] ends after its legal form in ${name}`, () => {
       expect(splitTextAfterForm(name)).to.deep.equal({ before, after: name.slice(before.length) })

@@ -20,7 +20,7 @@ const NUMBER_OF_COMPANY =
 const CONTINUES_NAME =
   /^[^\p{L}\p{N}]*(?:[&+]|(?:and|agus|by|company|co|editions?|liability|partnership)(?![\p{L}\p{N}]))/iu
 
-interface WrittenName {
+interface SplitText {
   /** The name up to its first legal form. */
   before: string
   /** The text after it; empty when there is none or the name does not end before it. */
@@ -28,7 +28,7 @@ interface WrittenName {
 }
 
 /** Reads a name up to its first legal form. A legal form that is also an ordinary word does not count. */
-export function splitTextAfterForm(name: string): WrittenName {
+export function splitTextAfterForm(name: string): SplitText {
   const whole = { before: name, after: '' }
   let end: number | undefined
   let coreLength = Number.POSITIVE_INFINITY

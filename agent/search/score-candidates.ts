@@ -32,7 +32,7 @@ interface Scale {
 }
 
 /** `truncated` when names were left out that could be among the best. An exceeded budget is not reported here. */
-export function addFromPool(
+export function scoreCandidates(
   search: Search,
   pool: ReturnType<typeof selectCandidates>,
   { similarityOf, highestOf }: Scale,
