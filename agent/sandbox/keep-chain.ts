@@ -26,7 +26,8 @@ anvil.child.once('exit', () => void end())
 try {
   const url = await anvil.url
   isRunning = true
-  const record: ChainRecord = { url, chainId: Number(chainId), keeper: process.pid, service: process.ppid }
+  const processes = { keeper: process.pid, service: process.ppid, anvil: Number(anvil.child.pid) }
+  const record: ChainRecord = { url, chainId: Number(chainId), ...processes }
   await writeFileAtomically(RECORD_FILE, JSON.stringify(record))
   await rm(stateFile(chainId), { force: true })
   process.send?.({ url })
