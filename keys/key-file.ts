@@ -10,6 +10,7 @@ import { basename, join } from 'node:path'
 import { calculateJwkThumbprint, importJWK } from 'jose'
 import { z } from 'zod'
 import { writeFileAtomically } from '../store/files/atomic-file.ts'
+import { readUpTo } from '../store/files/bounded-read.ts'
 import { findOpenMode } from '../store/files/private-files.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
 
@@ -118,12 +119,11 @@ async function readPrivateFile(path: string): Promise<string> {
 
 async function readChecked(path: string, file: FileHandle): Promise<string> {
   const stats = await file.stat()
-  const { mode, size } = stats
   if (!stats.isFile()) throwKeyError(path, 'is not a regular file')
-  const fault = findOpenMode(mode)
+  const fault = findOpenMode(stats.mode)
   if (fault !== undefined) throwKeyError(path, `${fault}: run chmod 600 ${JSON.stringify(path)}`)
-  if (size > KEY_FILE_BYTES_MAX) throwKeyError(path, `is larger than ${KEY_FILE_BYTES_MAX} bytes`)
-  return await file.readFile('utf8')
+  const bytes = await readUpTo(file, KEY_FILE_BYTES_MAX)
+  return bytes?.toString() ?? throwKeyError(path, `is larger than ${KEY_FILE_BYTES_MAX} bytes`)
 }
 
 function parseContent(path: string, text: string): KeyFileContent {

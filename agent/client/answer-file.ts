@@ -3,8 +3,10 @@
  * the file.
  */
 import { isUtf8 } from 'node:buffer'
-import { readFile, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { errorCode } from '../../store/base/error-code.ts'
+import { readUpTo } from '../../store/files/bounded-read.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
 import { parseSettlementResponse, readSettlementResponse, receiptOf, unwrapBody } from '../receipt/read.ts'
 import type { SettlementResponse } from '../receipt/read.ts'
@@ -55,13 +57,13 @@ export async function readReceiptFile(file: string): Promise<FoundReceipt> {
 
 /** @throws an error if the file is larger than any of these files, or not UTF-8 without a byte order mark */
 export async function readTextFile(file: string): Promise<string> {
-  const failure = (cause: unknown) =>
-    new Error(`${file} cannot be read (${errorCode(cause) ?? 'unknown error'})`, { cause })
-  // A pipe blocks until someone writes to it, and a device may never end, so neither is opened.
-  const stats = await stat(file).catch((cause: unknown) => Promise.reject(failure(cause)))
-  if (!stats.isFile()) throw new Error(`${file} is not a regular file`)
-  if (stats.size > FILE_BYTES_MAX) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
-  const bytes = await readFile(file).catch((cause: unknown) => Promise.reject(failure(cause)))
+  const fail = (cause: unknown) =>
+    Promise.reject(new Error(`${file} cannot be read (${errorCode(cause) ?? 'unknown error'})`, { cause }))
+  // Without `O_NONBLOCK`, to open a pipe is to wait for its writer.
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(fail)
+  if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a regular file`)
+  const bytes = await readUpTo(handle, FILE_BYTES_MAX).catch(fail)
+  if (!bytes) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
   if (!isUtf8(bytes)) throw new Error(`${file} is not UTF-8 text`)
   const text = bytes.toString()
   if (text.startsWith('\uFEFF')) throw new Error(`${file} begins with a byte order mark: save it as UTF-8 without one`)

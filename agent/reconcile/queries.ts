@@ -22,14 +22,23 @@ const querySchema = z.object({
   properties: z.array(z.object({ pid: z.string(), v: z.union([valueSchema, z.array(valueSchema)]) })).default([]),
 })
 
+/** The values of a batch before they are validated, by their keys. */
+type Batch = Readonly<Record<string, unknown>>
+
+const objectSchema = z.record(z.string(), z.unknown())
 const batchSchema = z.record(z.string(), querySchema)
 
 /** The queries of a batch, by their keys. */
 type Queries = [key: string, query: { cells: RowCells; limit: number }][]
 
-/** Undefined if the text is not the JSON of a batch. */
-export function parseQueries(text: string): Queries | undefined {
-  const batch = batchSchema.safeParse(parseJson(text)).data
+/** Undefined if the text is not a JSON object. Its values are not validated, so that the caller can check their number first. */
+export function parseBatch(text: string): Batch | undefined {
+  return objectSchema.safeParse(parseJson(text)).data
+}
+
+/** Undefined if a value is not a query. */
+export function parseQueries(values: Batch): Queries | undefined {
+  const batch = batchSchema.safeParse(values).data
   return batch && Object.entries(batch).map(([key, query]) => [key, { cells: toCells(query), limit: query.limit ?? 0 }])
 }
 

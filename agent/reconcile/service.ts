@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { isLoopback, parseUrl } from '../../store/base/url-policy.ts'
 import { PurchaseError } from '../client/buyer.ts'
 import { openBuyer, type OpenBuyerOptions } from '../client/open-buyer.ts'
-import { createManifest, parseQueries, toResultBatch } from './queries.ts'
+import { createManifest, parseBatch, parseQueries, toResultBatch } from './queries.ts'
 import { createRowResolver, ROWS_AT_ONCE } from './rows.ts'
 
 /** Ten queries, each with several thousand characters. */
@@ -63,9 +63,10 @@ async function answer(request: IncomingMessage, manifest: object, resolveRows: R
 async function answerQueries(resolveRows: ResolveRows, form: URLSearchParams): Promise<Reply> {
   const text = form.get('queries')
   if (text === null || form.size > 1) return refuse(400, 'Only queries are supported')
-  const queries = parseQueries(text)
+  const batch = parseBatch(text)
+  if (batch && Object.keys(batch).length > ROWS_AT_ONCE) return refuse(413, 'The batch has too many queries')
+  const queries = batch && parseQueries(batch)
   if (!queries) return refuse(400, 'The queries are not valid')
-  if (queries.length > ROWS_AT_ONCE) return refuse(413, 'The batch has too many queries')
   const results = await resolveRows(queries.map(([, { cells }]) => cells))
   return ok(toResultBatch(queries, results))
 }

@@ -26,6 +26,8 @@ const recordSchema = z.object({
   /** The process ids of agent/sandbox/keep-chain.ts and of the service that started it. */
   keeper: z.int().positive(),
   service: z.int().positive(),
+  /** The process id of anvil. */
+  anvil: z.int().positive(),
 })
 
 export type ChainRecord = z.infer<typeof recordSchema>
@@ -58,14 +60,21 @@ export async function readRecord(directory: string): Promise<ChainRecord | undef
   }
 }
 
-/** Waits for a chain whose service has ended, because it is being saved. */
+/**
+ * Waits for a chain whose service has ended, because it is being saved. Ends an anvil that runs without its keeper, because
+ * no process would save it.
+ */
 async function findRunning({ directory, chainId }: ChainOptions) {
   for (let waited = 0; waited < SAVE_MS_MAX; waited += POLL_MS) {
     const record = await readRecord(directory)
     if (!record) break
     if (record.chainId === chainId && (await isAlive(record.service)) && (await answers(record)))
       return { url: record.url, stop: async () => undefined }
-    if (!(await isAlive(record.keeper))) break
+    if (!(await isAlive(record.keeper))) {
+      // The process id may be that of another program, unless the chain still answers.
+      if (await answers(record)) process.kill(record.anvil, 'SIGKILL')
+      break
+    }
     await sleep(POLL_MS)
   }
   await rm(join(directory, RECORD_FILE), { force: true })

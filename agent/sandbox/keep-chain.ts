@@ -2,8 +2,8 @@
  * The process that runs anvil for a service, and saves the chain when the service stops or is killed: in both cases the channel
  * to the service closes. agent/sandbox/chain.ts starts it in the directory of the chain.
  */
-import { readFile, rename, rm } from 'node:fs/promises'
-import { writeFileAtomically } from '../../store/files/atomic-file.ts'
+import { readFile, rm } from 'node:fs/promises'
+import { replaceWithFile, writeFileAtomically } from '../../store/files/atomic-file.ts'
 import { RECORD_FILE, startAnvil, stateFile } from './anvil.ts'
 import type { ChainRecord } from './chain.ts'
 
@@ -26,7 +26,8 @@ anvil.child.once('exit', () => void end())
 try {
   const url = await anvil.url
   isRunning = true
-  const record: ChainRecord = { url, chainId: Number(chainId), keeper: process.pid, service: process.ppid }
+  const processes = { keeper: process.pid, service: process.ppid, anvil: Number(anvil.child.pid) }
+  const record: ChainRecord = { url, chainId: Number(chainId), ...processes }
   await writeFileAtomically(RECORD_FILE, JSON.stringify(record))
   await rm(stateFile(chainId), { force: true })
   process.send?.({ url })
@@ -40,7 +41,7 @@ async function end(): Promise<void> {
   try {
     // Anvil does not report an incomplete state, for example on a full disk.
     JSON.parse(await readFile(UNFINISHED_FILE, 'utf8'))
-    await rename(UNFINISHED_FILE, stateFile(chainId))
+    await replaceWithFile(stateFile(chainId), UNFINISHED_FILE)
   } catch {
     // The chain is lost.
   }

@@ -53,6 +53,14 @@ async function publish(path: string, text: string, renameOrLink: typeof rename):
   await syncDirectory(dirname(path))
 }
 
+/** Creates or replaces a file with another one of its directory, which is complete and may not have been synced. */
+export async function replaceWithFile(path: string, complete: string): Promise<void> {
+  await using file = await open(complete, 'r+')
+  await file.sync()
+  await rename(complete, path)
+  await syncDirectory(dirname(path))
+}
+
 async function writeDurably(path: string, text: string): Promise<void> {
   await using file = await open(path, 'wx', OWNER_ONLY_MODE)
   await file.writeFile(text)

@@ -65,8 +65,8 @@ async function download(request: DownloadRequest): Promise<Download> {
     if (path !== undefined) {
       await mkdir(folder, { recursive: true })
       // An archive must not use the space that sales need (contract 8.13).
-      await writeArchive(path, body, createReserveCheck(folder, FREE_BYTES_MIN.import, freeBytes))
-      await checkHead(path, response.headers.get('content-type') ?? '')
+      const checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.import, freeBytes)
+      await writeArchive({ path, body, type: response.headers.get('content-type') ?? '', checkReserve })
     }
     return {
       path,
@@ -93,21 +93,34 @@ function parseHttpDate(text: string): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
-async function writeArchive(path: string, body: AsyncIterable<Uint8Array>, checkReserve: () => void): Promise<void> {
+interface ArchiveBody {
+  path: string
+  body: AsyncIterable<Uint8Array>
+  /** The content type. */
+  type: string
+  checkReserve: () => void
+}
+
+/** The first bytes are checked as soon as they are there, so that a wrong file is not downloaded to its end. */
+async function writeArchive({ path, body, type, checkReserve }: ArchiveBody): Promise<void> {
   await using file = await open(path, 'wx')
+  let head = Buffer.alloc(0)
   for await (const chunk of body) {
     checkReserve()
+    if (head.length < HEAD_BYTES) {
+      head = Buffer.concat([head, chunk]).subarray(0, HEAD_BYTES)
+      if (head.length === HEAD_BYTES) checkHead(head, type)
+    }
     await file.writeFile(chunk)
   }
+  if (head.length < HEAD_BYTES) checkHead(head, type)
 }
 
 /** The content type is not trusted: the portal labels its ZIP as CSV and sends its cookie page with status 200. */
-async function checkHead(path: string, type: string): Promise<void> {
-  await using file = await open(path)
-  const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(HEAD_BYTES), position: 0 })
-  if (buffer.subarray(0, ZIP_MAGIC.length).equals(ZIP_MAGIC)) return
-  const text = buffer
-    .toString('utf8', 0, bytesRead)
+function checkHead(head: Buffer, type: string): void {
+  if (head.subarray(0, ZIP_MAGIC.length).equals(ZIP_MAGIC)) return
+  const text = head
+    .toString()
     .replace(/^\uFEFF/, '')
     .trimStart()
   if (text.startsWith('<') || type.includes('text/html')) {

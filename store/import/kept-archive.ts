@@ -1,8 +1,8 @@
 /** Archives that are kept with their facts in `ARCHIVE.json`, so that the journal can be built again from them. */
-import { copyFile, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { syncDirectory, UNFINISHED_SUFFIX, writeFileAtomically } from '../files/atomic-file.ts'
+import { replaceWithFile, UNFINISHED_SUFFIX, writeFileAtomically } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
 import type { StepFacts } from '../history/step.ts'
@@ -34,13 +34,10 @@ export async function keepArchive(
   const unfinished = `${kept}${UNFINISHED_SUFFIX}`
   try {
     await copyFile(path, unfinished)
-    await using file = await open(unfinished, 'r+')
-    await file.sync()
-    await rename(unfinished, kept)
+    await replaceWithFile(kept, unfinished)
   } finally {
     await rm(unfinished, { force: true })
   }
-  await syncDirectory(folder)
   const facts: ArchiveFacts = { location, retrieved_at, source_updated_at, archive_sha256, synthetic }
   await writeFileAtomically(`${kept}.json`, `${JSON.stringify(facts, null, 2)}\n`)
 }

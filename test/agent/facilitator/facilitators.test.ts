@@ -8,8 +8,13 @@ import { failureKind } from '../../../agent/admin/metrics.ts'
 import { readConfig } from '../../../agent/config.ts'
 import { describeCause } from '../../../agent/log.ts'
 import { openRemoteFacilitators } from '../../../agent/externals.ts'
+import { SettlementMemory } from '../../../agent/settlement/memory.ts'
+import { startReconciler } from '../../../agent/settlement/reconciler.ts'
+import { openPostgresResponseLog } from '../../../store/log/postgres/responses.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
 import { listen, type ListeningServer } from '../../support/listen.ts'
 import { signedPayment, testTerms } from '../../support/payments.ts'
+import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
 import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
 
 type Payload = Parameters<typeof settledReply>[0]
@@ -240,6 +245,60 @@ describe('[5.8.1] several facilitators', () => {
     use(two)
     expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     expect(two.paths).to.deep.equal([])
+  })
+
+  describe('on two machines with one response log in PostgreSQL', () => {
+    let own: ResponseLog
+    let first: ResponseLog
+    let second: ResponseLog
+
+    before(function () {
+      if (findPostgres() === undefined) this.skip()
+    })
+    beforeEach(async () => {
+      own = harness.context.payments.log
+      const options = { url: await makeEmptyLog(), salesPerMinute: 10, report: () => undefined }
+      first = await openPostgresResponseLog(options)
+      second = await openPostgresResponseLog(options)
+    })
+    afterEach(async () => {
+      harness.context = { ...harness.context, payments: { ...harness.context.payments, log: own } }
+      await Promise.all([first.close(), second.close()])
+    })
+
+    /** A machine has its own connections to the log, its own list of facilitators and its own memory. */
+    function useMachine(log: ResponseLog, ...chosen: HttpFacilitator[]): void {
+      use(...chosen)
+      const memory = new SettlementMemory(() => harness.now())
+      harness.context = { ...harness.context, payments: { ...harness.context.payments, log, memory } }
+    }
+
+    async function reconcile(): Promise<void> {
+      const { payments } = harness.context
+      const runExclusively = (_: string, work: () => Promise<void>) => work()
+      const reconciler = startReconciler({ payments, timer: () => () => undefined, runExclusively })
+      await reconciler.reconcileDue()
+      await reconciler.stop()
+    }
+
+    it('the other machine continues a payment only with the facilitator that verified it', async () => {
+      const payment = await signedPayment()
+      one.answers['/settle'] = failed
+      useMachine(first, one, two)
+      expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
+      harness.pass(60_000)
+      useMachine(second, two)
+      expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
+      harness.pass(60_000)
+      await reconcile()
+      expect([one.paths, two.paths]).to.deep.equal([['/verify', '/settle'], []])
+      one.answers['/settle'] = settled
+      useMachine(second, two, one)
+      harness.pass(60_000)
+      await reconcile()
+      expect([one.paths, two.paths]).to.deep.equal([['/verify', '/settle', '/settle'], []])
+      expect(codeOf(await harness.lookup(payment))).to.equal('answer')
+    })
   })
 
   for (const { name, verify = verified, settle = settled, first, retry } of DIALECTS)

@@ -260,6 +260,8 @@ describe('[15.12] the command reconcile-service', function () {
       expect((await fetch(url, { method: 'PUT' })).status).to.equal(405)
       expect((await fetch(`${url}?callback=x`)).status).to.equal(400)
       expect((await post(url, many)).status).to.equal(413)
+      // The number of queries is checked before the queries are.
+      expect((await post(url, { ...many, q0: 7 })).status).to.equal(413)
       expect((await post(url, { q0: { query: 'x'.repeat(300_000) } })).status).to.equal(413)
       expect((await send(JSON.stringify({ q0: query }), 'application/json')).status).to.equal(415)
       for (const body of [

@@ -28,7 +28,8 @@ describe('the local chain', () => {
   beforeEach(async () => void (directory = await newDirectory()))
   afterEach(async () => {
     const record = await readRecord(directory)
-    if (record) for (const pid of [record.keeper, ...(await childrenOf(record.keeper))]) process.kill(pid, 'SIGKILL')
+    for (const pid of record ? [record.keeper, record.anvil] : [])
+      if (await isRunning(pid)) process.kill(pid, 'SIGKILL')
     await rm(directory, { recursive: true, force: true })
   })
 
@@ -171,6 +172,19 @@ describe('the local chain', () => {
     for (const each of await childrenOf(pid)) process.kill(each, 'SIGKILL')
     while (await isRunning(pid)) await sleep(5)
     expect(await isFresh()).to.equal(true)
+  })
+
+  it('is new after only its keeper was killed, and the next start ends its anvil', async () => {
+    const service = await startOther()
+    const { keeper, anvil } = (await readRecord(directory)) ?? expect.fail('no record')
+    process.kill(keeper, 'SIGKILL')
+    while (await isRunning(keeper)) await sleep(5)
+    // The service still uses the chain, and so does another one.
+    expect((await startChain({ directory, chainId: CHAIN_ID })).url).to.equal(service.url)
+    await service.kill()
+    expect(await isRunning(anvil)).to.equal(true)
+    expect(await isFresh()).to.equal(true)
+    while (await isRunning(anvil)) await sleep(5)
   })
 
   it('is new if the saved state is incomplete or of another chain, or its record is invalid', async () => {

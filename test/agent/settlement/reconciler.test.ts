@@ -213,6 +213,20 @@ describe('the reconciler', () => {
     })
   }
 
+  it('[5.7.4] settles again while the authorization is valid if the chain does not show the settlement', async () => {
+    const bought = await shop.lookup(payment)
+    passDelay()
+    setNonce(free())
+    await open().reconcileDue()
+    expect(calls('settle')).to.equal(1)
+    passObservations()
+    setNonce(free())
+    await reconciler?.reconcileDue()
+    expect(await state()).to.equal('settled')
+    expect(calls('settle')).to.equal(2)
+    expect(await shop.lookup(payment)).to.deep.equal(bought)
+  })
+
   const ENDS: [state: RecordState, found: () => NonceState, after: RecordState][] = [
     ['settled', free, 'unknown'],
     ['unknown', expired, 'expired'],

@@ -5,9 +5,11 @@ import { expect } from 'chai'
 import {
   createFileAtomically,
   removeOldUnfinished,
+  replaceWithFile,
   UNFINISHED_AGE_MS,
   writeFileAtomically,
 } from '../../../store/files/atomic-file.ts'
+import { syncedPaths } from '../../support/synced-paths.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('an atomic file write', () => {
@@ -47,6 +49,15 @@ describe('an atomic file write', () => {
     await writeFileAtomically(path, 'after')
     expect(await readFile(path, 'utf8')).to.equal('after')
     expect((await stat(path)).mode & 0o777).to.equal(0o600)
+  })
+
+  it('replaces a file with a complete one after it is on disk', async () => {
+    const complete = join(directory, 'complete')
+    await writeFile(path, 'before')
+    await writeFile(complete, 'after', { mode: 0o600 })
+    expect(await syncedPaths(() => replaceWithFile(path, complete))).to.deep.equal([complete, directory])
+    expect(await readFile(path, 'utf8')).to.equal('after')
+    expect(await readdir(directory)).to.deep.equal(['file.json'])
   })
 
   it('keeps an existing file on exclusive creation', async () => {

@@ -303,6 +303,15 @@ describe('a retrieval over HTTP', () => {
         'source_is_page',
         sendBody('Please wait', { 'content-type': 'text/html; charset=utf-8' }),
       ],
+      [
+        'begins with an HTML page, in two parts, and sends no end',
+        'source_is_page',
+        (_, response) => {
+          response.writeHead(200, { 'content-type': 'text/csv' }).write(PAGE)
+          setTimeout(() => response.write(' '.repeat(512 - PAGE.length)), 20)
+        },
+        { idleMs: 5000 },
+      ],
       ['sends an image', 'source_wrong_type', sendBody(Buffer.from('\u0089PNG\r\n\u001A\n\u0000', 'latin1'))],
       ['sends JSON', 'source_wrong_type', sendBody('{"success": true}')],
       ['sends an empty body', 'source_wrong_type', sendBody('')],

@@ -1,0 +1,41 @@
+/** Bounded reads of files whose stated size is wrong or changes. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFile, open, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { readUpTo } from '../../../store/files/bounded-read.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+const BYTES_MAX = 100_000
+
+describe('a bounded read', () => {
+  let path: string
+  beforeEach(async () => void (path = join(await makeTemporaryDirectory(), 'file')))
+
+  it('returns every byte of a file that is not larger', async () => {
+    for (const length of [0, 1, BYTES_MAX - 1, BYTES_MAX]) {
+      await writeFile(path, Buffer.alloc(length, 'a'))
+      expect(await readUpTo(await open(path), BYTES_MAX)).to.deep.equal(Buffer.alloc(length, 'a'))
+    }
+  })
+
+  it('returns nothing of a file that is larger, also if it has grown since it was opened', async () => {
+    await writeFile(path, 'a')
+    await using file = await open(path)
+    expect((await file.stat()).size).to.equal(1)
+    await appendFile(path, Buffer.alloc(BYTES_MAX, 'a'))
+    expect(await readUpTo(file, BYTES_MAX)).to.equal(undefined)
+  })
+
+  it('returns nothing of a device or a pipe without an end, and closes it', async () => {
+    expect(await readUpTo(await open('/dev/zero'), BYTES_MAX)).to.equal(undefined)
+    await promisify(execFile)('mkfifo', [path])
+    const writer = spawn('sh', ['-c', 'yes > "$0"', path])
+    const ended = once(writer, 'exit')
+    expect(await readUpTo(await open(path), BYTES_MAX)).to.equal(undefined)
+    // The writer ends because nothing reads the pipe any more.
+    await ended
+  })
+})
