@@ -25,7 +25,7 @@ const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const REMOTES: ReadonlySet<string> = new Set(['facilitator', 'chain'])
 
 /** These counters exist from the start with value 0. Prometheus sees no increase in a series whose first value is 1. */
-const ALERTED_EVENTS = ['sale_failed', 'payment_without_record']
+const ALERTED_EVENTS = ['sale_failed', 'payment_without_record', 'unrecorded_payment_not_listed']
 
 /** Any other path is counted as this route, so a client cannot create labels. */
 const OTHER_ROUTE = 'other'

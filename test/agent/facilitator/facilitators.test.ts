@@ -8,7 +8,7 @@ import { failureKind } from '../../../agent/admin/metrics.ts'
 import { readConfig } from '../../../agent/config.ts'
 import { describeCause } from '../../../agent/log.ts'
 import { openRemoteFacilitators } from '../../../agent/externals.ts'
-import { SettlementMemory } from '../../../agent/settlement/memory.ts'
+import { PastObservations } from '../../../agent/settlement/past-observations.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import { openPostgresResponseLog } from '../../../store/log/postgres/responses.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
@@ -256,25 +256,25 @@ describe('[5.8.1] several facilitators', () => {
       if (findPostgres() === undefined) this.skip()
     })
     beforeEach(async () => {
-      own = harness.context.payments.log
+      own = sale.context.payments.log
       const options = { url: await makeEmptyLog(), salesPerMinute: 10, report: () => undefined }
       first = await openPostgresResponseLog(options)
       second = await openPostgresResponseLog(options)
     })
     afterEach(async () => {
-      harness.context = { ...harness.context, payments: { ...harness.context.payments, log: own } }
+      sale.context = { ...sale.context, payments: { ...sale.context.payments, log: own } }
       await Promise.all([first.close(), second.close()])
     })
 
     /** A machine has its own connections to the log, its own list of facilitators and its own memory. */
     function useMachine(log: ResponseLog, ...chosen: HttpFacilitator[]): void {
       use(...chosen)
-      const memory = new SettlementMemory(() => harness.now())
-      harness.context = { ...harness.context, payments: { ...harness.context.payments, log, memory } }
+      const pastObservations = new PastObservations(() => sale.now())
+      sale.context = { ...sale.context, payments: { ...sale.context.payments, log, pastObservations } }
     }
 
     async function reconcile(): Promise<void> {
-      const { payments } = harness.context
+      const { payments } = sale.context
       const runExclusively = (_: string, work: () => Promise<void>) => work()
       const reconciler = startReconciler({ payments, timer: () => () => undefined, runExclusively })
       await reconciler.reconcileDue()
@@ -285,19 +285,19 @@ describe('[5.8.1] several facilitators', () => {
       const payment = await signedPayment()
       one.answers['/settle'] = failed
       useMachine(first, one, two)
-      expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
-      harness.pass(60_000)
+      expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      sale.pass(60_000)
       useMachine(second, two)
-      expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
-      harness.pass(60_000)
+      expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      sale.pass(60_000)
       await reconcile()
       expect([one.paths, two.paths]).to.deep.equal([['/verify', '/settle'], []])
       one.answers['/settle'] = settled
       useMachine(second, two, one)
-      harness.pass(60_000)
+      sale.pass(60_000)
       await reconcile()
       expect([one.paths, two.paths]).to.deep.equal([['/verify', '/settle', '/settle'], []])
-      expect(codeOf(await harness.lookup(payment))).to.equal('answer')
+      expect(codeOf(await sale.lookup(payment))).to.equal('answer')
     })
   })
 

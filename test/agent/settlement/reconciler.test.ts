@@ -214,7 +214,7 @@ describe('the reconciler', () => {
   }
 
   it('[5.7.4] settles again while the authorization is valid if the chain does not show the settlement', async () => {
-    const bought = await shop.lookup(payment)
+    const bought = await sale.lookup(payment)
     passDelay()
     setNonce(free())
     await open().reconcileDue()
@@ -224,7 +224,7 @@ describe('the reconciler', () => {
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('settled')
     expect(calls('settle')).to.equal(2)
-    expect(await shop.lookup(payment)).to.deep.equal(bought)
+    expect(await sale.lookup(payment)).to.deep.equal(bought)
   })
 
   const ENDS: [state: RecordState, found: () => NonceState, after: RecordState][] = [
