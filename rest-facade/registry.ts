@@ -1,7 +1,7 @@
 /** The three testnet-only routes about the agent in the ERC-8004 registries (contract 4.4.6 to 4.4.8). */
 import { Router } from 'express'
 import type { Clients } from '../agent/http/clients.ts'
-import { methodNotAllowed, refuse } from '../agent/http/response.ts'
+import { refuse } from '../agent/http/response.ts'
 import { WEIGHTS, type Client } from '../agent/limits/address-budget.ts'
 import type { Refused } from '../agent/operation/outcome.ts'
 import { TESTNET_PATHS } from '../agent/operation/paths.ts'
@@ -16,6 +16,7 @@ import {
   type PublishedAgent,
 } from './documents/registry-bodies.ts'
 import { ADDRESS_PATTERN, FEEDBACK_ENTRIES_MAX } from './documents/registry-schemas.ts'
+import { requireRead, sendCurrent } from './document.ts'
 import { invalidQuery, parseQueryString, rawQuery } from './query.ts'
 
 /** With a larger `start`, the last index of a page would not be a safe integer. */
@@ -43,8 +44,7 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
     parse: (parameters: ReadonlyMap<string, string>) => Parsed<Query>,
     respond: (identity: RegistryIdentity, query: Query, client: Client) => Promise<Reading<object>>,
   ): void {
-    router.all(path, async (request, response) => {
-      if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, methodNotAllowed('GET, HEAD'))
+    router.all(path, requireRead, async (request, response) => {
       const parameters = parseQueryString(rawQuery(request.originalUrl))
       const parsed = parameters.kind === 'refused' ? parameters : parse(parameters.fields)
       if (parsed.kind === 'refused') return refuse(response, parsed.refusal)
@@ -53,7 +53,7 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
       const identity = await registry.identity(client)
       const body = identity.kind === 'read' ? await respond(identity.result, parsed.query, client) : identity
       if (body.kind !== 'read') return refuse(response, REFUSALS[body.kind])
-      response.set('Cache-Control', `public, max-age=${CACHE_SECONDS}`).type('json').send(JSON.stringify(body.result))
+      sendCurrent(response, body.result, CACHE_SECONDS)
     })
   }
 
