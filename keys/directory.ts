@@ -36,14 +36,12 @@ function byKid(a: StoredKey, b: StoredKey): number {
 }
 
 async function keyFileNames(directory: string): Promise<string[]> {
-  const names = await withKeyError(directory, 'cannot be read as a directory', () => listDirectory(directory))
+  const names = await withKeyError(directory, 'cannot be read as a directory', async () => {
+    const stats = await stat(directory).catch(ifMissing(undefined))
+    if (!stats) return []
+    const fault = findOpenMode(stats.mode)
+    if (fault !== undefined) throwKeyError(directory, `${fault}: run chmod 700 ${JSON.stringify(directory)}`)
+    return await readdir(directory)
+  })
   return names.filter((name) => name.endsWith(KEY_FILE_SUFFIX)).toSorted()
-}
-
-async function listDirectory(directory: string): Promise<string[]> {
-  const stats = await stat(directory).catch(ifMissing(undefined))
-  if (!stats) return []
-  const fault = findOpenMode(stats.mode)
-  if (fault !== undefined) throwKeyError(directory, `${fault}: run chmod 700 ${JSON.stringify(directory)}`)
-  return await readdir(directory)
 }
