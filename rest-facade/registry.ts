@@ -1,12 +1,13 @@
 /** The three testnet-only routes about the agent in the ERC-8004 registries (contract 4.4.6 to 4.4.8). */
 import { Router } from 'express'
+import { getAddress } from 'viem'
 import type { Clients } from '../agent/http/clients.ts'
 import { refuse } from '../agent/http/response.ts'
 import { WEIGHTS, type Client } from '../agent/limits/address-budget.ts'
 import type { Refused } from '../agent/operation/outcome.ts'
 import { TESTNET_PATHS } from '../agent/operation/paths.ts'
 import type { Refusal } from '../agent/operation/refusal.ts'
-import { toChecksumAddress, type FeedbackQuery } from '../agent/registry/reader.ts'
+import type { FeedbackQuery } from '../agent/registry/reader.ts'
 import { CACHE_SECONDS, type Reading, type Registry, type RegistryIdentity } from '../agent/registry/registry.ts'
 import {
   buildIdentityBody,
@@ -85,7 +86,8 @@ function parseFeedbackQuery(parameters: ReadonlyMap<string, string>): Parsed<Fee
   if (start === undefined) return invalidQuery(`start must be a whole number from 1 to ${START_MAX}`)
   const limit = parsePositiveInteger(parameters.get('limit') ?? String(FEEDBACK_ENTRIES_MAX), FEEDBACK_ENTRIES_MAX)
   if (limit === undefined) return invalidQuery(`limit must be a whole number from 1 to ${FEEDBACK_ENTRIES_MAX}`)
-  return { kind: 'query', query: { client: toChecksumAddress(client), start, limit } }
+  // An address in any letter case is accepted.
+  return { kind: 'query', query: { client: getAddress(client.toLowerCase()), start, limit } }
 }
 
 /** Decimal digits, no sign, no leading zero. */
