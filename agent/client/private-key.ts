@@ -4,11 +4,8 @@ import { findOpenMode } from '../../store/files/private-files.ts'
 
 /** @throws an error that names the file, if others can read it or if it holds no key */
 export async function readPrivateKey(path: string): Promise<`0x${string}`> {
-  const mode = await stat(path).then(
-    (stats) => stats.mode,
-    () => 0,
-  )
-  const fault = findOpenMode(mode)
+  const stats = await stat(path).catch(() => undefined)
+  const fault = stats && findOpenMode(stats.mode)
   if (fault !== undefined) throw new Error(`${path} ${fault}: run chmod 600 ${JSON.stringify(path)}`)
   const key = (await readFile(path, 'utf8').catch(() => '')).trim()
   if (!/^0x[0-9a-fA-F]{64}$/.test(key)) throw new Error(`${path} must hold a private key: 0x and 64 hex digits`)

@@ -63,20 +63,15 @@ async function findRunning({ directory, chainId }: ChainOptions) {
   for (let waited = 0; waited < SAVE_MS_MAX; waited += POLL_MS) {
     const record = await readRecord(directory)
     if (!record) break
-    if (record.chainId === chainId && (await isAlive(record.service)) && (await answers(record)))
-      return { url: record.url, stop: async () => undefined }
+    const { url } = record
+    const isInUse = record.chainId === chainId && (await isAlive(record.service))
+    if (isInUse && (await chainRpc(url)('eth_chainId').catch(() => undefined)) !== undefined)
+      return { url, stop: async () => undefined }
     if (!(await isAlive(record.keeper))) break
     await sleep(POLL_MS)
   }
   await rm(join(directory, RECORD_FILE), { force: true })
   return undefined
-}
-
-async function answers({ url }: ChainRecord): Promise<boolean> {
-  return chainRpc(url)('eth_chainId').then(
-    () => true,
-    () => false,
-  )
 }
 
 /** A state that cannot be loaded is of a lost chain, so a new one is started. */
