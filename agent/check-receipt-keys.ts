@@ -10,7 +10,7 @@ import { writeFileAtomically } from '../store/files/atomic-file.ts'
 import { StoreError } from '../store/files/environment.ts'
 import { errorCode } from '../store/base/error-code.ts'
 import type { ResponseLog } from '../store/log/responses.ts'
-import { receiptKeyId } from './receipt/read.ts'
+import { readKeyId } from './receipt/verify.ts'
 
 /**
  * `newKeys` accepts that the keys of earlier receipts are lost.
@@ -28,7 +28,7 @@ export async function checkReceiptKeys({
   newKeys: boolean
 }): Promise<void> {
   const records = await log.newestRecords()
-  const used = new Set(records.flatMap(({ receipt }) => (receipt === undefined ? [] : (receiptKeyId(receipt) ?? []))))
+  const used = new Set(records.flatMap(({ receipt }) => (receipt === undefined ? [] : (readKeyId(receipt) ?? []))))
   if (used.size === 0) return
   const { signing, retired, compromised } = await readDirectory(keysDirectory)
   const present = new Set([...signing, ...retired, ...compromised].map(({ publicJwk }) => publicJwk.kid))

@@ -1,4 +1,4 @@
-/** The actions of the command `keys`. Each prints its result and returns whether it succeeded. */
+/** The actions of the command `keys`. Each prints its result. A refusal is a KeyError. */
 import { compromiseKeys } from './compromise.ts'
 import { makeDirectory, readDirectory } from './directory.ts'
 import { KeyError } from './errors.ts'
@@ -18,43 +18,37 @@ type KeysCommandOptions = {
 }
 
 /** Creates the first key. Refuses if a signing key exists. */
-export const generateFirstKey = printingKeyErrors(async ({ directory, now, print }) => {
+export async function generateFirstKey({ directory, now, print }: KeysCommandOptions): Promise<void> {
   await makeDirectory(directory)
-  return changeKeys(directory, async ({ signing: [existing] }) => {
-    if (existing !== undefined) {
-      print(`a signing key exists: ${existing.publicJwk.kid}. To replace it, run keys rotate`)
-      return false
-    }
+  await changeKeys(directory, async ({ signing: [existing] }) => {
+    if (existing) throw new KeyError(`a signing key exists: ${existing.publicJwk.kid}. To replace it, run keys rotate`)
     const key = await generateKey({ directory, now })
     print(`made ${key.publicJwk.kid}`)
-    return true
   })
-})
+}
 
 /** Creates the next key and prints from when it signs. */
-export const rotateAndReport = printingKeyErrors(async ({ directory, now, print }) => {
+export async function rotateAndReport({ directory, now, print }: KeysCommandOptions): Promise<void> {
   const { made, retired } = await rotateKeys({ directory, now })
   print(`made ${made.publicJwk.kid}`)
   for (const kid of retired) print(`retired ${kid}`)
   print(
     `a running service publishes the new key within a minute and signs with it from ${toIsoTime(signsFromSeconds(made))}`,
   )
-  return true
-})
+}
 
 /** Marks keys as compromised and prints which key signs now. */
-export const compromiseAndReport = printingKeyErrors(async ({ directory, now, print, kids = [] }) => {
+export async function compromiseAndReport({ directory, now, print, kids = [] }: KeysCommandOptions): Promise<void> {
   const { made, retired } = await compromiseKeys({ directory, kids, now })
   for (const kid of kids) print(`marked ${kid} as compromised`)
   for (const kid of retired) print(`retired ${kid}`)
   if (made) print(`made ${made.publicJwk.kid}`)
   const { current } = keyStates(await readDirectory(directory), nowInSeconds(now))
   if (current) print(`a running service signs with ${current.publicJwk.kid} within a minute`)
-  return true
-})
+}
 
 /** Prints every key with its time and state. */
-export const listKeys = printingKeyErrors(async ({ directory, now, print }) => {
+export async function listKeys({ directory, now, print }: KeysCommandOptions): Promise<void> {
   const atSeconds = nowInSeconds(now)
   const keys = await readDirectory(directory)
   const { current, pending, superseded, retired } = keyStates(keys, atSeconds)
@@ -65,22 +59,6 @@ export const listKeys = printingKeyErrors(async ({ directory, now, print }) => {
   for (const key of retired) print(describeKey(key, `retired ${toIsoTime(key.retiredAtSeconds)}`))
   for (const key of keys.compromised)
     print(describeKey(key, `compromised ${toIsoTime(key.compromisedAtSeconds)}, not published`))
-  return true
-})
-
-type KeysAction = (options: KeysCommandOptions) => Promise<boolean>
-
-/** Prints the message of a KeyError as the result of the action. */
-function printingKeyErrors(action: KeysAction): KeysAction {
-  return async (options) => {
-    try {
-      return await action(options)
-    } catch (error) {
-      if (!(error instanceof KeyError)) throw error
-      options.print(error.message)
-      return false
-    }
-  }
 }
 
 function describeKey(key: StoredKey, state: string): string {

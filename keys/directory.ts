@@ -1,7 +1,7 @@
 /** Reads the directory of key files and checks its permissions. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode } from '../store/base/error-code.ts'
+import { ifMissing } from '../store/base/error-code.ts'
 import { findOpenMode, makePrivateDirectory } from '../store/files/private-files.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
 import { KEY_FILE_SUFFIX, readKeyFile, type StoredKey } from './key-file.ts'
@@ -36,17 +36,12 @@ function byKid(a: StoredKey, b: StoredKey): number {
 }
 
 async function keyFileNames(directory: string): Promise<string[]> {
-  const names = await withKeyError(directory, 'cannot be read as a directory', () => listDirectory(directory))
-  return names.filter((name) => name.endsWith(KEY_FILE_SUFFIX)).toSorted()
-}
-
-async function listDirectory(directory: string): Promise<string[]> {
-  const stats = await stat(directory).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error
+  const names = await withKeyError(directory, 'cannot be read as a directory', async () => {
+    const stats = await stat(directory).catch(ifMissing(undefined))
+    if (!stats) return []
+    const fault = findOpenMode(stats.mode)
+    if (fault !== undefined) throwKeyError(directory, `${fault}: run chmod 700 ${JSON.stringify(directory)}`)
+    return await readdir(directory)
   })
-  if (!stats) return []
-  const fault = findOpenMode(stats.mode)
-  if (fault !== undefined) throwKeyError(directory, `${fault}: run chmod 700 ${JSON.stringify(directory)}`)
-  return await readdir(directory)
+  return names.filter((name) => name.endsWith(KEY_FILE_SUFFIX)).toSorted()
 }

@@ -1,7 +1,7 @@
 /** Creates an ES256 key and writes it to its own file. */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { KeyError } from './errors.ts'
-import { keyFilePath, readKeyFile, writeKeyFile, type KeyFileContent, type SigningKey } from './key-file.ts'
+import { keyFilePath, readKeyFile, writeKeyFile, type SigningKey } from './key-file.ts'
 
 /** Whole seconds since 1970, the unit of the times in key files. `now` returns milliseconds, as `Date.now` does. */
 export function nowInSeconds(now: () => number): number {
@@ -18,16 +18,13 @@ export function toIsoTime(seconds: number): string {
  * @throws KeyError if the file cannot be written or does not read back as a signing key
  */
 export async function generateKey(options: { directory: string; now: () => number }): Promise<SigningKey> {
-  const content = await makeKey(nowInSeconds(options.now))
-  await writeKeyFile(options.directory, content)
-  const key = await readKeyFile(keyFilePath(options.directory, content.kid))
-  if (key.kind !== 'signing') throw new KeyError(`the new key ${content.kid} was replaced while it was being written`)
-  return key
-}
-
-async function makeKey(iat: number): Promise<KeyFileContent> {
+  const { directory, now } = options
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const { x = '', y = '', d = '' } = await exportJWK(privateKey)
-  const kid = await calculateJwkThumbprint({ kty: 'EC', crv: 'P-256', x, y })
-  return { kty: 'EC', crv: 'P-256', x, y, d, kid, use: 'sig', alg: 'ES256', iat }
+  const publicKey = { kty: 'EC', crv: 'P-256', x, y } as const
+  const kid = await calculateJwkThumbprint(publicKey)
+  await writeKeyFile(directory, { ...publicKey, d, kid, use: 'sig', alg: 'ES256', iat: nowInSeconds(now) })
+  const key = await readKeyFile(keyFilePath(directory, kid))
+  if (key.kind !== 'signing') throw new KeyError(`the new key ${kid} was replaced while it was being written`)
+  return key
 }

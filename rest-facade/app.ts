@@ -16,7 +16,7 @@ import { FREE_PATHS } from '../agent/operation/paths.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { UNREGISTERED, type Registry } from '../agent/registry/registry.ts'
 import type { Report } from '../store/base/runtime.ts'
-import { freeDocument, staticDocument } from './document.ts'
+import { CACHE_SECONDS, requireRead, sendCurrent, staticDocument } from './document.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
 import type { Documents } from './documents/current-documents.ts'
 import { paidRoutes } from './paid.ts'
@@ -90,17 +90,16 @@ export function createApp({
   const registryOptions = { registry, clients, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined }
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
   app.use(refuseInvalidEncoding)
-  app.all(FREE_PATHS.metadata, (request, response, next) => {
+  app.all(FREE_PATHS.metadata, requireRead, (_request, response) => {
     const metadata = currentMetadata(facts)
     if (!metadata) return refuse(response, { code: 'dataset_unavailable' })
-    return freeDocument(() => metadata, META_CACHE_SECONDS)(request, response, next)
+    sendCurrent(response, metadata, META_CACHE_SECONDS)
   })
-  app.all(
-    FREE_PATHS.attribution,
-    freeDocument(() => currentAttribution(facts)),
+  app.all(FREE_PATHS.attribution, requireRead, (_request, response) =>
+    sendCurrent(response, currentAttribution(facts), CACHE_SECONDS),
   )
   for (const documents of [signed, pages]) {
-    for (const path of documents().keys()) app.all(path, currentDocument(documents, path))
+    for (const path of documents().keys()) app.all(path, requireRead, currentDocument(documents, path))
   }
 
   app.use((_request, response) => {

@@ -14,70 +14,65 @@ interface EncodedForm {
   encoding: 'br' | 'gzip' | 'identity'
   bytes: Buffer
   etag: string
-  lastModified: string | undefined
-  headers: { notModified: Record<string, string>; ok: Record<string, string> }
 }
 
-/** Serves the current value of `content` as JSON. */
-export function freeDocument(content: () => object, maxAgeSeconds = CACHE_SECONDS): RequestHandler {
-  return (request, response) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, methodNotAllowed('GET, HEAD'))
-    response.set('Cache-Control', `public, max-age=${maxAgeSeconds}`).type('json').send(JSON.stringify(content()))
-  }
+/** Refuses other methods than GET and HEAD. */
+export const requireRead: RequestHandler = (request, response, next) =>
+  request.method === 'GET' || request.method === 'HEAD' ? next() : refuse(response, methodNotAllowed('GET, HEAD'))
+
+/** Sends a body that is computed for each request. */
+export function sendCurrent(response: Response, body: object, maxAgeSeconds: number): void {
+  response.set('Cache-Control', `public, max-age=${maxAgeSeconds}`).type('json').send(JSON.stringify(body))
 }
 
 /** Serves the page, or its markdown version to clients that prefer `text/markdown`. */
 export function staticDocument(
   page: WrittenDocument,
-  { links = '', markdown }: { links?: string; markdown?: WrittenDocument | undefined } = {},
+  { links, markdown }: { links: string; markdown: WrittenDocument | undefined },
 ): RequestHandler {
   const shared = {
-    ...(links !== '' && { Link: links }),
+    Link: links,
     Vary: markdown ? 'Accept, Accept-Encoding' : 'Accept-Encoding',
     'Cache-Control': `public, max-age=${CACHE_SECONDS}`,
   }
-  const html = encodeForms(page, shared)
-  const markdownForms = markdown && encodeForms(markdown, shared)
+  const served = { page, forms: encodeForms(page) }
+  const servedMarkdown = markdown && { page: markdown, forms: encodeForms(markdown) }
   return (request, response) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, methodNotAllowed('GET, HEAD'))
-    send(request, response, markdownForms && prefersMarkdown(request) ? markdownForms : html)
+    response.set(shared)
+    send(request, response, servedMarkdown && prefersMarkdown(request) ? servedMarkdown : served)
   }
 }
 
-function send(request: Request, response: Response, forms: readonly EncodedForm[]): void {
-  const encoding = request.acceptsEncodings(forms.map((form) => form.encoding))
-  const form = forms.find((candidate) => candidate.encoding === encoding) ?? forms.at(-1)
+function send(
+  request: Request,
+  response: Response,
+  { page, forms }: { page: WrittenDocument; forms: readonly EncodedForm[] },
+): void {
+  const accepted = request.acceptsEncodings(forms.map(({ encoding }) => encoding))
+  const form = forms.find(({ encoding }) => encoding === accepted) ?? forms.at(-1)
   if (!form) throw new Error('A document has no encoded form')
-  // `request.fresh` compares these with the request's If-None-Match and If-Modified-Since.
-  response.setHeader('ETag', form.etag)
-  if (form.lastModified !== undefined) response.setHeader('Last-Modified', form.lastModified)
-  if (request.fresh) {
-    response.writeHead(304, form.headers.notModified).end()
-    return
-  }
-  response.writeHead(200, form.headers.ok).end(request.method === 'HEAD' ? undefined : form.bytes)
+  const { type, modifiedAt, contentSecurityPolicy } = page
+  response.set({ 'Content-Type': `${type}; charset=utf-8`, ETag: form.etag })
+  if (modifiedAt) response.set('Last-Modified', modifiedAt.toUTCString())
+  if (contentSecurityPolicy !== undefined) response.set('Content-Security-Policy', contentSecurityPolicy)
+  // Express compares the validators above with the conditions of the request, and sends 304.
+  if (form.encoding !== 'identity' && !request.fresh) response.set('Content-Encoding', form.encoding)
+  response.send(form.bytes)
 }
 
 function prefersMarkdown(request: Request): boolean {
   return request.accepts(['text/html', 'text/markdown']) === 'text/markdown'
 }
 
-function encodeForms(page: WrittenDocument, shared: Record<string, string>): readonly EncodedForm[] {
+function encodeForms(page: WrittenDocument): readonly EncodedForm[] {
   const text = Buffer.from(page.text, 'utf8')
   const tag = createHash('sha256').update(text).digest('base64url').slice(0, 22)
-  const form = (encoding: EncodedForm['encoding'], bytes: Buffer, etag: string): EncodedForm => {
-    const csp = page.contentSecurityPolicy
-    const notModified = { ...shared, ...(csp !== undefined && { 'Content-Security-Policy': csp }) }
-    const ok = {
-      ...notModified,
-      'Content-Type': `${page.type}; charset=utf-8`,
-      ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
-      'Content-Length': String(bytes.length),
-    }
-    return { encoding, bytes, etag, lastModified: page.modifiedAt?.toUTCString(), headers: { notModified, ok } }
-  }
-  const identity = form('identity', text, `"${tag}"`)
+  const identity = { encoding: 'identity', bytes: text, etag: `"${tag}"` } as const
   if (text.length < COMPRESSED_BYTES_MIN) return [identity]
-  const br = brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: text.length } })
-  return [form('br', br, `"${tag}-br"`), form('gzip', gzipSync(text, { level: 9 }), `"${tag}-gz"`), identity]
+  const brotli = brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: text.length } })
+  return [
+    { encoding: 'br', bytes: brotli, etag: `"${tag}-br"` },
+    { encoding: 'gzip', bytes: gzipSync(text, { level: 9 }), etag: `"${tag}-gz"` },
+    identity,
+  ]
 }

@@ -1,12 +1,13 @@
 /** The three testnet-only routes about the agent in the ERC-8004 registries (contract 4.4.6 to 4.4.8). */
 import { Router } from 'express'
+import { getAddress } from 'viem'
 import type { Clients } from '../agent/http/clients.ts'
-import { methodNotAllowed, refuse } from '../agent/http/response.ts'
+import { refuse } from '../agent/http/response.ts'
 import { WEIGHTS, type Client } from '../agent/limits/address-budget.ts'
 import type { Refused } from '../agent/operation/outcome.ts'
 import { TESTNET_PATHS } from '../agent/operation/paths.ts'
 import type { Refusal } from '../agent/operation/refusal.ts'
-import { toChecksumAddress, type FeedbackQuery } from '../agent/registry/reader.ts'
+import type { FeedbackQuery } from '../agent/registry/reader.ts'
 import { CACHE_SECONDS, type ReadOutcome, type Registry, type RegistryIdentity } from '../agent/registry/registry.ts'
 import {
   buildIdentityBody,
@@ -16,6 +17,7 @@ import {
   type PublishedAgent,
 } from './documents/registry-bodies.ts'
 import { ADDRESS_PATTERN, FEEDBACK_ENTRIES_MAX } from './documents/registry-schemas.ts'
+import { requireRead, sendCurrent } from './document.ts'
 import { invalidQuery, parseQueryString, rawQuery } from './query.ts'
 
 /** With a larger `start`, the last index of a page would not be a safe integer. */
@@ -43,8 +45,7 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
     parse: (parameters: ReadonlyMap<string, string>) => Parsed<Query>,
     respond: (identity: RegistryIdentity, query: Query, client: Client) => Promise<ReadOutcome<object>>,
   ): void {
-    router.all(path, async (request, response) => {
-      if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, methodNotAllowed('GET, HEAD'))
+    router.all(path, requireRead, async (request, response) => {
       const parameters = parseQueryString(rawQuery(request.originalUrl))
       const parsed = parameters.kind === 'refused' ? parameters : parse(parameters.fields)
       if (parsed.kind === 'refused') return refuse(response, parsed.refusal)
@@ -53,7 +54,7 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
       const identity = await registry.identity(client)
       const body = identity.kind === 'read' ? await respond(identity.result, parsed.query, client) : identity
       if (body.kind !== 'read') return refuse(response, REFUSALS[body.kind])
-      response.set('Cache-Control', `public, max-age=${CACHE_SECONDS}`).type('json').send(JSON.stringify(body.result))
+      sendCurrent(response, body.result, CACHE_SECONDS)
     })
   }
 
@@ -85,7 +86,8 @@ function parseFeedbackQuery(parameters: ReadonlyMap<string, string>): Parsed<Fee
   if (start === undefined) return invalidQuery(`start must be a whole number from 1 to ${START_MAX}`)
   const limit = parsePositiveInteger(parameters.get('limit') ?? String(FEEDBACK_ENTRIES_MAX), FEEDBACK_ENTRIES_MAX)
   if (limit === undefined) return invalidQuery(`limit must be a whole number from 1 to ${FEEDBACK_ENTRIES_MAX}`)
-  return { kind: 'query', query: { client: toChecksumAddress(client), start, limit } }
+  // An address in any letter case is accepted.
+  return { kind: 'query', query: { client: getAddress(client.toLowerCase()), start, limit } }
 }
 
 /** Decimal digits, no sign, no leading zero. */

@@ -38,72 +38,56 @@ const FIXED_ROUTES: ReadonlySet<string> = new Set([
 
 export class ServiceMetrics implements ServiceObserver {
   readonly registry = new Registry()
-  readonly #requests
-  readonly #requestSeconds
-  readonly #stepSeconds
-  readonly #transitions
-  readonly #events
-  readonly #remoteErrors
-  readonly #outcomes
-  readonly #imports
-
+  readonly #requests = this.#counter(
+    'company_agent_http_requests_total',
+    ['route', 'method', 'status'],
+    'Answered HTTP requests',
+  )
+  readonly #requestSeconds = this.#histogram(
+    'company_agent_http_request_duration_seconds',
+    ['route'],
+    'Time from the headers of a request to the end of its answer',
+  )
+  readonly #stepSeconds = this.#histogram(
+    'company_agent_step_duration_seconds',
+    ['step', 'result'],
+    'Time of a call to the response log, the facilitator or the chain',
+  )
+  readonly #transitions = this.#counter(
+    'company_agent_payment_transitions_total',
+    ['state'],
+    'Payments that reached a state, by state',
+  )
+  readonly #events = this.#counter('company_agent_events_total', ['event'], 'Log events of failures, by event')
+  readonly #remoteErrors = this.#counter(
+    'company_agent_remote_errors_total',
+    ['remote', 'kind'],
+    'Failed calls of the facilitator and of the chain node, by kind of failure',
+  )
+  readonly #outcomes = this.#counter(
+    'company_agent_operation_outcomes_total',
+    ['operation', 'outcome'],
+    'Requests for an operation over all transports, by answer or code of the refusal',
+  )
+  readonly #imports = this.#counter(
+    'company_agent_imports_total',
+    ['result'],
+    'Retrievals of the dataset by this process, by result',
+  )
   readonly #operations: Operations
 
   constructor(operations: Operations = OPERATIONS) {
     this.#operations = operations
-    const registers = [this.registry]
     collectDefaultMetrics({ register: this.registry })
-    this.#requests = new Counter({
-      name: 'company_agent_http_requests_total',
-      help: 'Answered HTTP requests',
-      labelNames: ['route', 'method', 'status'],
-      registers,
-    })
-    this.#requestSeconds = new Histogram({
-      name: 'company_agent_http_request_duration_seconds',
-      help: 'Time from the headers of a request to the end of its answer',
-      labelNames: ['route'],
-      buckets: SECONDS_BUCKETS,
-      registers,
-    })
-    this.#stepSeconds = new Histogram({
-      name: 'company_agent_step_duration_seconds',
-      help: 'Time of a call to the response log, the facilitator or the chain',
-      labelNames: ['step', 'result'],
-      buckets: SECONDS_BUCKETS,
-      registers,
-    })
-    this.#transitions = new Counter({
-      name: 'company_agent_payment_transitions_total',
-      help: 'Payments that reached a state, by state',
-      labelNames: ['state'],
-      registers,
-    })
-    this.#events = new Counter({
-      name: 'company_agent_events_total',
-      help: 'Log events of failures, by event',
-      labelNames: ['event'],
-      registers,
-    })
     for (const event of ALERTED_EVENTS) this.#events.inc({ event }, 0)
-    this.#remoteErrors = new Counter({
-      name: 'company_agent_remote_errors_total',
-      help: 'Failed calls of the facilitator and of the chain node, by kind of failure',
-      labelNames: ['remote', 'kind'],
-      registers,
-    })
-    this.#outcomes = new Counter({
-      name: 'company_agent_operation_outcomes_total',
-      help: 'Requests for an operation over all transports, by answer or code of the refusal',
-      labelNames: ['operation', 'outcome'],
-      registers,
-    })
-    this.#imports = new Counter({
-      name: 'company_agent_imports_total',
-      help: 'Retrievals of the dataset by this process, by result',
-      labelNames: ['result'],
-      registers,
-    })
+  }
+
+  #counter(name: string, labelNames: string[], help: string): Counter {
+    return new Counter({ name, help, labelNames, registers: [this.registry] })
+  }
+
+  #histogram(name: string, labelNames: string[], help: string): Histogram {
+    return new Histogram({ name, help, labelNames, buckets: SECONDS_BUCKETS, registers: [this.registry] })
   }
 
   /** Counts a paid, refused or quoted request of any transport. */
@@ -121,16 +105,9 @@ export class ServiceMetrics implements ServiceObserver {
 
   /** Registers a gauge that is read at each scrape. An undefined value is absent. */
   addGauge(name: string, help: string, read: () => Promise<number | undefined> | number | undefined): void {
-    const gauge = new Gauge({
-      name,
-      help,
-      registers: [this.registry],
-      async collect() {
-        // `reset` would set 0.
-        gauge.remove()
-        const value = await readSafely(read)
-        if (value !== undefined) gauge.set(value)
-      },
+    this.#addGauge({ name, help }, async (gauge) => {
+      const value = await read()
+      if (value !== undefined) gauge.set(value)
     })
   }
 
@@ -139,14 +116,24 @@ export class ServiceMetrics implements ServiceObserver {
     { name, help, label }: { name: string; help: string; label: string },
     read: () => Promise<Iterable<readonly [string, number]>>,
   ): void {
+    this.#addGauge({ name, help, labelNames: [label] }, async (gauge) => {
+      for (const [value, count] of await read()) gauge.set({ [label]: value }, count)
+    })
+  }
+
+  /** While the response log cannot be read, the other metrics are still shown. */
+  #addGauge(
+    options: { name: string; help: string; labelNames?: string[] },
+    setValues: (gauge: Gauge) => Promise<void>,
+  ): void {
     const gauge = new Gauge({
-      name,
-      help,
-      labelNames: [label],
+      ...options,
       registers: [this.registry],
       async collect() {
         gauge.reset()
-        for (const [value, count] of (await readSafely(read)) ?? []) gauge.set({ [label]: value }, count)
+        // Without labels, `reset` sets 0.
+        if (!options.labelNames) gauge.remove()
+        await setValues(gauge).catch(() => undefined)
       },
     })
   }
@@ -179,15 +166,6 @@ export class ServiceMetrics implements ServiceObserver {
 
   onState({ state }: { state: RecordState }): void {
     this.#transitions.inc({ state })
-  }
-}
-
-/** While the response log cannot be read, the other metrics are still shown. */
-async function readSafely<Value>(read: () => Promise<Value> | Value): Promise<Value | undefined> {
-  try {
-    return await read()
-  } catch {
-    return undefined
   }
 }
 

@@ -36,17 +36,12 @@ export function observeServices<Services extends PaymentServices>(
   }
 }
 
-export function observeLog(log: ResponseLog, observer: ServiceObserver): ResponseLog {
-  return observe(log, LOG_STEPS, observer)
-}
+export const observeLog = (log: ResponseLog, observer: ServiceObserver) => observe(log, LOG_STEPS, observer)
 
-export function observeFacilitator(facilitator: Facilitator, observer: ServiceObserver): Facilitator {
-  return observe(facilitator, FACILITATOR_STEPS, observer)
-}
+export const observeFacilitator = (facilitator: Facilitator, observer: ServiceObserver) =>
+  observe(facilitator, FACILITATOR_STEPS, observer)
 
-export function observeChain(chain: Chain, observer: ServiceObserver): Chain {
-  return observe(chain, CHAIN_STEPS, observer)
-}
+export const observeChain = (chain: Chain, observer: ServiceObserver) => observe(chain, CHAIN_STEPS, observer)
 
 /** The same object, but the calls of the methods in `steps` are measured. */
 function observe<Part extends object>(

@@ -1,5 +1,5 @@
 /** Checks of the response log and of the dataset. They change nothing. */
-import { stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import { findOwnerFault } from '../check-log-owner.ts'
 import { checkReceiptKeys } from '../check-receipt-keys.ts'
 import { isUrl } from '../../store/base/url-policy.ts'
@@ -14,7 +14,7 @@ import { failed, passed, warning, type CheckResult } from './check.ts'
 
 export async function checkResponseLog(config: Config): Promise<CheckResult[]> {
   const { dataDirectory, keysDirectory, responseLog: url, facilitator, mode } = config
-  if (url === undefined && !(await exists(responsesFolder(dataDirectory))))
+  if (url === undefined && !existsSync(responsesFolder(dataDirectory)))
     return passed('LMDB; the first start creates it')
   // Refuses a schema of another version, a standby, and a server that acknowledges commits early.
   await using log = await openLogForReading(config)
@@ -35,18 +35,11 @@ export async function checkResponseLog(config: Config): Promise<CheckResult[]> {
     : passed(`PostgreSQL with a synchronous standby, ${open}`)
 }
 
-const exists = (path: string) =>
-  stat(path).then(
-    () => true,
-    () => false,
-  )
-
 export async function checkStoredDataset(config: Config, now: () => Date, fetch: Fetch): Promise<CheckResult[]> {
   const { dataDirectory, dataset } = config
   if (dataset === undefined) return passed('the sample of the sandbox')
   if (!isUrl(dataset)) {
-    const isReadable = await exists(dataset)
-    return isReadable ? passed(dataset) : failed(`${JSON.stringify(dataset)} does not exist: correct DATASET`)
+    return existsSync(dataset) ? passed(dataset) : failed(`${JSON.stringify(dataset)} does not exist: correct DATASET`)
   }
   // The body is not read, because an archive has more than 100 MB.
   const answer = await fetch(dataset, {}).catch(() => undefined)
@@ -59,7 +52,7 @@ export async function checkStoredDataset(config: Config, now: () => Date, fetch:
 }
 
 async function isDatasetFresh(dataDirectory: string, now: () => Date): Promise<boolean> {
-  if (!(await exists(catalogFolder(dataDirectory)))) return false
+  if (!existsSync(catalogFolder(dataDirectory))) return false
   const catalog = openCatalog(dataDirectory)
   try {
     const dataset = catalog.current()

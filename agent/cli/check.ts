@@ -57,11 +57,8 @@ async function buyOne(context: CommandContext, { mode, dataDirectory }: Config, 
     operation: 'lookup',
     input: { company_number },
     mode,
-    amountMax: undefined,
     baseUrl: await serviceUrl(context),
     keyFile,
-    a2a: false,
-    a2aUrl: undefined,
     purchasesDirectory: join(dataDirectory, 'purchases'),
   })
   context.finish(result)

@@ -138,10 +138,8 @@ async function reconcile(
   options: ReconcileOptions,
 ): Promise<void> {
   const { maxTotal } = options
-  const { a2a, keyFile, maxAmount, mode: chosen } = command.optsWithGlobals<ClientOptions>()
-  if (a2a === true) command.error("error: option '--a2a' cannot be used with reconcile")
-  const config = await loadConfig(context)
-  const mode = chosen ?? config.mode
+  const { a2a, baseUrl, mode, keyFile, amountMax } = await readTarget(context, command)
+  if (a2a) command.error("error: option '--a2a' cannot be used with reconcile")
   if (mode === 'mainnet' && maxTotal === undefined) command.error("error: option '--max-total' is required on mainnet")
   // Without it Node.js keeps twice the memory of a long list.
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`)
@@ -157,10 +155,10 @@ async function reconcile(
     columns: definedMembers({ name, company_number, eircode, address }),
     hasHeader: options.header,
     separator: options.separator,
-    baseUrl: await targetUrl(context, command),
+    baseUrl,
     mode,
-    key: await readPrivateKey(keyFile ?? join(config.dataDirectory, 'sandbox', 'buyer.key')),
-    amountMax: maxAmount ?? priceOf(DEPLOYMENTS[mode], 'resolve'),
+    key: await readPrivateKey(keyFile),
+    amountMax: amountMax ?? priceOf(DEPLOYMENTS[mode], 'resolve'),
     totalMax: maxTotal,
     isConfirmed: options.yes === true,
     isBatched: options.batch === true,
@@ -286,12 +284,16 @@ async function buy(
   values: Record<string, unknown>,
 ): Promise<void> {
   const { buyAnswer } = await import('../client/commands.ts')
-  const config = await loadConfig(context)
-  const { dataDirectory } = config
-  const { keyFile, mode = config.mode, maxAmount, a2a = false, a2aUrl } = command.optsWithGlobals<ClientOptions>()
-  const options = {
-    operation,
-    input: definedMembers(values),
+  const target = await readTarget(context, command)
+  const options = { ...target, operation, input: definedMembers(values) }
+  context.finish(await buyAnswer(withClearFailures(context), options))
+}
+
+/** What the options of `client` say about each purchase, with the configuration as their default. */
+async function readTarget(context: CommandContext, command: Command) {
+  const { dataDirectory, mode: configured } = await loadConfig(context)
+  const { keyFile, mode = configured, maxAmount, a2a = false, a2aUrl } = command.optsWithGlobals<ClientOptions>()
+  return {
     baseUrl: await targetUrl(context, command),
     keyFile: keyFile ?? join(dataDirectory, 'sandbox', 'buyer.key'),
     mode,
@@ -300,7 +302,6 @@ async function buy(
     a2aUrl,
     purchasesDirectory: join(dataDirectory, 'purchases'),
   }
-  context.finish(await buyAnswer(withClearFailures(context), options))
 }
 
 const definedMembers = <T>(values: Record<string, T | undefined>) =>

@@ -1,8 +1,8 @@
 /** The commands about datasets: `import`, `snapshot-id` and `generate`. */
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { InvalidArgumentError } from 'commander'
 import { isUrl } from '../../store/base/url-policy.ts'
+import { matching } from './arguments.ts'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 
 const IMPORT_HELP = `
@@ -74,6 +74,10 @@ Examples:
   irish-company-agent generate --rows 20000 --seed 1 --out made-up.csv
   irish-company-agent generate --rows 800000 --seed 1 --out made-up.zip`
 
+const checkCount = matching(/^[0-9]{1,10}$/, 'It must be a whole number of at most 10 digits.')
+const parseCount = (text: string) => Number(checkCount(text))
+const parseOut = matching(/\.(csv|zip)$/, 'It must end in .csv or .zip.')
+
 export const addGenerateCommand: AddCommand = (program, context) => {
   program
     .command('generate')
@@ -90,14 +94,4 @@ export const addGenerateCommand: AddCommand = (program, context) => {
       await generateRegister({ rows, seed, out, onProgress })
       bar.print(`${rows} rows in ${out}`)
     })
-}
-
-function parseCount(text: string): number {
-  if (!/^[0-9]{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of at most 10 digits.')
-  return Number(text)
-}
-
-function parseOut(text: string): string {
-  if (!/\.(csv|zip)$/.test(text)) throw new InvalidArgumentError('It must end in .csv or .zip.')
-  return text
 }

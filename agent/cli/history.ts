@@ -1,7 +1,7 @@
 /** The commands `history`: the journal of what each file of the register said. */
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { InvalidArgumentError } from 'commander'
+import { matching } from './arguments.ts'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 
 const HELP = `
@@ -43,7 +43,7 @@ export const addHistoryCommand: AddCommand = (program, context) => {
   history
     .command('erase')
     .description('erase the past records of a number')
-    .argument('<number>', 'the company number', parseNumber)
+    .argument('<number>', 'the company number', matching(/^[0-9]{1,20}$/, 'It must be 1 to 20 digits.'))
     .action(async (companyNumber: string) => {
       const { eraseHistory } = await import('../../store/import/history.ts')
       const { dataDirectory } = await loadConfig(context)
@@ -65,9 +65,4 @@ async function useArchives(
   const options = { ...archives, dataDirectory, temporaryDirectory: resolve(tmpdir()), now: context.now, ...bar }
   if (name === 'build') await buildHistory(options)
   else context.finish(await verifyHistory(options))
-}
-
-function parseNumber(text: string): string {
-  if (!/^[0-9]{1,20}$/.test(text)) throw new InvalidArgumentError('It must be 1 to 20 digits.')
-  return text
 }

@@ -20,30 +20,25 @@ const ACTIONS = [
 ] as const
 
 export const addKeysCommand: AddCommand = (program, context) => {
-  const { print, now, finish } = context
+  const run = async (action: (typeof ACTIONS)[number][2] | 'compromiseAndReport', kids: string[] = []) => {
+    const commands = await import('../../keys/command.ts')
+    const { keysDirectory: directory } = await loadConfig(context)
+    await commands[action]({ directory, now: () => context.now().getTime(), print: context.print, kids })
+  }
   const keys = program
     .command('keys')
     .description('Manage the keys that sign receipts and the agent card')
     .addHelpText('after', HELP)
-  for (const [name, description, exported] of ACTIONS) {
+  for (const [name, description, action] of ACTIONS)
     keys
       .command(name)
       .description(description)
-      .action(async () => {
-        const commands = await import('../../keys/command.ts')
-        const { keysDirectory: directory } = await loadConfig(context)
-        finish(await commands[exported]({ directory, now: () => now().getTime(), print }))
-      })
-  }
+      .action(() => run(action))
   keys
     .command('compromise')
     .description('mark keys as compromised, and make a new key if no other can sign')
     .argument('<kid...>', 'the ids that "keys list" prints')
     // Some ids begin with a hyphen and look like an option.
     .allowUnknownOption()
-    .action(async (kids: string[]) => {
-      const { compromiseAndReport } = await import('../../keys/command.ts')
-      const { keysDirectory: directory } = await loadConfig(context)
-      finish(await compromiseAndReport({ directory, now: () => now().getTime(), print, kids }))
-    })
+    .action((kids: string[]) => run('compromiseAndReport', kids))
 }

@@ -36,9 +36,9 @@ async function confirm(question: string): Promise<boolean> {
 function interrupted(): AbortSignal {
   const controller = new AbortController()
   const signals = ['SIGINT', 'SIGTERM'] as const
-  const abort = () => {
+  const abort = (received: NodeJS.Signals) => {
     for (const signal of signals) process.off(signal, abort)
-    controller.abort()
+    controller.abort(received)
   }
   for (const signal of signals) process.on(signal, abort)
   return controller.signal

@@ -1,4 +1,5 @@
 /** The command `serve`: runs the service until a signal. Stdout has the lines of contract 14.3, the log goes to stderr. */
+import { once } from 'node:events'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 import { readVersion } from './version.ts'
 import type { AllowedChanges } from '../check-log-owner.ts'
@@ -32,9 +33,10 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const { checkPermissions } = await import('../check/machine.ts')
   await checkPermissions(config)
   const { runInChildIfIdTaken, stopOfParent } = await import('./own-process-id.ts')
-  const stop = nextSignal()
+  const interrupted = context.interrupted()
+  const stop = once(interrupted, 'abort').then(() => String(interrupted.reason))
   const { environment } = context
-  const status = await runInChildIfIdTaken({ environment, dataDirectory: config.dataDirectory, signal: stop })
+  const status = await runInChildIfIdTaken({ environment, dataDirectory: config.dataDirectory, stop })
   if (status !== undefined) return context.finish(status)
   const { logEvents, openLog } = await import('../log.ts')
   const { startService } = await import('../service.ts')
@@ -74,17 +76,4 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
 const timer: Timer = (callback, milliseconds) => {
   const timeout = setTimeout(callback, milliseconds).unref()
   return () => clearTimeout(timeout)
-}
-
-/** Handles one signal only, so that the second one ends the process at once. */
-function nextSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    const listener = (signal: NodeJS.Signals) => {
-      process.removeListener('SIGINT', listener)
-      process.removeListener('SIGTERM', listener)
-      resolve(signal)
-    }
-    process.on('SIGINT', listener)
-    process.on('SIGTERM', listener)
-  })
 }

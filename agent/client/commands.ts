@@ -1,13 +1,11 @@
 /** The actions of the command `client`. They print each step. The command line escapes what they print. */
 import { join } from 'node:path'
-import { z } from 'zod'
 import { REFUSALS } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
 import { definitionOf, parseOperation } from '../operation/operations.ts'
 import { resourceUrl } from '../operation/resource.ts'
 import { DEPLOYMENTS, amountOf, type Mode } from '../payment/terms.ts'
-import { readSettlementResponse } from '../receipt/read.ts'
-import { parseJson } from '../rpc/read-body.ts'
+import { readAnswer, readSettlementResponse } from '../receipt/read.ts'
 import { isSavedAnswer, REPEAT_STATUSES, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
 import { buyIntoFile, completePurchase, type BoughtAnswer } from './buy-into-file.ts'
 import { fileEntry } from './folder-storage.ts'
@@ -32,12 +30,12 @@ interface BuyOptions {
   /** Determines network, asset and domain, whatever the service says. */
   mode: Mode
   /** Micro-USDC. By default the price of the operation in this mode (contract 5.2.1). */
-  amountMax: number | undefined
+  amountMax?: number | undefined
   baseUrl: string
   keyFile: string
-  a2a: boolean
+  a2a?: boolean
   /** The URL for A2A messages, if it is not on the host of the service. */
-  a2aUrl: string | undefined
+  a2aUrl?: string | undefined
   purchasesDirectory: string
 }
 
@@ -184,17 +182,11 @@ function printUnknown(print: ClientContext['print'], path: string): PurchaseResu
   return 'outcome unknown'
 }
 
-/** The data of an A2A answer is in the first part of its message. */
-const a2aAnswerSchema = z.object({
-  result: z.object({ message: z.object({ parts: z.tuple([z.object({ data: z.unknown() })]) }) }),
-})
-
 function printBody(print: ClientContext['print'], { status, body }: PurchaseAnswer): void {
   print(`HTTP ${status}`)
-  const json = parseJson(body)
-  if (json === undefined) return print('The body is not JSON.')
-  const data = a2aAnswerSchema.safeParse(json).data?.result.message.parts[0].data ?? json
-  for (const line of JSON.stringify(data, null, 2).split('\n')) print(line)
+  const answer = readAnswer(body)
+  if (answer === undefined) return print('The body is not JSON.')
+  for (const line of JSON.stringify(answer, null, 2).split('\n')) print(line)
 }
 
 /** The advice for the answer to a request without a payment. */

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createFileAtomically, removeOldUnfinished, writeFileAtomically } from '../../store/files/atomic-file.ts'
-import { errorCode } from '../../store/base/error-code.ts'
+import { ifMissing } from '../../store/base/error-code.ts'
 import { makePrivateDirectory } from '../../store/files/private-files.ts'
 import type { BuyerStorage, StoredEntry } from './storage.ts'
 
@@ -34,10 +34,3 @@ export const fileEntry = (path: string): StoredEntry => ({
   storage: folderStorage(dirname(path)),
   name: basename(path),
 })
-
-function ifMissing<T>(value: T): (cause: unknown) => T {
-  return (cause) => {
-    if (errorCode(cause) === 'ENOENT') return value
-    throw cause
-  }
-}

@@ -7,10 +7,9 @@ import { namesAnotherOperation, parseResourceUrl } from '../operation/resource.t
 import { parseJson } from '../rpc/read-body.ts'
 import { REPEAT_STATUSES, RUNTIME, type BuyerRuntime } from './buy.ts'
 import { buyIntoFile, checkReceipt, requireTerms, type BoughtAnswer } from './buy-into-file.ts'
-import { answersOperation } from './check-answer.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { findPurchase, readPayment, type Purchase } from './purchase-file.ts'
-import { requestedOperation, type PurchaseRequest } from './purchase-request.ts'
+import { answersOperation, requestedOperation, type PurchaseRequest } from './purchase-request.ts'
 import { isWithinLimit, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { readAnswer } from '../receipt/read.ts'
 import { openSpending, type ReservedAuthorization } from './spending.ts'
@@ -202,9 +201,6 @@ function requireAnswer(request: PurchaseRequest, { status, body, isPaymentSent }
   throw new PurchaseError('answer_unexpected', `The answer is not about this request. It is in ${file}`, { file })
 }
 
-/** Statuses whose answers have no body. The constructor of `Response` refuses one. */
-const EMPTY_STATUSES: ReadonlySet<number> = new Set([204, 205, 304])
-
 function toResponse(answer: NamedAnswer): Response {
   const { status, body, paymentRequired, paymentResponse, receipt, isPaymentSent, entry } = answer
   const headers = new Headers({ 'Receipt-Check': receipt, ...(isPaymentSent && { Purchase: entry }) })
@@ -212,7 +208,8 @@ function toResponse(answer: NamedAnswer): Response {
   headers.set('Content-Type', parseJson(body) === undefined ? 'text/plain; charset=utf-8' : 'application/json')
   if (paymentRequired !== null) headers.set('PAYMENT-REQUIRED', paymentRequired)
   if (paymentResponse !== null) headers.set('PAYMENT-RESPONSE', paymentResponse)
-  return new Response(EMPTY_STATUSES.has(status) ? null : body, { status, headers })
+  // The constructor refuses a body, also an empty one, for statuses such as 204.
+  return new Response(body === '' ? null : body, { status, headers })
 }
 
 /** An aborted call rejects. The purchase continues, and the next call finds it. */

@@ -1,4 +1,7 @@
-/** Builds the HTTP request of an operation, over REST or A2A. It is saved and repeated byte for byte. */
+/**
+ * The HTTP request of an operation, over REST or A2A, which is saved and repeated byte for byte, and whether an answer belongs to
+ * an operation.
+ */
 import { z } from 'zod'
 import { fetchDocument, type Fetch } from './bounded-fetch.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
@@ -54,6 +57,20 @@ export function requestedOperation(
   if (!asked || !operations.some(({ name }) => name === asked.operation)) return undefined
   const parsed = parseOperation(asked.operation, asked.input, operations)
   return parsed.kind === 'valid' ? parsed.operation : undefined
+}
+
+/**
+ * Whether an answer belongs to the operation, which a receipt does not prove. False for an answer of another form, of another
+ * company than the requested number, or to another query.
+ */
+export function answersOperation(
+  { operation, input }: Operation,
+  answer: unknown,
+  operations: Operations = OPERATIONS,
+): boolean {
+  const definition = definitionOf(operation, operations)
+  const parsed = definition.answerSchema.safeParse(answer)
+  return parsed.success && definition.isAnswerTo(input, parsed.data)
 }
 
 /**

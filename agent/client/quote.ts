@@ -28,21 +28,14 @@ export interface DecodedQuote {
 
 /** @throws if the header is not an x402 v2 quote */
 export function decodeQuote(header: string): DecodedQuote {
-  const required = parseQuote(header)
-  const [requirements] = required?.accepts ?? []
-  if (!required || !requirements) {
-    throw new PurchaseError('quote_unexpected', 'The quote is not a valid x402 v2 quote. Nothing was signed')
-  }
-  return { required, requirements }
-}
-
-function parseQuote(header: string): PaymentRequired | undefined {
   try {
-    return PaymentRequiredV2Schema.parse(decodePaymentRequiredHeader(header)) as PaymentRequired
+    const required = PaymentRequiredV2Schema.parse(decodePaymentRequiredHeader(header)) as PaymentRequired
+    const [requirements] = required.accepts
+    if (requirements) return { required, requirements }
   } catch {
     // Without the cause, because the messages of the parsers quote the header.
-    return undefined
   }
+  throw new PurchaseError('quote_unexpected', 'The quote is not a valid x402 v2 quote. Nothing was signed')
 }
 
 /** The terms that a quote must have before the buyer signs it. */

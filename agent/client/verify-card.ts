@@ -1,5 +1,5 @@
 /** Verifies the signature of an agent card: JWS over RFC 8785 JSON, ES256, with a key from the JWKS. */
-import { createLocalJWKSet, flattenedVerify, type FlattenedVerifyGetKey, type JSONWebKeySet } from 'jose'
+import { createLocalJWKSet, generalVerify, type GeneralVerifyGetKey, type JSONWebKeySet } from 'jose'
 import { z } from 'zod'
 import { canonicalJson } from '../json/canonical.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
@@ -15,15 +15,14 @@ export async function verifyCard(baseUrl: string, fetch: Fetch): Promise<string 
   const jku = `${baseUrl}${FREE_PATHS.jwks}`
   const { signatures, ...card } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.agentCard}`, signedCardSchema)
   const findKey = createLocalJWKSet((await fetchKeySet(fetch, jku)) as JSONWebKeySet)
-  const getKey: FlattenedVerifyGetKey = (header, jws) => {
+  const getKey: GeneralVerifyGetKey = (header, jws) => {
     if (header?.kid === undefined || header['jku'] !== jku) throw new Error('The signature names another key set')
     return findKey(header, jws)
   }
   const payload = Buffer.from(canonicalJson(card)).toString('base64url')
-  for (const signature of signatures) {
-    const verified = flattenedVerify({ ...signature, payload }, getKey, { algorithms: ['ES256'] })
-    const { protectedHeader } = await verified.catch(() => ({ protectedHeader: undefined }))
-    if (protectedHeader) return protectedHeader.kid
-  }
-  return undefined
+  const verified = generalVerify({ payload, signatures }, getKey, { algorithms: ['ES256'] })
+  return verified.then(
+    ({ protectedHeader }) => protectedHeader?.kid,
+    () => undefined,
+  )
 }

@@ -1,5 +1,5 @@
 /** Reads the receipt from a `PAYMENT-RESPONSE` header, and the answer from the body of a response over any transport. */
-import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { decodeJwt } from 'jose'
 import { z } from 'zod'
 import { decodeBase64 } from '../json/base64.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
@@ -41,15 +41,6 @@ export function statedIssuer(receipt: string): string | undefined {
   try {
     const { iss } = decodeJwt(receipt)
     return iss !== undefined && /^https?:\/\/[^/?#@\\]+$/.test(iss) && URL.canParse(iss) ? iss : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** The id of the key that a receipt names. The signature is not verified. */
-export function receiptKeyId(receipt: string): string | undefined {
-  try {
-    return decodeProtectedHeader(receipt).kid
   } catch {
     return undefined
   }

@@ -74,8 +74,8 @@ async function checkSignature(
 /** An RFC 7638 thumbprint. Another id, also one that is not text, names no key of a key set. */
 const keyIdSchema = z.string().regex(/^[\w-]{43}$/)
 
-/** Undefined unless the receipt is a compact JWS that names its key. */
-function readKeyId(receipt: string): string | undefined {
+/** The id of the key that a receipt names. Undefined unless the receipt is a compact JWS with one. */
+export function readKeyId(receipt: string): string | undefined {
   const signature = receipt.split('.')[2] ?? ''
   try {
     // A decoder ignores the unused bits of the last character, so without this check several texts give the same signature.

@@ -5,7 +5,6 @@
 import {
   decodeAbiParameters,
   encodeFunctionData,
-  getAddress,
   hexToBytes,
   zeroAddress,
   type AbiParameter,
@@ -183,9 +182,4 @@ export function sanitizeText(bytes: Hex, codePointsMax: number) {
   const whole = new TextDecoder('utf-8', { ignoreBOM: true }).decode(hexToBytes(bytes))
   const text = replaceInvisible(Array.from(whole).slice(0, codePointsMax).join(''), () => REPLACEMENT)
   return { text, altered: text !== whole || whole.includes(REPLACEMENT) }
-}
-
-/** Takes an address in any letter case. */
-export function toChecksumAddress(text: string): Address {
-  return getAddress(text.toLowerCase())
 }

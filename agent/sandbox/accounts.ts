@@ -1,12 +1,12 @@
 /** The accounts of the sandbox: a buyer, a relayer that pays the gas, and a receiver. They are created once and kept. */
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAddress, type Address, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
-import { errorCode } from '../../store/base/error-code.ts'
+import { ifMissing } from '../../store/base/error-code.ts'
 import { writeFileAtomically } from '../../store/files/atomic-file.ts'
-import { PRIVATE_DIRECTORY_MODE } from '../../store/files/private-files.ts'
+import { makePrivateDirectory } from '../../store/files/private-files.ts'
 
 const privateKeySchema = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]{64}$/.test(value))
 const accountsSchema = z.strictObject({
@@ -22,19 +22,20 @@ const accountsSchema = z.strictObject({
  * @throws if accounts.json exists and is invalid
  */
 export async function openAccounts({ directory }: { directory: string }) {
-  await mkdir(directory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  await makePrivateDirectory(directory)
   const keys = (await readAccounts(join(directory, 'accounts.json'))) ?? (await createAccounts(directory))
 
   const keyFile = join(directory, 'buyer.key')
   const keyText = `${keys.buyer}\n`
-  if ((await readIfExists(keyFile)) !== keyText) await writeFileAtomically(keyFile, keyText)
+  if ((await readFile(keyFile, 'utf8').catch(ifMissing(undefined))) !== keyText)
+    await writeFileAtomically(keyFile, keyText)
   return { buyer: toAccount(keys.buyer), relayer: toAccount(keys.relayer), receiver: keys.receiver }
 }
 
 export type Accounts = Awaited<ReturnType<typeof openAccounts>>
 
 async function readAccounts(path: string) {
-  const text = await readIfExists(path)
+  const text = await readFile(path, 'utf8').catch(ifMissing(undefined))
   if (text === undefined) return undefined
   try {
     return accountsSchema.parse(JSON.parse(text))
@@ -49,14 +50,6 @@ async function createAccounts(directory: string) {
   const created = { buyer: generatePrivateKey(), relayer: generatePrivateKey(), receiver }
   await writeFileAtomically(join(directory, 'accounts.json'), `${JSON.stringify(created, null, 2)}\n`)
   return created
-}
-
-/** Undefined if the file does not exist. */
-async function readIfExists(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch((cause: unknown) => {
-    if (errorCode(cause) === 'ENOENT') return undefined
-    throw cause
-  })
 }
 
 function toAccount(privateKey: Hex) {

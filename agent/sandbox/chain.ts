@@ -4,13 +4,13 @@
  */
 import { fork } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, open, readFile, rm } from 'node:fs/promises'
+import { open, readFile, rm } from 'node:fs/promises'
 import { once } from 'node:events'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { PRIVATE_DIRECTORY_MODE } from '../../store/files/private-files.ts'
+import { makePrivateDirectory } from '../../store/files/private-files.ts'
 import { RECORD_FILE, stateFile } from './anvil.ts'
 import { chainRpc } from './contracts.ts'
 import { isPrepared } from './prepare-chain.ts'
@@ -40,7 +40,7 @@ interface ChainOptions {
 /** Uses the running chain, loads the saved chain, or starts a new one. */
 export async function startChain({ directory, chainId }: ChainOptions) {
   const options = { directory: resolve(directory), chainId }
-  await mkdir(options.directory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  await makePrivateDirectory(options.directory)
   const { url, stop } = (await findRunning(options)) ?? (await startKeeper(options))
   return {
     url,

@@ -1,14 +1,11 @@
-/** Example responses for the documents: answers with synthetic companies, quotes, A2A messages, and every refusal. */
+/** Example requests and responses for the documents: quotes, A2A and MCP messages, and every refusal. */
 import { EXAMPLE_PROVENANCE } from '../../agent/operation/examples.ts'
 import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
 import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
-import { A2A_PATH } from '../../agent/operation/paths.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { QuoteReason } from '../../agent/operation/outcome.ts'
 import { buildQuote } from '../../agent/payment/quote.ts'
-import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
 import type { DocumentedDeployment } from './deployment.ts'
-import { buildMetadata } from './metadata.ts'
 
 /** The first operation with an example: without a known company number, some have none. */
 export function firstOperation({ terms, examples }: Pick<DocumentedDeployment, 'terms' | 'examples'>) {
@@ -89,41 +86,3 @@ export function exampleMcpError({ code, message }: McpError): object {
 export const MCP_ANSWERS = Object.fromEntries(
   MCP_ERRORS.filter(({ statuses }) => statuses.includes(200)).map((error) => [error.code, exampleMcpError(error)]),
 )
-
-export function exampleMetadata(deployment: DocumentedDeployment): object {
-  const info = {
-    snapshot_id: SYNTHETIC_SNAPSHOT_ID,
-    row_count: 1,
-    quarantined_company_count: 0,
-    rejected_row_count: 0,
-    imported_at: '2026-01-01T00:00:00Z',
-  }
-  return buildMetadata(deployment, { info, source: SYNTHETIC_SOURCE, status: 'ready' })
-}
-
-/** The public key of RFC 7517, appendix A.1. */
-export const KEY_SET = {
-  keys: [
-    {
-      kty: 'EC',
-      crv: 'P-256',
-      x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
-      y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
-      kid: '1',
-      alg: 'ES256',
-      use: 'sig',
-    },
-  ],
-  compromised: [],
-}
-
-export function exampleCard({ baseUrl, version, terms }: DocumentedDeployment) {
-  return {
-    name: 'Irish company records',
-    description: 'Irish company records, paid per request with x402.',
-    version,
-    supportedInterfaces: [{ url: `${baseUrl}${A2A_PATH}`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
-    skills: terms.operations.slice(0, 1).map(({ name, skill }) => ({ id: name, name: skill.name })),
-    signatures: [{ protected: 'eyJhbGciOiJFUzI1NiJ9', signature: 'MEUCIQ' }],
-  }
-}

@@ -3,9 +3,8 @@ import { z } from 'zod'
 import { endpoint, priceKey } from '../../agent/operation/operation.ts'
 import { snapshotIdSchema } from '../../agent/operation/result.ts'
 import { priceOf, type Terms } from '../../agent/payment/terms.ts'
-import type { SnapshotInfo } from '../../store/dataset/snapshot.ts'
 import { datasetStatus, type Catalog } from '../../store/dataset/catalog.ts'
-import { CRO_COMPANIES, sourceSchema, type Publication, type Source } from '../../store/dataset/source.ts'
+import { CRO_COMPANIES, sourceSchema } from '../../store/dataset/source.ts'
 
 export const SERVICE_NAME = 'irish-company-agent'
 
@@ -52,16 +51,18 @@ interface CurrentFacts {
   now: () => Date
 }
 
-interface DatasetState {
-  info: Omit<SnapshotInfo, 'normalisation' | 'company_count' | 'findings'>
-  source: Source
-  status: 'ready' | 'stale'
-}
-
-export function buildMetadata(
-  { version, terms, rateLimitPerMinute }: Omit<CurrentFacts, 'catalog' | 'now'>,
-  { info, source, status }: DatasetState,
-): z.output<typeof metadataSchema> {
+/** The metadata of the current dataset, or undefined without one. */
+export function currentMetadata({
+  version,
+  terms,
+  rateLimitPerMinute,
+  catalog,
+  now,
+}: CurrentFacts): z.output<typeof metadataSchema> | undefined {
+  const dataset = catalog.current()
+  if (!dataset) return undefined
+  const { source, snapshot } = dataset
+  const { snapshot_id, row_count, quarantined_company_count, rejected_row_count, imported_at } = snapshot.info
   const prices = terms.operations.flatMap((each): [string, number][] =>
     each.kind === 'single' ? [[priceKey(each), priceOf(terms, each.name)]] : [],
   )
@@ -69,13 +70,13 @@ export function buildMetadata(
     service: SERVICE_NAME,
     version,
     endpoints: terms.operations.map(endpoint),
-    dataset_status: status,
+    dataset_status: datasetStatus(source, now()),
     source,
-    snapshot_id: info.snapshot_id,
-    row_count: info.row_count,
-    quarantined_company_count: info.quarantined_company_count,
-    rejected_row_count: info.rejected_row_count,
-    imported_at: info.imported_at,
+    snapshot_id,
+    row_count,
+    quarantined_company_count,
+    rejected_row_count,
+    imported_at,
     access: {
       mode: terms.mode,
       network: terms.network,
@@ -90,21 +91,8 @@ export function buildMetadata(
   }
 }
 
-/** The metadata of the current dataset, or undefined without one. */
-export function currentMetadata(facts: CurrentFacts): z.output<typeof metadataSchema> | undefined {
-  const { catalog, now } = facts
-  const dataset = catalog.current()
-  if (!dataset) return undefined
-  const { source, snapshot } = dataset
-  return buildMetadata(facts, { source, info: snapshot.info, status: datasetStatus(source, now()) })
-}
-
 /** The attribution of the loaded dataset, or of the companies register. */
 export function currentAttribution({ catalog }: CurrentFacts): z.output<typeof attributionSchema> {
-  return buildAttribution(catalog.retrieval()?.source ?? CRO_COMPANIES)
-}
-
-export function buildAttribution(publication: Publication): z.output<typeof attributionSchema> {
-  const { publisher, dataset_url, license, license_url, notice } = publication
+  const { publisher, dataset_url, license, license_url, notice } = catalog.retrieval()?.source ?? CRO_COMPANIES
   return { publisher, dataset_url, license, license_url, notice }
 }

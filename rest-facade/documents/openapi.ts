@@ -208,13 +208,18 @@ function buildContent(content: RouteDescription['contents'][number], deployment:
     case 'text':
       return { [content.type]: { schema: { type: 'string' } } }
     case 'json':
-      return jsonContent(content.schema, content.examples(deployment))
+      return jsonContent(content.schema, content.examples?.(deployment))
   }
 }
 
-function jsonContent(schema: string, examples: Record<string, object>) {
-  const entries = Object.entries(examples).map(([name, value]) => [name, { value }])
-  return { 'application/json': { schema: schemaRef(schema), examples: Object.fromEntries(entries) as object } }
+function jsonContent(schema: string, examples?: Record<string, object>) {
+  const entries = Object.entries(examples ?? {}).map(([name, value]) => [name, { value }])
+  return {
+    'application/json': {
+      schema: schemaRef(schema),
+      ...(examples && { examples: Object.fromEntries(entries) as object }),
+    },
+  }
 }
 
 /** The refusals and protocol errors of a route by status, with an example for each code. */

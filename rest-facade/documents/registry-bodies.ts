@@ -1,4 +1,4 @@
-/** Builds the bodies of the three ERC-8004 registry routes. The routes send them, and the OpenAPI examples are made with them. */
+/** Builds the bodies of the three ERC-8004 registry routes. */
 import type { z } from 'zod'
 import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'

@@ -140,7 +140,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
   const { examples, licence } = deployment
   const { operation: first } = firstOperation(deployment)
   const isTestnet = terms.mode === 'testnet'
-  const values = new Map([
+  return new Map([
     ...terms.operations.flatMap((each) => operationValues(each, deployment)),
     ['base_url', baseUrl],
     ['version', version],
@@ -170,10 +170,9 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['error_table', markdownTable(['status', 'code', 'charged', 'what to do'], errorRows())],
     ['mcp_error_table', markdownTable(['status', 'code', 'message'], mcpErrorRows())],
     ['free_table', markdownTable(['route', 'description'], freeRows(deployment))],
+    ['price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows(deployment))],
+    ['a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows(deployment))],
   ])
-  values.set('price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows(deployment)))
-  values.set('a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows(deployment)))
-  return values
 }
 
 /** In micro-USDC, or in words. */

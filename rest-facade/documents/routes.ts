@@ -9,22 +9,10 @@ import {
 } from '../../agent/operation/operation.ts'
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { Terms } from '../../agent/payment/terms.ts'
-import { SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
 import type { DocumentedDeployment } from './deployment.ts'
-import {
-  exampleCard,
-  exampleMcpRequests,
-  exampleMetadata,
-  exampleRpcAnswers,
-  exampleRpcRequests,
-  KEY_SET,
-  MCP_ANSWERS,
-} from './examples.ts'
-import { buildAttribution } from './metadata.ts'
-import { EXAMPLE_REVIEWER, REGISTRY_EXAMPLES } from './registry-examples.ts'
-import { OPENAPI_VERSION } from './registry-schemas.ts'
+import { exampleMcpRequests, exampleRpcAnswers, exampleRpcRequests, MCP_ANSWERS } from './examples.ts'
+import type { REGISTRY_SCHEMAS } from './registry-schemas.ts'
 import { inputName } from './component-schemas.ts'
-import { buildServerJson } from './server-json.ts'
 
 interface RouteInput {
   /** For `body`, the schema is that of the body. Otherwise each member of the schema is a parameter of path or query. */
@@ -36,7 +24,8 @@ interface RouteInput {
 
 type ResponseContent =
   | { kind: 'text'; type: string }
-  | { kind: 'json'; schema: string; examples: (deployment: DocumentedDeployment) => Record<string, object> }
+  /** Free documents have no examples: anyone can read them. */
+  | { kind: 'json'; schema: string; examples?: RouteInput['examples'] }
 
 interface RouteDescription {
   operationId: string
@@ -153,22 +142,16 @@ const COUNT_WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'
 const countWord = ({ length }: Operations) => COUNT_WORDS[length] ?? String(length)
 
 const FREE_ROUTES: readonly RouteDescription[] = [
-  {
-    ...freeRoute(
-      'getMetadata',
-      FREE_PATHS.metadata,
-      'Operations, prices, receiver of payments, and state of the dataset',
-      [json('Metadata', (deployment) => ({ ready: exampleMetadata(deployment) }))],
-    ),
+  freeRoute(
+    'getMetadata',
+    FREE_PATHS.metadata,
+    'Operations, prices, receiver of payments, and state of the dataset',
+    [json('Metadata')],
+    { tag: 'Metadata', refusals: ['dataset_unavailable', ...ANY_ROUTE] },
+  ),
+  freeRoute('getAttribution', FREE_PATHS.attribution, 'The attribution to show with the data', [json('Attribution')], {
     tag: 'Metadata',
-    refusals: ['dataset_unavailable', ...ANY_ROUTE],
-  },
-  {
-    ...freeRoute('getAttribution', FREE_PATHS.attribution, 'The attribution to show with the data', [
-      json('Attribution', () => ({ synthetic: buildAttribution(SYNTHETIC_SOURCE) })),
-    ]),
-    tag: 'Metadata',
-  },
+  }),
   freeRoute('getGuide', FREE_PATHS.guide, 'The HTML guide, or the markdown guide for `Accept: text/markdown`', [
     text('text/html'),
     text('text/markdown'),
@@ -179,39 +162,39 @@ const FREE_ROUTES: readonly RouteDescription[] = [
   freeRoute('getA2aGuide', FREE_PATHS.a2aGuide, 'The guide to buying over A2A 1.0', [text('text/plain')]),
   freeRoute('getMcpGuide', FREE_PATHS.mcpGuide, 'The guide to buying over MCP', [text('text/plain')]),
   freeRoute('getLlmsTxt', FREE_PATHS.llmsTxt, 'Short instructions for agents, and links', [text('text/plain')]),
-  freeRoute('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', [
-    json('OpenApiDocument', () => ({ version: { openapi: OPENAPI_VERSION } })),
-  ]),
-  {
-    ...freeRoute('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', [
-      json('McpServer', (deployment) => ({ remote: buildServerJson(deployment) })),
-    ]),
+  freeRoute('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', [json('OpenApiDocument')]),
+  freeRoute('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', [json('McpServer')], {
     tag: 'Agent',
     only: 'mcp',
-  },
+  }),
   freeRoute('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', [
     text('text/plain'),
   ]),
-  {
-    ...freeRoute('getSecurityTxt', FREE_PATHS.securityTxt, 'The contact for security reports (RFC 9116)', [
-      text('text/plain'),
-    ]),
-    only: 'contact',
-  },
-  {
-    ...freeRoute('getKeys', FREE_PATHS.jwks, 'The ES256 keys that verify the signature of the agent card', [
-      json('KeySet', () => ({ rfc7517: KEY_SET })),
-    ]),
-    tag: 'Agent',
-  },
-  {
-    ...freeRoute('getAgentCard', FREE_PATHS.agentCard, 'The signed A2A 1.0 agent card, or 404 if A2A is disabled', [
-      json('AgentCard', (deployment) => ({ short: exampleCard(deployment) })),
-    ]),
-    tag: 'Agent',
-    refusals: ['not_found', ...ANY_ROUTE],
-  },
+  freeRoute(
+    'getSecurityTxt',
+    FREE_PATHS.securityTxt,
+    'The contact for security reports (RFC 9116)',
+    [text('text/plain')],
+    { only: 'contact' },
+  ),
+  freeRoute(
+    'getKeys',
+    FREE_PATHS.jwks,
+    'The ES256 keys that verify the signature of the agent card',
+    [json('KeySet')],
+    { tag: 'Agent' },
+  ),
+  freeRoute(
+    'getAgentCard',
+    FREE_PATHS.agentCard,
+    'The signed A2A 1.0 agent card, or 404 if A2A is disabled',
+    [json('AgentCard')],
+    { tag: 'Agent', refusals: ['not_found', ...ANY_ROUTE] },
+  ),
 ]
+
+/** The reviewer of the example is an account of the well-known test mnemonic. */
+const REPUTATION_EXAMPLES = { first: { client: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC' } }
 
 const TESTNET_ROUTES: readonly RouteDescription[] = [
   registryRoute(
@@ -228,18 +211,15 @@ const TESTNET_ROUTES: readonly RouteDescription[] = [
   ),
   {
     ...registryRoute('getReputation', TESTNET_PATHS.reputation, 'On-chain feedback of one reviewer', 'ReputationPage'),
-    input: { in: 'parameters', schema: 'ReputationQuery', examples: () => ({ first: { client: EXAMPLE_REVIEWER } }) },
+    input: { in: 'parameters', schema: 'ReputationQuery', examples: () => REPUTATION_EXAMPLES },
   },
-  {
-    ...freeRoute(
-      'getTestClient',
-      TESTNET_PATHS.testnetClient,
-      'Test client in one Python file without dependencies: it buys the synthetic company. Testnet only',
-      [text('text/x-python')],
-    ),
-    reserved: ['not_found'],
-    only: 'testnet',
-  },
+  freeRoute(
+    'getTestClient',
+    TESTNET_PATHS.testnetClient,
+    'Test client in one Python file without dependencies: it buys the synthetic company. Testnet only',
+    [text('text/x-python')],
+    { reserved: ['not_found'], only: 'testnet' },
+  ),
 ]
 
 interface RouteSelection extends Pick<DocumentedDeployment, 'a2aEnabled' | 'mcpEnabled' | 'contactEmail'> {
@@ -270,9 +250,16 @@ export function isDocument(route: RouteDescription): boolean {
   return !isPaidRoute(route) && route.method === 'get'
 }
 
-function freeRoute(operationId: string, path: string, summary: string, contents: ResponseContent[]): RouteDescription {
+function freeRoute(
+  operationId: string,
+  path: string,
+  summary: string,
+  contents: ResponseContent[],
+  others: Partial<RouteDescription> = {},
+): RouteDescription {
   const description = `${summary}.`
-  return { operationId, method: 'get', path, tag: 'Documents', summary, description, contents, refusals: ANY_ROUTE }
+  const usual = { method: 'get', tag: 'Documents', description, refusals: ANY_ROUTE } as const
+  return { ...usual, operationId, path, summary, contents, ...others }
 }
 
 /** A registry route with its refusals (contract 4.4.8). */
@@ -280,22 +267,19 @@ function registryRoute(
   operationId: string,
   path: string,
   summary: string,
-  schema: keyof typeof REGISTRY_EXAMPLES,
+  schema: keyof typeof REGISTRY_SCHEMAS,
 ): RouteDescription {
-  return {
-    ...freeRoute(operationId, path, summary, [json(schema, REGISTRY_EXAMPLES[schema])]),
+  return freeRoute(operationId, path, summary, [json(schema)], {
     tag: 'Registry',
     description: `${summary}. Testnet only. The status is \`not_registered\` if no identity is configured.`,
     refusals: ['invalid_query', 'duplicate_parameter', 'rate_limited', 'registry_unchecked', ...ANY_ROUTE],
     reserved: ['not_found'],
     only: 'testnet',
-  }
+  })
 }
 
-type JsonContent = Extract<ResponseContent, { kind: 'json' }>
-
-function json(schema: string, examples: JsonContent['examples']): JsonContent {
-  return { kind: 'json', schema, examples }
+function json(schema: string, examples?: RouteInput['examples']): ResponseContent {
+  return { kind: 'json', schema, ...(examples && { examples }) }
 }
 
 function text(type: string): ResponseContent {

@@ -1,8 +1,9 @@
-/** The actions of the command `keys`: their output and results. */
+/** The actions of the command `keys`: their output and refusals. */
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { compromiseAndReport, generateFirstKey, listKeys, rotateAndReport } from '../../keys/command.ts'
+import { KeyError } from '../../keys/errors.ts'
 import { KEY_LEAD_SECONDS, ROTATION_SECONDS_MIN } from '../../keys/lifecycle.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { clockAt, filesIn, makeKeyAt, pathOf, readJwk, START_SECONDS } from './support.ts'
@@ -12,7 +13,14 @@ let directory: string
 async function run(action: typeof listKeys, folder: string, seconds = START_SECONDS, kids: string[] = []) {
   const lines: string[] = []
   const print = (line: string) => void lines.push(line)
-  const isDone = await action({ directory: folder, now: clockAt(seconds), print, kids })
+  const isDone = await action({ directory: folder, now: clockAt(seconds), print, kids }).then(
+    () => true,
+    (cause: unknown) => {
+      if (!(cause instanceof KeyError)) throw cause
+      lines.push(cause.message)
+      return false
+    },
+  )
   return { isDone, lines, text: lines.join('\n') }
 }
 

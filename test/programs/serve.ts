@@ -1,23 +1,16 @@
 /** The command `serve`, in this process. Sends the URL of the service to the parent process instead of writing it to stdout. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { runCli } from '../../agent/cli/run.ts'
+import { runInProcess } from '../../agent/cli/run-in-process.ts'
 
 process.on('message', measureHolds())
 process.channel?.unref()
 
-process.exitCode = await runCli(['serve'], {
-  environment: process.env,
-  print(line) {
-    const [, url] = /^ready (\S+)$/.exec(line) ?? []
-    if (url !== undefined) process.send?.(url)
-  },
-  stderr: process.stderr,
-  now: () => new Date(),
-  fetch,
-  sleep: (milliseconds) => sleep(milliseconds),
-  confirm: async () => false,
-  interrupted: () => new AbortController().signal,
-})
+await runInProcess((_args, context) => runCli(['serve'], { ...context, print: sendUrl }))
+
+function sendUrl(line: string): void {
+  const [, url] = /^ready (\S+)$/.exec(line) ?? []
+  if (url !== undefined) process.send?.(url)
+}
 
 /**
  * From the first message on, measures the CPU time between timers of one millisecond. Answers each message with the most since

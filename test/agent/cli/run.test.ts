@@ -95,8 +95,8 @@ describe('the command line', () => {
   it('[13.4] accepts ids of keys that begin with a hyphen', async () => {
     const marked = await run(['keys', 'compromise', await makeKeyWithHyphen(join(directory, 'keys'))])
     expect(marked).to.include({ code: 0, stderr: '' })
-    const { code, text } = await run(['keys', 'compromise', '--x', '-hY'])
-    expect({ code, text }).to.deep.equal({ code: 1, text: `"${join(directory, 'keys')}" has no key "--x"` })
+    const { code, stderr } = await run(['keys', 'compromise', '--x', '-hY'])
+    expect({ code, stderr }).to.deep.equal({ code: 1, stderr: `"${join(directory, 'keys')}" has no key "--x"\n` })
   })
 
   it('[14.1, 14.5] exits with 1 and one line if a command fails', async () => {

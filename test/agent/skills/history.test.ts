@@ -1,6 +1,6 @@
 /** The operations on earlier files of the register, over a journal of files that change, repeat and come late. */
 import { expect } from 'chai'
-import { answersOperation } from '../../../agent/client/check-answer.ts'
+import { answersOperation } from '../../../agent/client/purchase-request.ts'
 import { GAPS_MAX } from '../../../agent/operation/result.ts'
 import { parseOperation } from '../../../agent/operation/operations.ts'
 import { prepareAnswer } from '../../../agent/skills/skills.ts'
