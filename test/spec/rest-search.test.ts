@@ -26,6 +26,7 @@ const REFUSED: [query: string, code: RefusalCode, rule?: string][] = [
   ),
   ['q=abc&limit', 'invalid_query', LIMIT_RULE],
   ['q=abc&limit=%35', 'payment_required'],
+  ['q=abc&limit=1', 'payment_required'],
   ['q=abc&limit=10', 'payment_required'],
   // status: 1 to 80 characters
   ['q=abc&status=', 'invalid_query', 'status must have 1 to 80 characters after normalisation'],
