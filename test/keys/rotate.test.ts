@@ -32,15 +32,6 @@ async function privateKids(): Promise<string[]> {
 describe('rotation', () => {
   beforeEach(async () => void (directory = await makeTemporaryDirectory()))
 
-  it('creates a key that is published at once and signs an hour later', async () => {
-    const old = await makeKeyAt(directory, START_SECONDS)
-    const { made, retired } = await rotate(NEXT_SECONDS)
-    expect(retired).to.deep.equal([])
-    expect(await publishedKids(NEXT_SECONDS)).to.deep.equal([old, kidOf(made)])
-    expect(await publishedKids(NEXT_SECONDS + KEY_LEAD_SECONDS)).to.deep.equal([kidOf(made), old])
-    expect(await privateKids()).to.have.members([old, kidOf(made)])
-  })
-
   it('keeps only the public part and two times of a superseded key', async () => {
     const old = await makeKeyAt(directory, START_SECONDS)
     const { d: _, ...publicMembers } = await readJwk(directory, old)
