@@ -175,14 +175,6 @@ describe('POST /mcp', () => {
         })
       }
 
-      it('[4.6.3] answers a payment that has bought over REST with the same answer', async () => {
-        const payment = await payFor(await call(client, LOOKUP))
-        await expectCharges(service, [1000n], async () => {
-          const bought = await rest(LOOKUP, payment)
-          expect(textOf(await call(client, LOOKUP, payloadOf(payment)))).to.equal(bought.text)
-        })
-      })
-
       it('[4.6.4] answers refusals as results with the code of REST', async () => {
         const payment = await payFor(await call(client, LOOKUP))
         const looking = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
