@@ -18,8 +18,6 @@ import { pausesOnly } from '../../support/timers.ts'
 type Settle = SaleHarness['script']['settle']
 type ResponseLog = SaleHarness['context']['payments']['log']
 
-const HOUR_MS = 60 * 60 * 1000
-
 /** An outcome as `answer` or as the code, with the reason of the quote. */
 function summarize(outcome: Outcome): string {
   if (outcome.kind === 'answer') return 'answer'
@@ -318,12 +316,6 @@ describe('a sale', () => {
       expect(sale.count('settle')).to.equal(1)
       expect(await stateOf()).to.equal('unknown')
     })
-
-    it('refuses another operation while its outcome is unknown', async () => {
-      sale.script.settle = timeOut
-      await sale.lookup(payment)
-      expect(summarize(await sale.lookup(payment, '1'))).to.equal('payment_replay_conflict')
-    })
   })
 
   describe('with a refused settlement', () => {
@@ -388,12 +380,6 @@ describe('a sale', () => {
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     })
 
-    it('is an answer when the payment was sent nevertheless', async () => {
-      sale.script.settle = refuse
-      sale.script.nonceState = async () => used()(payment)
-      expect(summarize(await sale.lookup(payment))).to.equal('answer')
-    })
-
     for (const [age, expected] of [
       [-1, 'payment_outcome_unknown'],
       [0, 'payment_outcome_unknown'],
@@ -416,18 +402,6 @@ describe('a sale', () => {
       sale.script.nonceState = async () => (sale.count('nonceState') === 1 ? stale : used()(payment))
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
     })
-
-    it('is unknown after an earlier attempt, whose transaction may still be mined', async () => {
-      sale.script.settle = timeOut
-      await sale.lookup(payment)
-      sale.script.settle = refuse
-      passSeconds(SECONDS_APART)
-      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(sale.count('settle')).to.equal(2)
-      passSeconds(SECONDS_APART)
-      sale.script.nonceState = async () => used()(payment)
-      expect(summarize(await sale.lookup(payment))).to.equal('answer')
-    })
   })
 
   describe('without a successful verification', () => {
@@ -436,7 +410,6 @@ describe('a sale', () => {
     const reply = (value: object) => async () => value
     const refusal = (invalidReason: string) => reply({ isValid: false, invalidReason })
     const VERIFICATIONS: [name: string, verify: SaleHarness['script']['verify'], summary: string][] = [
-      ['throws', timeOut, UNAVAILABLE],
       ['returns an invalid reply', reply({ ok: true }), UNAVAILABLE],
       ['names another payer', reply({ isValid: true, payer: testTerms.payTo }), UNAVAILABLE],
       ['names no payer', reply({ isValid: true }), UNAVAILABLE],
@@ -699,24 +672,6 @@ describe('a sale', () => {
   })
 
   describe('and the dataset', () => {
-    it('[3.1] needs a dataset of at most 72 hours, except for replays and the synthetic company', async () => {
-      const now = new Date()
-      sale.now = () => now
-      await sale.import()
-      const bought = await sale.lookup(payment, '73848')
-      expect(summarize(bought)).to.equal('answer')
-      sale.now = () => new Date(now.getTime() + 72 * HOUR_MS)
-      expect(summarize(await sale.lookup(undefined, '73848'))).to.match(/^payment_required/)
-      sale.now = () => new Date(now.getTime() + 72 * HOUR_MS + 1)
-      expect(summarize(await sale.lookup(undefined, '73848'))).to.equal('dataset_stale')
-      expect(await sale.lookup(payment, '73848')).to.deep.equal(bought)
-      expect(summarize(await sale.lookup())).to.equal('payment_required PAYMENT-SIGNATURE header is required')
-      const resolve = (input: Record<string, string>) => sale.perform({ operation: 'resolve', input }, [])
-      expect(summarize(await resolve({ company_number: '73848' }))).to.equal('dataset_stale')
-      expect(summarize(await resolve({ name: 'Synthetic Test Company Limited' }))).to.equal('dataset_stale')
-      expect(summarize(await resolve({ company_number: '00000000' }))).to.match(/^payment_required/)
-    })
-
     it('[5.5.2] takes an unused payment for another company only if the payment names no resource', async () => {
       await sale.import()
       const named = { ...payment, resource: { url: 'http://127.0.0.1:4021/api/v1/company/99999999' } }
