@@ -114,15 +114,3 @@ describe('a rotation that a crash interrupts', () => {
     expect(await filesIn(directory)).to.have.length(3)
   })
 })
-
-describe('two concurrent rotations', () => {
-  beforeEach(async () => void (directory = await makeTemporaryDirectory()))
-
-  it('leave a signing key and publish every former key', async () => {
-    const old = await makeKeyAt(directory, START_SECONDS)
-    const results = await Promise.allSettled([rotate(NEXT_SECONDS), rotate(NEXT_SECONDS)])
-    const made = results.filter((result) => result.status === 'fulfilled').map((result) => kidOf(result.value.made))
-    expect(await privateKids()).not.to.have.length(0)
-    expect(await publishedKids(NEXT_SECONDS)).to.include.members([old, ...made])
-  })
-})
