@@ -177,7 +177,7 @@ function decode<const Types extends readonly AbiParameter[]>(
 }
 
 /** Makes text from the chain, which anyone may write, safe to display. `altered` if it may differ from the text on chain. */
-export function sanitizeText(bytes: Hex, codePointsMax: number) {
+function sanitizeText(bytes: Hex, codePointsMax: number) {
   // Without ignoreBOM the decoder drops a byte order mark.
   const whole = new TextDecoder('utf-8', { ignoreBOM: true }).decode(hexToBytes(bytes))
   const text = replaceInvisible(Array.from(whole).slice(0, codePointsMax).join(''), () => REPLACEMENT)

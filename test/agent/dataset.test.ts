@@ -1,5 +1,5 @@
 /** Which dataset is served: the configured one, else the last one, else the sample. A failure changes nothing. */
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -65,18 +65,6 @@ describe('the dataset', () => {
     expect(names).to.deep.equal([live.name, formerName.name])
   })
 
-  it('keeps its id and becomes fresh when an unchanged archive is retrieved', async () => {
-    await retrieve()
-    const first = catalog.retrieval()
-    const { changed } = await retrieve()
-    const second = catalog.retrieval()
-    expect(changed).to.equal(false)
-    expect(second?.snapshot_id).to.equal(first?.snapshot_id)
-    expect(Date.parse(second?.source.retrieved_at ?? '')).to.be.greaterThan(
-      Date.parse(first?.source.retrieved_at ?? ''),
-    )
-  })
-
   it('is the last imported archive, which is retrieved again', async () => {
     await retrieve()
     await retrieve(REGISTER)
@@ -115,15 +103,5 @@ describe('the dataset', () => {
     })
     await schedule.stop()
     expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
-  })
-
-  it('keeps its content and age if a retrieval fails', async () => {
-    const path = join(directory, 'mine.csv')
-    await cp(REGISTER, path)
-    await retrieve(path)
-    const before = catalog.retrieval()
-    await rm(path)
-    expect(await retrieve().catch((error: unknown) => (error as Error).name)).to.equal('ImportError')
-    expect(catalog.retrieval()).to.deep.equal(before)
   })
 })

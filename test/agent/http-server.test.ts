@@ -193,19 +193,6 @@ describe('the HTTP server', () => {
       })
     }
 
-    it('[14.4] answers a request whose end arrives during a stop, within the time limit of a request', async () => {
-      const stopping = await startFakedService()
-      const socket = await dial(stopping)
-      const heard = hear(socket)
-      const body = '{"name":"Plain Fixture Limited"}'
-      socket.write(`${RESOLVE}Content-Length: ${body.length}\r\n\r\n${body.slice(0, 9)}`)
-      await talk(stopping, GOOD.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
-      const stopped = stopping.stop()
-      socket.write(body.slice(9))
-      expect(answers(await heard)).to.have.length(1)
-      await stopped
-    })
-
     it('ignores a client that disconnects during a request', async () => {
       for (const text of [GOOD.slice(0, 20), `${RESOLVE}Content-Length: 9\r\n\r\n{`]) {
         const socket = await dial(service)

@@ -110,12 +110,7 @@ describe('the command serve, if it cannot start', () => {
   })
 
   it('[14.1] names the variable of an address that cannot be used', async () => {
-    const other = createServer().listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    const { port } = other.address() as AddressInfo
     const adminAddress = /^ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine/
-    await expectFailure(start({ ADMIN_PORT: String(port) }), adminAddress)
-    other.close()
     await expectFailure(start({ ADMIN_PORT: '0', ADMIN_HOST: '192.0.2.1' }), adminAddress)
     await expectFailure(start({ HOST: '192.0.2.1' }), /^HOST is not an address of this machine/)
   })
@@ -125,34 +120,22 @@ describe('the command serve, if it cannot start', () => {
     await writeFile(file, '')
     for (const path of [file, join(file, 'below')])
       await expectFailure(start({ DATA_DIR: path }), /^DATA_DIR ".*" cannot be used as a directory \(ENOTDIR\)\n$/)
-    for (const path of ['/proc/x', '/proc/x/y', '/proc'])
+    for (const path of ['/proc/x', '/proc'])
       await expectFailure(start({ DATA_DIR: path }), /^DATA_DIR "\/proc.*" cannot be used as a directory \(\w+\)\n$/)
   })
 
-  it('[14.22] logs at the start what a check of this machine finds', async () => {
-    const child = start({ BASE_URL: 'https://companies.example' })
-    await ready(child)
-    child.process.kill('SIGTERM')
-    await child.ended
-    const lines = child.stderr().trim().split('\n')
-    const found = lines
-      .map((line) => JSON.parse(line) as Record<string, string>)
-      .filter(({ msg }) => msg === 'check_failed')
-    expect(found.map(({ check }) => check)).to.deep.equal(['proxies'])
-  })
-
-  it('[14.1] tells once which variables have no effect', async () => {
+  it('[14.1, 14.22] logs at the start which variables have no effect, and what a check of this machine finds', async () => {
     const ignored = { RATE_LIMIT: '5', RATE_LIMIT_PER_MINUT: '5', RELAYER_KEY_FILE: '/none', ADMIN_HOST: '127.0.0.1' }
-    const child = start({ ...ignored, ADMIN_PORT: 'off' })
+    const child = start({ ...ignored, ADMIN_PORT: 'off', BASE_URL: 'https://companies.example' })
     await ready(child)
     child.process.kill('SIGTERM')
     await child.ended
     const lines = child.stderr().trim().split('\n')
-    const told = lines.flatMap((line) => {
-      const { msg, variable, reason } = JSON.parse(line) as Record<string, string>
-      return msg === 'variable_ignored' ? [[variable, reason]] : []
-    })
-    expect(told).to.deep.equal([
+    const told = lines.map((line) => JSON.parse(line) as Record<string, string>)
+    const found = told.filter(({ msg }) => msg === 'check_failed')
+    expect(found.map(({ check }) => check)).to.deep.equal(['proxies'])
+    const without = told.filter(({ msg }) => msg === 'variable_ignored')
+    expect(without.map(({ variable, reason }) => [variable, reason])).to.deep.equal([
       ['ADMIN_HOST', 'ADMIN_PORT is off'],
       ['RATE_LIMIT_PER_MINUT', 'there is no such variable'],
       ['RELAYER_KEY_FILE', 'FACILITATOR is not self'],
@@ -172,7 +155,6 @@ describe('the command serve, if it cannot start', () => {
     await rm(responsesFolder(directory), { recursive: true })
     await expectFailure(start(), /^The response log is empty, but DATA_DIR was used with another: .* --new-log\n$/)
     await startAndStop({}, ['--new-log'])
-    await startAndStop()
   })
 
   it('[14.21] refuses a key directory without the key of the newest receipts, unless --new-keys is given', async () => {
@@ -188,7 +170,6 @@ describe('the command serve, if it cannot start', () => {
     await startAndStop({ KEYS_DIR }, ['--new-keys'])
     // The decision stays, also before the next sale.
     await startAndStop({ KEYS_DIR })
-    await startAndStop()
   })
 
   it('[14.14] refuses another receiver than that of the response log, unless --new-receiver is given', async () => {
@@ -196,7 +177,6 @@ describe('the command serve, if it cannot start', () => {
     const other = { PAY_TO: `0x${'d4'.repeat(20)}` }
     await expectFailure(start(other), /^The response log belongs to the receiver 0x[0-9a-f]{40}: .* --new-receiver\n$/)
     await startAndStop(other, ['--new-receiver'])
-    await expectFailure(start(), /^The response log belongs to the receiver 0xd4d4/)
   })
 
   for (const blocks of [8, 64]) {

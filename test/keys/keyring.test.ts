@@ -48,25 +48,6 @@ describe('the keyring', () => {
     expect(await filesIn(directory)).to.have.length(1)
   })
 
-  it('[13.2] publishes a new key an hour before it signs', async () => {
-    expect(KEY_LEAD_SECONDS).to.equal(3600)
-    const old = await makeKeyAt(directory, START_SECONDS)
-    const next = await makeKeyAt(directory, START_SECONDS + 10)
-    for (const seconds of [START_SECONDS + 10, START_SECONDS + 10 + KEY_LEAD_SECONDS - 1]) {
-      expect(kidsOf(await open(directory, seconds)), `${seconds}`).to.deep.equal([old, next])
-      expect((await open(directory, seconds)).kid).to.equal(old)
-    }
-    const switched = START_SECONDS + 10 + KEY_LEAD_SECONDS
-    expect(kidsOf(await open(directory, switched))).to.deep.equal([next, old])
-    expect((await open(directory, switched)).kid).to.equal(next)
-  })
-
-  it('[13.2] publishes a superseded key permanently', async () => {
-    const old = await makeKeyAt(directory, START_SECONDS)
-    const next = await makeKeyAt(directory, START_SECONDS + 10)
-    expect(kidsOf(await open(directory, START_SECONDS + 50 * YEAR_SECONDS))).to.deep.equal([next, old])
-  })
-
   it('signs with the newest key that is old enough, else with the oldest, also if the clock is set back', async () => {
     const kids: string[] = []
     for (let age = 0; age < 4; age += 1) kids.push(await makeKeyAt(directory, START_SECONDS - age))

@@ -4,7 +4,6 @@ import { makeClients } from '../support/clients.ts'
 import { expect } from 'chai'
 import { getAddress, padHex, encodeFunctionData, type Hex } from 'viem'
 import { REGISTRIES } from '../../agent/registry/contracts.ts'
-import { UNREGISTERED } from '../../agent/registry/registry.ts'
 import { sendAs } from '../../agent/sandbox/contracts.ts'
 import { REGISTRY_SCHEMAS } from '../../rest-facade/documents/registry-schemas.ts'
 import { testChainUrl } from '../support/chain.ts'
@@ -17,7 +16,6 @@ import {
   newAgent,
   serveRegistry,
   revokeFeedback,
-  serveRoutes,
   withBytes,
   type ServedRegistry,
 } from '../support/registries.ts'
@@ -136,17 +134,6 @@ describe('the registry routes', () => {
       expect([registrations, supportedTrust, registryStatus.status]).to.deep.equal([[], [], status])
       expect(await readFeedback(service, `client=${client}`)).to.deep.include({ status, last_index: 15 })
     })
-
-    it('report that no agent is configured, without chain data', async () => {
-      const service = await serveRoutes({ registry: UNREGISTERED })
-      services.push(service)
-      const expected = { status: 'not_registered', agent_id: null, block: null, checked_at: null }
-      expect(await readAgent(service)).to.deep.include({ ...expected, owner: null })
-      const registryStatus = { status: 'not_registered' }
-      expect(await readFile(service)).to.deep.include({ registrations: [], supportedTrust: [], registryStatus })
-      const page = await readFeedback(service, `client=${client}`)
-      expect(page).to.deep.include({ ...expected, feedback: [], last_index: null })
-    })
   })
 
   it('report a missing wallet and another URI', async () => {
@@ -169,6 +156,7 @@ describe('the registry routes', () => {
       const service = await startService()
       const first = await readFeedback(service, `client=${client}`)
       expect(first).to.deep.include({ start: 1, limit: 10, last_index: 15, next_start: 11 })
+      expect(await readFeedback(service, `client=${client}&limit=10`)).to.deep.include({ limit: 10, next_start: 11 })
       expect(first.feedback.map(({ index }) => index)).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
       const second = await readFeedback(service, `client=${client}&start=${first.next_start}`)
       expect(second).to.deep.include({ start: 11, limit: 10, last_index: 15, next_start: null })

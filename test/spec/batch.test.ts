@@ -28,6 +28,7 @@ const looking = (...numbers: string[]): Operation => ({
 const resolving = (...inputs: object[]): Operation => ({ operation: 'batch', input: { operation: 'resolve', inputs } })
 const inDays = (...inputs: object[]): Operation => ({ operation: 'batch', input: { operation: 'as_of', inputs } })
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => String(1001 + (at % 20)))
+const days = (count: number) => numbers(count).map((company_number) => ({ company_number, date: '2026-01-31' }))
 const names = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `Plain Fixture ${at}` }))
 
 interface Batch {
@@ -147,6 +148,7 @@ describe('a batch', () => {
   const REFUSED: [input: unknown, detail: string][] = [
     [looking().input, 'inputs must have at least one input'],
     [looking(...numbers(101)).input, 'inputs must have at most 100 inputs of lookup'],
+    [inDays(...days(101)).input, 'inputs must have at most 100 inputs of as_of'],
     [resolving(...names(26)).input, 'inputs must have at most 25 inputs of resolve'],
     [looking('1', '2', '3', 'x', 'y').input, 'inputs[3].company_number must be 1 to 20 ASCII digits'],
     [resolving({ name: 'abc' }, {}).input, 'inputs[1]: name or company_number is required'],
@@ -165,6 +167,8 @@ describe('a batch', () => {
         expectRefusal(reply, 'invalid_body')
         expect(detailOf(reply)).to.equal(`The body is not valid: ${detail}.`)
       }
+      if (Array.isArray(input)) return
+      expect(detailOf(await mcp(asked))).to.equal(`The body is not valid: ${detail}.`)
     })
 
   it('[4.5.1, 4.11.1] has a body of at most 64 KiB, and of 16 KiB over A2A', async () => {

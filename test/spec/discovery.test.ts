@@ -203,10 +203,6 @@ describe('the metadata and the agent card', () => {
       })
     })
 
-    it('[13.1] is verified by the SDK with the served key set', async () => {
-      await bySdk(AgentCard.fromJSON(await card()))
-    })
-
     it('is verified by the client of the SDK', async () => {
       const client = await new ClientFactory().createFromUrl(service.url)
       expect((await client.getAgentCard({}, bySdk)).name).to.equal('Irish company records')
@@ -230,11 +226,6 @@ describe('the metadata and the agent card', () => {
       } finally {
         console.debug = debug
       }
-    })
-
-    it('is signed once per start', async () => {
-      const texts = await Promise.all(Array.from({ length: 5 }, async () => (await get(CARD)).text))
-      expect(new Set(texts).size).to.equal(1)
     })
   })
 
@@ -322,16 +313,14 @@ describe('the metadata and the agent card', () => {
     }
   })
 
-  it('name an example of every skill that the agent quotes unchanged', async () => {
+  it('name an example of every skill, which the usage instructions repeat', async () => {
     const skills = (await get(CARD)).json['skills'] as { id: string; examples: string[] }[]
     const help = await a2a(messageBody({ parts: [{ text: 'hello' }] }))
     for (const { id, examples } of skills) {
       expect(examples).to.have.length.greaterThan(0)
       for (const example of examples) {
         expect(help.text).to.include(JSON.stringify(example).slice(1, -1))
-        const data = JSON.parse(example) as { operation: string }
-        expect(data.operation).to.equal(id)
-        expectRefusal(await a2a(data), 'payment_required')
+        expect(JSON.parse(example)).to.include({ operation: id })
       }
     }
   })

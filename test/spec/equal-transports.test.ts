@@ -77,12 +77,6 @@ describe('the operations over all transports', () => {
         })
       }
 
-      it('[4.5.7] has one messageId in every replay over A2A', async () => {
-        const payment = await payFor(a2a(operation))
-        const replies = [await a2a(operation, payment, 'one'), await a2a(operation, payment, 2)]
-        expect(new Set(replies.map((reply) => messageOf(reply).messageId)).size).to.equal(1)
-      })
-
       it('[5.6.3] that is requested seven times over each transport at once is sold once', async () => {
         const payment = await payFor(rest(operation))
         await expectCharges(service(), [price], async () => {

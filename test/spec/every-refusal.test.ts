@@ -1,27 +1,17 @@
 /** Each paid route sends each refusal that its description lists, except those that are listed as reserved. */
-import { createServer } from 'node:http'
+import { decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { agentCard, paymentExtensionUri } from '../../agent/a2a/card.ts'
-import { a2aRoute } from '../../agent/a2a/route.ts'
 import { CALL_TIMEOUT_MS } from '../../agent/limits/call-limit.ts'
-import { CompanyAgentExecutor } from '../../agent/sale/agent-executor.ts'
-import { mcpRoute } from '../../agent/mcp/route.ts'
-import { listTools } from '../../agent/mcp/tools.ts'
-import { buildExamples } from '../../agent/operation/operations.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
 import type { Company } from '../../store/dataset/company.ts'
-import { createApp } from '../../rest-facade/app.ts'
 import { ANY_ROUTE, isPaidRoute, listRoutes } from '../../rest-facade/documents/routes.ts'
-import { makeClients } from '../support/clients.ts'
-import { listen, type ListeningServer } from '../support/listen.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
-import { manualTimer } from '../support/registries.ts'
-import { SaleHarness, TRANSACTION } from '../support/sale-harness.ts'
+import { TRANSACTION } from '../support/sale-harness.ts'
 import { BATCH, COMPANY, requestOverTransports, type Operation } from '../support/transports.ts'
+import { startScriptedApp, type ScriptedApp } from './scripted-app.ts'
 
-const BASE_URL = 'http://127.0.0.1:4021'
 const HOUR_MS = 3_600_000
 
 const looking = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
@@ -49,51 +39,39 @@ async function paymentFor(operation: Operation): Promise<string> {
 type Send = (operation: Operation, payment?: string) => Promise<RawReply>
 type Ask = (payment?: string) => Promise<RawReply>
 
-let sale: SaleHarness
-let server: ListeningServer
-let clock: ReturnType<typeof manualTimer>
-
-const stop = async () => {
-  server.close()
-  await sale.close()
-}
+let app: ScriptedApp
+let sale: ScriptedApp['sale']
 
 /** A refusal that is not charged leaves no record and settles nothing. A replay conflict has the record of the first sale. */
 async function expectUncharged(code: RefusalCode): Promise<void> {
   const isSold = code === 'payment_replay_conflict' || code === 'payment_failed'
   if (REFUSALS[code].charged !== 'no' || isSold) return
-  expect([sale.count('settle'), await sale.context.payments.log.unfinished()]).to.deep.equal([0, []])
+  const unfinished = await sale.context.payments.log.unfinished()
+  expect([sale.count('settle'), unfinished.length]).to.deep.equal([0, openPayments])
 }
+
+let original: Pick<ScriptedApp['sale'], 'script' | 'context' | 'budgets' | 'now'>
+let openPayments: number
 
 async function start(): Promise<void> {
-  sale = await SaleHarness.open()
-  await sale.import()
-  clock = manualTimer()
-  const { catalog } = sale.context
-  const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl: BASE_URL, help: () => 'help' })
-  const facts = { version: '0.1.0', terms: testTerms }
-  const card = agentCard({ ...facts, baseUrl: BASE_URL, examples: buildExamples(undefined), extensionRequired: false })
-  const report = () => undefined
-  // The budgets of the test, which it can replace.
-  const clients = makeClients({ budgets: () => sale.budgets })
-  // The origin of the extension is that of the test's requests.
-  let listener = createApp({ ...appOptions(), a2aRoute: route(BASE_URL) })
-  server = await listen(createServer((request, response) => void listener(request, response)))
-  listener = createApp({ ...appOptions(), a2aRoute: route(server.url) })
+  app = await startScriptedApp()
+  ;({ sale } = app)
+  const { script, context, budgets, now } = sale
+  original = { script: { ...script }, context: { ...context }, budgets, now }
+}
+const stop = () => app.stop()
 
-  function appOptions() {
-    const tools = listTools(testTerms)
-    const options = { executor, baseUrl: BASE_URL, version: '0.1.0', tools, serviceInfo: () => ({}), clients }
-    const own = { mcp: mcpRoute({ ...options, timer: clock.timer, report }), report }
-    const app = { executor, clients, baseUrl: BASE_URL, signed: () => new Map(), pages: () => new Map(), ...own }
-    return { ...app, facts: { ...facts, rateLimitPerMinute: 120, catalog, now: () => sale.now() } }
-  }
-  function route(url: string) {
-    return a2aRoute({ executor, clients, card, extensionUri: paymentExtensionUri(url), timer: clock.timer, report })
-  }
+/** Undoes what a test has replaced. */
+async function reset(): Promise<void> {
+  Object.assign(sale.script, original.script)
+  Object.assign(sale.context, original.context)
+  sale.budgets = original.budgets
+  sale.now = original.now
+  sale.calls.length = 0
+  openPayments = (await sale.context.payments.log.unfinished()).length
 }
 
-const { get, lookup, search, resolve, rest, a2a, mcp } = requestOverTransports(() => server)
+const { get, lookup, search, resolve, rest, a2a, mcp } = requestOverTransports(() => app)
 const gzip = { headers: { 'Content-Encoding': 'gzip' } }
 const post = (path: string, body: string, headers: Record<string, string> = {}) =>
   get(path, undefined, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })
@@ -291,7 +269,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     const settlement = sale.block('settle')
     const reply = valid(payment)
     await settlement.arrived(1)
-    clock.pass(CALL_TIMEOUT_MS)
+    app.clock.pass(CALL_TIMEOUT_MS)
     settlement.release()
     return reply
   },
@@ -302,8 +280,9 @@ for (const route of listRoutes({ terms: testTerms, a2aEnabled: true, mcpEnabled:
     const requests = ROUTES[route.operationId]!
     const own = route.refusals.filter((code) => !(ANY_ROUTE as readonly string[]).includes(code))
 
-    beforeEach(start)
-    afterEach(stop)
+    before(start)
+    beforeEach(reset)
+    after(stop)
 
     it('sells', async () => {
       const payment = header(await signedPayment({ operation: requests.sells }))
@@ -337,8 +316,9 @@ describe('[4.6.4] a tool of MCP', () => {
   }
   const codes = [...Object.keys(PROVOKE), ...Object.keys(requests.invalid)] as RefusalCode[]
 
-  beforeEach(start)
-  afterEach(stop)
+  before(start)
+  beforeEach(reset)
+  after(stop)
 
   for (const code of codes) {
     it(`answers ${code} with the body of REST and the next step`, async () => {
@@ -354,4 +334,10 @@ describe('[4.6.4] a tool of MCP', () => {
       expect('payment-required' in reply.headers).to.equal(status === 402)
     })
   }
+
+  it('[7.10] adds the failed receipt to the quote of a payment that was not settled', async () => {
+    const { headers } = await PROVOKE.payment_failed!(requests, header(await signedPayment()))
+    const receipt = decodePaymentResponseHeader(String(headers['payment-response']))
+    expect(receipt).to.include({ success: false, transaction: '', errorReason: 'settlement_refused' })
+  })
 })

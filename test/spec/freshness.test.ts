@@ -1,6 +1,7 @@
 /** A service that retrieves its dataset from a portal, and stops selling after 72 hours without success (contract 3.1). */
 import { expect } from 'chai'
 import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { REGISTER } from '../support/fixtures.ts'
 import { holdTimers } from '../support/held-timers.ts'
 import { sendCkanResult, sendBody, startPortal, type TestPortal } from '../support/portal.ts'
@@ -43,14 +44,14 @@ describe('a service with a dataset from a portal', () => {
     await portal.close()
   })
 
-  const { get, lookup, payFor } = buyOverTransports(() => service)
+  const { get, lookup, resolve, payFor } = buyOverTransports(() => service)
   const meta = async () => (await get('/api/v1/meta')).json as unknown as Meta
 
   /** Ends all waits, and so makes the service retrieve, until a condition holds. */
   async function retrieveUntil(isDone: () => boolean | Promise<boolean>): Promise<void> {
     while (!(await isDone())) {
       timers.fire()
-      await new Promise((resolve) => void setTimeout(resolve, 250))
+      await sleep(50)
     }
   }
 
@@ -72,6 +73,8 @@ describe('a service with a dataset from a portal', () => {
     expect(await meta()).to.deep.include({ dataset_status: 'stale', source: first.source })
     expectRefusal(await lookup('73848'), 'dataset_stale')
     expectRefusal(await lookup('00000000'), 'payment_required')
+    expectRefusal(await resolve({ company_number: '00000000' }), 'payment_required')
+    expectRefusal(await resolve({ name: 'Synthetic Test Company Limited' }), 'dataset_stale')
     expect((await lookup('73848', payment)).text).to.equal(bought.text)
 
     portal.on(RESOURCE_SHOW, sendCkanResult({ url: portal.url + ARCHIVE, last_modified: '2026-01-06T00:00:00' }))

@@ -107,14 +107,9 @@ describe('the operations on earlier files', () => {
   })
 
   const REFUSED: [path: string, code: RefusalCode][] = [
-    [`${COMPANY}/x/history`, 'invalid_company_number'],
     [`${COMPANY}/${'1'.repeat(21)}/as-of/2026-01-06`, 'invalid_company_number'],
-    [`${COMPANY}/1/history?before=2026-01-01`, 'invalid_query'],
-    [`${COMPANY}/1/as-of/2026-02-30`, 'invalid_query'],
-    [`${COMPANY}/1/as-of/2026-01-06?limit=1`, 'unexpected_input'],
     ['/api/v1/changes?since=2026-01-01&cursor=x', 'invalid_query'],
     ['/api/v1/changes?since=2026-01-01&limit=01', 'invalid_query'],
-    ['/api/v1/changes?since=2026-01-01&since=2026-01-02', 'duplicate_parameter'],
     [`${COMPANY}//history`, 'not_found'],
     [`${COMPANY}//as-of/2026-01-06`, 'not_found'],
   ]
@@ -131,19 +126,6 @@ describe('the operations on earlier files', () => {
     ])
       expect((await get(path)).status, path).to.equal(402)
   })
-
-  for (const [path, code] of [
-    [`${COMPANY}/999/history`, 'company_not_found'],
-    [`${COMPANY}/1002/as-of/2026-01-06`, 'company_not_found'],
-    [`${COMPANY}/2001/as-of/2026-01-06`, 'source_data_conflict'],
-    [`${COMPANY}/73848/as-of/2026-01-04`, 'date_not_covered'],
-    [`${COMPANY}/73848/as-of/9999-12-31`, 'date_not_covered'],
-    ['/api/v1/changes?since=2020-01-01&until=2026-01-04', 'date_not_covered'],
-  ] as const)
-    it(`[4.8.1, 4.9.1, 4.10.1] refuse ${path} with ${code}, uncharged`, () =>
-      expectCharges(service, [], async () => {
-        expectRefusal(await buy((payment) => get(path, payment)), code)
-      }))
 })
 
 describe('[3.1] the operations on earlier files without a readable journal', () => {

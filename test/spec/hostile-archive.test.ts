@@ -1,11 +1,9 @@
-/** Archives that exhaust a parser or end the process of their import. The service continues (contract 11.2, 11.10). */
+/** Archives that exhaust a parser. The service continues (contract 11.2). */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { sampleRegister } from '../../agent/sandbox/sample-register.ts'
 import { ImportError } from '../../store/import/errors.ts'
-import { childrenOf } from '../support/child-processes.ts'
 import { runCommand } from '../support/cli.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { holdTimers } from '../support/held-timers.ts'
@@ -76,47 +74,7 @@ describe('a service whose source sends an archive that cannot be read', function
     expect(await served()).to.equal(before)
     expect(codesOf(service)).to.deep.equal(Array(2).fill('dataset_retrieval_failed csv_malformed'))
   })
-
-  it('[11.10] does not try an archive again that has ended the process of its import', async function () {
-    if (process.platform !== 'linux') return this.skip()
-    const archive = [...sampleRegister({ rows: 20_000, seed: 1 })].join('')
-    portal.on(ARCHIVE, sendBody(archive))
-    const others = await childrenOf(process.pid)
-    const killing = killNewChild(others)
-    await start()
-    await killing
-    expect(codesOf(service)).to.deep.equal(['dataset_retrieval_failed build_crashed'])
-    expect((await get('/api/v1/meta')).status).to.equal(503)
-
-    await untilReported(2)
-    await service.restart()
-    await untilReported(3)
-    expect(codesOf(service).slice(1)).to.deep.equal(Array(2).fill('dataset_retrieval_failed crashed_before'))
-
-    portal.on(ARCHIVE, sendBody(await readFile(REGISTER)))
-    while ((await get('/api/v1/meta')).status !== 200) {
-      timers.fire()
-      await sleep(20)
-    }
-  })
 })
-
-/** Kills the first child of this process that is not in the list and has begun to write a snapshot. */
-async function killNewChild(others: number[]): Promise<void> {
-  for (;;) {
-    const child = (await childrenOf(process.pid)).find((pid) => !others.includes(pid))
-    if (child !== undefined && (await isImport(child))) {
-      process.kill(child, 'SIGKILL')
-      return
-    }
-    await sleep(1)
-  }
-}
-
-async function isImport(pid: number): Promise<boolean> {
-  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-  return command.includes('build-child.js')
-}
 
 describe('the command import', () => {
   it('[11.2, 14.5] refuses a row of commas, and the loss of companies unless --force is given', async () => {

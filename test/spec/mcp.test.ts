@@ -2,19 +2,9 @@
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import express from 'express'
-import { createServer } from 'node:http'
-import { CompanyAgentExecutor } from '../../agent/sale/agent-executor.ts'
-import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/limits/call-limit.ts'
-import { MCP_BODY_BYTES_MAX, MCP_MEMBERS_MAX, mcpRoute } from '../../agent/mcp/route.ts'
+import { MCP_BODY_BYTES_MAX, MCP_MEMBERS_MAX } from '../../agent/mcp/route.ts'
 import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
-import { listTools as describeTools } from '../../agent/mcp/tools.ts'
-import { makeClients } from '../support/clients.ts'
-import { listen, type ListeningServer } from '../support/listen.ts'
-import { signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
 import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
-import { manualTimer } from '../support/registries.ts'
-import { SaleHarness } from '../support/sale-harness.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { buyOverTransports, expectCharges, messageOf, TOOLS, type Operation } from '../support/transports.ts'
 
@@ -184,14 +174,6 @@ describe('POST /mcp', () => {
           })
         })
       }
-
-      it('[4.6.3] answers a payment that has bought over REST with the same answer', async () => {
-        const payment = await payFor(await call(client, LOOKUP))
-        await expectCharges(service, [1000n], async () => {
-          const bought = await rest(LOOKUP, payment)
-          expect(textOf(await call(client, LOOKUP, payloadOf(payment)))).to.equal(bought.text)
-        })
-      })
 
       it('[4.6.4] answers refusals as results with the code of REST', async () => {
         const payment = await payFor(await call(client, LOOKUP))
@@ -381,113 +363,5 @@ describe('POST /mcp', () => {
     } finally {
       await disabled.stop()
     }
-  })
-})
-
-describe('POST /mcp under load', () => {
-  const baseUrl = 'http://127.0.0.1:4021'
-  let sale: SaleHarness
-  let server: ListeningServer
-  let clock: ReturnType<typeof manualTimer>
-  let reports: string[]
-  let serviceInfo: () => object
-
-  beforeEach(async () => {
-    sale = await SaleHarness.open()
-    clock = manualTimer()
-    reports = []
-    serviceInfo = () => ({})
-    const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help: () => '' })
-    const tools = describeTools(testTerms)
-    const report = (event: string) => void reports.push(event)
-    const info = () => serviceInfo()
-    const options = { executor, baseUrl, version: '0.1.0', tools, serviceInfo: info, clients: makeClients() }
-    const route = mcpRoute({ ...options, timer: clock.timer, report })
-    server = await listen(createServer(express().use(route)))
-  })
-  afterEach(async () => {
-    server.close()
-    await sale.close()
-  })
-
-  /** Calls a lookup of the synthetic company. */
-  async function buy(payment?: WirePayment): Promise<Result> {
-    const _meta = payment ? { [PAYMENT]: payment } : {}
-    const params = { name: TOOLS.lookup, arguments: { company_number: '00000000' }, _meta }
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
-    const reply = await send({ url: server.url, method: 'POST', path: '/mcp', headers: HEADERS, body })
-    const [, data = reply.text] = /^data: (.*)$/m.exec(reply.text) ?? []
-    return (JSON.parse(data) as { result: Result }).result
-  }
-  const codeOf = (result: Result) =>
-    result.isError === true ? (errorOf(result).code ?? 'quote') : result.structuredContent['company'] && 'answer'
-  const signPayments = (count: number) => Promise.all(Array.from({ length: count }, () => signedPayment()))
-
-  it(`[4.6.6] runs ${CALLS_MAX} sales at once; replays do not count`, async () => {
-    const bought = await signedPayment()
-    expect(codeOf(await buy(bought))).to.equal('answer')
-    const settlement = sale.block('settle')
-    const [surplus, ...payments] = await signPayments(CALLS_MAX + 1)
-    const calls = payments.map(buy)
-    await settlement.arrived(CALLS_MAX)
-    expect((await buy()).structuredContent).to.include.keys('accepts')
-    const refused = await buy(surplus)
-    expect(codeOf(refused)).to.equal('overloaded')
-    expect(refused.structuredContent['next']).to.include({ charged: 'no', retry_after_seconds: 1 })
-    expect(codeOf(await buy(bought))).to.equal('answer')
-    settlement.release()
-    expect((await Promise.all(calls)).map(codeOf)).to.deep.equal(payments.map(() => 'answer'))
-  })
-
-  it('[4.6.6] answers gateway_unavailable after 65 s; the same payment then gets the stored answer', async () => {
-    const settlement = sale.block('settle')
-    const payment = await signedPayment()
-    const first = buy(payment)
-    await settlement.arrived(1)
-    clock.pass(CALL_TIMEOUT_MS)
-    const late = await first
-    expect(codeOf(late)).to.equal('gateway_unavailable')
-    expect(late.structuredContent['next']).to.include({ charged: 'unknown' })
-    settlement.release()
-    expect(codeOf(await buy(payment))).to.equal('answer')
-    expect(sale.count('settle')).to.equal(1)
-  })
-
-  it('[4.6.4] tells the client to repeat the same call while the outcome is unknown', async () => {
-    sale.script.settle = () => Promise.reject(new Error('reset'))
-    const payment = await signedPayment()
-    const unknown = await buy(payment)
-    expect(codeOf(unknown)).to.equal('payment_outcome_unknown')
-    const { advice, ...next } = unknown.structuredContent['next'] as { advice: string }
-    expect(advice).to.equal('Repeat the same request with the same payment. Never sign another.')
-    expect(next).to.deep.equal({ charged: 'unknown', retry_after_seconds: 5 })
-    expect(JSON.parse(textOf(unknown))).to.deep.equal(unknown.structuredContent)
-  })
-
-  it('[4.6.4, 7.10] adds the failed receipt to the quote of a payment that was not settled', async () => {
-    const errorReason = 'invalid_exact_evm_insufficient_balance'
-    sale.script.settle = async () => ({ success: false, transaction: '', network: testTerms.network, errorReason })
-    const failed = await buy(await signedPayment())
-    expect(JSON.parse(textOf(failed, 1))).to.have.nested.property('error.code', 'payment_failed')
-    expect(failed._meta?.[RECEIPT]).to.include({ success: false, transaction: '', errorReason: 'settlement_refused' })
-  })
-
-  it('answers internal_error without the cause when a tool fails', async () => {
-    serviceInfo = () => {
-      throw new Error('s3cret')
-    }
-    const body = JSON.stringify({ ...listTools, method: 'tools/call', params: { name: 'service_info' } })
-    const { text } = await send({ url: server.url, method: 'POST', path: '/mcp', headers: HEADERS, body })
-    expect(text).to.contain('internal_error').and.not.to.contain('s3cret')
-    expect(reports).to.deep.equal(['mcp_call_failed'])
-  })
-
-  it('[5.4.2] does not sell another operation for the same payment', async () => {
-    const payment = await signedPayment()
-    await sale.lookup(payment, '00000000')
-    const other = { ...payment, extensions: {} }
-    const conflict = await buy(other)
-    expect(codeOf(conflict)).to.equal('payment_replay_conflict')
-    expect(conflict.structuredContent).to.include.keys('company', 'source', 'snapshot_id')
   })
 })

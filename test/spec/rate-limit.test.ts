@@ -76,14 +76,15 @@ describe('the budget of a client address', () => {
   let service: TestService
   let ahead = 0
 
-  beforeEach(async () => {
-    ahead = 0
+  before(async () => {
     service = await startTestService({
       environment: { ADDRESS_BUDGET: '6', TRUST_PROXY: '1' },
       clock: () => performance.now() + ahead,
     })
   })
-  afterEach(() => service.stop())
+  // Each test begins with whole budgets.
+  beforeEach(() => void (ahead += 122_000))
+  after(() => service.stop())
 
   const { get, lookup, rest, a2a, mcp, payFor } = buyOverTransports(() => service)
   const forwarded = (address: string) => ({ 'X-Forwarded-For': `198.51.100.1, ${address}` })
@@ -104,7 +105,7 @@ describe('the budget of a client address', () => {
     expectLimited(await a2aFrom('2001:db8::4'))
     for (const reply of [await restFrom('192.0.2.1'), await a2aFrom('::ffff:192.0.2.1')])
       expectRefusal(reply, 'payment_required')
-    ahead = 61_000
+    ahead += 61_000
     expectRefusal(await restFrom('2001:db8::3'), 'payment_required')
   })
 
@@ -175,9 +176,9 @@ describe('the budget of a client address', () => {
     expect((await restFrom('192.0.2.1', payment)).status).to.equal(200)
     // The replay gave nothing back, because it cost nothing.
     expectLimited(await restFrom('192.0.2.1', payment))
-    ahead = 2_000
+    ahead += 2_000
     expectLimited(await restFrom('192.0.2.1', next))
-    ahead = 4_000
+    ahead += 2_000
     expect((await restFrom('192.0.2.1', payment)).status).to.equal(200)
   })
 })

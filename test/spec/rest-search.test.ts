@@ -26,6 +26,7 @@ const REFUSED: [query: string, code: RefusalCode, rule?: string][] = [
   ),
   ['q=abc&limit', 'invalid_query', LIMIT_RULE],
   ['q=abc&limit=%35', 'payment_required'],
+  ['q=abc&limit=1', 'payment_required'],
   ['q=abc&limit=10', 'payment_required'],
   // status: 1 to 80 characters
   ['q=abc&status=', 'invalid_query', 'status must have 1 to 80 characters after normalisation'],
@@ -107,7 +108,7 @@ describe('a search over REST', () => {
   describe('when it is bought', () => {
     const NAME = 'q=PLAIN%20FIXTURE%20LIMITED'
 
-    it('[4.2.4, 2.6] returns ranked candidates with query, source and snapshot, and replays them', async () => {
+    it('[4.2.4, 2.6] returns ranked candidates with query, source and snapshot', async () => {
       const paid = await payFor(search(NAME))
       await expectCharges(service, [PRICE], async () => {
         const bought = await search(NAME, paid)
@@ -121,9 +122,6 @@ describe('a search over REST', () => {
         expect(source.license_url).to.equal('https://creativecommons.org/licenses/by/4.0/')
         expect(bought.headers['payment-response']).to.be.a('string')
         expect(bought.headers['cache-control']).to.equal('private, no-store')
-        const again = await search(NAME, paid)
-        expect(again.text).to.equal(bought.text)
-        expect(again.headers['payment-response']).to.equal(bought.headers['payment-response'])
       })
     })
 
@@ -134,7 +132,6 @@ describe('a search over REST', () => {
         const bought = await search(query, paid)
         expect(bought.status).to.equal(200)
         expect(searchResponseSchema.parse(bought.json).candidates).to.deep.equal([])
-        expect((await search(query, paid)).text).to.equal(bought.text)
       })
     })
 

@@ -120,7 +120,7 @@ export async function serveRegistry({
   return { registry, reports, ...(await serveRoutes({ registry, ...routes })) }
 }
 
-export async function serveRoutes({
+async function serveRoutes({
   registry,
   payTo = newAddress(),
   clients = makeClients(),

@@ -58,7 +58,6 @@ describe('the files of the program', () => {
 
   for (const [name, mode] of [
     ['responses', 0o755],
-    ['responses', 0o701],
     ['keys', 0o710],
     ['other-keys', 0o704],
   ] as const) {

@@ -230,15 +230,13 @@ describe('[5.9.5] the command verify', function () {
     expect([code, stderr]).to.deep.equal([1, 'The key set of the issuer is not known: add --issuer or --jwks\n'])
   })
 
-  it('fails for every changed byte of the settlement response and of the answer', async () => {
+  it('fails for every changed byte of the settlement response', async () => {
     const purchase = await readPurchase(fileEntry(pathOf('lookup')))
-    const { body, payment_response } = purchase.answer ?? expect.fail('no answer')
+    const { payment_response } = purchase.answer ?? expect.fail('no answer')
     const passed: string[] = []
     const isValid = async (answer: Partial<NonNullable<Purchase['answer']>>) =>
       (await verifyPurchase(withAnswer(answer)(purchase), keySet)).isValid
     expect(await isValid({})).to.equal(true)
-    for (let at = 0; at < Buffer.byteLength(body); at += 1)
-      if (await isValid({ body: flipByte(body, at, 1 + (at % 127)) })) passed.push(`body ${at}`)
     const header = payment_response ?? ''
     for (let at = 0; at < header.length; at += 1)
       if (await isValid({ payment_response: flipByte(header, at, 1 + (at % 127)) })) passed.push(`header ${at}`)

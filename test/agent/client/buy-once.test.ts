@@ -49,13 +49,9 @@ describe('buyOnce', () => {
   })
 
   /** The options of the example, with a replaceable network. */
-  const options = (change: { payTo?: string; amount?: string; fetch?: typeof fetch; url?: string } = {}) => ({
+  const options = (change: { fetch?: typeof fetch; url?: string } = {}) => ({
     request: { url: change.url ?? `${service.url}/api/v1/company/73848` },
-    expected: {
-      ...TESTNET_TERMS,
-      payTo: change.payTo ?? service.payTo,
-      amount: change.amount ?? '1000',
-    },
+    expected: { ...TESTNET_TERMS, payTo: service.payTo, amount: '1000' },
     file: join(folder, 'purchase.json'),
     privateKey: service.buyerKey,
     runtime: { fetch: change.fetch ?? fetch, sleep: async () => undefined },
@@ -69,17 +65,6 @@ describe('buyOnce', () => {
     }
     expect((await buyOnce(options())).status).to.equal(200)
     expect(await readdir(folder)).to.have.members(['purchase.json', `other.json.${part}`])
-  })
-
-  it('signs nothing if the terms differ from the expected ones', async () => {
-    for (const [change, name] of [
-      [{ payTo: `0x${'d3'.repeat(20)}` }, 'receiver'],
-      [{ amount: '1001' }, 'amount'],
-    ] as const) {
-      const refusal = await buyOnce(options(change)).catch((cause: unknown) => (cause as Error).message)
-      expect(refusal).to.equal(`The quote has an unexpected ${name}. Nothing was signed`)
-    }
-    expect(await readdir(folder)).to.deep.equal([])
   })
 
   it('[14.7] sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
@@ -109,12 +94,6 @@ describe('buyOnce', () => {
   })
 
   const keySetPath = '/.well-known/jwks.json'
-
-  it('[15.4] verifies the receipt by default, and keeps it in the file', async () => {
-    expect(await buyOnce(options())).to.include({ status: 200, receipt: 'valid' })
-    const { answer } = await readPurchase(fileEntry(options().file))
-    expect(receiptIn(answer?.payment_response ?? '')).to.be.a('string')
-  })
 
   it('[15.4] throws if the receipt is wrong, and returns the answer if the key set cannot be read or is not wanted', async () => {
     const bought = await buyOnce(options())

@@ -1,7 +1,6 @@
-/** Input rules: at, below and above every limit. */
+/** Input rules for every character of Unicode and for generated input. The limits are tested over the transports. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parseLimitText } from '../../../agent/operation/fields.ts'
 import { parseOperation } from '../../../agent/operation/operations.ts'
 import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
 
@@ -15,29 +14,6 @@ const refuses = (operation: string, input: unknown) => {
   expect(parsed.kind, JSON.stringify(input)).to.equal('invalid')
   return parsed.kind === 'valid' ? undefined : parsed.fault
 }
-
-describe('the input of a lookup', () => {
-  it('[4.1.1] accepts 1 to 20 ASCII digits and keeps leading zeros', () => {
-    for (const company_number of ['1', '0', '00000000', '081615', '9'.repeat(20)]) {
-      expect(accepts('lookup', { company_number })).to.deep.equal({ company_number })
-    }
-  })
-
-  it('[4.1.1] rejects everything else', () => {
-    const texts = ['', '1'.repeat(21), ' 1', '1 ', '1\n', '-1', '+1', '1.0', '1e3', '٣', '１', 'IE1']
-    const numbers = [...texts, 1, null, ['1'], {}]
-    for (const company_number of numbers)
-      expect(refuses('lookup', { company_number })?.field).to.equal('company_number')
-    for (const input of [undefined, null, 1, '1', []]) expect(refuses('lookup', input)?.field).to.equal(null)
-  })
-
-  it('rejects unknown fields', () => {
-    for (const extra of ['q', '__proto__', 'constructor']) {
-      const input: unknown = JSON.parse(`{"company_number":"1","${extra}":"2"}`)
-      expect(refuses('lookup', input)).to.deep.equal({ field: null, rule: 'unknown fields are not accepted' })
-    }
-  })
-})
 
 /** U+FDFA, the longest expansion of NFKC, has 18 code points, so 8 characters stay below the limit of 160. */
 const PER_TEXT = 8
@@ -79,22 +55,6 @@ describe('a text input', () => {
       wrong.push(...ignorable.filter((character) => parseOperation('search', q(`abc${character}`)).kind === 'invalid'))
     }
     expect(wrong).to.deep.equal([])
-  })
-})
-
-describe('the input of a search', () => {
-  it('[4.2.1] has a limit of 1 to 10, default 5', () => {
-    expect(accepts('search', { q: 'abc' })).to.deep.equal({ q: 'abc', limit: 5 })
-    for (const limit of [1, 5.0, 10]) expect(accepts('search', { q: 'abc', limit })).to.include({ limit })
-    for (const limit of [0, 11, -1, 1.5, '5', null, Number.NaN])
-      expect(refuses('search', { q: 'abc', limit })?.field).to.equal('limit')
-  })
-
-  it('[4.2.1] parses a limit in a query string as digits without sign or leading zero', () => {
-    expect(parseLimitText('10')).to.equal(10)
-    for (const value of ['', '0', '05', '+5', '-5', '5.0', '1e1', ' 5', '1000', '５']) {
-      expect(parseLimitText(value), value).to.satisfy(Number.isNaN)
-    }
   })
 })
 

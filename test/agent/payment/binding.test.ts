@@ -22,17 +22,4 @@ describe('the payment of a request', () => {
     expect(third.operation_digest).to.equal(first.operation_digest)
     expect(third.payment_hash).to.not.equal(first.payment_hash)
   })
-
-  it('[5.3.1] is refused in two headers', async () => {
-    const text = header(await signedPayment())
-    for (const second of [text, '', header(await signedPayment())]) {
-      const decoded = decodePayment([text, second], lookup('73848'))
-      expect(decoded).to.deep.equal({ kind: 'unreadable', reason: 'invalid_payload' })
-    }
-  })
-
-  it('is none without a header, and unreadable with an empty one', () => {
-    expect(decodePayment([], lookup('73848'))).to.deep.equal({ kind: 'none' })
-    expect(decodePayment([''], lookup('73848'))).to.deep.equal({ kind: 'unreadable', reason: 'invalid_payload' })
-  })
 })

@@ -8,7 +8,6 @@ import { expect } from 'chai'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import { definitionOf, OPERATIONS, parseOperation } from '../../../agent/operation/operations.ts'
 import { buildQuote } from '../../../agent/payment/quote.ts'
-import { buildTerms } from '../../../agent/payment/terms.ts'
 import { testTerms } from '../../support/payments.ts'
 
 const BASE = 'https://an-agent-with-a-rather-long-name.companies.example.ie'
@@ -71,19 +70,6 @@ describe('a quote', () => {
         expect(header).to.equal(encodePaymentRequiredHeader(JSON.parse(json) as PaymentRequired))
       }
     }
-  })
-
-  it('[4.4.13] has the synthetic company as an example on testnet, and the quoted number on mainnet', () => {
-    const example = (mode: 'mainnet' | 'testnet') => {
-      const { extensions = {} } = quote(
-        'lookup',
-        `${BASE}/api/v1/company/73848`,
-        buildTerms(mode, testTerms.payTo),
-      ).decoded
-      return (extensions['bazaar'] as { info: { input: { pathParams: object } } }).info.input.pathParams
-    }
-    expect(example('testnet')).to.deep.equal({ company_number: '00000000' })
-    expect(example('mainnet')).to.deep.equal({ company_number: '73848' })
   })
 
   for (const [letter, length] of [

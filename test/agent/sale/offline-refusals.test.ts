@@ -44,8 +44,6 @@ function highS(signature: string): string {
   return `${signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}${v}`
 }
 
-const nested = (depth: number): unknown => (depth === 0 ? {} : { a: nested(depth - 1) })
-
 const TERMS = 'invalid_payment_requirements'
 const FORM = 'invalid_payload'
 const VALUE = 'invalid_exact_evm_payload_authorization_value_mismatch'
@@ -78,18 +76,10 @@ const CASES: Case[] = [
   },
   { name: 'an additional member in the terms', reason: TERMS, change: withAccepted({ more: 1 }) },
   { name: 'terms of another operation', reason: TERMS, sign: { operation: 'resolve' } },
-  { name: 'no terms', reason: FORM, change: (p) => without(p, 'accepted') },
   // Authorization
   { name: 'another receiver', reason: RECIPIENT, sign: { authorization: { to: OTHER_ADDRESS } } },
   { name: 'an amount that is 1 too low', reason: VALUE, sign: { authorization: { value: '999' } } },
   { name: 'an amount that is 1 too high', reason: VALUE, sign: { authorization: { value: '1001' } } },
-  { name: 'an amount in hex', reason: FORM, change: withAuthorization({ value: '0x3e8' }) },
-  { name: 'an amount as a number', reason: FORM, change: withAuthorization({ value: 1000 }) },
-  { name: 'an amount with a leading zero', reason: FORM, change: withAuthorization({ value: '01000' }) },
-  { name: 'an amount with blanks', reason: FORM, change: withAuthorization({ value: ' 1000 ' }) },
-  { name: 'an amount in exponential notation', reason: FORM, change: withAuthorization({ value: '1e3' }) },
-  { name: 'a signed amount', reason: FORM, change: withAuthorization({ value: '+1000' }) },
-  { name: 'a time above uint256', reason: FORM, change: withAuthorization({ validBefore: (2n ** 256n).toString() }) },
   { name: 'validBefore in an hour', reason: BEFORE, sign: { authorization: { validBefore: seconds(3600) } } },
   {
     name: 'the maximal validBefore',
@@ -99,9 +89,6 @@ const CASES: Case[] = [
   { name: 'validAfter in an hour', reason: AFTER, sign: { authorization: { validAfter: seconds(3600) } } },
   { name: 'a nonce of 31 bytes', reason: FORM, change: withAuthorization({ nonce: `0x${'1'.repeat(62)}` }) },
   { name: 'a nonce with a capital X', reason: FORM, change: withAuthorization({ nonce: `0X${'1'.repeat(64)}` }) },
-  { name: 'a payer that is not an address', reason: FORM, change: withAuthorization({ from: '0x1' }) },
-  { name: 'an additional member in the authorization', reason: FORM, change: withAuthorization({ more: '1' }) },
-  { name: 'no authorization', reason: FORM, change: (p) => ({ ...p, payload: without(p.payload, 'authorization') }) },
   // Signature
   { name: 'no signature', reason: FORM, change: (p) => ({ ...p, payload: without(p.payload, 'signature') }) },
   { name: 'a signature of 64 bytes', reason: FORM, change: withSignature((s) => s.slice(0, -2)) },
@@ -129,16 +116,12 @@ const CASES: Case[] = [
     reason: FORM,
     change: (p) => ({ ...p, payload: { ...p.payload, permit2Authorization: {} } }),
   },
-  { name: 'an empty payload', reason: FORM, change: (p) => ({ ...p, payload: {} }) },
   {
     name: 'a resource that names another company',
     reason: 'resource_mismatch',
     change: (p) => ({ ...p, resource: { url: 'http://127.0.0.1:4021/api/v1/company/1' } }),
   },
   { name: 'a resource without a URL', reason: FORM, change: (p) => ({ ...p, resource: {} }) },
-  { name: 'extensions that are a list', reason: FORM, change: (p) => ({ ...p, extensions: [] }) },
-  { name: 'deep nesting', reason: FORM, change: (p) => ({ ...p, extensions: { deep: nested(100) } }) },
-  { name: 'many values', reason: FORM, change: (p) => ({ ...p, extensions: { many: Array(200).fill(0) } }) },
   ...Object.entries<(json: string) => string | Buffer>({
     'a number beyond a double': (json) => json.replace('{', '{"extensions":{"a":[1e400]},'),
     'a repeated name': (json) => json.replace('{', '{"a":1,"a":1,'),
@@ -155,30 +138,8 @@ const CASES: Case[] = [
   { name: 'null', reason: FORM, change: () => null },
   { name: 'a list', reason: FORM, change: (p) => [p] },
   { name: 'a number', reason: FORM, change: () => 1 },
-  // Header
-  { name: 'an empty header', reason: FORM, headers: () => [''] },
-  { name: 'a header that is not base64', reason: FORM, headers: () => ['%%%'] },
-  {
-    name: 'url-safe base64',
-    reason: FORM,
-    headers: (p) => [Buffer.from(JSON.stringify({ ...p, extensions: { a: '>>>???' } })).toString('base64url')],
-  },
-  { name: 'base64 without its padding', reason: FORM, headers: (p) => [padded(p).replace(/=+$/, '')] },
-  { name: 'base64 with a line feed', reason: FORM, headers: (p) => [`${header(p)}\n`] },
-  { name: 'two headers', reason: FORM, headers: (p) => [header(p), header(p)] },
   { name: 'two headers joined', reason: FORM, headers: (p) => [`${header(p)}, ${header(p)}`] },
-  {
-    name: 'a header of 9 KiB',
-    reason: FORM,
-    headers: (p) => [header({ ...p, extensions: { filler: 'a'.repeat(6000) } })],
-  },
 ]
-
-/** A payment header whose base64 needs padding. */
-function padded(payment: WirePayment): string {
-  const encodings = [0, 1, 2].map((length) => header({ ...payment, extensions: { filler: 'a'.repeat(length) } }))
-  return encodings.find((each) => each.endsWith('=')) ?? ''
-}
 
 describe('a payment that fails the local checks', () => {
   let sale: SaleHarness

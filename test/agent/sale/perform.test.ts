@@ -18,8 +18,6 @@ import { pausesOnly } from '../../support/timers.ts'
 type Settle = SaleHarness['script']['settle']
 type ResponseLog = SaleHarness['context']['payments']['log']
 
-const HOUR_MS = 60 * 60 * 1000
-
 /** An outcome as `answer` or as the code, with the reason of the quote. */
 function summarize(outcome: Outcome): string {
   if (outcome.kind === 'answer') return 'answer'
@@ -131,14 +129,6 @@ describe('a sale', () => {
     expect(seen).to.equal('prepared')
   })
 
-  it('[5.6.2] answers a retry from the log after a restart, without a remote call', async () => {
-    const bought = await sale.lookup(payment)
-    sale.calls.length = 0
-    await sale.restart()
-    expect(await sale.lookup(payment)).to.deep.equal(bought)
-    expect(sale.calls).to.deep.equal([])
-  })
-
   it('[5.4.1] treats the same payload with reordered members as the same payment', async () => {
     const bought = await sale.lookup(payment)
     const { x402Version, ...rest } = payment
@@ -164,20 +154,10 @@ describe('a sale', () => {
     })
     const REPLIES: [name: string, settle: Settle][] = [
       ['throws', () => Promise.reject(new Error('ECONNRESET 0xsecret'))],
-      ['returns undefined', async () => undefined],
-      ['returns null', async () => null],
       ['gives success as text', wrong({ success: 'true' })],
-      ['names another network', wrong({ network: 'eip155:8453' })],
-      ['names another payer', wrong({ payer: testTerms.payTo })],
-      ['names no payer', wrong({ payer: undefined })],
-      ['names another amount', wrong({ amount: '999' })],
-      ['has no transaction', wrong({ transaction: '' })],
-      ['has an error reason', wrong({ errorReason: 'settlement_pending' })],
       ['has a transaction of 33 bytes', wrong({ transaction: `${TRANSACTION}ab` })],
       ['has a transaction of 31 bytes without 0x', wrong({ transaction: TRANSACTION.slice(4) })],
       ['has a transaction of 31 bytes', wrong({ transaction: TRANSACTION.slice(0, -2) })],
-      ['answers settlement_pending', failed('settlement_pending')],
-      ['answers that the nonce is used', failed('invalid_exact_evm_nonce_already_used')],
       ['answers that the transaction failed', failed('invalid_exact_evm_transaction_failed')],
       ['fails without a reason', failed()],
       ['fails with an unknown reason', failed('something_new')],
@@ -336,12 +316,6 @@ describe('a sale', () => {
       expect(sale.count('settle')).to.equal(1)
       expect(await stateOf()).to.equal('unknown')
     })
-
-    it('refuses another operation while its outcome is unknown', async () => {
-      sale.script.settle = timeOut
-      await sale.lookup(payment)
-      expect(summarize(await sale.lookup(payment, '1'))).to.equal('payment_replay_conflict')
-    })
   })
 
   describe('with a refused settlement', () => {
@@ -406,12 +380,6 @@ describe('a sale', () => {
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     })
 
-    it('is an answer when the payment was sent nevertheless', async () => {
-      sale.script.settle = refuse
-      sale.script.nonceState = async () => used()(payment)
-      expect(summarize(await sale.lookup(payment))).to.equal('answer')
-    })
-
     for (const [age, expected] of [
       [-1, 'payment_outcome_unknown'],
       [0, 'payment_outcome_unknown'],
@@ -434,18 +402,6 @@ describe('a sale', () => {
       sale.script.nonceState = async () => (sale.count('nonceState') === 1 ? stale : used()(payment))
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
     })
-
-    it('is unknown after an earlier attempt, whose transaction may still be mined', async () => {
-      sale.script.settle = timeOut
-      await sale.lookup(payment)
-      sale.script.settle = refuse
-      passSeconds(SECONDS_APART)
-      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(sale.count('settle')).to.equal(2)
-      passSeconds(SECONDS_APART)
-      sale.script.nonceState = async () => used()(payment)
-      expect(summarize(await sale.lookup(payment))).to.equal('answer')
-    })
   })
 
   describe('without a successful verification', () => {
@@ -454,7 +410,6 @@ describe('a sale', () => {
     const reply = (value: object) => async () => value
     const refusal = (invalidReason: string) => reply({ isValid: false, invalidReason })
     const VERIFICATIONS: [name: string, verify: SaleHarness['script']['verify'], summary: string][] = [
-      ['throws', timeOut, UNAVAILABLE],
       ['returns an invalid reply', reply({ ok: true }), UNAVAILABLE],
       ['names another payer', reply({ isValid: true, payer: testTerms.payTo }), UNAVAILABLE],
       ['names no payer', reply({ isValid: true }), UNAVAILABLE],
@@ -717,31 +672,6 @@ describe('a sale', () => {
   })
 
   describe('and the dataset', () => {
-    it('[1.7] needs a dataset, except for the synthetic company', async () => {
-      expect(summarize(await sale.lookup(undefined, '73848'))).to.equal('dataset_unavailable')
-      expect(summarize(await sale.lookup(payment, '73848'))).to.equal('dataset_unavailable')
-      expect(sale.calls).to.deep.equal([])
-      expect(summarize(await sale.lookup(payment))).to.equal('answer')
-    })
-
-    it('[3.1] needs a dataset of at most 72 hours, except for replays and the synthetic company', async () => {
-      const now = new Date()
-      sale.now = () => now
-      await sale.import()
-      const bought = await sale.lookup(payment, '73848')
-      expect(summarize(bought)).to.equal('answer')
-      sale.now = () => new Date(now.getTime() + 72 * HOUR_MS)
-      expect(summarize(await sale.lookup(undefined, '73848'))).to.match(/^payment_required/)
-      sale.now = () => new Date(now.getTime() + 72 * HOUR_MS + 1)
-      expect(summarize(await sale.lookup(undefined, '73848'))).to.equal('dataset_stale')
-      expect(await sale.lookup(payment, '73848')).to.deep.equal(bought)
-      expect(summarize(await sale.lookup())).to.equal('payment_required PAYMENT-SIGNATURE header is required')
-      const resolve = (input: Record<string, string>) => sale.perform({ operation: 'resolve', input }, [])
-      expect(summarize(await resolve({ company_number: '73848' }))).to.equal('dataset_stale')
-      expect(summarize(await resolve({ name: 'Synthetic Test Company Limited' }))).to.equal('dataset_stale')
-      expect(summarize(await resolve({ company_number: '00000000' }))).to.match(/^payment_required/)
-    })
-
     it('[5.5.2] takes an unused payment for another company only if the payment names no resource', async () => {
       await sale.import()
       const named = { ...payment, resource: { url: 'http://127.0.0.1:4021/api/v1/company/99999999' } }
@@ -751,12 +681,6 @@ describe('a sale', () => {
       expect(summarize(await sale.lookup(payment, '99999999'))).to.equal('company_not_found')
       expect(summarize(await sale.lookup(payment, '73848'))).to.equal('answer')
       expect(sale.count('settle')).to.equal(1)
-    })
-
-    it('[1.7] has no synthetic company on mainnet', async () => {
-      await sale.import()
-      sale.context.terms = { ...testTerms, mode: 'mainnet' }
-      expect(summarize(await sale.lookup(payment))).to.equal('company_not_found')
     })
   })
 })

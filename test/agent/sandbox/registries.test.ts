@@ -4,7 +4,7 @@ import { padHex, type Abi } from 'viem'
 import { REGISTRIES } from '../../../agent/registry/contracts.ts'
 import { registerAgent, REVIEWER } from '../../../agent/sandbox/registries.ts'
 import { giveFeedback, newAddress, newAgent, revokeFeedback } from '../../support/registries.ts'
-import { clientOf, compiled, discard, openTestChain, refusalOf } from '../../support/sandbox-chain.ts'
+import { clientOf, compiled, refusalOf } from '../../support/sandbox-chain.ts'
 
 const URI = 'https://companies.example/one.json'
 const { identity, reputation } = REGISTRIES
@@ -31,35 +31,12 @@ describe('the sandbox’s registries', () => {
   }
   const isRefused = async (attempt: Promise<unknown>) => (await Promise.allSettled([attempt]))[0].status === 'rejected'
 
-  it('are linked at the public addresses, with an agent and three feedbacks, one of them revoked', async () => {
-    const { ofIdentity, ofReputation } = reader(agent.url)
-    expect(await ofReputation('getIdentityRegistry')).to.equal(identity)
-    expect(await ofIdentity('ownerOf', agent.agentId)).to.match(new RegExp(agent.owner, 'i'))
-    expect(await ofReputation('getLastIndex', agent.agentId, REVIEWER)).to.equal(3n)
-    for (const [index, isRevoked] of [false, true, false].entries()) {
-      const feedback = await ofReputation('readFeedback', agent.agentId, REVIEWER, BigInt(index) + 1n)
-      expect((feedback as unknown[])[4]).to.equal(isRevoked)
-    }
-  })
-
   it('register the agent once and update its URI', async () => {
     const again = await registerAgent({ ...agent, agentUri: URI })
     expect(again.agentId).to.equal(agent.agentId)
     const { ofIdentity, ofReputation } = reader(agent.url)
     expect(await ofIdentity('tokenURI', agent.agentId)).to.equal(URI)
     expect(await ofReputation('getLastIndex', agent.agentId, REVIEWER)).to.equal(3n)
-  })
-
-  it('are kept when the chain is stopped', async () => {
-    const first = await openTestChain()
-    const owner = newAddress()
-    const { agentId } = await registerAgent({ url: first.chain.url, owner, agentUri: URI })
-    expect(agentId).to.equal(0n)
-    await first.chain.stop()
-    const second = await openTestChain(first.directory)
-    expect((await registerAgent({ url: second.chain.url, owner, agentUri: URI })).agentId).to.equal(0n)
-    expect(await reader(second.chain.url).ofReputation('getLastIndex', 0n, REVIEWER)).to.equal(3n)
-    await discard(second)
   })
 
   it('number feedback from 1 and refuse other indexes', async () => {

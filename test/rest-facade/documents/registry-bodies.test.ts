@@ -1,10 +1,8 @@
-/** The ERC-8004 registration file, checked against the text of the ERC. */
+/** The services and the image of the ERC-8004 registration file. */
 import { expect } from 'chai'
 import type { RegistryIdentity } from '../../../agent/registry/registry.ts'
 import { buildRegistrationFile, type PublishedAgent } from '../../../rest-facade/documents/registry-bodies.ts'
-import { findRegistrationFaults } from '../../support/registration-check.ts'
 
-const agentRegistry = 'eip155:84532:0x8004A818BFB912233c491871b3d84c89A494BD9e'
 const publishedAgent: PublishedAgent = {
   baseUrl: 'https://companies.example',
   a2aEnabled: true,
@@ -21,25 +19,6 @@ const registered: RegistryIdentity = { status: 'registered', agent, checked }
 const file = buildRegistrationFile(publishedAgent, registered)
 
 describe('the registration file', () => {
-  it('has the structure of ERC-8004 and names the agent, also with agent id 0', () => {
-    expect(findRegistrationFaults(file, { agentId: 0, agentRegistry })).to.deep.equal([])
-    expect(file.supportedTrust).to.deep.equal(['reputation'])
-  })
-
-  it('claims no registration without confirmation by the chain', () => {
-    const identities: RegistryIdentity[] = [
-      { status: 'not_registered' },
-      { status: 'not_found', checked },
-      { status: 'owner_mismatch', agent, checked },
-    ]
-    for (const identity of identities) {
-      const unconfirmed = buildRegistrationFile(publishedAgent, identity)
-      expect(findRegistrationFaults(unconfirmed)).to.deep.equal([])
-      expect(unconfirmed).to.deep.include({ registrations: [], supportedTrust: [] })
-      expect(unconfirmed.registryStatus.status).to.equal(identity.status)
-    }
-  })
-
   it('has the A2A service only if A2A is enabled', () => {
     const names = (a2aEnabled: boolean) =>
       buildRegistrationFile({ ...publishedAgent, a2aEnabled }, registered).services.map(({ name }) => name)

@@ -384,20 +384,6 @@ describe('a retrieval over HTTP', () => {
   })
 
   describe('with fewer companies', () => {
-    it('[11.2] than 90 % of the last retrieval is refused for the same location only', async () => {
-      portal.on(ARCHIVE, sendBody(register(20)))
-      await retrieve()
-      const before = catalog.retrieval()
-      portal.on(ARCHIVE, sendBody(register(17)))
-      expect(await outcomeOf(retrieve())).to.equal('companies_lost')
-      expect(catalog.retrieval()).to.deep.equal(before)
-      expect(await readdir(join(directory, 'snapshots'))).to.have.lengthOf(1)
-      portal.on(ARCHIVE, sendBody(register(18)))
-      expect(await outcomeOf(retrieve())).to.equal('done')
-      portal.on('/other', sendBody(register(2)))
-      expect(await outcomeOf(retrieve('/other'))).to.equal('done')
-    })
-
     it('[11.2] than 500,000 is refused for the real register only', () => {
       expect(minCompanyCount(CRO_COMPANIES_LOCATION)).to.equal(500_000)
       expect(minCompanyCount('https://opendata.cro.ie/any.zip')).to.equal(500_000)

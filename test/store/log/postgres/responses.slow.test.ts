@@ -3,7 +3,6 @@ import { createServer, type AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { openPostgresResponseLog } from '../../../../store/log/postgres/responses.ts'
 import { migrateDatabase, SCHEMA_VERSION } from '../../../../store/log/postgres/schema.ts'
-import type { ResponseRecord } from '../../../../store/log/record.ts'
 import type { ResponseLog } from '../../../../store/log/responses.ts'
 import { findPostgres, makeEmptyLog, startPostgres, withPool, type PostgresServer } from '../../../support/postgres.ts'
 import { startPostgresProxy, type LostPart, type PostgresProxy } from '../../../support/postgres-proxy.ts'
@@ -187,51 +186,6 @@ describe('the response log in PostgreSQL', function () {
         // Through another database, because connections to this one are refused.
         await withPool(url.replace(`/${name}`, '/postgres'), (pool) => pool.query(`${setting} = off`))
       }
-    })
-  })
-
-  describe('after the migration of a database of the version before', () => {
-    /** Undoes the last migration, as the version before left the schema. */
-    const DOWNGRADE = [
-      'drop table sale_places',
-      'create table rate_limit_slots (quota text, number int, free_at timestamptz, holder uuid, primary key (quota, number))',
-      "alter table responses add column payer_key text not null default 'payer'",
-      'create index responses_payer on responses (payer_key)',
-      'delete from schema_migrations where version = 5',
-    ]
-    let server: PostgresServer
-
-    afterEach(() => server.stop())
-
-    it('has its open and final records, and counts sales', async () => {
-      server = await startPostgres()
-      const own = await server.createDatabase()
-      await migrateDatabase(own)
-      const before = await open(own)
-      const records = [makeRecord({ identity: 'payer/open' }), makeRecord({ identity: 'payer/final' })]
-      for (const record of records) await before.claim(record)
-      const [opened, final] = records as [ResponseRecord, ResponseRecord]
-      const settled = await before.advance(final, { state: 'settled', payment_response: 'x', updated_at })
-      const confirmed = settled && (await before.advance(settled, { state: 'confirmed', updated_at }))
-      await before.close()
-      await withPool(own, async (pool) => {
-        for (const statement of DOWNGRADE) await pool.query(statement)
-      })
-      expect(await failureOf(open(own))).to.match(
-        /has version 4, this program needs 5: run "irish-company-agent migrate"/,
-      )
-      expect(await migrateDatabase(own)).to.deep.equal([5])
-      const log = await open(own)
-      expect(await log.unfinished()).to.deep.equal([opened.identity])
-      expect(await log.read(opened.identity)).to.deep.equal(opened)
-      expect(await log.read(final.identity)).to.deep.equal(confirmed)
-      expect(await log.countSales()).to.equal(0)
-      expect((await log.claim(makeRecord({ identity: 'payer/new' }))).kind).to.equal('claimed')
-      expect(await log.countSales()).to.equal(1)
-      expect((await log.advance(opened, { state: 'settled', payment_response: 'x', updated_at }))?.state).to.equal(
-        'settled',
-      )
-      await log.close()
     })
   })
 
