@@ -16,7 +16,7 @@ import { AddressedClient, LOOKUP, lookupOverA2a, lookupOverMcp, type Reply, type
 import { startRemotes, startService, type ServerProcess } from './load/server-process.ts'
 import { startDatabase } from './log-kind.ts'
 import { markdown } from './markdown.ts'
-import { remotesEnvironment } from './remotes/server.ts'
+import { remotesEnvironment } from '../support/remotes/server.ts'
 import { quantile } from './statistics.ts'
 
 const NODE_MS = 200

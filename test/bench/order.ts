@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { REGISTER } from '../support/fixtures.ts'
 import { header, signedPayment } from '../support/payments.ts'
-import { openRemotes, remotesEnvironment } from './remotes/server.ts'
+import { openRemotes, remotesEnvironment } from '../support/remotes/server.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const CALLS = 'write,writev,pwrite64,pwritev,pwritev2,sendto,sendmsg,fsync,fdatasync,msync,sync_file_range'

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { DOMAIN } from '../../support/eip3009.ts'
 import { header, signedPayment } from '../../support/payments.ts'
-import type { LedgerAccount } from '../remotes/ledger.ts'
+import type { LedgerAccount } from '../../support/remotes/ledger.ts'
 import { LOOKUP, lookupOverA2a, lookupOverMcp, overMcp, type Sent } from './clients.ts'
 
 /** Signed before the attack, because signing takes longer than sending. */
