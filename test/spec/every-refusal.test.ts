@@ -17,7 +17,7 @@ import { makeClients } from '../support/clients.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
-import { manualTimer } from '../support/registries.ts'
+import { manualTimer } from '../support/timers.ts'
 import { SaleHarness, TRANSACTION } from '../support/sale-harness.ts'
 import { BATCH, COMPANY, requestOverTransports, type Operation } from '../support/transports.ts'
 

@@ -8,7 +8,7 @@ import { ImportError } from '../../store/import/errors.ts'
 import { childrenOf } from '../support/child-processes.ts'
 import { runCommand } from '../support/cli.ts'
 import { REGISTER } from '../support/fixtures.ts'
-import { holdTimers } from '../support/held-timers.ts'
+import { manualTimer } from '../support/timers.ts'
 import { sendBody, startPortal, type TestPortal } from '../support/portal.ts'
 import { HEADER, numberedRows, toCsv } from '../support/register.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -32,7 +32,7 @@ describe('a service whose source sends an archive that cannot be read', function
   let exploding: Buffer
   let portal: TestPortal
   let service: TestService
-  const timers = holdTimers((milliseconds) => milliseconds % FIRST_RETRY_MS === 0 && milliseconds <= DAY_MS)
+  const timers = manualTimer((milliseconds) => milliseconds % FIRST_RETRY_MS === 0 && milliseconds <= DAY_MS)
 
   before(() => {
     const content = Buffer.concat([Buffer.from(`${HEADER}\n`), Buffer.alloc(COMMAS, ',')])
@@ -59,7 +59,7 @@ describe('a service whose source sends an archive that cannot be read', function
   /** Ends the waits of the schedule until there is another report. */
   async function untilReported(count: number): Promise<void> {
     while (service.reports.length < count) {
-      timers.fire()
+      timers.pass()
       await sleep(5)
     }
   }
@@ -95,7 +95,7 @@ describe('a service whose source sends an archive that cannot be read', function
 
     portal.on(ARCHIVE, sendBody(await readFile(REGISTER)))
     while ((await get('/api/v1/meta')).status !== 200) {
-      timers.fire()
+      timers.pass()
       await sleep(20)
     }
   })

@@ -72,7 +72,7 @@ const SINGLE_ATTACKS = {
     ),
   }),
   'quotes and junk over MCP': async (): Promise<Attack> => ({
-    requests: [lookupOverMcp(), ...(await many(async () => lookupOverMcp({ 'x402/payment': await junk() })))],
+    requests: [lookupOverMcp(), ...(await many(async () => lookupOverMcp(await junk())))],
   }),
   'quotes and junk over A2A': async (url: string): Promise<Attack> => ({
     requests: [
