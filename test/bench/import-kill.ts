@@ -64,18 +64,6 @@ export async function importKill({ runs = RUNS_DEFAULT }: Record<string, string>
   await whole(directory, paths[1] ?? '', ABANDONED_AFTER_MS)
   const left = await readdir(buildingFolder(directory))
   const isJournalEqual = await compareJournal(directory)
-  return report(results, { runs: Number(runs), registers, wholeMs, left: left.length, isJournalEqual })
-}
-
-interface Ending {
-  runs: number
-  registers: Register[]
-  wholeMs: number
-  left: number
-  isJournalEqual: boolean
-}
-
-function report(results: Killed[], { runs, registers, wholeMs, left, isJournalEqual }: Ending): boolean {
   const ids = new Set(registers.map(({ id }) => id))
   const correct = results.filter(({ served }) => served !== undefined && ids.has(served)).length
   print(`${runs} imports of ${ROWS} rows, killed at random times of the ${Math.round(wholeMs)} ms that one takes`)
@@ -86,8 +74,8 @@ function report(results: Killed[], { runs, registers, wholeMs, left, isJournalEq
   print(
     `${ahead} kills between the journal and the catalogue; the journal is ${isJournalEqual ? 'equal' : 'DIFFERENT'}`,
   )
-  print(`${correct} of ${runs} kills left a whole snapshot served; ${left} unfinished builds at the end`)
-  return correct === runs && left === 0 && isJournalEqual
+  print(`${correct} of ${runs} kills left a whole snapshot served; ${left.length} unfinished builds at the end`)
+  return correct === Number(runs) && left.length === 0 && isJournalEqual
 }
 
 async function generateTwo(directory: string): Promise<string[]> {

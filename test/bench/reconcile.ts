@@ -59,9 +59,18 @@ export async function reconcile(options: Record<string, string>): Promise<boolea
     const { status, match, first } = resolve(question.resolve, names.context)
     return { status, number: match?.number ?? '', score: String(first?.score ?? '') }
   }
-  const list = await runList(directory, service.url, questions)
+  const { decisions, purchases, seconds, memoryMb } = await runList(directory, service.url, questions)
+  const isEqual = (question: Question, index: number) =>
+    JSON.stringify(decide(question)) === JSON.stringify(decisions[index])
   const compared = questions.slice(0, Number(compareMax))
-  return report({ list, companies, compared, singles: compared.map(decide) })
+  const differing = compared.filter((question, index) => !isEqual(question, index))
+  print(`${describeMachine()}; ${decisions.length} rows, ${purchases} purchases, ${companies} companies`)
+  for (const { asked } of differing.slice(0, 10)) print(`differs: ${JSON.stringify(asked)}`)
+  print(
+    `${(decisions.length / seconds).toFixed(1)} rows a second, ${memoryMb.toFixed(0)} MB of memory (limit ${MEMORY_MB_MAX}), ` +
+      `${differing.length} of ${compared.length} decisions differ from single resolves`,
+  )
+  return memoryMb <= MEMORY_MB_MAX && differing.length === 0
 }
 
 function makeList(register: ReferenceRegister, rows: number): Question[] {
@@ -71,15 +80,8 @@ function makeList(register: ReferenceRegister, rows: number): Question[] {
   return shuffled(questions, SEED).slice(0, rows)
 }
 
-interface ListRun {
-  decisions: Decision[]
-  purchases: number
-  seconds: number
-  /** Peak resident memory of the command. */
-  memoryMb: number
-}
-
-async function runList(directory: string, url: string, questions: readonly Question[]): Promise<ListRun> {
+/** `memoryMb`: the peak resident memory of the command. */
+async function runList(directory: string, url: string, questions: readonly Question[]) {
   const file = join(directory, 'list.csv')
   const keyFile = join(directory, 'buyer.key')
   await writeFile(keyFile, generatePrivateKey(), { mode: 0o600 })
@@ -117,26 +119,4 @@ const STATUSES: ReadonlySet<string> = new Set(['matched', 'ambiguous', 'conflict
 /** The columns that the command adds come after those of the list, so `company_number_2` is the company of the row. */
 function toDecision({ decision = '', company_number_2: number = '', score = '' }: Record<string, string>): Decision {
   return { status: STATUSES.has(decision) ? (decision as Decision['status']) : 'refused', number, score }
-}
-
-interface Results {
-  list: ListRun
-  companies: number
-  /** The first questions of the list, and their single decisions. */
-  compared: readonly Question[]
-  singles: readonly Decision[]
-}
-
-function report({ list, companies, compared, singles }: Results): boolean {
-  const { decisions, purchases, seconds, memoryMb } = list
-  const differing = compared.filter((_, index) => JSON.stringify(singles[index]) !== JSON.stringify(decisions[index]))
-  const isInMemory = memoryMb <= MEMORY_MB_MAX
-  const rate = decisions.length / seconds
-  print(`${describeMachine()}; ${decisions.length} rows, ${purchases} purchases, ${companies} companies`)
-  for (const { asked } of differing.slice(0, 10)) print(`differs: ${JSON.stringify(asked)}`)
-  print(
-    `${rate.toFixed(1)} rows a second, ${memoryMb.toFixed(0)} MB of memory (limit ${MEMORY_MB_MAX}), ` +
-      `${differing.length} of ${compared.length} decisions differ from single resolves`,
-  )
-  return isInMemory && differing.length === 0
 }
