@@ -10,7 +10,7 @@ import { SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-show
 import { responsesFolder } from '../../store/files/layout.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
 import { testChainUrl } from '../support/chain.ts'
-import { ready, startChild, startLimited, type Child } from '../support/child.ts'
+import { ready, startChild, withFileLimit, type Child } from '../support/child.ts'
 import { runCommand } from '../support/cli.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { makeRecord, storeRecord } from '../support/records.ts'
@@ -181,7 +181,8 @@ describe('the command serve, if it cannot start', () => {
 
   for (const blocks of [8, 64]) {
     it(`reports a full disk, with files of at most ${blocks / 2} KiB`, async () => {
-      const child = startLimited(blocks, { ...environment, LOG_LEVEL: 'silent' })
+      const quiet = { ...environment, LOG_LEVEL: 'silent' }
+      const child = startChild('agent/main.js', ['serve'], quiet, withFileLimit(blocks))
       children.push(child)
       await expectFailure(child, /EFBIG|full/)
     })

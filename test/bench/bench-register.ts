@@ -1,16 +1,16 @@
 /** The register of a benchmark on names. Some companies are removed first, so that queries for them must find nothing. */
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createWriteStream } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { generateRegister } from '../../agent/sandbox/generate-register.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import { openCsv } from '../../store/import/archive.ts'
 import { normalise } from '../../store/import/normalise.ts'
 import { readRows, type RegisterRow } from '../../store/import/rows.ts'
 import { toCsvLine, HEADER } from '../support/register.ts'
-import { generateArchive, openNames, runImport } from './generated-register.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { openNames, runImport } from './generated-register.ts'
 import { toBenchCompany, type BenchCompany } from './quality/register.ts'
 import { shuffled } from './quality/sample.ts'
 
@@ -26,34 +26,21 @@ interface BenchRegisterOptions {
 }
 
 export async function openBenchRegister({ dataset, rows, seed, removals }: BenchRegisterOptions) {
-  const directory = await mkdtemp(join(tmpdir(), 'bench-register-'))
-  try {
-    const path = dataset ?? join(directory, 'generated.zip')
-    if (dataset === undefined) await generateArchive({ rows, seed, path })
-    const numbers: string[] = []
-    for await (const { company } of readCompanies(path)) numbers.push(company.company_number)
-    const removed = new Map<string, BenchCompany | undefined>(
-      shuffled(numbers, seed + REMOVAL_SEED_STEP)
-        .slice(0, removals)
-        .map((number) => [number, undefined]),
-    )
-    const reduced = join(directory, 'reduced.csv')
-    await pipeline(Readable.from(withoutRemoved(path, removed)), createWriteStream(reduced))
-    await runImport('import', reduced, join(directory, 'reduced'))
-    const names = openNames(join(directory, 'reduced'))
-    return {
-      register: names.register,
-      context: names.context,
-      removed: [...removed.values()].filter((company) => company !== undefined),
-      async [Symbol.asyncDispose]() {
-        await names[Symbol.asyncDispose]()
-        await rm(directory, { recursive: true })
-      },
-    }
-  } catch (cause) {
-    await rm(directory, { recursive: true })
-    throw cause
-  }
+  const directory = await makeTemporaryDirectory()
+  const path = dataset ?? join(directory, 'generated.zip')
+  if (dataset === undefined) await generateRegister({ rows, seed, out: path })
+  const numbers: string[] = []
+  for await (const { company } of readCompanies(path)) numbers.push(company.company_number)
+  const removed = new Map<string, BenchCompany | undefined>(
+    shuffled(numbers, seed + REMOVAL_SEED_STEP)
+      .slice(0, removals)
+      .map((number) => [number, undefined]),
+  )
+  const reduced = join(directory, 'reduced.csv')
+  await pipeline(Readable.from(withoutRemoved(path, removed)), createWriteStream(reduced))
+  await runImport('import', reduced, join(directory, 'reduced'))
+  const found = [...removed.values()].filter((company) => company !== undefined)
+  return { ...openNames(join(directory, 'reduced')), removed: found }
 }
 
 /** The file without the rows of the removed companies, which are added to the map. */

@@ -3,65 +3,37 @@
  * restarts it at the request that it had not finished. Fails unless every request ends with one payment, one transfer and the
  * answer that the service has stored.
  */
-import { subscribe } from 'node:diagnostics_channel'
-import type { IncomingMessage } from 'node:http'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
-import { toSaved } from '../../agent/client/buy.ts'
-import { fileEntry } from '../../agent/client/folder-storage.ts'
-import { readPayment, readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
-import { isDeepStrictEqual } from 'node:util'
+import { readPayment, type Purchase } from '../../agent/client/purchase-file.ts'
 import { UNFINISHED_SUFFIX } from '../../store/files/atomic-file.ts'
-import { stopTestChain } from '../support/chain.ts'
 import { ready, startChild, type Child } from '../support/child.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { checkKilledBuyer, readPurchases } from './killed-buyer.ts'
 import { markdown } from './markdown.ts'
+import { print } from './print.ts'
 
 const RUNS_DEFAULT = '1000'
 /** Kills fall into the first two purchases of a process, by the duration of the last one that was not killed. */
 const KILL_WITHIN_PURCHASES = 2
 /** The spending of a day is read again for each purchase, so a folder has few of them. */
 const KILLS_PER_FOLDER = 50
-/** Without a failure in n runs, 3/n bounds the failure rate at 95 % confidence. */
-const RULE_OF_THREE = 3
-
-const print = (line: string) => void process.stdout.write(`${line}\n`)
 
 export async function buyerKill({ runs = RUNS_DEFAULT }: Record<string, string>): Promise<boolean> {
-  const directory = await mkdtemp(join(tmpdir(), 'buyer-kill-'))
-  const service = await startTestService({ environment: { RATE_LIMIT_PER_MINUTE: '100000' } })
-  const nonces = recordNonces()
-  try {
-    return await killAll(service, { directory, kills: Number(runs), nonces })
-  } finally {
-    await service.stop()
-    await stopTestChain()
-    await rm(directory, { recursive: true })
-  }
-}
-
-/** The nonces of all payments that reach the service of this process. */
-export function recordNonces(): ReadonlySet<string> {
-  const nonces = new Set<string>()
-  subscribe('http.server.request.start', (message) => {
-    const payment = (message as { request: IncomingMessage }).request.headers['payment-signature']
-    if (typeof payment !== 'string') return
-    const { payload } = decodePaymentSignatureHeader(payment)
-    nonces.add((payload['authorization'] as { nonce: string }).nonce)
+  const directory = await makeTemporaryDirectory()
+  const kills = Number(runs)
+  return checkKilledBuyer(async (service, faults) => {
+    const purchases = await killAll(service, { directory, kills, faults })
+    return { purchases, kills, summary: `${kills} kills of the buyer` }
   })
-  return nonces
 }
 
 async function killAll(
   service: TestService,
-  { directory, kills, nonces }: { directory: string; kills: number; nonces: ReadonlySet<string> },
-): Promise<boolean> {
-  const begun = performance.now()
-  const before = (await service.paid()).transfers
-  const faults: string[] = []
+  { directory, kills, faults }: { directory: string; kills: number; faults: string[] },
+): Promise<Purchase[]> {
   const states = new Map<string, number>()
   const purchases: Purchase[] = []
   async function collect(path: string): Promise<void> {
@@ -87,29 +59,9 @@ async function killAll(
     await collect(folder)
     if (purchases.length !== next) faults.push(`${next} requests have ${purchases.length} purchases`)
   }
-  for (const purchase of purchases) faults.push(...(await findFaults(purchase)))
-  const transfers = (await service.paid()).transfers - before
-  const transactions = new Set(purchases.map(({ answer }) => readTransaction(answer)))
-  const saved = new Set(purchases.map((purchase) => readPayment(purchase).nonce))
-  const second = [...nonces].filter((nonce) => !saved.has(nonce)).length
-  if (second > 0) faults.push(`${second} payments were sent that are in no purchase file`)
-  for (const [name, count] of Object.entries({ transfers, transactions: transactions.size, payments: saved.size }))
-    if (count !== purchases.length) faults.push(`${purchases.length} purchases have ${count} ${name}`)
-
-  print(
-    `${markdown(
-      ['state of the folder at the kill', 'kills'],
-      [...states].map(([name, count]) => [name, String(count)]),
-    )}\n`,
-  )
-  for (const fault of faults) print(fault)
-  const lost = purchases.filter(({ answer }) => answer?.status !== 200).length
-  print(
-    `${kills} kills of the buyer in ${Math.round((performance.now() - begun) / 1000)} s, ${purchases.length} requests, ` +
-      `${transfers} transfers: ${second} second signatures, ${lost} lost answers, ${faults.length} faults. Without a ` +
-      `failure, the failure rate is below ${((RULE_OF_THREE / kills) * 100).toFixed(2)} % at 95 % confidence.`,
-  )
-  return faults.length === 0
+  const lines = [...states].map(([name, count]) => [name, String(count)])
+  print(`${markdown(['state of the folder at the kill', 'kills'], lines)}\n`)
+  return purchases
 }
 
 /** Starts the buyer and kills it. Returns the request after the last one that it has reported as bought. */
@@ -157,18 +109,14 @@ interface Folder {
 
 async function readFolder(folder: string): Promise<Folder> {
   const names = await readdir(folder).catch(() => [])
-  const purchases = new Map<string, Purchase>()
   const reservations = new Map<string, Reservation>()
-  let unfinished = 0
-  for (const name of names) {
-    if (name.endsWith(UNFINISHED_SUFFIX)) unfinished += 1
-    else if (name.startsWith('spending-'))
-      reservations.set(name, JSON.parse(await readFile(join(folder, name), 'utf8')) as Reservation)
-    else purchases.set(name, await readPurchase(fileEntry(join(folder, name))))
-  }
+  const complete = names.filter((name) => !name.endsWith(UNFINISHED_SUFFIX))
+  for (const name of complete.filter((each) => each.startsWith('spending-')))
+    reservations.set(name, JSON.parse(await readFile(join(folder, name), 'utf8')) as Reservation)
+  const purchases = await readPurchases(folder)
   const used = new Set([...purchases.values()].map(({ reservation }) => reservation))
   const unused = [...reservations.keys()].filter((name) => !used.has(name)).length
-  return { purchases, reservations, unfinished, unused }
+  return { purchases, reservations, unfinished: names.length - complete.length, unused }
 }
 
 /** What the last kill has left. */
@@ -186,22 +134,4 @@ function findReservationFaults({ purchases, reservations }: Folder): string[] {
     const isOwn = reserved?.purchase === name && reserved.authorization.nonce === readPayment(purchase).nonce
     return isOwn ? [] : `${name} does not name its own reservation`
   })
-}
-
-/** Whether the saved answer is the one that the service has stored for the payment. */
-export async function findFaults({ request, payment, answer }: Purchase): Promise<string[]> {
-  const headers = { ...request.headers, 'PAYMENT-SIGNATURE': payment }
-  const response = await fetch(request.url, { method: request.method, headers, body: request.body })
-  const stored = toSaved({
-    status: response.status,
-    body: await response.text(),
-    paymentRequired: null,
-    paymentResponse: response.headers.get('PAYMENT-RESPONSE'),
-  })
-  if (stored.status === 200 && isDeepStrictEqual(stored, answer)) return []
-  return [`${request.url}: saved status ${answer?.status}, stored status ${stored.status}, and the answers differ`]
-}
-
-function readTransaction(answer: Purchase['answer']): string {
-  return decodePaymentResponseHeader(answer?.payment_response ?? '').transaction
 }

@@ -5,12 +5,11 @@
  */
 import { LOSSES, runFailovers, type Failover, type FailoverRun } from '../support/failover-run.ts'
 import { markdown } from './markdown.ts'
+import { print } from './print.ts'
 import { median } from './statistics.ts'
 
 const RUNS_DEFAULT = '3'
 const FAULTS_SHOWN = 10
-
-const print = (line: string) => void process.stdout.write(`${line}\n`)
 
 export async function failover(options: Record<string, string>): Promise<boolean> {
   const { runs = RUNS_DEFAULT, seed = String(Date.now() % 1_000_000) } = options

@@ -3,20 +3,19 @@
  * request of these other clients may be refused. The service is the command `serve`; facilitator and node are in another
  * process, and the node answers after 200 ms.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { REGISTER } from '../support/fixtures.ts'
 import { header, signedPayment } from '../support/payments.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { ATTACK_NAMES, ATTACKS, CONNECTIONS, type Attack, type AttackName } from './fairness/attacks.ts'
 import { AddressedClient, LOOKUP, lookupOverA2a, lookupOverMcp, type Reply, type Sent } from './fairness/clients.ts'
 import { startRemotes, startService, type ServerProcess } from './load/server-process.ts'
 import { startDatabase } from './log-kind.ts'
 import { markdown } from './markdown.ts'
-import { remotesEnvironment } from './remotes/server.ts'
+import { print } from './print.ts'
+import { remotesEnvironment } from '../support/remotes/server.ts'
 import { quantile } from './statistics.ts'
 
 const NODE_MS = 200
@@ -66,10 +65,10 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
   }
 
   const headings = ['attack', 'addresses', 'requests', 'from others', 'refused', 'p50 ms', 'p99 ms', 'node calls']
-  process.stdout.write(`${markdown(headings, lines)}\n\n`)
-  for (const fault of faults) process.stdout.write(`${fault}\n`)
+  print(`${markdown(headings, lines)}\n`)
+  for (const fault of faults) print(fault)
   const judged = isLatencyJudged ? '' : '; latency not judged in a short run'
-  process.stdout.write(`${lines.length} attacks of ${seconds} s, ${faults.length} faults${judged}\n`)
+  print(`${lines.length} attacks of ${seconds} s, ${faults.length} faults${judged}`)
   return faults.length === 0
 }
 
@@ -86,18 +85,14 @@ async function withService(
   environment: Record<string, string>,
   work: (service: Service) => Promise<void>,
 ): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'fairness-'))
-  try {
-    await using remotes = await startRemotes('client', NODE_MS)
-    const files = { DATA_DIR: directory, DATASET: REGISTER, PORT: '0', ADMIN_PORT: 'off' }
-    // The budget of the default limit of sales, which is too low for the other clients.
-    const limits = { RATE_LIMIT_PER_MINUTE: '10000', ADDRESS_BUDGET: '300' }
-    const all = { ...files, ...limits, ...remotesEnvironment(remotes.url), ...environment }
-    await using served = await startService('service', all)
-    await work({ url: served.url, remotes, runs: 0, otherPayers: new Set() })
-  } finally {
-    await rm(directory, { recursive: true })
-  }
+  const directory = await makeTemporaryDirectory()
+  await using remotes = await startRemotes('client', NODE_MS)
+  const files = { DATA_DIR: directory, DATASET: REGISTER, PORT: '0', ADMIN_PORT: 'off' }
+  // The budget of the default limit of sales, which is too low for the other clients.
+  const limits = { RATE_LIMIT_PER_MINUTE: '10000', ADDRESS_BUDGET: '300' }
+  const all = { ...files, ...limits, ...remotesEnvironment(remotes.url), ...environment }
+  await using served = await startService('service', all)
+  await work({ url: served.url, remotes, runs: 0, otherPayers: new Set() })
 }
 
 async function measure(

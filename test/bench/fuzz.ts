@@ -12,6 +12,7 @@ import { findFault } from './fuzz/find-fault.ts'
 import { RawConnection } from './fuzz/raw-connection.ts'
 import { requestsOf, type FuzzRequest } from './fuzz/requests.ts'
 import { markdown } from './markdown.ts'
+import { print } from './print.ts'
 
 const RUNS = '200000'
 const CONNECTIONS = 16
@@ -31,7 +32,6 @@ export async function fuzz({ runs = RUNS, seed = '1' }: Record<string, string>):
   const { settled, recorded } = service.counts()
   await service.stop()
 
-  const print = (line: string) => void process.stdout.write(`${line}\n`)
   const rows = [...responses].toSorted(([one], [other]) => one - other)
   print(`${runs} requests of seed ${seed} in ${seconds.toFixed(0)} s`)
   print(

@@ -12,18 +12,6 @@ import { ReferenceRegister, toBenchCompany } from './quality/register.ts'
 
 const CORPUS_COMPANIES = 300
 
-/** Writes an archive. The same rows and seed give the same bytes. */
-export async function generateArchive({
-  path,
-  ...options
-}: {
-  rows: number
-  seed: number
-  path: string
-}): Promise<void> {
-  await generateRegister({ ...options, out: path })
-}
-
 /** Runs `run-import` in a process of its own, so that its memory and CPU time are its own. `memory`: the peak, in MiB. */
 export async function runImport(kind: string, path: string, directory: string) {
   const child = startChild('test/programs/run-import.js', [kind, path, directory], {})
@@ -35,9 +23,10 @@ export async function runImport(kind: string, path: string, directory: string) {
 export type ImportedRegister = Awaited<ReturnType<typeof makeRegister>>
 
 /** Generates and imports a register. */
-export async function makeRegister(directory: string, rows: number) {
-  const [archive, dataDirectory] = [join(directory, `${rows}.zip`), join(directory, `imported-${rows}`)]
-  await generateArchive({ rows, seed: 1, path: archive })
+export async function makeRegister(directory: string, rows: number, seed = 1) {
+  const name = `${rows}-${seed}`
+  const [archive, dataDirectory] = [join(directory, `${name}.zip`), join(directory, `imported-${name}`)]
+  await generateRegister({ rows, seed, out: archive })
   return { archive, dataDirectory, cost: await runImport('import', archive, dataDirectory) }
 }
 
@@ -77,14 +66,14 @@ export async function readCorpus(dataDirectory: string): Promise<Corpus> {
   }
 }
 
-function openCurrent(dataDirectory: string) {
+export function openCurrent(dataDirectory: string) {
   const catalog = openCatalog(dataDirectory)
   const dataset = catalog.current()
   if (!dataset) throw new Error(`${dataDirectory} has no imported register`)
   return { catalog, dataset, companies: readableCompanies(dataset.snapshot) }
 }
 
-export function readableCompanies(snapshot: Snapshot): Company[] {
+function readableCompanies(snapshot: Snapshot): Company[] {
   return Array.from(snapshot.entries()).flatMap(([, entry]) => (entry === 'quarantined' ? [] : [entry]))
 }
 

@@ -2,9 +2,9 @@
  * `bench history [--rows N] [--days N]`: a journal of many days, in which 0.4 % of the companies change each day. Measures its
  * disk, scaled to the register, the CPU time that it adds to an import, and the time of an answer.
  */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { generateRegister } from '../../agent/sandbox/generate-register.ts'
 import { decodeEntry, encodeEntry } from '../../store/dataset/company-entry.ts'
 import { openSnapshot } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
@@ -13,10 +13,11 @@ import { HistoryDatabase } from '../../store/history/history-database.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { recordFile } from '../../store/history/record.ts'
 import { buildFile } from '../../store/import/build.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { diskMib } from './disk.ts'
-import { generateArchive } from './generated-register.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
+import { print } from './print.ts'
 import { quantile } from './statistics.ts'
 
 const REGISTER_COMPANIES = 815_000
@@ -42,30 +43,26 @@ interface Entry {
 type Result = readonly [what: string, measured: number, atMost: number]
 
 export async function history({ rows = '100000', days = '1000' }: Record<string, string>): Promise<boolean> {
-  const directory = await mkdtemp(join(tmpdir(), 'history-'))
-  try {
-    const { entries, cpuSeconds } = await importRegister(directory, Number(rows))
-    const { firstMib, lastMib, dailySeconds } = await grow(directory, entries, Number(days))
-    const later = (lastMib - firstMib) * (REGISTER_DAYS / Number(days))
-    const mib = (firstMib + later) * (REGISTER_COMPANIES / entries.length)
-    const results: Result[] = [
-      ['disk of 1,000 days at 815,000 companies, MiB', mib, DISK_MIB_MAX],
-      ['CPU time of a day, as a share of that of an import', dailySeconds / cpuSeconds, CPU_SHARE_MAX],
-      ...(await measureAnswers(directory, entries)),
-    ]
-    const cells = results.map(([what, measured, atMost]) => [what, measured.toFixed(3), String(atMost)])
-    process.stdout.write(`${describeMachine()}; ${entries.length} companies, ${days} days\n\n`)
-    process.stdout.write(`${markdown(['what', 'measured', 'at most'], cells)}\n`)
-    return results.every(([, measured, atMost]) => measured <= atMost)
-  } finally {
-    await rm(directory, { recursive: true })
-  }
+  const directory = await makeTemporaryDirectory()
+  const { entries, cpuSeconds } = await importRegister(directory, Number(rows))
+  const { firstMib, lastMib, dailySeconds } = await grow(directory, entries, Number(days))
+  const later = (lastMib - firstMib) * (REGISTER_DAYS / Number(days))
+  const mib = (firstMib + later) * (REGISTER_COMPANIES / entries.length)
+  const results: Result[] = [
+    ['disk of 1,000 days at 815,000 companies, MiB', mib, DISK_MIB_MAX],
+    ['CPU time of a day, as a share of that of an import', dailySeconds / cpuSeconds, CPU_SHARE_MAX],
+    ...(await measureAnswers(directory, entries)),
+  ]
+  const cells = results.map(([what, measured, atMost]) => [what, measured.toFixed(3), String(atMost)])
+  print(`${describeMachine()}; ${entries.length} companies, ${days} days\n`)
+  print(markdown(['what', 'measured', 'at most'], cells))
+  return results.every(([, measured, atMost]) => measured <= atMost)
 }
 
 /** Imports a register without a journal. */
 async function importRegister(directory: string, rows: number): Promise<{ entries: Entry[]; cpuSeconds: number }> {
   const path = join(directory, 'register.zip')
-  await generateArchive({ rows, seed: 1, path })
+  await generateRegister({ rows, seed: 1, out: path })
   const began = process.cpuUsage()
   const info = await buildFile({ dataDirectory: directory, path, importedAt: new Date().toISOString() })
   const cpuSeconds = cpuSecondsSince(began)

@@ -4,8 +4,7 @@
  * whole snapshot, whose recomputed hash is its id. The last import must leave no unfinished build, and the journal must be equal
  * to one that records the same files without a kill.
  */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sampleRegister } from '../../agent/sandbox/sample-register.ts'
@@ -17,6 +16,8 @@ import { HistoryDatabase } from '../../store/history/history-database.ts'
 import { recordFile } from '../../store/history/record.ts'
 import { SnapshotHash } from '../../store/dataset/snapshot-id.ts'
 import { startChild, type Child } from '../support/child.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { print } from './print.ts'
 
 const RUNS_DEFAULT = '20'
 const ROWS = '20000'
@@ -42,59 +43,39 @@ interface Killed {
 }
 
 export async function importKill({ runs = RUNS_DEFAULT }: Record<string, string>): Promise<boolean> {
-  const directory = await mkdtemp(join(tmpdir(), 'import-kill-'))
-  try {
-    const paths = await generateTwo(directory)
-    const registers: Register[] = []
-    let wholeMs = 0
-    for (const path of paths) {
-      const { id, seconds } = await whole(directory, path)
-      registers.push({ path, id })
-      // The second import has warm caches, as all later ones.
-      wholeMs = seconds * 1000
-    }
-    const results: Killed[] = []
-    for (let run = 0; run < Number(runs); run += 1) {
-      const served = results.at(-1)?.served ?? registers[1]?.id
-      const next = registers.find(({ id }) => id !== served)
-      if (!next) break
-      results.push(await killedAt(directory, next.path, Math.random() * wholeMs))
-    }
-    await whole(directory, paths[0] ?? '', ABANDONED_AFTER_MS)
-    await whole(directory, paths[1] ?? '', ABANDONED_AFTER_MS)
-    const left = await readdir(buildingFolder(directory))
-    const isJournalEqual = await compareJournal(directory)
-    return report(results, { runs: Number(runs), registers, wholeMs, left: left.length, isJournalEqual })
-  } finally {
-    await rm(directory, { recursive: true })
+  const directory = await makeTemporaryDirectory()
+  const paths = await generateTwo(directory)
+  const registers: Register[] = []
+  let wholeMs = 0
+  for (const path of paths) {
+    const { id, seconds } = await whole(directory, path)
+    registers.push({ path, id })
+    // The second import has warm caches, as all later ones.
+    wholeMs = seconds * 1000
   }
-}
-
-interface Ending {
-  runs: number
-  registers: Register[]
-  wholeMs: number
-  left: number
-  isJournalEqual: boolean
-}
-
-function report(results: Killed[], { runs, registers, wholeMs, left, isJournalEqual }: Ending): boolean {
+  const results: Killed[] = []
+  for (let run = 0; run < Number(runs); run += 1) {
+    const served = results.at(-1)?.served ?? registers[1]?.id
+    const next = registers.find(({ id }) => id !== served)
+    if (!next) break
+    results.push(await killedAt(directory, next.path, Math.random() * wholeMs))
+  }
+  await whole(directory, paths[0] ?? '', ABANDONED_AFTER_MS)
+  await whole(directory, paths[1] ?? '', ABANDONED_AFTER_MS)
+  const left = await readdir(buildingFolder(directory))
+  const isJournalEqual = await compareJournal(directory)
   const ids = new Set(registers.map(({ id }) => id))
   const correct = results.filter(({ served }) => served !== undefined && ids.has(served)).length
-  const switches = results.filter(({ served }, index) => served !== (results[index - 1]?.served ?? registers[1]?.id))
-  const print = (line: string) => void process.stdout.write(`${line}\n`)
   print(`${runs} imports of ${ROWS} rows, killed at random times of the ${Math.round(wholeMs)} ms that one takes`)
   for (const phase of PHASES) {
     print(`  ${phase.padEnd(26)} ${results.filter((result) => result.phase === phase).length}`)
   }
-  const unfinished = results.filter(({ phase }) => phase !== 'ended before the kill').length
-  print(`${unfinished} killed before they ended, ${switches.length} switched to the new snapshot`)
   const ahead = results.filter(({ isAhead }) => isAhead).length
   print(
     `${ahead} kills between the journal and the catalogue; the journal is ${isJournalEqual ? 'equal' : 'DIFFERENT'}`,
   )
-  print(`${correct} of ${runs} kills left a whole snapshot served; ${left} unfinished builds at the end`)
-  return correct === runs && left === 0 && isJournalEqual
+  print(`${correct} of ${runs} kills left a whole snapshot served; ${left.length} unfinished builds at the end`)
+  return correct === Number(runs) && left.length === 0 && isJournalEqual
 }
 
 async function generateTwo(directory: string): Promise<string[]> {

@@ -3,30 +3,24 @@
  * points of a sale and at random times, each followed by a restart and two retries. Fails unless every kill ends in one
  * transfer and the stored response, and every point is reached.
  */
-import { isLogKind, startDatabase, type LogKind } from './log-kind.ts'
+import { startDatabase, type LogKind, type Options } from './log-kind.ts'
 import { markdown } from './markdown.ts'
+import { print } from './print.ts'
+import { failureBound } from './statistics.ts'
 import { planKills, type Scenario } from '../support/kill-plan.ts'
 import { KILL_POINTS, pointOf } from '../support/kill-points.ts'
 import { runKills, type Kill, type KillRun } from '../support/kill-run.ts'
 
 const RUNS_DEFAULT = '100'
 const WORKERS_DEFAULT = '2'
-/** Without a failure in n runs, 3/n bounds the failure rate at 95 % confidence. */
-const RULE_OF_THREE = 3
 
-const print = (line: string) => void process.stdout.write(`${line}\n`)
-
-export async function kill(options: Record<string, string>): Promise<boolean> {
+export async function kill(options: Options): Promise<boolean> {
   const {
     log = 'lmdb',
     runs = RUNS_DEFAULT,
     workers = WORKERS_DEFAULT,
     seed = String(Date.now() % 1_000_000),
   } = options
-  if (!isLogKind(log)) {
-    print('--log must be lmdb or postgres')
-    return false
-  }
   print(`seed ${seed}, log ${log}`)
   const plan = planKills({ seed: Number(seed), kills: Number(runs) })
   const begun = performance.now()
@@ -68,8 +62,7 @@ function report(results: readonly KillRun[], seconds: number): boolean {
   const correct = kills.filter(isCorrect).length
   print(
     `${correct} of ${kills.length} kills ended in one transfer and the stored response, in ${Math.round(seconds)} s; ` +
-      `${sales} payments signed, ${transfers} transfers. Without a failure, the failure rate is below ` +
-      `${((RULE_OF_THREE / kills.length) * 100).toFixed(2)} % at 95 % confidence.`,
+      `${sales} payments signed, ${transfers} transfers. ${failureBound(kills.length)}`,
   )
   return correct === kills.length && missed.length === 0 && sales === transfers
 }

@@ -8,6 +8,9 @@ export type LogKind = (typeof LOG_KINDS)[number]
 
 export const isLogKind = (name: string): name is LogKind => (LOG_KINDS as readonly string[]).includes(name)
 
+/** The options of a program, by name. */
+export type Options = Record<string, string> & { log?: LogKind }
+
 /** A server of its own with one database. */
 export async function startDatabase(): Promise<{ server: PostgresServer; url: string } & AsyncDisposable> {
   const server = await startPostgres()

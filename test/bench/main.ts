@@ -1,5 +1,7 @@
 /** The command `bench`: runs one benchmark or reliability check, or all of them for the report. */
 import { parseArgs } from 'node:util'
+import { stopTestChain } from '../support/chain.ts'
+import { removeTemporaryDirectories } from '../support/temporary-directory.ts'
 import { buyerKill } from './buyer-kill.ts'
 import { failover } from './failover.ts'
 import { fairness } from './fairness.ts'
@@ -7,9 +9,11 @@ import { fuzz } from './fuzz.ts'
 import { history } from './history.ts'
 import { importKill } from './import-kill.ts'
 import { kill } from './kill.ts'
+import { isLogKind, type Options } from './log-kind.ts'
 import { mutants } from './mutants.ts'
 import { order } from './order.ts'
 import { perf } from './perf.ts'
+import { print } from './print.ts'
 import { quality } from './quality.ts'
 import { race } from './race.ts'
 import { reconcile } from './reconcile.ts'
@@ -21,7 +25,7 @@ import { slowest } from './slowest.ts'
 import { soak } from './soak.ts'
 
 /** Each prints what it found and resolves with whether that is as it must be. */
-type Program = (options: Record<string, string>) => Promise<boolean>
+type Program = (options: Options) => Promise<boolean>
 
 const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   perf: { run: perf, usage: '[--size full|ci] [--only NAME]' },
@@ -37,10 +41,10 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   },
   kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S] [--log lmdb|postgres]' },
   'buyer-kill': { run: buyerKill, usage: '[--runs N]' },
-  reconcile: { run: reconcile, usage: '[--rows N] [--names N] [--batch true]' },
+  reconcile: { run: reconcile, usage: '[--rows N] [--names N]' },
   'reconcile-kill': { run: reconcileKill, usage: '[--runs N]' },
   failover: { run: failover, usage: '[--runs N] [--seed S]' },
-  race: { run: race, usage: '[--seconds N] [--workers N] [--log lmdb|postgres]' },
+  race: { run: race, usage: '[--seconds N] [--log lmdb|postgres]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--seeds N] [--workers N] [--only TEXT]' },
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },
@@ -65,11 +69,12 @@ const OPTIONS = Object.fromEntries(
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
-function readArguments(): { run: Program; options: Record<string, string> } | undefined {
+function readArguments(): { run: Program; options: Options } | undefined {
   try {
     const { positionals, values } = parseArgs({ allowPositionals: true, options: OPTIONS })
     const program = Object.entries(PROGRAMS).find(([name]) => name === positionals[0])?.[1]
     const options = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
+    if (!isLogKind(options['log'] ?? 'lmdb')) return undefined
     return program && { run: program.run, options }
   } catch {
     return undefined
@@ -77,9 +82,15 @@ function readArguments(): { run: Program; options: Record<string, string> } | un
 }
 
 const chosen = readArguments()
-if (chosen) process.exitCode = (await chosen.run(chosen.options)) ? 0 : EXIT_FAILED
-else {
-  const lines = Object.entries(PROGRAMS).map(([name, { usage }]) => `  ${name.padEnd(14)} ${usage}\n`)
-  process.stdout.write(`usage: npm run bench -- PROGRAM [OPTIONS]\n\n${lines.join('')}`)
+if (chosen) {
+  try {
+    process.exitCode = (await chosen.run(chosen.options)) ? 0 : EXIT_FAILED
+  } finally {
+    await stopTestChain()
+    await removeTemporaryDirectories()
+  }
+} else {
+  const lines = Object.entries(PROGRAMS).map(([name, { usage }]) => `  ${name.padEnd(14)} ${usage}`)
+  print(`usage: npm run bench -- PROGRAM [OPTIONS]\n\n${lines.join('\n')}`)
   process.exitCode = EXIT_USAGE
 }

@@ -12,6 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import type { LogKind } from './log-kind.ts'
 import { MUTANTS, type Mutant } from './mutants/list.ts'
+import { print } from './print.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SEEDS_DEFAULT = '20000'
@@ -60,9 +61,7 @@ export async function mutants(options: Record<string, string>): Promise<boolean>
         const found = await tryOne(mutant, { copy, seedsMax: Number(seeds) })
         verdicts.push(found)
         const seconds = `${Math.round((performance.now() - began) / 1000)} s`
-        process.stdout.write(
-          `${found.verdict.padEnd(10)}  ${seconds.padStart(5)}  ${mutant.name.padEnd(64)} ${found.what}\n`,
-        )
+        print(`${found.verdict.padEnd(10)}  ${seconds.padStart(5)}  ${mutant.name.padEnd(64)} ${found.what}`)
       }
     }
     // The other programs use all cores, or run in this process. One of them runs at a time.
@@ -71,7 +70,7 @@ export async function mutants(options: Record<string, string>): Promise<boolean>
     const testsBeside = Array.from({ length: Number(workers) - 1 }, () => inTurn(tests))
     await Promise.all([inTurn(others).then(() => inTurn(tests)), ...testsBeside])
     const countOf = (wanted: Verdict['verdict']) => verdicts.filter(({ verdict }) => verdict === wanted).length
-    process.stdout.write(`${countOf('caught')} of ${chosen.length} mutants caught, ${countOf('NOT TRIED')} not tried\n`)
+    print(`${countOf('caught')} of ${chosen.length} mutants caught, ${countOf('NOT TRIED')} not tried`)
     return countOf('NOT CAUGHT') === 0
   } finally {
     await rm(directory, { recursive: true })
@@ -118,11 +117,7 @@ async function trySimulation(copy: string, seedsMax: number, logKind: LogKind): 
 /** The last line of a program names the number of faults. */
 async function tryProgram(copy: string, args: string[]): Promise<Verdict> {
   for (let runs = 0; runs < RUNS_MAX; runs += 1) {
-    const child = spawn(process.execPath, [join(copy, 'dist/test/bench/main.js'), ...args], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: PROGRAM_MS_MAX,
-    })
-    const [output, [status]] = await Promise.all([readText(child.stdout), once(child, 'exit')])
+    const { output, status } = await runNode(copy, [join(copy, 'dist/test/bench/main.js'), ...args])
     const [line = ''] = output.trim().split('\n').slice(-1)
     if (line.startsWith('SKIPPED')) return { verdict: 'NOT TRIED', what: line }
     if (status !== 0 && line !== '') return { verdict: 'caught', what: line }
@@ -144,13 +139,14 @@ async function tryTests(copy: string, caughtBy: string): Promise<Verdict> {
 async function runTests(copy: string, path: string, title: string): Promise<Verdict | undefined> {
   const mocha = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'))
   const options = ['--no-parallel', '--bail', '--exit', '--reporter', 'dot', '--timeout', String(TEST_MS_MAX)]
-  const tests = spawn(process.execPath, [mocha, ...options, '--fgrep', title, join('dist', path)], {
-    cwd: copy,
-    stdio: ['ignore', 'pipe', 'ignore'],
-    timeout: PROGRAM_MS_MAX,
-  })
-  const [output, [status]] = await Promise.all([readText(tests.stdout), once(tests, 'exit')])
+  const { output, status } = await runNode(copy, [mocha, ...options, '--fgrep', title, join('dist', path)])
   if (status === null || status === 0) return undefined
   const [, failed = ''] = /^ +1\) (.*?):\n/ms.exec(output) ?? []
   return { verdict: 'caught', what: `${path}: ${failed.replaceAll(/\s+/g, ' ')}` }
+}
+
+async function runNode(cwd: string, args: string[]): Promise<{ output: string; status: number | null }> {
+  const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'ignore'], timeout: PROGRAM_MS_MAX })
+  const [output, [status]] = await Promise.all([readText(child.stdout), once(child, 'exit')])
+  return { output, status: status as number | null }
 }

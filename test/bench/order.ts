@@ -3,103 +3,54 @@
  * first byte of `/settle` is sent, and `settled` before the response. Kills cannot show this, because the kernel keeps the
  * writes of a killed process. Reports that it was skipped if strace cannot run.
  */
-import { spawnSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { spawnSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ready, startChild } from '../support/child.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { header, signedPayment } from '../support/payments.ts'
-import { openRemotes, remotesEnvironment } from './remotes/server.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { print } from './print.ts'
+import { openRemotes, remotesEnvironment } from '../support/remotes/server.ts'
 
-const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const CALLS = 'write,writev,pwrite64,pwritev,pwritev2,sendto,sendmsg,fsync,fdatasync,msync,sync_file_range'
-/** For a start under strace on a loaded machine. */
-const START_MS_MAX = 60_000
 const STRING_BYTES_MAX = '40000'
 const SETTLE_MS_MAX = 200
 
 export async function order(): Promise<boolean> {
-  const faults = await orderIn(ROOT)
-  if (faults === undefined) {
-    process.stdout.write('SKIPPED: strace is not installed or may not trace, so the order of writes was not checked\n')
+  // Some containers forbid tracing.
+  if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) {
+    print('SKIPPED: strace is not installed or may not trace, so the order of writes was not checked')
     return true
   }
-  for (const fault of faults) process.stdout.write(`${fault}\n`)
+  const directory = await makeTemporaryDirectory()
+  const trace = join(directory, 'trace')
+  // A delay gives a sync that began too late the time to appear in the trace.
+  await using remotes = await openRemotes({ unfinalBlocks: 1, settleMsMax: SETTLE_MS_MAX })
+  await sellUnder(trace, { DATA_DIR: join(directory, 'data'), ...remotesEnvironment(remotes.url) })
+  const faults = findFaults(eventsOf(await readFile(trace, 'latin1')))
+  for (const fault of faults) print(fault)
   if (faults.length === 0)
-    process.stdout.write(
-      'prepared: written and synced before the first byte of /settle; settled: before the response\n',
-    )
+    print('prepared: written and synced before the first byte of /settle; settled: before the response')
   return faults.length === 0
 }
 
-/** @returns the faults of the compiled tree in a folder; undefined if strace cannot run */
-async function orderIn(root: string): Promise<string[] | undefined> {
-  // Some containers forbid tracing.
-  if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) return undefined
-  const directory = await mkdtemp(join(tmpdir(), 'order-'))
-  // A delay gives a sync that began too late the time to appear in the trace.
-  await using remotes = await openRemotes({ unfinalBlocks: 1, settleMsMax: SETTLE_MS_MAX })
-  try {
-    const trace = join(directory, 'trace')
-    await sellUnder(trace, { root, directory, remotesUrl: remotes.url })
-    return findFaults(eventsOf(await readFile(trace, 'latin1')))
-  } finally {
-    await rm(directory, { recursive: true })
-  }
-}
-
-interface OrderOptions {
-  root: string
-  directory: string
-  /** The URL of the facilitator and the node. */
-  remotesUrl: string
-}
-
-async function sellUnder(trace: string, { root, directory, remotesUrl }: OrderOptions): Promise<void> {
-  const main = join(root, 'dist/agent/main.js')
-  const strace = ['-f', '-qq', '-y', '-s', STRING_BYTES_MAX, '-e', `trace=${CALLS}`, '-o', trace]
+async function sellUnder(trace: string, environment: Record<string, string>): Promise<void> {
+  const strace = ['strace', '-f', '-qq', '-y', '-s', STRING_BYTES_MAX, '-e', `trace=${CALLS}`, '-o', trace]
   // strace does not forward signals, so the service prints its process id.
-  const service = ['sh', '-c', 'echo "pid $$"; exec "$@"', 'sh', process.execPath, main, 'serve']
-  const child = spawn('strace', [...strace, ...service], {
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      DATA_DIR: join(directory, 'data'),
-      ...remotesEnvironment(remotesUrl),
-      DATASET: REGISTER,
-      PORT: '0',
-      LOG_LEVEL: 'silent',
-    },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const closed = once(child, 'close')
-  const said = { text: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => void (said.text += text))
+  const command = [...strace, 'sh', '-c', 'echo "pid $$"; exec "$@"', 'sh']
+  const own = { DATASET: REGISTER, PORT: '0', LOG_LEVEL: 'silent' }
+  const child = startChild('agent/main.js', ['serve'], { ...environment, ...own }, command)
   try {
-    const url = await Promise.race([readyUrl(said), closed.then(() => Promise.reject(new Error('The service exited')))])
-    const payment = await signedPayment()
-    const response = await fetch(`${url}/api/v1/company/00000000`, {
-      headers: { 'PAYMENT-SIGNATURE': header(payment) },
-    })
+    const headers = { 'PAYMENT-SIGNATURE': header(await signedPayment()) }
+    const response = await fetch(`${await ready(child)}/api/v1/company/00000000`, { headers })
     if (response.status !== 200) throw new Error(`The sale got ${response.status}: ${await response.text()}`)
     await response.arrayBuffer()
   } finally {
-    const id = /^pid (\d+)$/m.exec(said.text)?.[1]
-    if (id !== undefined && child.exitCode === null) process.kill(Number(id), 'SIGTERM')
-    await closed
+    const id = child.said.get('pid')
+    if (id !== undefined && child.process.exitCode === null) process.kill(Number(id), 'SIGTERM')
+    await child.ended
   }
-}
-
-async function readyUrl(said: { text: string }): Promise<string> {
-  const end = performance.now() + START_MS_MAX
-  while (performance.now() < end) {
-    const url = /^ready (\S+)$/m.exec(said.text)?.[1]
-    if (url !== undefined) return url
-    await sleep(50)
-  }
-  throw new Error('The service did not start')
 }
 
 /** A system call, with the lines of the trace at which it began and ended. */

@@ -2,9 +2,7 @@
  * `bench perf [--size full|ci] [--only NAME]`: what the operations of the service cost, each beside its baselines in the
  * same run. A row that misses its target fails the full size only; a row that cannot be measured always fails.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { sharedRegisters } from './generated-register.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
@@ -17,6 +15,7 @@ import type { PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
 import { measureProcesses } from './perf/processes.ts'
 import { measureForged, measureMcp, measureQuote, measureReplay } from './perf/requests.ts'
 import { measureImport, measureStart } from './perf/start.ts'
+import { print } from './print.ts'
 import { PERF_TARGETS, type PerfTarget } from './targets.ts'
 
 const PERF_SIZES: Record<string, PerfSize> = {
@@ -65,20 +64,16 @@ export async function perf({ size = 'full', only }: Record<string, string>): Pro
   if (!chosen) throw new Error(`--size is ${Object.keys(PERF_SIZES).join(' or ')}`)
   const files = [...Object.keys(HTTP_FILES), ...Object.keys(OTHER_FILES)]
   if (only !== undefined && !files.includes(only)) throw new Error(`--only is one of ${files.join(', ')}`)
-  const directory = await mkdtemp(join(tmpdir(), 'perf-'))
-  try {
-    const context = { size: chosen, directory, register: sharedRegisters(directory) }
-    const { rows, failures } = await measureAll(context, only)
-    const isJudged = size === 'full'
-    process.stdout.write(`${describeMachine()}; size ${size}\n\n${toTable(rows, isJudged)}\n`)
-    for (const failure of failures) process.stdout.write(`\n${failure}\n`)
-    const missed = rows.filter((row) => verdictOf(row) === 'MISSED').length
-    const verdict = isJudged ? `${missed} targets missed` : 'targets not judged at this size'
-    process.stdout.write(`\n${rows.length} rows, ${failures.length} failed, ${verdict}\n`)
-    return failures.length === 0 && !(isJudged && missed > 0)
-  } finally {
-    await rm(directory, { recursive: true })
-  }
+  const directory = await makeTemporaryDirectory()
+  const context = { size: chosen, directory, register: sharedRegisters(directory) }
+  const { rows, failures } = await measureAll(context, only)
+  const isJudged = size === 'full'
+  print(`${describeMachine()}; size ${size}\n\n${toTable(rows, isJudged)}`)
+  for (const failure of failures) print(`\n${failure}`)
+  const missed = rows.filter((row) => verdictOf(row) === 'MISSED').length
+  const verdict = isJudged ? `${missed} targets missed` : 'targets not judged at this size'
+  print(`\n${rows.length} rows, ${failures.length} failed, ${verdict}`)
+  return failures.length === 0 && !(isJudged && missed > 0)
 }
 
 /** A file that cannot be measured does not prevent the others. */

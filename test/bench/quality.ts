@@ -8,6 +8,7 @@ import { MATCHING_VERSION } from '../../agent/operation/result.ts'
 import { openBenchRegister } from './bench-register.ts'
 import { describeMachine } from './machine.ts'
 import { allMet, targetTable } from './markdown.ts'
+import { print } from './print.ts'
 import { compare, comparisonByClass, comparisonTable, comparisonTargets } from './quality/comparison.ts'
 import { evaluate } from './quality/evaluate.ts'
 import { halfOf, makeQuestions } from './quality/questions.ts'
@@ -30,7 +31,7 @@ export async function quality(options: Record<string, string>): Promise<boolean>
   const questions = half === 'all' ? all : all.filter((question) => halfOf(question, seed) === half)
   const evaluations = questions.map((question) => evaluate(question, context))
   const targets = accuracyTargets(evaluations)
-  process.stdout.write(`# Accuracy
+  print(`# Accuracy
 
 ${describeMachine()}
 
@@ -50,15 +51,14 @@ The share of right first candidates by score, of questions about registered and 
 
 ${scoreTable(evaluations)}
 
-${targetTable(targets)}
-`)
+${targetTable(targets)}`)
   if (debug !== undefined) await writeFile(debug, failures(evaluations))
   if (peers === undefined) return allMet(targets)
 
   const contenders = [async () => productContender(context), ...(await loadSearchPeers())]
   const comparison = await compare(questions, { seed, register, contenders })
   const comparedTargets = comparisonTargets(comparison)
-  process.stdout.write(`
+  print(`
 ## Compared with other search engines
 
 The same names and queries in one run. Peers get names without legal form and accents and use their own ranking.
@@ -69,7 +69,6 @@ The share of right first answers by class. Parts of names, s1 to s6, have severa
 
 ${comparisonByClass(comparison)}
 
-${targetTable(comparedTargets)}
-`)
+${targetTable(comparedTargets)}`)
   return allMet([...targets, ...comparedTargets])
 }

@@ -1,22 +1,23 @@
 /**
- * `bench race [--seconds N] [--workers N] [--log lmdb|postgres]`: processes claim and advance the same records of one real
+ * `bench race [--seconds N] [--log lmdb|postgres]`: processes claim and advance the same records of one real
  * response log, and contend for payment ids. Each is killed (SIGKILL) at random times and restarted, as is the server of
  * PostgreSQL. At the end the log must hold every acknowledged change once. The simulation replaces this log by a model.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openConfiguredLog } from '../../agent/response-log.ts'
 import type { PostgresServer } from '../support/postgres.ts'
-import { isLogKind, startDatabase, type LogKind } from './log-kind.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { startDatabase, type LogKind, type Options } from './log-kind.ts'
+import { print } from './print.ts'
 import { checkLog, type Acknowledged } from './race/check-log.ts'
 
 const SECONDS_DEFAULT = '10'
-const WORKERS_DEFAULT = '3'
+const WORKERS = 3
 /** From the start of the race, or for a restarted process from the time at which it has opened the log. */
 const LIFETIME_MS = { min: 500, max: 3_000 }
 /** The server of PostgreSQL runs for this long between two kills. Its recovery takes about a second. */
@@ -31,40 +32,31 @@ export interface RaceTimes {
   ends: number
 }
 
-export async function race(options: Record<string, string>): Promise<boolean> {
-  const { seconds = SECONDS_DEFAULT, workers = WORKERS_DEFAULT, log = 'lmdb' } = options
-  const print = (line: string) => void process.stdout.write(`${line}\n`)
-  if (!isLogKind(log)) {
-    print('--log must be lmdb or postgres')
-    return false
-  }
-  const { kills, acknowledged, faults } = await runRace(log, Number(seconds), Number(workers))
+export async function race(options: Options): Promise<boolean> {
+  const { seconds = SECONDS_DEFAULT, log = 'lmdb' } = options
+  const { kills, acknowledged, faults } = await runRace(log, Number(seconds))
   const countOf = (kind: Acknowledged['kind']) => acknowledged.filter((each) => each.kind === kind).length
   print(`${countOf('claimed')} claims granted, ${countOf('held')} refused, ${countOf('advanced')} changes made`)
   for (const fault of faults.slice(0, FAULTS_SHOWN)) print(`  ${fault}`)
-  print(`${workers} processes on one response log for ${seconds} s, ${kills} kills, ${faults.length} faults`)
+  print(`${WORKERS} processes on one response log for ${seconds} s, ${kills} kills, ${faults.length} faults`)
   return faults.length === 0 && kills > 0 && countOf('advanced') > 0
 }
 
-async function runRace(kind: LogKind, seconds: number, workers: number) {
-  const directory = await mkdtemp(join(tmpdir(), 'race-'))
+async function runRace(kind: LogKind, seconds: number) {
+  const directory = await makeTemporaryDirectory()
+  await using database = kind === 'postgres' ? await startDatabase() : undefined
+  const start = startBarrier(seconds)
+  const killing = database && start.times.then(({ ends }) => killServer(database.server, ends))
+  const environment = { directory, responseLog: database?.url, start }
+  const runs = await Promise.all(Array.from({ length: WORKERS }, (_, worker) => run({ ...environment, worker })))
+  const serverKills = (await killing) ?? 0
+  const acknowledged = await readAll(directory)
+  const log = await openConfiguredLog({ config: { dataDirectory: directory, responseLog: database?.url } })
   try {
-    await using database = kind === 'postgres' ? await startDatabase() : undefined
-    const start = startBarrier(workers, seconds)
-    const killing = database && start.times.then(({ ends }) => killServer(database.server, ends))
-    const environment = { directory, responseLog: database?.url, start }
-    const runs = await Promise.all(Array.from({ length: workers }, (_, worker) => run({ ...environment, worker })))
-    const serverKills = (await killing) ?? 0
-    const acknowledged = await readAll(directory)
-    const log = await openConfiguredLog({ config: { dataDirectory: directory, responseLog: database?.url } })
-    try {
-      const faults = [...runs.flatMap((each) => each.faults), ...(await checkLog(log, acknowledged))]
-      return { kills: runs.reduce((sum, each) => sum + each.kills, serverKills), acknowledged, faults }
-    } finally {
-      await log.close()
-    }
+    const faults = [...runs.flatMap((each) => each.faults), ...(await checkLog(log, acknowledged))]
+    return { kills: runs.reduce((sum, each) => sum + each.kills, serverKills), acknowledged, faults }
   } finally {
-    await rm(directory, { recursive: true })
+    await log.close()
   }
 }
 
@@ -81,8 +73,8 @@ async function killServer(server: PostgresServer, ends: number): Promise<number>
 const within = ({ min, max }: { min: number; max: number }) => min + Math.random() * (max - min)
 
 /** Starts the race when all processes have opened the log, so a slow start does not shorten it. */
-function startBarrier(workers: number, seconds: number) {
-  let missing = workers
+function startBarrier(seconds: number) {
+  let missing = WORKERS
   let start: (times: RaceTimes) => void = () => undefined
   const times = new Promise<RaceTimes>((resolve) => (start = resolve))
   const arrive = () => {

@@ -4,54 +4,40 @@
  * in one purchase, each purchase has one transfer and the answer that the service has stored, and the output is that of a run
  * without an interruption.
  */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
 import { fileEntry } from '../../agent/client/folder-storage.ts'
-import { readPayment, readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
+import { readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
 import { requestedOperation } from '../../agent/client/purchase-request.ts'
 import { itemsOf } from '../../agent/operation/operations.ts'
-import { UNFINISHED_SUFFIX } from '../../store/files/atomic-file.ts'
-import { stopTestChain } from '../support/chain.ts'
 import { startChild, type Child } from '../support/child.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { findFaults, recordNonces } from './buyer-kill.ts'
+import type { TestService } from '../support/service.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { checkKilledBuyer, readPurchases } from './killed-buyer.ts'
 
 const RUNS_DEFAULT = '500'
 /** Several groups of rows. Every fifth row repeats the row before it. */
 const ROWS = 50
 const REPEATED = 5
 const SIGINT_EVERY = 4
-const RULE_OF_THREE = 3
 /** Row by row, and in batches. */
 const MODES = [[], ['--batch']] as const
 type Mode = (typeof MODES)[number]
 
-const print = (line: string) => void process.stdout.write(`${line}\n`)
-
 export async function reconcileKill({ runs = RUNS_DEFAULT }: Record<string, string>): Promise<boolean> {
-  const directory = await mkdtemp(join(tmpdir(), 'reconcile-kill-'))
-  const service = await startTestService({ environment: { RATE_LIMIT_PER_MINUTE: '100000' } })
-  const sent = recordNonces()
-  try {
+  const directory = await makeTemporaryDirectory()
+  return checkKilledBuyer(async (service, faults) => {
     await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
-    return await killAll(service, { directory, kills: Number(runs), sent })
-  } finally {
-    await service.stop()
-    await stopTestChain()
-    await rm(directory, { recursive: true })
-  }
+    return killAll(service, { directory, kills: Number(runs), faults })
+  })
 }
 
 async function killAll(
   service: TestService,
-  { directory, kills, sent }: { directory: string; kills: number; sent: ReadonlySet<string> },
-): Promise<boolean> {
-  const begun = performance.now()
-  const before = (await service.paid()).transfers
-  const faults: string[] = []
+  { directory, kills, faults }: { directory: string; kills: number; faults: string[] },
+) {
   const purchases: Purchase[] = []
   const ends = new Map<string, number>()
   let lists = 0
@@ -79,24 +65,12 @@ async function killAll(
     if (lists < MODES.length) milliseconds.set(mode, performance.now() - started)
     if (code !== 0) faults.push(`list ${lists} ends with ${code}: ${child.stderr()}`)
     const bought = await readPurchases(`${file.replace('.csv', '')}.reconciled.csv.purchases`)
-    purchases.push(...bought)
-    faults.push(...(await findListFaults(file, names, bought)).map((fault) => `list ${lists}: ${fault}`))
+    purchases.push(...bought.values())
+    faults.push(...(await findListFaults(file, names, [...bought.values()])).map((fault) => `list ${lists}: ${fault}`))
   }
-  for (const purchase of purchases) faults.push(...(await findFaults(purchase)))
-  const saved = new Set(purchases.map((purchase) => readPayment(purchase).nonce))
-  const second = [...sent].filter((nonce) => !saved.has(nonce)).length
-  const transfers = (await service.paid()).transfers - before
-  if (second > 0) faults.push(`${second} payments were sent that are in no purchase file`)
-  if (transfers !== purchases.length) faults.push(`${purchases.length} purchases have ${transfers} transfers`)
-
-  for (const fault of faults) print(fault)
-  print(
-    `${done} interruptions of client reconcile (${[...ends].map(([end, count]) => `${count} ${end}`).join(', ')}) in ` +
-      `${Math.round((performance.now() - begun) / 1000)} s, ${lists} lists, ${lists * ROWS} rows, ${transfers} transfers: ` +
-      `${second} second payments, ${faults.length} faults. Without a failure, the failure rate is below ` +
-      `${((RULE_OF_THREE / done) * 100).toFixed(2)} % at 95 % confidence.`,
-  )
-  return faults.length === 0
+  const ways = [...ends].map(([end, count]) => `${count} ${end}`).join(', ')
+  const summary = `${done} interruptions of client reconcile (${ways}), ${lists} lists, ${lists * ROWS} rows`
+  return { purchases, kills: done, summary }
 }
 
 /** Names that no other list has. */
@@ -124,11 +98,6 @@ async function endAt(child: Child, signal: 'SIGINT' | 'SIGKILL', milliseconds: n
   if (end === signal) return signal
   if (signal === 'SIGINT' && end === 1 && child.stderr().startsWith('Interrupted')) return 'SIGINT, caught'
   throw new Error(`The command ended with ${end}: ${child.stderr()}`)
-}
-
-async function readPurchases(folder: string): Promise<Purchase[]> {
-  const names = (await readdir(folder)).filter((name) => /^[0-9a-f]/.test(name) && !name.endsWith(UNFINISHED_SUFFIX))
-  return Promise.all(names.map((name) => readPurchase(fileEntry(join(folder, name)))))
 }
 
 /** Whether each different row is in one purchase, and each row of the output has the answer and the receipt of its own one. */

@@ -1,19 +1,21 @@
 /**
- * `bench reconcile [--rows N] [--names N] [--batch true]`: runs `client reconcile` as a process, with a list of misspelt,
+ * `bench reconcile [--rows N] [--names N]`: runs `client reconcile` as a process, with a list of misspelt,
  * abbreviated and unregistered names. The service, the facilitator and the node are processes of their own. Measures its speed,
  * and fails if its memory is above the limit, or if a decision differs from that of a single `resolve` of the same row.
  */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
 import { generatePrivateKey } from 'viem/accounts'
+import { generateRegister } from '../../agent/sandbox/generate-register.ts'
 import { startChild } from '../support/child.ts'
-import { generateArchive, openNames } from './generated-register.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { openNames } from './generated-register.ts'
 import { residentMemory, startRemotes, startService } from './load/server-process.ts'
 import { describeMachine } from './machine.ts'
 import { serviceEnvironment } from './perf/http-rounds.ts'
+import { print } from './print.ts'
 import { resolve } from './quality/evaluate.ts'
 import { makeQuestions, type Question } from './quality/questions.ts'
 import type { ReferenceRegister } from './quality/register.ts'
@@ -39,31 +41,36 @@ interface Decision {
 }
 
 export async function reconcile(options: Record<string, string>): Promise<boolean> {
-  const { rows = ROWS_DEFAULT, batch } = options
-  const directory = await mkdtemp(join(tmpdir(), 'reconcile-'))
-  try {
-    const dataset = join(directory, 'register.zip')
-    const dataDirectory = join(directory, 'service')
-    const companies = Math.max(COMPANIES_MIN, Number(rows))
-    await generateArchive({ rows: companies, seed: SEED, path: dataset })
-    await using remotes = await startRemotes()
-    await using service = await startService(
-      'service',
-      serviceEnvironment(dataDirectory, { dataset, remotes: remotes.url }),
-    )
-    await using names = openNames(dataDirectory)
-    const questions = makeList(names.register, Number(rows))
-    // By the code of the service without HTTP and payments.
-    const decide = (question: Question): Decision => {
-      const { status, match, first } = resolve(question.resolve, names.context)
-      return { status, number: match?.number ?? '', score: String(first?.score ?? '') }
-    }
-    const list = await runList({ directory, url: service.url, questions, isBatch: batch === 'true' })
-    const compared = questions.slice(0, Number(options['names'] ?? NAMES_DEFAULT))
-    return report({ list, companies, compared, singles: compared.map(decide) })
-  } finally {
-    await rm(directory, { recursive: true })
+  const { rows = ROWS_DEFAULT, names: compareMax = NAMES_DEFAULT } = options
+  const directory = await makeTemporaryDirectory()
+  const dataset = join(directory, 'register.zip')
+  const dataDirectory = join(directory, 'service')
+  const companies = Math.max(COMPANIES_MIN, Number(rows))
+  await generateRegister({ rows: companies, seed: SEED, out: dataset })
+  await using remotes = await startRemotes()
+  await using service = await startService(
+    'service',
+    serviceEnvironment(dataDirectory, { dataset, remotes: remotes.url }),
+  )
+  await using names = openNames(dataDirectory)
+  const questions = makeList(names.register, Number(rows))
+  // By the code of the service without HTTP and payments.
+  const decide = (question: Question): Decision => {
+    const { status, match, first } = resolve(question.resolve, names.context)
+    return { status, number: match?.number ?? '', score: String(first?.score ?? '') }
   }
+  const { decisions, purchases, seconds, memoryMb } = await runList(directory, service.url, questions)
+  const isEqual = (question: Question, index: number) =>
+    JSON.stringify(decide(question)) === JSON.stringify(decisions[index])
+  const compared = questions.slice(0, Number(compareMax))
+  const differing = compared.filter((question, index) => !isEqual(question, index))
+  print(`${describeMachine()}; ${decisions.length} rows, ${purchases} purchases, ${companies} companies`)
+  for (const { asked } of differing.slice(0, 10)) print(`differs: ${JSON.stringify(asked)}`)
+  print(
+    `${(decisions.length / seconds).toFixed(1)} rows a second, ${memoryMb.toFixed(0)} MB of memory (limit ${MEMORY_MB_MAX}), ` +
+      `${differing.length} of ${compared.length} decisions differ from single resolves`,
+  )
+  return memoryMb <= MEMORY_MB_MAX && differing.length === 0
 }
 
 function makeList(register: ReferenceRegister, rows: number): Question[] {
@@ -73,29 +80,14 @@ function makeList(register: ReferenceRegister, rows: number): Question[] {
   return shuffled(questions, SEED).slice(0, rows)
 }
 
-interface ListOptions {
-  directory: string
-  url: string
-  questions: readonly Question[]
-  isBatch: boolean
-}
-
-interface ListRun {
-  decisions: Decision[]
-  purchases: number
-  seconds: number
-  /** Peak resident memory of the command. */
-  memoryMb: number
-  isBatch: boolean
-}
-
-async function runList({ directory, url, questions, isBatch }: ListOptions): Promise<ListRun> {
+/** `memoryMb`: the peak resident memory of the command. */
+async function runList(directory: string, url: string, questions: readonly Question[]) {
   const file = join(directory, 'list.csv')
   const keyFile = join(directory, 'buyer.key')
   await writeFile(keyFile, generatePrivateKey(), { mode: 0o600 })
   await writeFile(file, stringify([COLUMNS, ...questions.map(({ asked }) => COLUMNS.map((column) => asked[column]))]))
   const evidence = ['--number-column', 'company_number', '--eircode-column', 'eircode', '--address-column', 'address']
-  const list = ['reconcile', file, '--column', 'name', ...evidence, '--yes', ...(isBatch ? ['--batch'] : [])]
+  const list = ['reconcile', file, '--column', 'name', ...evidence, '--yes']
   const began = performance.now()
   const child = startChild('agent/main.js', ['client', '--url', url, '--key-file', keyFile, ...list], {
     DATA_DIR: directory,
@@ -119,7 +111,6 @@ async function runList({ directory, url, questions, isBatch }: ListOptions): Pro
     purchases: new Set(out.map(({ receipt }) => receipt).filter((receipt) => receipt !== '')).size,
     seconds,
     memoryMb: (memory * BYTES_PER_MIB) / 1e6,
-    isBatch,
   }
 }
 
@@ -128,28 +119,4 @@ const STATUSES: ReadonlySet<string> = new Set(['matched', 'ambiguous', 'conflict
 /** The columns that the command adds come after those of the list, so `company_number_2` is the company of the row. */
 function toDecision({ decision = '', company_number_2: number = '', score = '' }: Record<string, string>): Decision {
   return { status: STATUSES.has(decision) ? (decision as Decision['status']) : 'refused', number, score }
-}
-
-interface Results {
-  list: ListRun
-  companies: number
-  /** The first questions of the list, and their single decisions. */
-  compared: readonly Question[]
-  singles: readonly Decision[]
-}
-
-function report({ list, companies, compared, singles }: Results): boolean {
-  const { decisions, purchases, seconds, memoryMb, isBatch } = list
-  const differing = compared.filter((_, index) => JSON.stringify(singles[index]) !== JSON.stringify(decisions[index]))
-  const isInMemory = memoryMb <= MEMORY_MB_MAX
-  const rate = decisions.length / seconds
-  process.stdout.write(
-    `${describeMachine()}; ${decisions.length} rows, ${isBatch ? 'in batches, ' : ''}${purchases} purchases, ${companies} companies\n`,
-  )
-  for (const { asked } of differing.slice(0, 10)) process.stdout.write(`differs: ${JSON.stringify(asked)}\n`)
-  process.stdout.write(
-    `${rate.toFixed(1)} rows a second, ${memoryMb.toFixed(0)} MB of memory (limit ${MEMORY_MB_MAX}), ` +
-      `${differing.length} of ${compared.length} decisions differ from single resolves\n`,
-  )
-  return isInMemory && differing.length === 0
 }

@@ -6,7 +6,8 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { RECORD_STATES, TRANSITIONS, isFinal } from '../../store/log/record.ts'
-import { isLogKind, type LogKind } from './log-kind.ts'
+import { type LogKind, type Options } from './log-kind.ts'
+import { print } from './print.ts'
 import { run } from './simulate/run.ts'
 import type { Batch, Tally } from '../programs/simulate-worker.ts'
 
@@ -31,12 +32,8 @@ interface Plan {
   logKind: LogKind
 }
 
-export async function simulate(options: Record<string, string>): Promise<boolean> {
+export async function simulate(options: Options): Promise<boolean> {
   const { from = '1', seeds = SEEDS_DEFAULT, workers = '1', log = 'lmdb', trace } = options
-  if (!isLogKind(log)) {
-    print('--log must be lmdb or postgres')
-    return false
-  }
   const plan = { first: Number(from), seeds: Number(seeds), workers: Number(workers), logKind: log }
   if (trace !== undefined) for (let seed = plan.first; seed < plan.first + plan.seeds; seed += 1) await show(seed, log)
   const start = performance.now()
@@ -94,8 +91,4 @@ async function runAll({ first, seeds, workers, logKind }: Plan): Promise<Tally> 
 async function show(seed: number, logKind: LogKind): Promise<void> {
   const { lines } = await run({ seed, seen: new Map(), isTraced: true, logKind })
   print(`\nseed ${seed}:\n${lines.join('\n')}`)
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

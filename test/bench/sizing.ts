@@ -4,8 +4,6 @@
  */
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { paymentIdentity } from '../../agent/payment/binding.ts'
 import { parsePaymentHeaders } from '../../agent/payment/headers.ts'
@@ -14,6 +12,7 @@ import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { openResponseLog, type ResponseLog } from '../../store/log/responses.ts'
 import { findPostgres, withPool } from '../support/postgres.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { diskMib } from './disk.ts'
 import { makeRegister, readCorpus } from './generated-register.ts'
 import { sendLoad, type LoadRequest } from './load/client.ts'
@@ -23,6 +22,7 @@ import { startDatabase } from './log-kind.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
 import { serviceEnvironment } from './perf/http-rounds.ts'
+import { print } from './print.ts'
 
 /** With the share of the sales that are stored: a batch takes many times the disk of another sale. */
 const OPERATIONS = {
@@ -43,23 +43,19 @@ const MIB = 2 ** 20
 type Row = readonly [what: string, per: string, mib: number]
 
 export async function sizing({ rows = '1000000', sales = '10000' }: Record<string, string>): Promise<boolean> {
-  const directory = await mkdtemp(join(tmpdir(), 'sizing-'))
-  try {
-    const { measured, samples } = await measureDataset(Number(rows), directory)
-    for (const [operation, records] of samples) {
-      const folder = join(directory, operation)
-      const count = Math.ceil(Number(sales) * OPERATIONS[operation])
-      measured.push([`LMDB, ${operation}`, 'million sales', await measureLmdb(folder, records, count)])
-      if (findPostgres() !== undefined) measured.push(...(await measurePostgres(operation, records, count)))
-    }
-    const lines = measured.map(([what, per, mib]) => [what, per, mib.toFixed(0)])
-    const table = markdown(['what', 'per', 'MiB'], lines)
-    process.stdout.write(`${describeMachine()}; a register of ${rows} companies\n\n${table}\n\n`)
-    process.stdout.write(`${sales} sales of each operation in each log, a tenth as many batches, scaled to a million\n`)
-    return measured.every(([, , mib]) => mib > 0)
-  } finally {
-    await rm(directory, { recursive: true })
+  const directory = await makeTemporaryDirectory()
+  const { measured, samples } = await measureDataset(Number(rows), directory)
+  for (const [operation, records] of samples) {
+    const folder = join(directory, operation)
+    const count = Math.ceil(Number(sales) * OPERATIONS[operation])
+    measured.push([`LMDB, ${operation}`, 'million sales', await measureLmdb(folder, records, count)])
+    if (findPostgres() !== undefined) measured.push(...(await measurePostgres(operation, records, count)))
   }
+  const lines = measured.map(([what, per, mib]) => [what, per, mib.toFixed(0)])
+  const table = markdown(['what', 'per', 'MiB'], lines)
+  print(`${describeMachine()}; a register of ${rows} companies\n\n${table}\n`)
+  print(`${sales} sales of each operation in each log, a tenth as many batches, scaled to a million`)
+  return measured.every(([, , mib]) => mib > 0)
 }
 
 /** Imports a register, and buys from a service that serves it. */

@@ -2,14 +2,13 @@
  * `bench slowest [--minutes N] [--rows N] [--seed S]`: looks for the query that occupies the process longest. It draws
  * queries of every class, and changes the slowest ones letter by letter and word by word.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { below, pick, randomFor, type Random } from '../../agent/sandbox/sample-random.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { makeRegister } from './generated-register.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
 import { openNamesBench } from './perf/names.ts'
+import { print } from './print.ts'
 import type { Contender } from './search/contender.ts'
 import { HOSTILE, QUERY_CHARACTERS_MAX } from './search/queries.ts'
 
@@ -33,50 +32,46 @@ interface Measured {
 }
 
 export async function slowest({ minutes = '10', rows = '1000000', seed = '1' }: Record<string, string>) {
-  const directory = await mkdtemp(join(tmpdir(), 'slowest-'))
-  try {
-    await using bench = await openNamesBench(await makeRegister(directory, Number(rows)), QUERIES_PER_CLASS)
-    const random = randomFor(Number(seed), 0, 0)
-    const contenders = [bench.search, bench.resolve]
-    /** Without duplicates, slowest first. */
-    let worst: Measured[] = []
-    let count = 0
-    const measure = (query: string): number => {
-      count += 1
-      const measured = contenders.map((contender) => measureCpu(contender, query, MEASUREMENTS))
-      const others = worst.filter((each) => each.query !== query)
-      worst = [...others, ...measured.toSorted(bySlowest).slice(0, 1)].toSorted(bySlowest).slice(0, REPORTED)
-      return Math.max(...measured.map(({ milliseconds }) => milliseconds))
-    }
-
-    const drawn = bench.groups.flatMap(({ queries }) => queries)
-    const end = performance.now() + Number(minutes) * 60_000
-    for (const query of drawn) measure(query)
-    const starts = [
-      () => pick(random, drawn),
-      () => pick(random, HOSTILE)(random, drawn.slice(0, QUERIES_PER_CLASS)),
-      () => pick(random, worst).query,
-    ]
-    while (performance.now() < end) climb(pick(random, starts)(), { random, measure })
-
-    const found = worst
-      .map(({ contender, query }) => measureCpu(contender, query, FINAL_MEASUREMENTS))
-      .toSorted(bySlowest)
-    const lines = found.map(({ contender, query, milliseconds }) => [
-      milliseconds.toFixed(1),
-      contender.name,
-      String(query.length),
-      query.slice(0, QUERY_SHOWN_CHARACTERS),
-    ])
-    const table = markdown(['CPU ms', 'operation', 'characters', 'query, its beginning'], lines)
-    process.stdout.write(`${describeMachine()}; ${rows} rows, seed ${seed}, ${count} queries\n\n${table}\n\n`)
-    const isJudged = Number(minutes) >= JUDGED_MINUTES_MIN
-    const slowestMs = found[0]?.milliseconds ?? Number.NaN
-    process.stdout.write(`slowest ${slowestMs.toFixed(1)} ms${isJudged ? '' : ', not judged below one minute'}\n`)
-    return !isJudged || slowestMs <= QUERY_MS_MAX
-  } finally {
-    await rm(directory, { recursive: true })
+  const directory = await makeTemporaryDirectory()
+  await using bench = await openNamesBench(await makeRegister(directory, Number(rows)), QUERIES_PER_CLASS)
+  const random = randomFor(Number(seed), 0, 0)
+  const contenders = [bench.search, bench.resolve]
+  /** Without duplicates, slowest first. */
+  let worst: Measured[] = []
+  let count = 0
+  const measure = (query: string): number => {
+    count += 1
+    const measured = contenders.map((contender) => measureCpu(contender, query, MEASUREMENTS))
+    const others = worst.filter((each) => each.query !== query)
+    worst = [...others, ...measured.toSorted(bySlowest).slice(0, 1)].toSorted(bySlowest).slice(0, REPORTED)
+    return Math.max(...measured.map(({ milliseconds }) => milliseconds))
   }
+
+  const drawn = bench.groups.flatMap(({ queries }) => queries)
+  const end = performance.now() + Number(minutes) * 60_000
+  for (const query of drawn) measure(query)
+  const starts = [
+    () => pick(random, drawn),
+    () => pick(random, HOSTILE)(random, drawn.slice(0, QUERIES_PER_CLASS)),
+    () => pick(random, worst).query,
+  ]
+  while (performance.now() < end) climb(pick(random, starts)(), { random, measure })
+
+  const found = worst
+    .map(({ contender, query }) => measureCpu(contender, query, FINAL_MEASUREMENTS))
+    .toSorted(bySlowest)
+  const lines = found.map(({ contender, query, milliseconds }) => [
+    milliseconds.toFixed(1),
+    contender.name,
+    String(query.length),
+    query.slice(0, QUERY_SHOWN_CHARACTERS),
+  ])
+  const table = markdown(['CPU ms', 'operation', 'characters', 'query, its beginning'], lines)
+  print(`${describeMachine()}; ${rows} rows, seed ${seed}, ${count} queries\n\n${table}\n`)
+  const isJudged = Number(minutes) >= JUDGED_MINUTES_MIN
+  const slowestMs = found[0]?.milliseconds ?? Number.NaN
+  print(`slowest ${slowestMs.toFixed(1)} ms${isJudged ? '' : ', not judged below one minute'}`)
+  return !isJudged || slowestMs <= QUERY_MS_MAX
 }
 
 /** Changes a query for as long as that makes it slower. */

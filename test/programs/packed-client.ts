@@ -3,8 +3,7 @@
  * types, and runs it in two processes, one after the other. Then it calls a tool of the packed command `mcp`.
  */
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -13,6 +12,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
 import { stopTestChain } from '../support/chain.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { makeTemporaryDirectory, removeTemporaryDirectories } from '../support/temporary-directory.ts'
 
 const INSTALL_MS_MAX = 300_000
 const RUN_MS_MAX = 60_000
@@ -31,7 +31,7 @@ const CLIENT_PACKAGES = [
 ]
 
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
-const folder = await mkdtemp(join(tmpdir(), 'packed-client-'))
+const folder = await makeTemporaryDirectory()
 const run = promisify(execFile)
 
 /** The lines that a user writes. The last one has a wrong type, which shows that the types are found. */
@@ -130,5 +130,5 @@ try {
   console.log('a packed client buys')
 } finally {
   await stopTestChain()
-  await rm(folder, { recursive: true, force: true })
+  await removeTemporaryDirectories()
 }

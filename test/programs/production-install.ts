@@ -4,8 +4,7 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -13,6 +12,7 @@ import { expect } from 'chai'
 import { stopTestChain, testChainUrl } from '../support/chain.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { testTerms } from '../support/payments.ts'
+import { makeTemporaryDirectory, removeTemporaryDirectories } from '../support/temporary-directory.ts'
 
 /** A checkout without the tests. */
 const SOURCES = [
@@ -34,7 +34,7 @@ const BUILD_MS_MAX = 300_000
 const START_MS_MAX = 60_000
 
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
-const folder = await mkdtemp(join(tmpdir(), 'production-'))
+const folder = await makeTemporaryDirectory()
 
 async function install(): Promise<void> {
   for (const path of SOURCES) await cp(join(root, path), join(folder, path), { recursive: true })
@@ -104,5 +104,5 @@ try {
   console.log('a production install builds and starts')
 } finally {
   await stopTestChain()
-  await rm(folder, { recursive: true, force: true })
+  await removeTemporaryDirectories()
 }

@@ -1,5 +1,5 @@
 /** A fake facilitator and chain node in a process of their own, for benchmarks. Sends its URL to the parent process. */
-import { openRemotes } from '../bench/remotes/server.ts'
+import { openRemotes } from '../support/remotes/server.ts'
 
 /** Blocks on Base become final after about 15 minutes. */
 const UNFINAL_BLOCKS = 450

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { REGISTER } from '../support/fixtures.ts'
-import { holdTimers } from '../support/held-timers.ts'
+import { manualTimer } from '../support/timers.ts'
 import { sendCkanResult, sendBody, startPortal, type TestPortal } from '../support/portal.ts'
 import { expectRefusal } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -24,7 +24,7 @@ describe('a service with a dataset from a portal', () => {
   let service: TestService
   let clock: number
   // Shorter waits belong to payments.
-  const timers = holdTimers((milliseconds) => milliseconds >= 60_000)
+  const timers = manualTimer((milliseconds) => milliseconds >= 60_000)
 
   before(async () => {
     clock = Date.now()
@@ -50,7 +50,7 @@ describe('a service with a dataset from a portal', () => {
   /** Ends all waits, and so makes the service retrieve, until a condition holds. */
   async function retrieveUntil(isDone: () => boolean | Promise<boolean>): Promise<void> {
     while (!(await isDone())) {
-      timers.fire()
+      timers.pass()
       await sleep(50)
     }
   }

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { ImportError } from '../../store/import/errors.ts'
 import { runCommand } from '../support/cli.ts'
 import { REGISTER } from '../support/fixtures.ts'
-import { holdTimers } from '../support/held-timers.ts'
+import { manualTimer } from '../support/timers.ts'
 import { sendBody, startPortal, type TestPortal } from '../support/portal.ts'
 import { HEADER, numberedRows, toCsv } from '../support/register.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -30,7 +30,7 @@ describe('a service whose source sends an archive that cannot be read', function
   let exploding: Buffer
   let portal: TestPortal
   let service: TestService
-  const timers = holdTimers((milliseconds) => milliseconds % FIRST_RETRY_MS === 0 && milliseconds <= DAY_MS)
+  const timers = manualTimer((milliseconds) => milliseconds % FIRST_RETRY_MS === 0 && milliseconds <= DAY_MS)
 
   before(() => {
     const content = Buffer.concat([Buffer.from(`${HEADER}\n`), Buffer.alloc(COMMAS, ',')])
@@ -57,7 +57,7 @@ describe('a service whose source sends an archive that cannot be read', function
   /** Ends the waits of the schedule until there is another report. */
   async function untilReported(count: number): Promise<void> {
     while (service.reports.length < count) {
-      timers.fire()
+      timers.pass()
       await sleep(5)
     }
   }

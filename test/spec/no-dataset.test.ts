@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { openCatalog } from '../../store/dataset/catalog.ts'
 import { snapshotsFolder } from '../../store/files/layout.ts'
 import { REGISTER } from '../support/fixtures.ts'
-import { holdTimers } from '../support/held-timers.ts'
+import { manualTimer } from '../support/timers.ts'
 import { sendBody, startPortal, type TestPortal } from '../support/portal.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -44,7 +44,7 @@ const until = async (isDone: () => Promise<boolean>) => {
 
 describe('a service whose remote source cannot be reached at its first start', () => {
   let portal: TestPortal
-  const timers = holdTimers((milliseconds) => milliseconds === FIRST_RETRY_MS)
+  const timers = manualTimer((milliseconds) => milliseconds === FIRST_RETRY_MS)
 
   before(async () => {
     portal = await startPortal()
@@ -75,7 +75,7 @@ describe('a service whose remote source cannot be reached at its first start', (
 
   it('[3.1, 11.9] retries the source and sells its dataset without a restart', async () => {
     portal.on(ARCHIVE, sendBody(await readFile(REGISTER)))
-    timers.fire()
+    timers.pass()
     await until(async () => (await get('/api/v1/meta')).status === 200)
     expect((await buy((payment) => lookup('73848', payment))).status).to.equal(200)
   })

@@ -10,7 +10,7 @@ import { createApp } from '../../rest-facade/app.ts'
 import { makeClients } from '../support/clients.ts'
 import { listen } from '../support/listen.ts'
 import { testTerms } from '../support/payments.ts'
-import { manualTimer } from '../support/registries.ts'
+import { manualTimer } from '../support/timers.ts'
 import { SaleHarness } from '../support/sale-harness.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'

@@ -10,7 +10,7 @@ import { importDataset } from '../../store/import/run.ts'
 import { buildingFolder } from '../../store/files/layout.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
-import { fileLimit } from '../support/child.ts'
+import { withFileLimit } from '../support/child.ts'
 import type { DiskReport } from '../programs/fill-disk.ts'
 import { makeRecord } from '../support/records.ts'
 import { registerRow, toCsv } from '../support/register.ts'
@@ -23,8 +23,8 @@ const FILE_BLOCKS_MAX = 1_024
 
 /** Simulates a full disk by a limit on file sizes: a write fails with EFBIG. */
 async function fillDisk(...args: string[]): Promise<DiskReport> {
-  const command = ['-c', fileLimit(FILE_BLOCKS_MAX), process.execPath, FILL_DISK, ...args]
-  const { stdout } = await promisify(execFile)('sh', command)
+  const [shell = '', ...limit] = withFileLimit(FILE_BLOCKS_MAX)
+  const { stdout } = await promisify(execFile)(shell, [...limit, process.execPath, FILL_DISK, ...args])
   return JSON.parse(stdout) as DiskReport
 }
 

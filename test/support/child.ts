@@ -15,44 +15,27 @@ export interface Child {
   ended: Promise<number | NodeJS.Signals | null>
 }
 
-/** Starts a compiled file of this project. Of the caller's environment, only PATH is passed on. */
-export function startChild(file: string, args: string[], environment: Record<string, string>): Child {
-  return start(process.execPath, [compiled(file), ...args], environment)
+/** Starts a compiled file of this project, possibly by another command. Of the caller's environment, only PATH is passed on. */
+export function startChild(
+  file: string,
+  args: string[],
+  environment: Record<string, string>,
+  command: readonly string[] = [],
+): Child {
+  const [program = '', ...rest] = [...command, process.execPath, compiled(file), ...args]
+  return start(program, rest, environment)
 }
 
-/** Starts the program with a umask. */
-export function startWithUmask(umask: string, args: string[], environment: Record<string, string>): Child {
-  return start(
-    'sh',
-    ['-c', `umask ${umask}; exec "$0" "$@"`, process.execPath, compiled('agent/main.js'), ...args],
-    environment,
-  )
-}
+/** Runs a program as the first process of a namespace, with process id 1, like the process of a container. */
+export const AS_FIRST = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child']
 
-/** Starts the program as the first process of a namespace, with process id 1, like the process of a container. */
-export function startAsFirst(args: string[], environment: Record<string, string>): Child {
-  return start('unshare', [...NAMESPACE, process.execPath, compiled('agent/main.js'), ...args], environment)
-}
-
-/** Whether this user may create namespaces of process ids. */
-export async function canStartAsFirst(): Promise<boolean> {
-  return (await start('unshare', [...NAMESPACE, 'true'], {}).ended.catch(() => 'missing')) === 0
-}
-
-const NAMESPACE = ['--user', '--map-root-user', '--pid', '--fork', '--kill-child']
-
-/** Starts the service with a limit on the size of its files. */
-export function startLimited(blocks: number, environment: Record<string, string>): Child {
-  return start('sh', ['-c', fileLimit(blocks), process.execPath, compiled('agent/main.js'), 'serve'], environment)
-}
+export const withUmask = (umask: string) => ['sh', '-c', `umask ${umask}; exec "$0" "$@"`]
 
 /**
- * A shell script that runs its arguments with a limit on the size of files, in blocks of 512 bytes. It simulates a full
- * disk without root rights: writes beyond the limit fail with EFBIG.
+ * Limits the size of files, in blocks of 512 bytes. It simulates a full disk without root rights: writes beyond the limit fail
+ * with EFBIG.
  */
-export function fileLimit(blocks: number): string {
-  return `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" "$@"`
-}
+export const withFileLimit = (blocks: number) => ['sh', '-c', `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" "$@"`]
 
 function compiled(file: string): string {
   return fileURLToPath(new URL(import.meta.resolve(`#root/dist/${file}`)))

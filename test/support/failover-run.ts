@@ -2,8 +2,7 @@
  * Kills the PostgreSQL primary under two services that sell, promotes its synchronous standby, and compares answers, records
  * and transfers. The services keep running: a buyer repeats a request with the same payment until it is answered.
  */
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -24,6 +23,7 @@ import { ask, KILL_TRANSPORTS, requirementsOf, type KillResponse, type KillTrans
 import { isStored, prepareSandbox, transactionIn } from './kill-run.ts'
 import { header, signedPayment, withPaymentId, type WirePayment } from './payments.ts'
 import { PostgresCluster } from './postgres-cluster.ts'
+import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { tokenOn } from './token.ts'
 
 const DATABASE = 'companies'
@@ -76,7 +76,7 @@ interface Sale {
 }
 
 export async function runFailovers({ runs, seed }: { runs: number; seed: number }): Promise<FailoverRun> {
-  const directory = await mkdtemp(join(tmpdir(), 'failover-'))
+  const directory = await makeTemporaryDirectory()
   const chain = await startChain({ directory: join(directory, 'chain'), chainId: DEPLOYMENTS.testnet.chainId })
   const rpcUrl = chain.url
   try {
@@ -88,7 +88,6 @@ export async function runFailovers({ runs, seed }: { runs: number; seed: number 
     return await drill.all(runs, seed)
   } finally {
     await chain.stop()
-    await rm(directory, { recursive: true })
   }
 }
 

@@ -1,7 +1,4 @@
 /** The whole service on a free port, with a fake facilitator and a fake chain that accept every payment and count. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { readConfig } from '../../agent/config.ts'
 import { logEvents, openLog } from '../../agent/log.ts'
 import type { HttpServerLimits } from '../../agent/http-server.ts'
@@ -12,6 +9,7 @@ import { chainOf } from './fake-chain.ts'
 import { REGISTER } from './fixtures.ts'
 import { signQuote, testTerms } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
+import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 
 export type FakedService = Awaited<ReturnType<typeof startFakedService>>
@@ -66,7 +64,7 @@ export async function startFakedService({
   limits = {},
   beforeSettlement = async () => undefined,
 }: FakedOptions = {}) {
-  const directory = await mkdtemp(join(tmpdir(), 'faked-'))
+  const directory = await makeTemporaryDirectory()
   let settled = 0
   let recorded = 0
   /** The log lines. */
@@ -119,9 +117,6 @@ export async function startFakedService({
     failures: () => lines.filter(({ msg }) => msg !== 'sale'),
     counts: () => ({ settled, recorded }),
     pay: signQuote,
-    async stop() {
-      await service.stop()
-      await rm(directory, { recursive: true })
-    },
+    stop: () => service.stop(),
   }
 }

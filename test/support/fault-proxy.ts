@@ -1,5 +1,6 @@
 /** A JSON-RPC proxy in front of a real chain. It forwards every batch until a test sets a fault. */
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { listen } from './listen.ts'
 
 interface RpcCall {
@@ -31,16 +32,15 @@ export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>
 export async function startFaultProxy(chainUrl: string) {
   let fault: Fault | undefined
   const batches: string[][] = []
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request)
+    const calls = [JSON.parse(body) as RpcCall | RpcCall[]].flat()
+    batches.push(calls.map(({ method }) => method))
+    const answer = async () => (await ask(chainUrl, body)) as RpcAnswer[]
+    await (fault ?? passOn)({ calls, answer, response })
+  }
   const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => void chunks.push(chunk))
-    request.on('end', () => {
-      const body = Buffer.concat(chunks).toString()
-      const calls = [JSON.parse(body) as RpcCall | RpcCall[]].flat()
-      batches.push(calls.map(({ method }) => method))
-      const answer = async () => (await ask(chainUrl, body)) as RpcAnswer[]
-      void (async () => (fault ?? passOn)({ calls, answer, response }))().catch(() => response.destroy())
-    })
+    handle(request, response).catch(() => response.destroy())
   })
   return {
     ...(await listen(server)),

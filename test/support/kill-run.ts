@@ -2,8 +2,6 @@
  * Kills the service during a sale, restarts it on the same data, and repeats the request with the same payment, as
  * docs/payments.md tells buyers to. The results are compared with the chain, which keeps running.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -29,6 +27,7 @@ import { openKillProxy, type KillProxy, type KillTrigger } from './kill-proxy.ts
 import type { Scenario } from './kill-plan.ts'
 import { pointOf, type KillPoint } from './kill-points.ts'
 import { header, signedPayment, withPaymentId, type WirePayment } from './payments.ts'
+import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { tokenOn } from './token.ts'
 
 /**
@@ -80,7 +79,7 @@ interface Sale {
  * Each process is the restart after the previous kill. The run has a chain of its own, so that all transfers are its own.
  */
 export async function runKills(plan: readonly Scenario[], responseLog?: string): Promise<KillRun> {
-  const directory = await mkdtemp(join(tmpdir(), 'kill-'))
+  const directory = await makeTemporaryDirectory()
   const chain = await startChain({ directory: join(directory, 'chain'), chainId: DEPLOYMENTS.testnet.chainId })
   const rpcUrl = chain.url
   const proxy = await openKillProxy(rpcUrl)
@@ -91,7 +90,6 @@ export async function runKills(plan: readonly Scenario[], responseLog?: string):
     await run.close()
     proxy.close()
     await chain.stop()
-    await rm(directory, { recursive: true })
   }
 }
 

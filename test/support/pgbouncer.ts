@@ -3,17 +3,13 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chown, rm, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
-import { asServerUser, makeServerFolder } from './postgres.ts'
+import { asServerUser, becomesReady, makeServerFolder } from './postgres.ts'
 
 /** Debian's folder, which the PATH of an ordinary user lacks. */
 const DEBIAN_FOLDER = '/usr/sbin'
 const PORT = 6432
 /** Fewer than the connections of one response log, so that they share them. */
 const SERVER_CONNECTIONS = 3
-const START_MS_MAX = 20_000
-const POLL_MS = 50
 
 const findPgbouncer = () =>
   [...(process.env['PATH'] ?? '').split(delimiter), DEBIAN_FOLDER]
@@ -63,16 +59,7 @@ export async function startPgbouncer(serverSockets: string, settings: readonly s
       await rm(folder, { recursive: true, force: true })
     },
   }
-  for (let waited = 0; waited < START_MS_MAX && child.exitCode === null; waited += POLL_MS) {
-    const client = new pg.Client({ connectionString: through('postgres://localhost/postgres') })
-    const isReady = await client.connect().then(
-      () => true,
-      () => false,
-    )
-    await client.end().catch(() => undefined)
-    if (isReady) return pooler
-    await sleep(POLL_MS)
-  }
+  if (await becomesReady(child, through('postgres://localhost/postgres'))) return pooler
   await pooler[Symbol.asyncDispose]()
   throw new Error('pgbouncer did not start; .ci/run installs it')
 }

@@ -5,14 +5,16 @@
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { openPostgresProxy, type ProxyState } from './postgres-proxy.ts'
 import {
   initialiseServer,
   launchServer,
   makeServerFolder,
+  queryOnce,
   runAsServerUser,
   SOCKET,
+  urlIn,
   type LaunchedServer,
 } from './postgres.ts'
 
@@ -58,12 +60,12 @@ export class PostgresCluster implements AsyncDisposable {
 
   /** The URL at the address that services use. */
   url(database: string): string {
-    return urlAt(this.#service.folder, database)
+    return urlIn(this.#service.folder, database)
   }
 
   /** Runs a statement on the primary. */
   query(statement: string, database = 'postgres'): Promise<pg.QueryResult> {
-    return queryAt(this.#primary.folder, database, statement)
+    return queryOnce(urlIn(this.#primary.folder, database), statement)
   }
 
   /** Makes a standby, and returns when every commit waits for it. */
@@ -98,7 +100,7 @@ export class PostgresCluster implements AsyncDisposable {
     const next = this.#standby
     if (!next) throw new Error('The cluster has no standby')
     if (isEarly) this.#service.setTarget('open', next.folder)
-    await queryAt(next.folder, 'postgres', 'select pg_promote()')
+    await queryOnce(urlIn(next.folder, 'postgres'), 'select pg_promote()')
     if (!isEarly) this.#service.setTarget('open', next.folder)
     await rm(this.#primary.folder, { recursive: true })
     this.#primary = next
@@ -129,16 +131,4 @@ export class PostgresCluster implements AsyncDisposable {
 async function makeMemberFolder(folder: string): Promise<void> {
   await mkdir(folder)
   await chmod(folder, 0o777)
-}
-
-const urlAt = (socketFolder: string, database: string) => `postgres://test@localhost/${database}?host=${socketFolder}`
-
-async function queryAt(socketFolder: string, database: string, statement: string): Promise<pg.QueryResult> {
-  const client = new pg.Client({ connectionString: urlAt(socketFolder, database) })
-  await client.connect()
-  try {
-    return await client.query(statement)
-  } finally {
-    await client.end()
-  }
 }

@@ -112,20 +112,27 @@ export async function launchServer(options: {
 const hasExited = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
 /** @returns false if the server ended, or did not answer in time */
-async function becomesReady(server: ChildProcess, url: string): Promise<boolean> {
+export async function becomesReady(server: ChildProcess, url: string): Promise<boolean> {
   for (let waited = 0; waited < START_MS_MAX && !hasExited(server); waited += POLL_MS) {
-    const client = new pg.Client({ connectionString: url })
     try {
-      await client.connect()
-      await client.query('select 1')
+      await queryOnce(url, 'select 1')
       return true
     } catch {
       await sleep(POLL_MS)
-    } finally {
-      await client.end().catch(() => undefined)
     }
   }
   return false
+}
+
+/** Runs a statement on a connection of its own. */
+export async function queryOnce(url: string, statement: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: url })
+  try {
+    await client.connect()
+    return await client.query(statement)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
 }
 
 async function killWithBackends(server: ChildProcess): Promise<void> {
@@ -141,7 +148,7 @@ async function killWithBackends(server: ChildProcess): Promise<void> {
   for (const each of backends) while (await isRunning(each)) await sleep(POLL_MS)
 }
 
-const urlIn = (sockets: string, database: string) => `postgres://test@localhost/${database}?host=${sockets}`
+export const urlIn = (sockets: string, database: string) => `postgres://test@localhost/${database}?host=${sockets}`
 
 export async function startPostgres(settings: Record<string, string> = {}): Promise<PostgresServer> {
   const parent = await makeServerFolder()
@@ -162,10 +169,7 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
     socketFolder: parent,
     async createDatabase() {
       const name = `test_${randomUUID().replaceAll('-', '')}`
-      const client = new pg.Client({ connectionString: url('postgres') })
-      await client.connect()
-      await client.query(`create database ${name}`)
-      await client.end()
+      await queryOnce(url('postgres'), `create database ${name}`)
       return url(name)
     },
     kill: end,

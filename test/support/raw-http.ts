@@ -1,7 +1,8 @@
 /** HTTP requests without the changes that `fetch` makes: it normalises paths, drops a bare `?` and joins headers. */
 import { once } from 'node:events'
-import { request, type IncomingHttpHeaders } from 'node:http'
+import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
+import { text as readText } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { isDataError, REFUSALS } from '../../agent/operation/refusal.ts'
 import { checkAnswer } from './openapi-check.ts'
@@ -27,39 +28,19 @@ export interface RawReply {
   json: Record<string, unknown>
 }
 
-export function send({ url, method = 'GET', path, headers = {}, body, chunked }: RawRequest): Promise<RawReply> {
-  const { hostname, port } = new URL(url)
+export async function send({ url, method = 'GET', path, headers = {}, body, chunked }: RawRequest): Promise<RawReply> {
+  const { hostname, port, origin } = new URL(url)
   const framing: Record<string, string> = {}
   if (chunked) framing['Transfer-Encoding'] = 'chunked'
   else if (body !== undefined) framing['Content-Length'] = String(Buffer.byteLength(body))
-  return new Promise((resolve, reject) => {
-    const sent = request(
-      { hostname, port, method, path, headers: { ...framing, ...headers }, agent: false },
-      (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => void chunks.push(chunk))
-        response.on('error', reject)
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString()
-          const reply = { status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(text) }
-          try {
-            checkAnswer({
-              origin: new URL(url).origin,
-              target: path,
-              method,
-              header: headerOf(response.headers),
-              ...reply,
-            })
-            resolve(reply)
-          } catch (cause) {
-            reject(cause)
-          }
-        })
-      },
-    )
-    sent.on('error', reject)
-    sent.end(body)
-  })
+  const sent = request({ hostname, port, method, path, headers: { ...framing, ...headers }, agent: false })
+  // After the response, the service may close the connection before it has read the whole body.
+  sent.on('error', () => undefined).end(body)
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  const text = await readText(response)
+  const reply = { status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(text) }
+  checkAnswer({ origin, target: path, method, header: headerOf(response.headers), ...reply })
+  return reply
 }
 
 function headerOf(headers: IncomingHttpHeaders) {

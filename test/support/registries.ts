@@ -15,6 +15,7 @@ import { testChainUrl } from './chain.ts'
 import { listen } from './listen.ts'
 import { compiled } from './sandbox-chain.ts'
 import { send } from './raw-http.ts'
+import { neverTimer } from './timers.ts'
 
 const { chainId } = DEPLOYMENTS.testnet
 
@@ -63,29 +64,6 @@ async function callReputation(from: Hex, functionName: string, calls: unknown[][
 /** Replaces a string in calldata by bytes of the same length, which need not be UTF-8. */
 export function withBytes(calldata: Hex, text: string, bytes: Hex): Hex {
   return calldata.replace(stringToHex(text).slice(2), bytes.slice(2)) as Hex
-}
-
-/** A timer that never fires. */
-export const neverTimer: Timer = () => () => undefined
-
-/** A timer that fires when the test says so. */
-export function manualTimer() {
-  const waiting = new Map<() => void, number>()
-  const timer: Timer = (callback, milliseconds) => {
-    waiting.set(callback, milliseconds)
-    return () => void waiting.delete(callback)
-  }
-  return {
-    timer,
-    /** The pending delays. */
-    times: () => [...waiting.values()],
-    /** Fires every timer with at most this delay. */
-    pass: (milliseconds: number) => {
-      const due = [...waiting].filter(([, time]) => time <= milliseconds)
-      for (const [callback] of due) waiting.delete(callback)
-      for (const [callback] of due) callback()
-    },
-  }
 }
 
 interface RoutesOptions {

@@ -1,7 +1,5 @@
 /** A real chain for one test, in its own directory, with the test token and funded accounts. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile, rm } from 'node:fs/promises'
 import {
   BaseError,
   ContractFunctionRevertedError,
@@ -18,13 +16,10 @@ import { openAccounts } from '../../agent/sandbox/accounts.ts'
 import { startChain } from '../../agent/sandbox/chain.ts'
 import { prepareChain } from '../../agent/sandbox/prepare-chain.ts'
 import { rootFile } from '../programs/compile-contracts.ts'
+import { makeTemporaryDirectory } from './temporary-directory.ts'
 
 export const TOKEN = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 export const CHAIN_ID = 84_532
-
-export async function newDirectory(): Promise<string> {
-  return mkdtemp(join(tmpdir(), 'chain-test-'))
-}
 
 /** A chain client that signs as the relayer. */
 export function clientOf(url: string, relayerKey: Hex) {
@@ -41,7 +36,7 @@ export function clientOf(url: string, relayerKey: Hex) {
 }
 
 export async function openTestChain(directory?: string) {
-  const folder = directory ?? (await newDirectory())
+  const folder = directory ?? (await makeTemporaryDirectory())
   const accounts = await openAccounts({ directory: folder })
   const chain = await startChain({ directory: folder, chainId: CHAIN_ID })
   await prepareChain({ url: chain.url, buyer: accounts.buyer.address, relayer: accounts.relayer.address })

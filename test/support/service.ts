@@ -1,7 +1,4 @@
 /** The whole service on a free port, with real store, chain and facilitator, and its own data directory. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { readConfig, type Config } from '../../agent/config.ts'
 import type { Operations } from '../../agent/operation/operation.ts'
@@ -11,6 +8,7 @@ import type { Timer } from '../../store/base/runtime.ts'
 import { testChainUrl } from './chain.ts'
 import { loadDescription } from './openapi-check.ts'
 import { REGISTER } from './fixtures.ts'
+import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { tokenOn } from './token.ts'
 import { signQuote, type PaymentOptions } from './payments.ts'
@@ -32,7 +30,7 @@ export interface TestServiceOptions {
 export type TestService = Awaited<ReturnType<typeof startTestService>>
 
 export async function startTestService(options: TestServiceOptions = {}) {
-  const directory = await mkdtemp(join(tmpdir(), 'service-'))
+  const directory = await makeTemporaryDirectory()
   const rpcUrl = await testChainUrl()
   const reports: [event: string, cause: unknown][] = []
   const report = (event: string, cause: unknown) => void reports.push([event, cause])
@@ -86,10 +84,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
       await whileStopped?.()
       running = await start(allowed)
     },
-    async stop() {
-      await running.service.stop()
-      await rm(directory, { recursive: true })
-    },
+    stop: () => running.service.stop(),
   }
 }
 

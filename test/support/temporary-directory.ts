@@ -1,4 +1,4 @@
-/** Temporary directories of tests. The root hook in hooks.ts removes them after the test file. */
+/** Temporary directories. The root hook in hooks.ts removes them after a test file, and `bench` at its end. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -10,3 +10,27 @@ export const pausesOnly: Timer = (callback, milliseconds) => {
   const immediate = setImmediate(callback)
   return () => clearImmediate(immediate)
 }
+
+/** Never fires. */
+export const neverTimer: Timer = () => () => undefined
+
+/** A timer that fires when the test says so. Delays for which `isHeld` is false never end. */
+export function manualTimer(isHeld: (milliseconds: number) => boolean = () => true) {
+  const waiting = new Set<{ callback: () => void; milliseconds: number }>()
+  const timer: Timer = (callback, milliseconds) => {
+    const entry = { callback, milliseconds }
+    if (isHeld(milliseconds)) waiting.add(entry)
+    return () => void waiting.delete(entry)
+  }
+  return {
+    timer,
+    /** The pending delays. */
+    times: () => [...waiting].map(({ milliseconds }) => milliseconds),
+    /** Fires every timer with at most this delay. Timers that the callbacks set are not due yet. */
+    pass: (delay = Infinity) => {
+      const due = [...waiting].filter(({ milliseconds }) => milliseconds <= delay)
+      for (const entry of due) waiting.delete(entry)
+      for (const { callback } of due) callback()
+    },
+  }
+}

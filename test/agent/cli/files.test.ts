@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { filesIn } from '../../keys/support.ts'
-import { ready, startWithUmask, type Child } from '../../support/child.ts'
+import { ready, startChild, withUmask, type Child } from '../../support/child.ts'
 
 describe('the files of the program', () => {
   let directory: string
@@ -22,7 +22,7 @@ describe('the files of the program', () => {
 
   function start(args: string[], environment: Record<string, string> = {}): Child {
     const defaults = { DATA_DIR: join(directory, 'data'), PORT: '0', LOG_LEVEL: 'silent' }
-    const child = startWithUmask('022', args, { ...defaults, ...environment })
+    const child = startChild('agent/main.js', args, { ...defaults, ...environment }, withUmask('022'))
     children.push(child)
     return child
   }

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { readConfig } from '../../../agent/config.ts'
 import { REPORT_INTERVAL_MS } from '../../../agent/http/connections.ts'
 import { startHttpServer, type HttpServerLimits } from '../../../agent/http-server.ts'
-import { manualTimer } from '../../support/registries.ts'
+import { manualTimer } from '../../support/timers.ts'
 
 const get = (path: string, header = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${header}\r\n`
 const LAST = get('/last', 'Connection: close\r\n')

@@ -14,13 +14,13 @@ import {
 import { expectRefusal, type RawReply } from '../../support/raw-http.ts'
 import {
   giveFeedback,
-  manualTimer,
   newAddress,
   newAgent,
   serveRegistry,
   revokeFeedback,
   type ServedRegistry,
 } from '../../support/registries.ts'
+import { manualTimer } from '../../support/timers.ts'
 
 const REGISTRATION_FILE = '/.well-known/agent-registration.json'
 

@@ -6,7 +6,8 @@ import { AddressBudgets, WEIGHTS } from '../../../agent/limits/address-budget.ts
 import { testChainUrl } from '../../support/chain.ts'
 import { makeClient } from '../../support/clients.ts'
 import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.ts'
-import { AGENT_URI, neverTimer, newAddress, newAgent } from '../../support/registries.ts'
+import { AGENT_URI, newAddress, newAgent } from '../../support/registries.ts'
+import { neverTimer } from '../../support/timers.ts'
 
 describe('the registry', () => {
   let proxy: FaultProxy

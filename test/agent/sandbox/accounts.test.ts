@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { privateKeyToAccount } from 'viem/accounts'
 import { openAccounts, type Accounts } from '../../../agent/sandbox/accounts.ts'
-import { newDirectory } from '../../support/sandbox-chain.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe("the sandbox's accounts", () => {
   let directory: string
   let accounts: Accounts
   beforeEach(async () => {
-    directory = join(await newDirectory(), 'sandbox')
+    directory = join(await makeTemporaryDirectory(), 'sandbox')
     accounts = await openAccounts({ directory })
   })
   afterEach(() => rm(join(directory, '..'), { recursive: true, force: true }))

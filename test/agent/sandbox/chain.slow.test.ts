@@ -14,7 +14,8 @@ import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { rpc } from '../../support/chain.ts'
 import { childrenOf, isRunning } from '../../support/child-processes.ts'
 import { signAuthorization } from '../../support/eip3009.ts'
-import { CHAIN_ID, compiled, newDirectory, openTestChain, TOKEN } from '../../support/sandbox-chain.ts'
+import { CHAIN_ID, compiled, openTestChain, TOKEN } from '../../support/sandbox-chain.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 type TestChain = Awaited<ReturnType<typeof openTestChain>>
 
@@ -25,7 +26,7 @@ describe('the local chain', () => {
   let abi: Abi
 
   before(async () => void ({ abi } = await compiled('agent/sandbox/contracts/TestUSDC.json')))
-  beforeEach(async () => void (directory = await newDirectory()))
+  beforeEach(async () => void (directory = await makeTemporaryDirectory()))
   afterEach(async () => {
     const record = await readRecord(directory)
     for (const pid of record ? [record.keeper, record.anvil] : [])

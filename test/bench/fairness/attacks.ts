@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { DOMAIN } from '../../support/eip3009.ts'
 import { header, signedPayment } from '../../support/payments.ts'
-import type { LedgerAccount } from '../remotes/ledger.ts'
+import type { LedgerAccount } from '../../support/remotes/ledger.ts'
 import { LOOKUP, lookupOverA2a, lookupOverMcp, overMcp, type Sent } from './clients.ts'
 
 /** Signed before the attack, because signing takes longer than sending. */
@@ -72,7 +72,7 @@ const SINGLE_ATTACKS = {
     ),
   }),
   'quotes and junk over MCP': async (): Promise<Attack> => ({
-    requests: [lookupOverMcp(), ...(await many(async () => lookupOverMcp({ 'x402/payment': await junk() })))],
+    requests: [lookupOverMcp(), ...(await many(async () => lookupOverMcp(await junk())))],
   }),
   'quotes and junk over A2A': async (url: string): Promise<Attack> => ({
     requests: [

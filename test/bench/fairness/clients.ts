@@ -1,5 +1,7 @@
 /** HTTP clients with an address of their own, in 127.0.0.0/8. */
-import { Agent, request, type IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { rpcBody, toolCall } from '../../support/transports.ts'
 
 /** Longer than a client waits. */
 const ANSWER_MS_MAX = 10_000
@@ -18,22 +20,13 @@ export interface Reply {
 
 export const LOOKUP = '/api/v1/company/00000000'
 
+const OPERATION = { operation: 'lookup', input: { company_number: '00000000' } }
+
 /** The same purchase over A2A, from the service at `url`. */
 export const lookupOverA2a = (url: string, headers: Record<string, string> = {}): Sent => ({
   path: '/a2a',
   headers: { 'A2A-Version': '1.0', 'A2A-Extensions': `${url}/docs#http-x402-v1`, ...headers },
-  body: JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'SendMessage',
-    params: {
-      message: {
-        messageId: 'm',
-        role: 'ROLE_USER',
-        parts: [{ data: { operation: 'lookup', input: { company_number: '00000000' } } }],
-      },
-    },
-  }),
+  body: rpcBody(OPERATION),
 })
 
 const MCP_HEADERS = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' }
@@ -45,11 +38,10 @@ export const overMcp = (message: object): Sent => ({
 })
 
 /** The same purchase over MCP. */
-export const lookupOverMcp = (meta?: object): Sent =>
-  overMcp({
-    method: 'tools/call',
-    params: { name: 'lookup_company', arguments: { company_number: '00000000' }, ...(meta && { _meta: meta }) },
-  })
+export function lookupOverMcp(payment?: unknown): Sent {
+  const { body, headers } = toolCall(OPERATION, payment)
+  return { path: '/mcp', headers, body: JSON.stringify(body) }
+}
 
 /** One connection from an address. */
 export class AddressedClient {
@@ -64,12 +56,15 @@ export class AddressedClient {
   }
 
   send({ path, headers = {}, body }: Sent): Promise<Reply> {
-    const json = body === undefined ? {} : { 'Content-Type': 'application/json', ...lengthOf(body) }
+    const length = String(Buffer.byteLength(body ?? ''))
+    const json = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': length }
     const method = body === undefined ? 'GET' : 'POST'
     const options = { agent: this.#agent, localAddress: this.#address, method, headers: { ...json, ...headers } }
     return new Promise((resolve) => {
       const lost = () => resolve({ status: 0, body: '' })
-      const sent = request(this.#url + path, options, (response) => void read(response).then(resolve, lost))
+      const sent = request(this.#url + path, options, (response) => {
+        text(response).then((whole) => resolve({ status: response.statusCode ?? 0, body: whole }), lost)
+      })
       sent.on('error', lost)
       sent.setTimeout(ANSWER_MS_MAX, () => sent.destroy(new Error('There is no answer')))
       sent.end(body)
@@ -79,14 +74,4 @@ export class AddressedClient {
   close(): void {
     this.#agent.destroy()
   }
-}
-
-async function read(response: IncomingMessage): Promise<Reply> {
-  const chunks: Buffer[] = []
-  for await (const chunk of response) chunks.push(chunk as Buffer)
-  return { status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }
-}
-
-function lengthOf(body: string) {
-  return { 'Content-Length': String(Buffer.byteLength(body)) }
 }

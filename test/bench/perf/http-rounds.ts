@@ -14,7 +14,7 @@ import {
   testProgram,
   type ServerProcess,
 } from '../load/server-process.ts'
-import { remotesEnvironment } from '../remotes/server.ts'
+import { remotesEnvironment } from '../../support/remotes/server.ts'
 import { WORKLOADS, type Corpus, type WorkloadName } from '../load/workloads.ts'
 import { median } from '../statistics.ts'
 import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'

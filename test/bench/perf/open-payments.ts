@@ -4,7 +4,8 @@
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { generateArchive, readCorpus } from '../generated-register.ts'
+import { generateRegister } from '../../../agent/sandbox/generate-register.ts'
+import { readCorpus } from '../generated-register.ts'
 import { sendLoad } from '../load/client.ts'
 import { cpuMicroseconds, startService, startRemotes, type ServerProcess } from '../load/server-process.ts'
 import { WORKLOADS } from '../load/workloads.ts'
@@ -20,7 +21,7 @@ const MEASURED_MS_MIN = 1_000
 
 export async function measureOpenPayments({ size, directory }: PerfContext): Promise<PerfRow[]> {
   const dataset = join(directory, 'open-payments.zip')
-  await generateArchive({ rows: REGISTER_ROWS, seed: 1, path: dataset })
+  await generateRegister({ rows: REGISTER_ROWS, seed: 1, out: dataset })
   await using remotes = await startRemotes()
   const start = (name: string) =>
     startService(name, serviceEnvironment(join(directory, name), { dataset, remotes: remotes.url }))

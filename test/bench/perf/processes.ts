@@ -3,7 +3,8 @@
  * remote services and PostgreSQL use the same cores, so the rates are those of a small machine.
  */
 import { join } from 'node:path'
-import { generateArchive, readCorpus } from '../generated-register.ts'
+import { generateRegister } from '../../../agent/sandbox/generate-register.ts'
+import { readCorpus } from '../generated-register.ts'
 import { sendLoad } from '../load/client.ts'
 import { startService, startRemotes, type ServerProcess } from '../load/server-process.ts'
 import { WORKLOADS, type Corpus } from '../load/workloads.ts'
@@ -26,7 +27,7 @@ interface Side {
 
 export async function measureProcesses({ size, directory }: PerfContext): Promise<PerfRow[]> {
   const dataset = join(directory, 'processes.zip')
-  await generateArchive({ rows: REGISTER_ROWS, seed: 1, path: dataset })
+  await generateRegister({ rows: REGISTER_ROWS, seed: 1, out: dataset })
   await using remotes = await startRemotes('any')
   await using database = await startDatabase()
   const environment = (log: string) =>

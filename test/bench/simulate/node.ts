@@ -2,11 +2,10 @@
  * The RPC nodes of the simulation. They lag, fail, contradict each other, limit searches of logs, and for a while follow a
  * fork or belong to another chain. The product's reader (agent/chain/chain.ts) reads their replies.
  */
-import { concat, numberToHex, pad, type Hex } from 'viem'
-import { encodeView } from '../../../agent/chain/view.ts'
-import { CANCELED, readChainWith, TRANSFER, USED, type Chain } from '../../../agent/chain/chain.ts'
+import { readChainWith, type Chain } from '../../../agent/chain/chain.ts'
 import { RpcError, type Rpc } from '../../../agent/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/rpc/post-json.ts'
+import { toBlock, toLogs, toReceipt, toView } from '../../support/remotes/wire.ts'
 import { blockHash, FINAL_LAG_MAX, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
 import { keyOf, TERMS } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
@@ -32,8 +31,6 @@ const OTHER_CHAIN_MS_MAX = 5 * 60_000
  */
 const WRONG_CHAIN_APART_MS = 30_000
 const OTHER_CHAIN_ID = 1
-/** The digits of the code of the view, before its arguments. */
-const VIEW_DIGITS = encodeView([]).length - 3 * 64
 const FORK_SALT = 0xf0_4c
 const OTHER_SALT = 0x07_e4
 
@@ -199,7 +196,7 @@ export class SimulatedNodes {
       case 'eth_getBlockByNumber':
         return this.#blockAt(first as string, view)
       case 'eth_call':
-        return this.#observation((first as { data: Hex }).data, view)
+        return this.#observation((first as { data: string }).data, view)
       case 'eth_getLogs':
         return this.#logs(first as LogFilter, view)
       case 'eth_getTransactionReceipt':
@@ -211,10 +208,10 @@ export class SimulatedNodes {
 
   #blockAt(at: string, view: View): unknown {
     const final = Math.min(this.#chain.final.number + view.offset, view.newest)
-    if (at === 'latest') return toWire(this.#block(view.newest, view))
-    if (at !== 'finalized') return toWire(this.#block(Number(at), view))
+    if (at === 'latest') return toBlock(this.#block(view.newest, view))
+    if (at !== 'finalized') return toBlock(this.#block(Number(at), view))
     if (this.#finalTag === 'unknown') return refusal('no such tag')
-    return this.#finalTag === 'null' ? null : toWire(this.#block(final, view))
+    return this.#finalTag === 'null' ? null : toBlock(this.#block(final, view))
   }
 
   #block(number: number, view: View): Block | undefined {
@@ -225,22 +222,19 @@ export class SimulatedNodes {
   }
 
   /** The result of contracts/ChainView.sol. */
-  #observation(data: Hex, view: View): unknown {
+  #observation(data: string, view: View): unknown {
     if (!view.hasToken) return refusal('execution reverted')
-    const { time } = this.#block(view.newest, view) as Block
-    const words = data.slice(VIEW_DIGITS).match(/.{64}/g) ?? []
-    const hashOf = (number: bigint) =>
-      number < BigInt(view.newest) ? this.#block(Number(number), view)?.hash : undefined
-    const [checked = '0', , count = '0', ...payments] = words
-    const states = Array.from({ length: Number(BigInt(`0x${count}`)) }, (_, index) => {
-      const [, payer = '', nonce = '', recorded = '0'] = payments.slice(4 * index)
-      const isUsed = this.#spend(`0x${payer.slice(24)}`, `0x${nonce}`, view) !== undefined
-      const balance = this.#chain.balances.get(`0x${payer.slice(24)}`) ?? 0n
+    return toView(data, {
+      chainId: view.chainId,
+      newest: this.#block(view.newest, view) as Block,
+      hashOf: (number) => this.#block(number, view)?.hash,
       // Payers of the simulation are contract wallets, whose signatures need no key.
-      return [1n, balance, isUsed ? 1n : 0n, hashOf(BigInt(`0x${recorded}`))]
+      stateOf: (payer, nonce) => ({
+        codeBytes: 1,
+        balance: this.#chain.balances.get(payer) ?? 0n,
+        isUsed: this.#spend(payer, nonce, view) !== undefined,
+      }),
     })
-    const head = [view.chainId, view.newest, time, hashOf(BigInt(view.newest - 64)), hashOf(BigInt(`0x${checked}`))]
-    return concat([...head, 6 * 32, states.length, ...states.flat()].map(toWord))
   }
 
   #spend(from: string, nonce: string, view: View): Spend | undefined {
@@ -248,54 +242,29 @@ export class SimulatedNodes {
     return spend && spend.block <= Math.min(view.newest, view.sharedTo) ? spend : undefined
   }
 
-  #logs({ fromBlock, toBlock, topics: [, from, nonce] }: LogFilter, view: View): unknown {
-    if (Number(toBlock) - Number(fromBlock) >= this.#logBlocksMax) {
+  #logs({ fromBlock, toBlock: last, topics: [, from, nonce] }: LogFilter, view: View): unknown {
+    if (Number(last) - Number(fromBlock) >= this.#logBlocksMax) {
       this.#sim.count('node a range of logs is refused')
       return refusal('block range is too wide')
     }
     const spend = this.#spend(`0x${from.slice(26)}`, nonce, view)
-    if (!spend || spend.block < Number(fromBlock) || spend.block > Number(toBlock)) return []
+    if (!spend || spend.block < Number(fromBlock) || spend.block > Number(last)) return []
     if (this.#sim.fault('chain: logs are missing', 0.05)) return []
-    return this.#logsOf(spend, view).slice(0, 1)
+    return toLogs(spend, spend.hash, this.#block(spend.block, view) as Block).slice(0, 1)
   }
 
   #receipt(hash: string, view: View): unknown {
-    for (const spend of this.#chain.spends.values()) {
-      if (spend.hash !== hash || spend.block > Math.min(view.newest, view.sharedTo)) continue
-      const { transactionHash, blockNumber, blockHash: inBlock } = this.#position(spend, view)
-      return { status: '0x1', transactionHash, blockNumber, blockHash: inBlock, logs: this.#logsOf(spend, view) }
-    }
+    for (const spend of this.#chain.spends.values())
+      if (spend.hash === hash && spend.block <= Math.min(view.newest, view.sharedTo))
+        return toReceipt(spend, hash, this.#block(spend.block, view) as Block)
     return null
   }
-
-  #logsOf(spend: Spend, view: View): unknown[] {
-    const { kind, from, to, value, nonce } = spend
-    const common = { address: TERMS.asset, ...this.#position(spend, view) }
-    const topics = [kind === 'cancel' ? CANCELED : USED, pad(from as Hex), nonce]
-    const use = { ...common, topics, data: '0x', logIndex: '0x0' }
-    if (kind === 'cancel') return [use]
-    const transfer = [TRANSFER, pad(from as Hex), pad(to as Hex)]
-    return [use, { ...common, topics: transfer, data: numberToHex(value, { size: 32 }), logIndex: '0x1' }]
-  }
-
-  #position({ hash, block }: Spend, view: View) {
-    const { hash: inBlock } = this.#block(block, view) as Block
-    return { transactionHash: hash, blockNumber: numberToHex(block), blockHash: inBlock }
-  }
-}
-
-function toWord(value: string | number | bigint | undefined): Hex {
-  return typeof value === 'string' ? (value as Hex) : numberToHex(value ?? 0, { size: 32 })
 }
 
 interface LogFilter {
   fromBlock: string
   toBlock: string
   topics: [unknown, string, string]
-}
-
-function toWire(block: Block | undefined): unknown {
-  return block ? { number: numberToHex(block.number), hash: block.hash, timestamp: numberToHex(block.time) } : null
 }
 
 function refusal(message: string): RpcError {

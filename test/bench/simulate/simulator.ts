@@ -39,6 +39,7 @@ export class Simulator {
   /** The owner of the last step. */
   last: Owner | undefined
   readonly #isTraced: boolean
+  /** In order, the next one last. */
   readonly #queue: Event[] = []
   #state: number
 
@@ -107,7 +108,13 @@ export class Simulator {
   #schedule(milliseconds: number, run: () => void, owner: Owner | undefined): Event {
     const time = this.now + milliseconds
     const event = { time, order: this.random(), owner, run, needsNoFlush: false, cancelled: false }
-    this.#push(event)
+    let [from, to] = [0, this.#queue.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (isBefore(event, this.#queue[middle] as Event)) from = middle + 1
+      else to = middle
+    }
+    this.#queue.splice(from, 0, event)
     return event
   }
 
@@ -117,8 +124,8 @@ export class Simulator {
     // Waits for work that began between two runs. `settled` works only in a microtask, which the caller need not be.
     await Promise.resolve()
     await settled()
-    for (let next = this.#queue[0]; next && next.time <= end; next = this.#queue[0]) {
-      this.#pop()
+    for (let next = this.#queue.at(-1); next && next.time <= end; next = this.#queue.at(-1)) {
+      this.#queue.pop()
       if (next.cancelled || next.owner?.alive === false) continue
       this.now = next.time
       this.steps += 1
@@ -129,36 +136,6 @@ export class Simulator {
       if (until()) return
     }
     this.now = end
-  }
-
-  #push(event: Event): void {
-    const queue = this.#queue
-    let at = queue.length
-    queue.push(event)
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      const above = queue[parent] as Event
-      if (!isBefore(event, above)) break
-      queue[at] = above
-      at = parent
-    }
-    queue[at] = event
-  }
-
-  #pop(): void {
-    const queue = this.#queue
-    const last = queue.pop()
-    if (queue.length === 0 || !last) return
-    let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= queue.length) break
-      if (child + 1 < queue.length && isBefore(queue[child + 1] as Event, queue[child] as Event)) child += 1
-      if (!isBefore(queue[child] as Event, last)) break
-      queue[at] = queue[child] as Event
-      at = child
-    }
-    queue[at] = last
   }
 }
 

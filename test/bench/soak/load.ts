@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection, toBytes, type LoadResponse } from '../load/client.ts'
 import { RequestCounts } from '../load/request-counts.ts'
-import type { SoakDatabase } from './database.ts'
+import type { SoakDatabase } from './disturb.ts'
 import type { NodeProcess, SoakNode } from './node.ts'
 import type { SoakRequest } from './requests.ts'
 import type { Sales } from './sales.ts'

@@ -36,7 +36,6 @@ interface NodeOptions {
 
 export class SoakNode implements AsyncDisposable {
   readonly name: string
-  readonly dataDirectory: string
   /** The last metrics of each process. */
   readonly scrapes: string[] = []
   readonly #options: NodeOptions
@@ -44,7 +43,6 @@ export class SoakNode implements AsyncDisposable {
 
   constructor(options: NodeOptions) {
     this.name = options.name
-    this.dataDirectory = options.environment['DATA_DIR'] ?? ''
     this.#options = options
   }
 
@@ -106,6 +104,17 @@ export class SoakNode implements AsyncDisposable {
     child.send({})
     const { heapUsed, external } = await nextMessage<NodeJS.MemoryUsage>(child)
     return { heap: (heapUsed + external) / 2 ** 20, anonymous: residentMemory(child.pid, 'RssAnon') }
+  }
+
+  /** Undefined if the node is down or has no snapshot. */
+  async servedSnapshot(): Promise<string | undefined> {
+    if (!this.#running) return undefined
+    try {
+      const response = await fetch(`${this.server.url}/api/v1/meta`)
+      return ((await response.json()) as { snapshot_id: string }).snapshot_id
+    } catch {
+      return undefined
+    }
   }
 
   /** Makes the daily retrieval due. */

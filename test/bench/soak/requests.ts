@@ -3,6 +3,7 @@ import { lookupPath, WORKLOADS, type Corpus, type WorkloadName } from '../load/w
 import { UNKNOWN_PATH } from '../load/request-counts.ts'
 import type { LoadRequest } from '../load/client.ts'
 import { signPayment } from '../load/sign.ts'
+import { messageBody } from '../../support/transports.ts'
 
 export interface SoakRequest extends LoadRequest {
   /** A sale is sent until it is answered, always with the same payment. */
@@ -42,9 +43,10 @@ function sale(workload: WorkloadName, corpus: Corpus): SoakRequest {
 function saleOverA2a({ companyNumbers }: Corpus, extension: string): SoakRequest {
   const headers = { ...a2aHeaders(extension), 'PAYMENT-SIGNATURE': signPayment() }
   const data = { operation: 'lookup', input: { company_number: pick(companyNumbers) } }
-  return { ...post('/a2a', 200, headers, message({ data })), kind: 'sale' }
+  return { ...post('/a2a', 200, headers, withPart({ data })), kind: 'sale' }
 }
 
+const withPart = (part: object) => messageBody({ parts: [part] })
 const json = { 'Content-Type': 'application/json' }
 
 function a2aHeaders(extension: string): Record<string, string> {
@@ -63,8 +65,8 @@ function otherRequests(corpus: Corpus, extension: string): LoadRequest[] {
     { path: '/docs', status: 200, headers: { Accept: 'text/html', 'Accept-Encoding': 'br' } },
     { path: '/openapi.json', status: 200 },
     { path: '/llms.txt', status: 200, headers: { 'Accept-Encoding': 'gzip' } },
-    post('/a2a', 200, a2a, message({ text: 'What do you sell?' })),
-    post('/a2a', 402, a2a, message({ data: { operation: 'lookup', input: { company_number: '73848' } } })),
+    post('/a2a', 200, a2a, withPart({ text: 'What do you sell?' })),
+    post('/a2a', 402, a2a, withPart({ data: { operation: 'lookup', input: { company_number: '73848' } } })),
     { path: lookup, status: 402, headers: { 'PAYMENT-SIGNATURE': UNREADABLE_PAYMENT } },
     { path: '/api/v1/company/none', status: 400 },
     { path: '/api/v1/search', status: 400 },
@@ -77,13 +79,4 @@ function otherRequests(corpus: Corpus, extension: string): LoadRequest[] {
 
 function post(path: string, status: number, headers: Record<string, string>, body: object | string): LoadRequest {
   return { method: 'POST', path, status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) }
-}
-
-function message(part: object): object {
-  return {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'SendMessage',
-    params: { message: { messageId: 'soak', role: 'ROLE_USER', parts: [part] } },
-  }
 }

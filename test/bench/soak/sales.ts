@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { Connection, toBytes, type LoadResponse } from '../load/client.ts'
-import type { Ledger } from '../remotes/ledger.ts'
+import type { Ledger } from '../../support/remotes/ledger.ts'
 import type { SoakNode } from './node.ts'
 import type { SoakRequest } from './requests.ts'
 

@@ -1,7 +1,5 @@
 /** Checks that the company in the answer to a lookup is the one in the snapshot that the answer names. */
-import { join } from 'node:path'
-import { openCatalog } from '../../../store/dataset/catalog.ts'
-import { generateArchive, readableCompanies, runImport } from '../generated-register.ts'
+import { makeRegister, openCurrent } from '../generated-register.ts'
 import { lookupPath } from '../load/workloads.ts'
 import type { LoadRequest, LoadResponse } from '../load/client.ts'
 
@@ -13,19 +11,12 @@ export interface Register {
 }
 
 /** Generates a register and imports it without a service. */
-export async function makeRegister(directory: string, options: { rows: number; seed: number }): Promise<Register> {
-  const archive = join(directory, `${options.seed}.zip`)
-  const dataDirectory = join(directory, `reference ${options.seed}`)
-  await generateArchive({ ...options, path: archive })
-  await runImport('import', archive, dataDirectory)
-  const catalog = openCatalog(dataDirectory)
-  const snapshot = catalog.current()?.snapshot
-  if (!snapshot) throw new Error('The generated register cannot be imported')
-  const names = new Map<string, string>()
-  for (const { company_number, legal_name } of readableCompanies(snapshot)) names.set(company_number, legal_name)
-  const snapshotId = snapshot.info.snapshot_id
+export async function readRegister(directory: string, rows: number, seed: number): Promise<Register> {
+  const { archive, dataDirectory } = await makeRegister(directory, rows, seed)
+  const { catalog, dataset, companies } = openCurrent(dataDirectory)
+  const names = new Map(companies.map(({ company_number, legal_name }) => [company_number, legal_name]))
   await catalog.close()
-  return { archive, snapshotId, names }
+  return { archive, snapshotId: dataset.snapshot.info.snapshot_id, names }
 }
 
 export class SnapshotCheck {

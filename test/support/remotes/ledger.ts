@@ -3,18 +3,16 @@
  * used once, as in the token.
  */
 import { createHash } from 'node:crypto'
-import type { AuthorizationFields } from '../../support/payments.ts'
+import { DOMAIN } from '../eip3009.ts'
+import type { AuthorizationFields } from '../payments.ts'
+import type { NodeBlock } from './wire.ts'
 
-const BLOCK_SECONDS = 2
-
-export interface LedgerTransfer {
+interface LedgerTransfer {
   authorization: AuthorizationFields
   /** Hash of its transaction, which has no other transfer. */
   transaction: string
   block: number
 }
-
-export type LedgerBlock = ReturnType<typeof blockAt>
 
 /** An account that differs from the others, which have no code and much money. In lower case. */
 export interface LedgerAccount {
@@ -27,26 +25,46 @@ export interface LedgerAccount {
   isEmptiedAfterVerify?: boolean
 }
 
+interface LedgerOptions {
+  unfinalBlocks: number
+  chainId?: number
+  blockMs?: number
+  /** The time of block 0. */
+  originMs?: number
+  now?: () => number
+}
+
 export class Ledger {
   /** By address, in lower case. */
   readonly accounts = new Map<string, LedgerAccount>()
   /** The observations of each payer, by address in lower case. */
   readonly observed = new Map<string, number>()
+  readonly chainId: number
   /** Blocks above the newest final block. */
-  readonly #unfinalBlocks: number
+  readonly unfinalBlocks: number
+  readonly #blockMs: number
+  readonly #originMs: number
+  readonly #now: () => number
   readonly #byNonce = new Map<string, LedgerTransfer>()
   readonly #byTransaction = new Map<string, LedgerTransfer>()
 
-  constructor({ unfinalBlocks }: { unfinalBlocks: number }) {
-    this.#unfinalBlocks = unfinalBlocks
+  constructor(options: LedgerOptions) {
+    const { unfinalBlocks, chainId = DOMAIN.chainId, blockMs = 2_000, originMs = 0, now = Date.now } = options
+    this.unfinalBlocks = unfinalBlocks
+    this.chainId = chainId
+    this.#blockMs = blockMs
+    this.#originMs = originMs
+    this.#now = now
   }
 
-  get newestBlock(): LedgerBlock {
-    return blockAt(Math.floor(Date.now() / 1000 / BLOCK_SECONDS))
+  /** The number of the newest block. */
+  get newest(): number {
+    return Math.floor((this.#now() - this.#originMs) / this.#blockMs)
   }
 
-  get finalBlock(): LedgerBlock {
-    return blockAt(this.newestBlock.number - this.#unfinalBlocks)
+  block(number: number): NodeBlock {
+    const time = Math.floor((this.#originMs + number * this.#blockMs) / 1000)
+    return { number, hash: `0xb1${number.toString(16).padStart(62, '0')}`, time }
   }
 
   get nonces(): string[] {
@@ -82,20 +100,15 @@ export class Ledger {
   }
 
   /** Undefined if the nonce was used before. */
-  transfer(authorization: AuthorizationFields): LedgerTransfer | undefined {
+  transfer(authorization: AuthorizationFields, block = this.newest): LedgerTransfer | undefined {
     const { nonce } = authorization
     if (this.#byNonce.has(nonce)) return undefined
     const account = this.accounts.get(authorization.from.toLowerCase())
     if (account?.balance !== undefined) account.balance -= Number(authorization.value)
     const transaction = `0x${createHash('sha256').update(nonce).digest('hex')}`
-    const transfer = { authorization, transaction, block: this.newestBlock.number }
+    const transfer = { authorization, transaction, block }
     this.#byNonce.set(nonce, transfer)
     this.#byTransaction.set(transaction, transfer)
     return transfer
   }
-}
-
-/** `timestamp` is in seconds. */
-export function blockAt(number: number) {
-  return { number, hash: `0xb1${number.toString(16).padStart(62, '0')}`, timestamp: number * BLOCK_SECONDS }
 }

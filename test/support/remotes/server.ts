@@ -2,8 +2,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json as readJson } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { listen } from '../../support/listen.ts'
-import { testTerms, type AuthorizationFields } from '../../support/payments.ts'
+import { listen } from '../listen.ts'
+import { testTerms, type AuthorizationFields } from '../payments.ts'
 import { answerRpc } from './chain-node.ts'
 import { Ledger, type LedgerAccount } from './ledger.ts'
 

@@ -1,0 +1,93 @@
+/** The fake chain node: the JSON-RPC methods that the service calls, answered from the ledger. */
+import { numberToHex, pad } from 'viem'
+import { RpcError } from '../../../agent/rpc/json-rpc.ts'
+import type { Ledger } from './ledger.ts'
+import { toBlock, toLogs, toReceipt, toView } from './wire.ts'
+
+const NONCE_DIGITS = 64
+/** Enough for every payment of a test. */
+const BALANCE = 1_000_000_000
+
+interface RpcRequest {
+  id: number
+  method: string
+  params: unknown[]
+}
+
+/** The replies to one request or to a batch. */
+export function answerRpc(ledger: Ledger, body: unknown): unknown {
+  return Array.isArray(body)
+    ? body.map((each) => answerOne(ledger, each as RpcRequest))
+    : answerOne(ledger, body as RpcRequest)
+}
+
+function answerOne(ledger: Ledger, { id, method, params }: RpcRequest) {
+  try {
+    return { jsonrpc: '2.0', id, result: replyTo(ledger, method, params) }
+  } catch (cause) {
+    const { code, message } = cause as RpcError
+    return { jsonrpc: '2.0', id, error: { code, message } }
+  }
+}
+
+/** `newest` is the newest block of the node. It has no later one. */
+export function replyTo(
+  ledger: Ledger,
+  method: string,
+  [first, second]: readonly unknown[],
+  newest: number = ledger.newest,
+): unknown {
+  switch (method) {
+    case 'eth_chainId':
+      return numberToHex(ledger.chainId)
+    case 'eth_getBlockByNumber':
+      return block(ledger, String(first), newest)
+    case 'eth_call':
+      if (second !== 'latest') throw new RpcError({ code: -32_602, message: 'The state of another block is read' })
+      return call(ledger, first as { to?: string; data: string }, newest)
+    case 'eth_getTransactionReceipt':
+      return receipt(ledger, String(first), newest)
+    case 'eth_getLogs':
+      return logs(ledger, first as { toBlock: string; topics: string[] }, newest)
+    default:
+      throw new RpcError({ code: -32_601, message: `${method} is not available` })
+  }
+}
+
+function block(ledger: Ledger, at: string, newest: number) {
+  const number = at === 'latest' ? newest : at === 'finalized' ? newest - ledger.unfinalBlocks : Number(at)
+  return toBlock(number > newest ? undefined : ledger.block(number))
+}
+
+/** `authorizationState(address,bytes32)` of the token, or the view. */
+function call(ledger: Ledger, { to, data }: { to?: string; data: string }, newest: number): string {
+  const isUsed = (nonce: string) => (ledger.transferOf(nonce)?.block ?? Infinity) <= newest
+  if (to !== undefined) return pad(isUsed(`0x${data.slice(-NONCE_DIGITS)}`) ? '0x01' : '0x00')
+  return toView(data, {
+    chainId: ledger.chainId,
+    newest: ledger.block(newest),
+    hashOf: (number) => ledger.block(number).hash,
+    stateOf: (payer, nonce) => {
+      const { codeBytes = 0, balance = BALANCE } = ledger.noteObserved(payer)
+      return { codeBytes, balance, isUsed: isUsed(nonce) }
+    },
+  })
+}
+
+function receipt(ledger: Ledger, hash: string, newest: number) {
+  const transfer = ledger.transferIn(hash)
+  if (!transfer || transfer.block > newest) return null
+  return toReceipt(transfer.authorization, hash, ledger.block(transfer.block))
+}
+
+/** Only the use of one nonce is searched for. */
+function logs(
+  ledger: Ledger,
+  { toBlock: last, topics: [, , nonce = ''] }: { toBlock: string; topics: string[] },
+  newest: number,
+) {
+  if (Number(last) > newest) throw new RpcError({ code: -32_000, message: 'block range extends beyond the head' })
+  const transfer = ledger.transferOf(nonce)
+  if (!transfer || transfer.block > Number(last)) return []
+  return toLogs(transfer.authorization, transfer.transaction, ledger.block(transfer.block)).slice(0, 1)
+}

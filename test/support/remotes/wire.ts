@@ -1,0 +1,77 @@
+/** What a chain node replies about the state of a chain that a test makes up. */
+import { numberToHex, pad, type Hex } from 'viem'
+import { CANCELED, TRANSFER, USED } from '../../../agent/chain/chain.ts'
+import { encodeView } from '../../../agent/chain/view.ts'
+import { DOMAIN } from '../eip3009.ts'
+
+const WORD_DIGITS = 64
+/** The digits of the code of the view, before its arguments. */
+const CODE_DIGITS = encodeView([]).length - 3 * WORD_DIGITS
+const WORDS_PER_PAYMENT = 4
+/** Blocks between the newest block and the anchor. */
+const ANCHOR_DEPTH = 64
+const ASSET = DOMAIN.verifyingContract.toLowerCase()
+
+export interface NodeBlock {
+  number: number
+  hash: string
+  /** In seconds. */
+  time: number
+}
+
+/** The use of a nonce. A cancellation makes no transfer. */
+export interface NodeSpend {
+  kind?: 'transfer' | 'cancel'
+  from: string
+  to: string
+  value: string | bigint
+  nonce: string
+}
+
+interface ViewedChain {
+  chainId: number
+  newest: NodeBlock
+  hashOf: (number: number) => string | undefined
+  stateOf: (payer: string, nonce: string) => { codeBytes: number; balance: number | bigint; isUsed: boolean }
+}
+
+/** The result of agent/chain/contracts/ChainView.sol. Its arguments follow the code, which is not run. */
+export function toView(data: string, { chainId, newest, hashOf, stateOf }: ViewedChain): string {
+  const [checked = '', , count = '', ...payments] = data.slice(CODE_DIGITS).match(/.{64}/g) ?? []
+  const hash = (number: number) => word((number < newest.number && hashOf(number)) || 0)
+  const states = Array.from({ length: Number(`0x${count}`) }, (_, index) => {
+    const [, payer = '', nonce = '', recorded = ''] = payments.slice(index * WORDS_PER_PAYMENT)
+    const { codeBytes, balance, isUsed } = stateOf(`0x${payer.slice(24)}`, `0x${nonce}`)
+    return [word(codeBytes), word(balance), word(isUsed ? 1 : 0), hash(Number(`0x${recorded}`))]
+  })
+  const head = [word(chainId), word(newest.number), word(newest.time), hash(newest.number - ANCHOR_DEPTH)]
+  const list = [word((head.length + 2) * 32), word(states.length), ...states.flat()]
+  return `0x${[...head, hash(Number(`0x${checked}`)), ...list].join('')}`
+}
+
+/** A text is a hash. */
+function word(value: string | number | bigint): string {
+  return (typeof value === 'string' ? value.slice(2) : value.toString(16)).padStart(WORD_DIGITS, '0')
+}
+
+export function toBlock(block: NodeBlock | undefined) {
+  return block ? { number: numberToHex(block.number), hash: block.hash, timestamp: numberToHex(block.time) } : null
+}
+
+/** The token logs the transfer directly after the use of the nonce. */
+export function toLogs({ kind, from, to, value, nonce }: NodeSpend, transaction: string, block: NodeBlock) {
+  const common = { address: ASSET, ...placeOf(transaction, block) }
+  const [payer, payee] = [pad(from.toLowerCase() as Hex), pad(to.toLowerCase() as Hex)]
+  const use = { ...common, logIndex: '0x0', topics: [kind === 'cancel' ? CANCELED : USED, payer, nonce], data: '0x' }
+  if (kind === 'cancel') return [use]
+  const data = numberToHex(BigInt(value), { size: 32 })
+  return [use, { ...common, logIndex: '0x1', topics: [TRANSFER, payer, payee], data }]
+}
+
+export function toReceipt(spend: NodeSpend, transaction: string, block: NodeBlock) {
+  return { status: '0x1', ...placeOf(transaction, block), logs: toLogs(spend, transaction, block) }
+}
+
+function placeOf(transactionHash: string, { number, hash }: NodeBlock) {
+  return { transactionHash, blockNumber: numberToHex(number), blockHash: hash }
+}
