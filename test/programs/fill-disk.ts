@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openCatalog } from '../../store/dataset/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
-import { openResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { makeRecord } from '../support/records.ts'
 
@@ -27,7 +27,7 @@ process.on('unhandledRejection', (cause) => unhandled.push(String(cause)))
 const nameOf = (error: unknown) => (error instanceof Error ? error.name : 'no error')
 
 async function fillResponses(directory: string): Promise<Omit<DiskReport, 'unhandled'>> {
-  const log = openResponseLog(directory)
+  const log = new LmdbResponseLog(directory)
   const claim = (identity: string, characters: number) =>
     log.claim(makeRecord({ identity, body: 'x'.repeat(characters) })).then(() => 'written', nameOf)
   let failure = ''

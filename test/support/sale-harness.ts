@@ -20,7 +20,7 @@ import { openCatalog } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
-import { openResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { makeClient } from './clients.ts'
 import { REGISTER } from './fixtures.ts'
@@ -213,7 +213,7 @@ export class SaleHarness {
       catalog: openCatalog(this.directory),
       journal: () => (this.#journal ??= new Journal(this.directory)),
       payments: {
-        log: openResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
+        log: new LmdbResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
         facilitator,
         chain,
         memory: new SettlementMemory(() => this.now()),

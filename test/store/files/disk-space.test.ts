@@ -9,7 +9,7 @@ import { withDownload } from '../../../store/import/download.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { buildingFolder } from '../../../store/files/layout.ts'
 import { StoreError } from '../../../store/files/environment.ts'
-import { openResponseLog } from '../../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
 import { readFreeBytes, FREE_BYTES_MIN, createReserveCheck } from '../../../store/files/disk-space.ts'
 import { sendBody, startPortal } from '../../support/portal.ts'
@@ -44,12 +44,12 @@ describe('a nearly full disk', () => {
 
   it('[8.13] rejects a new claim and still advances existing records', async () => {
     let free = FREE_BYTES_MIN.sale
-    const log = openResponseLog(directory, { freeBytes: () => free })
+    const log = new LmdbResponseLog(directory, { freeBytes: () => free })
     const begun = makeRecord({})
     expect((await log.claim(begun)).kind).to.equal('claimed')
     await log.close()
     free -= 1
-    const full = openResponseLog(directory, { freeBytes: () => free })
+    const full = new LmdbResponseLog(directory, { freeBytes: () => free })
     expect(await full.claim(makeRecord({ identity: 'late' })).catch(nameOf)).to.equal('DiskSpaceError')
     expect(await full.read('late')).to.equal(undefined)
     const settled = await full.advance(begun, {
