@@ -48,7 +48,7 @@ interface CurrentFacts {
   version: string
   terms: Terms
   rateLimitPerMinute: number
-  catalog: Catalog
+  catalog: Pick<Catalog, 'current' | 'retrieval'>
   now: () => Date
 }
 

@@ -3,7 +3,7 @@
  * and the unhandled rejections.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
@@ -48,7 +48,7 @@ async function fillResponses(directory: string): Promise<Omit<DiskReport, 'unhan
 }
 
 async function importArchive(directory: string, path: string): Promise<Omit<DiskReport, 'unhandled'>> {
-  const catalog = openCatalog(directory)
+  const catalog = new Catalog(directory)
   const failure = await importDataset({
     dataDirectory: directory,
     catalog,

@@ -3,7 +3,6 @@ import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { CompanyAgentExecutor } from '../../agent/sale/agent-executor.ts'
 import { createApp } from '../../rest-facade/app.ts'
-import type { Catalog } from '../../store/dataset/catalog.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { testTerms } from '../support/payments.ts'
 import { expectNoLeak, expectRefusal, send } from '../support/raw-http.ts'
@@ -24,7 +23,7 @@ describe('the HTTP application', () => {
     const current = () => {
       throw new Error(SECRET)
     }
-    const catalog = { ...seller.context.catalog, current } as unknown as Catalog
+    const catalog = { retrieval: () => undefined, current }
     const facts = { version: '0.1.0', terms: testTerms, rateLimitPerMinute: 120, catalog, now: seller.now }
     const report = (event: string) => void reports.push(event)
     const clients = makeClients()

@@ -13,6 +13,7 @@ import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { ANY_ROUTE, isPaidRoute, listRoutes } from '../../rest-facade/documents/routes.ts'
+import { replaceMethods } from '../support/replace-methods.ts'
 import { makeClients } from '../support/clients.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
@@ -247,7 +248,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     return valid()
   },
   dataset_unavailable({ valid }, payment) {
-    sale.context.catalog = { ...sale.context.catalog, current: () => undefined }
+    sale.context.catalog = replaceMethods(sale.context.catalog, { current: () => undefined })
     return valid(payment)
   },
   dataset_stale({ valid }, payment) {
@@ -278,7 +279,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     const company = snapshot.find('73848') as Company
     const registered_address = { lines: ['A'.repeat(20_000)], eircode: null }
     const current = { ...dataset, snapshot: { ...snapshot, find: () => ({ ...company, registered_address }) } }
-    sale.context.catalog = { ...sale.context.catalog, current: () => current }
+    sale.context.catalog = replaceMethods(sale.context.catalog, { current: () => current })
     return byList()
   },
   query_too_broad({ byName }, payment) {

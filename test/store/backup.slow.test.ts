@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { backUp, restore } from '../../store/backup.ts'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { encodeEntry } from '../../store/dataset/company-entry.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
@@ -206,13 +206,13 @@ describe('a backup', () => {
 
   it('has the catalogue, which is restored unless there is one', async () => {
     await claimMany(1)
-    const catalog = openCatalog(source.dataDirectory)
+    const catalog = new Catalog(source.dataDirectory)
     await catalog.setCrashed('a'.repeat(64), true)
     await backUp({ ...source, folder, now })
     await catalog.setCrashed('b'.repeat(64), true)
     await catalog.close()
     const crashed = async () => {
-      const restored = openCatalog(target.dataDirectory)
+      const restored = new Catalog(target.dataDirectory)
       const found = ['a', 'b'].filter((digit) => restored.hasCrashed(digit.repeat(64)))
       await restored.close()
       return found

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
 import { buildingFolder } from '../../store/files/layout.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
@@ -61,7 +61,7 @@ describe('a full disk', function () {
       publication: CRO_COMPANIES,
       now: () => new Date('2026-01-01T00:00:00.000Z'),
     }
-    const before = openCatalog(directory)
+    const before = new Catalog(directory)
     await importDataset({ ...request, catalog: before })
     await before.close()
     await writeFile(
@@ -75,7 +75,7 @@ describe('a full disk', function () {
       unhandled: [],
     })
     expect(await readdir(buildingFolder(directory))).to.deep.equal([])
-    const after = openCatalog(directory)
+    const after = new Catalog(directory)
     expect((await importDataset({ ...request, catalog: after })).info.company_count).to.equal(8_000)
     await after.close()
   })

@@ -1,6 +1,6 @@
 /** Checks that the company in the answer to a lookup is the one in the snapshot that the answer names. */
 import { join } from 'node:path'
-import { openCatalog } from '../../../store/dataset/catalog.ts'
+import { Catalog } from '../../../store/dataset/catalog.ts'
 import { generateArchive, readableCompanies, runImport } from '../generated-register.ts'
 import { lookupPath } from '../load/workloads.ts'
 import type { LoadRequest, LoadResponse } from '../load/client.ts'
@@ -18,7 +18,7 @@ export async function makeRegister(directory: string, options: { rows: number; s
   const dataDirectory = join(directory, `reference ${options.seed}`)
   await generateArchive({ ...options, path: archive })
   await runImport('import', archive, dataDirectory)
-  const catalog = openCatalog(dataDirectory)
+  const catalog = new Catalog(dataDirectory)
   const snapshot = catalog.current()?.snapshot
   if (!snapshot) throw new Error('The generated register cannot be imported')
   const names = new Map<string, string>()

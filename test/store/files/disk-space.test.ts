@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openCatalog } from '../../../store/dataset/catalog.ts'
+import { Catalog } from '../../../store/dataset/catalog.ts'
 import { buildFile } from '../../../store/import/build.ts'
 import { withDownload } from '../../../store/import/download.ts'
 import { importDataset } from '../../../store/import/run.ts'
@@ -65,7 +65,7 @@ describe('a nearly full disk', () => {
   it('rejects an import earlier than a sale, and leaves no folder', async () => {
     const path = join(directory, 'companies.csv')
     await writeFile(path, toCsv(registerRow()))
-    const catalog = openCatalog(directory)
+    const catalog = new Catalog(directory)
     const importWith = (free: number) =>
       importDataset({
         dataDirectory: directory,
