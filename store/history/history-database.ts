@@ -7,14 +7,7 @@ import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 import { decodeEntry } from '../dataset/company-entry.ts'
 import type { SnapshotEntry } from '../dataset/company.ts'
 import { openEnvironment, StoreError } from '../files/environment.ts'
-import {
-  companyNumberOf,
-  ERASED_DATABASE,
-  historyFolder,
-  LATEST_DATABASE,
-  STEPS_DATABASE,
-  VERSIONS_DATABASE,
-} from '../files/layout.ts'
+import { companyNumberOf, historyFolder } from '../files/layout.ts'
 import { dateOf, stepFactsSchema, type Step, type StepFacts } from './step.ts'
 
 /** What the register said about a number. */
@@ -49,10 +42,10 @@ export class HistoryDatabase {
     this.folder = historyFolder(dataDirectory)
     this.#environment = openEnvironment({ folder: this.folder, kind: 'history', readOnly })
     const open = (name: string) => this.#environment.openDB<Buffer, string>({ name, encoding: 'binary' })
-    this.#steps = open(STEPS_DATABASE)
-    this.#versions = open(VERSIONS_DATABASE)
-    this.#latest = open(LATEST_DATABASE)
-    this.#erased = this.#environment.openDB({ name: ERASED_DATABASE, encoding: 'json' })
+    this.#steps = open('steps')
+    this.#versions = open('versions')
+    this.#latest = open('latest')
+    this.#erased = this.#environment.openDB({ name: 'erased', encoding: 'json' })
   }
 
   /** Runs a write as one transaction. A kill leaves all of it or nothing. */

@@ -16,13 +16,11 @@ import {
   finishedKey,
   identityIn,
   OWNER_KEY,
-  PROBE_KEY,
   PAYMENT_IDS_DATABASE,
   RECORDS_DATABASE,
   responsesFolder,
   SALES_KEY,
   UNFINISHED_DATABASE,
-  UNRECORDED_DATABASE,
 } from '../files/layout.ts'
 import type { LogOwner } from './log-owner.ts'
 import {
@@ -94,7 +92,7 @@ export class LmdbResponseLog implements ResponseLog {
     this.#records = this.#environment.openDB({ name: RECORDS_DATABASE, encoding: 'binary' })
     this.#finished = this.#environment.openDB({ name: FINISHED_DATABASE, encoding: 'json' })
     this.#paymentIds = this.#environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
-    this.#unrecorded = this.#environment.openDB({ name: UNRECORDED_DATABASE, encoding: 'json' })
+    this.#unrecorded = this.#environment.openDB({ name: 'unrecorded', encoding: 'json' })
     this.#salesPerMinute = salesPerMinute
     this.#now = now
     this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
@@ -115,7 +113,7 @@ export class LmdbResponseLog implements ResponseLog {
 
   async checkWritable(): Promise<void> {
     this.#checkOpen()
-    await this.#environment.put(PROBE_KEY, Date.now())
+    await this.#environment.put('probe', Date.now())
   }
 
   async newestRecords(): Promise<ResponseRecord[]> {
