@@ -30,10 +30,6 @@ interface Verifier {
 /** Disposal ends the reservation of its amount. */
 export interface Verified extends Disposable {
   kind: 'verified'
-  /** No event of this payment is in an older block, because the nonce was free in a newer one. */
-  fromBlock: bigint
-  /** Identifies the chain, because no reorganisation changes this block. */
-  fromBlockHash: string
   /** The chain before the settlement. */
   start: SaleStart
   /** The facilitator that verified the payment, if it has a name. It alone settles the payment. */
@@ -59,9 +55,9 @@ export async function verifyAndReserve(
   for (;;) {
     const verified = await verifications.run(quoted.client.address, () => verifyPayment(payments, quoted))
     if (verified.kind !== 'verified') return verified
-    const { balance, ...sale } = verified
+    const { balance } = verified.start.payer
     const reservation = payers.reserve(payer, { amount: BigInt(value), balance })
-    if (reservation) return { ...sale, [Symbol.dispose]: () => reservation[Symbol.dispose]() }
+    if (reservation) return { ...verified, [Symbol.dispose]: () => reservation[Symbol.dispose]() }
     const leftMs = endAt - payments.now().getTime()
     const limited = leftMs > 0 ? quoted.client.budget.spend(WEIGHTS.payment) : rateLimited(0)
     if (limited) return limited
@@ -86,11 +82,7 @@ async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
     client.budget.spend(WEIGHTS.remoteCall)
     return refuse(payments, quoted, verified)
   }
-  const { anchor } = observation
-  const { balance } = observed.payer
-  const { facilitator } = verified
-  const blocks = { fromBlock: anchor.number, fromBlockHash: anchor.hash }
-  return { kind: 'verified', ...blocks, start: observed, facilitator, balance } as const
+  return { ...verified, start: observed }
 }
 
 type Refusal = Exclude<Awaited<ReturnType<typeof findEarlierSettlement>>, AlreadySettled>
