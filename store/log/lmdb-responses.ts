@@ -10,7 +10,7 @@ import { getLastVersion, type Database, type RootDatabase } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import { CorruptRecordError, undefinedIfCorrupt } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
-import { awaitWrite, openEnvironment, StoreError } from '../files/environment.ts'
+import { awaitWrite, openEnvironment, startAfter, StoreError } from '../files/environment.ts'
 import {
   FINISHED_DATABASE,
   finishedKey,
@@ -131,8 +131,7 @@ export class LmdbResponseLog implements ResponseLog {
   unfinished(): Promise<string[]> {
     return listInParts(async (last, limit) => {
       this.#checkOpen()
-      const after = last === undefined ? {} : { start: last, exclusiveStart: true }
-      return [...this.#unfinished.getKeys({ ...after, limit })]
+      return [...this.#unfinished.getKeys({ ...startAfter(last), limit })]
     })
   }
 
