@@ -4,8 +4,7 @@
  */
 import { rateLimited, refused, refusedPayment, type Refused } from '../operation/outcome.ts'
 import { WEIGHTS, type Client } from '../limits/address-budget.ts'
-import type { FairQueue } from '../limits/fair-queue.ts'
-import { PAYER_WAIT_MS_MAX, type PayerReservations } from '../limits/payer-reservations.ts'
+import { PAYER_WAIT_MS_MAX } from '../limits/payer-reservations.ts'
 import type { CheckedPayment } from '../payment/payment-checks.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import {
@@ -16,15 +15,11 @@ import {
   type SaleStart,
 } from '../settlement/verify-sale.ts'
 import { outcomeUnknown } from './record-outcome.ts'
+import type { SaleContext } from './sale-context.ts'
 
 interface QuotedPayment {
   checked: CheckedPayment
   client: Client
-}
-
-interface Verifier {
-  verifications: FairQueue
-  payers: PayerReservations
 }
 
 /** Disposal ends the reservation of its amount. */
@@ -48,7 +43,7 @@ type NotVerified = AlreadySettled | Refused
 export async function verifyAndReserve(
   payments: PaymentServices,
   quoted: QuotedPayment,
-  { verifications, payers }: Verifier,
+  { verifications, payers }: Pick<SaleContext, 'verifications' | 'payers'>,
 ): Promise<Verified | NotVerified> {
   const { from: payer, value } = quoted.checked.payment.payload.authorization
   const endAt = payments.now().getTime() + PAYER_WAIT_MS_MAX
