@@ -1,5 +1,6 @@
 /** Opens the configured remote services: the facilitator, the chain, and the registry RPC. */
 import { open } from 'node:fs/promises'
+import { privateKeyToAddress } from 'viem/accounts'
 import { relayerFolder } from '../store/files/layout.ts'
 import { findOpenMode } from '../store/files/private-files.ts'
 import { acquireProcessLock } from '../store/files/process-lock.ts'
@@ -12,7 +13,7 @@ import { openFacilitators, type NamedFacilitator } from './facilitator/facilitat
 import { openRemoteFacilitator, type Authorization } from './facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator } from './facilitator/in-process-facilitator.ts'
 import { RpcError, WrongChain } from './rpc/json-rpc.ts'
-import { addressOf, isPrivateKey } from './payment/accounts.ts'
+import { isPrivateKey } from './payment/accounts.ts'
 import { DEPLOYMENTS } from './payment/terms.ts'
 import { openSandbox } from './sandbox/sandbox.ts'
 import type { Externals } from './service.ts'
@@ -112,7 +113,7 @@ async function lockRelayer(
   dataDirectory: string,
   { relayerKey, ownPid }: { relayerKey: `0x${string}`; ownPid: number },
 ): Promise<AsyncDisposable> {
-  const folder = relayerFolder(dataDirectory, addressOf(relayerKey))
+  const folder = relayerFolder(dataDirectory, privateKeyToAddress(relayerKey))
   const lock = await acquireProcessLock({ folder, ownPid })
   if (lock.kind === 'acquired') return lock
   throw new ConfigError('RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses')

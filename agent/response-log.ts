@@ -1,6 +1,7 @@
 /** Opens the configured response log: in PostgreSQL, or in LMDB in the data directory. */
 import { openPostgresResponseLog } from '../store/log/postgres/responses.ts'
-import { openResponseLog, type ResponseLog } from '../store/log/responses.ts'
+import { LmdbResponseLog } from '../store/log/lmdb-responses.ts'
+import type { ResponseLog } from '../store/log/responses.ts'
 import type { Report } from '../store/base/runtime.ts'
 import type { Config } from './config.ts'
 
@@ -19,12 +20,14 @@ export async function openConfiguredLog({
   report?: Report
 }): Promise<ResponseLog> {
   if (url !== undefined) return openPostgresResponseLog({ url, salesPerMinute, report })
-  return openResponseLog(dataDirectory, { salesPerMinute, ...(now && { now }) })
+  return new LmdbResponseLog(dataDirectory, { salesPerMinute, ...(now && { now }) })
 }
 
 /** For commands that run beside the service and change nothing. */
 export async function openLogForReading(config: LogConfig): Promise<ResponseLog & AsyncDisposable> {
   const isLmdb = config.responseLog === undefined
-  const log = isLmdb ? openResponseLog(config.dataDirectory, { readOnly: true }) : await openConfiguredLog({ config })
+  const log = isLmdb
+    ? new LmdbResponseLog(config.dataDirectory, { readOnly: true })
+    : await openConfiguredLog({ config })
   return Object.assign(log, { [Symbol.asyncDispose]: () => log.close() })
 }

@@ -5,7 +5,7 @@ import type { Keyring } from '../keys/keyring.ts'
 import { createApp } from '../rest-facade/app.ts'
 import { openDocuments } from '../rest-facade/documents/current-documents.ts'
 import { currentAttribution, currentMetadata } from '../rest-facade/documents/metadata.ts'
-import { openCatalog, type Catalog, type Dataset } from '../store/dataset/catalog.ts'
+import { Catalog, type Dataset } from '../store/dataset/catalog.ts'
 import { Journal } from '../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../store/files/disk-space.ts'
 import type { ImportResult } from '../store/import/run.ts'
@@ -114,7 +114,7 @@ export async function startService(given: ServiceOptions) {
     for (const close of closers.splice(0).toReversed()) await close()
   }
   try {
-    const catalog = openCatalog(config.dataDirectory, {
+    const catalog = new Catalog(config.dataDirectory, {
       report,
       ...(options.onDatasetChange && { onChange: options.onDatasetChange }),
     })

@@ -9,7 +9,7 @@ import { withDeadline } from '../rpc/deadline.ts'
 const CHECK_MS_MAX = 3_000
 
 interface ReadinessParts {
-  catalog: Catalog
+  catalog: Pick<Catalog, 'current'>
   log: ResponseLog
   /** Throws when the disk of the response log is nearly full. */
   checkDisk: () => void

@@ -14,7 +14,7 @@ const FUNDS_MS_MAX = 2_500
 const WEI_PER_ETHER = 1e18
 
 interface ServiceState {
-  catalog: Catalog
+  catalog: Pick<Catalog, 'current'>
   log: ResponseLog
   budgets: AddressBudgets
   rateLimitPerMinute: number

@@ -136,11 +136,9 @@ async function findUse(node: ObservedNode, query: UseQuery): Promise<NonceUse> {
   }
   const reported = transaction === undefined ? UNCLEAR : await readTransfer(node, nonce, transaction)
   if (reported.nonce === 'used') return reported
-  return searchLogs(node, nonce, 'block' in from ? from.block : await firstBlockFor(node, from.time))
-}
-
-function firstBlockFor({ rpc, newest }: ObservedNode, time: bigint): Promise<bigint> {
-  return findBlockBefore(rpc, { newest, time, step: BLOCKS_TOO_EARLY_MAX })
+  if ('block' in from) return searchLogs(node, nonce, from.block)
+  const { rpc, newest } = node
+  return searchLogs(node, nonce, await findBlockBefore(rpc, { newest, time: from.time, step: BLOCKS_TOO_EARLY_MAX }))
 }
 
 interface NonceKey {

@@ -57,15 +57,14 @@ interface ObserverOptions {
 }
 
 type Read = (node: number) => Promise<Observation>
-type Attempt = { kind: 'observed'; observation: Observation } | { kind: 'failed'; cause: unknown }
 
 export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): Observer {
   const { clock, pause = sleep } = options
   /** The node that answered last. */
   let preferred = 0
 
-  /** The first observation that is not older than a minute. Otherwise the newest one. */
-  async function observeInTurn(order: readonly number[], read: Read): Promise<Attempt> {
+  /** The first observation that is not older than a minute, otherwise the newest one. Rejects if all nodes fail. */
+  async function observeInTurn(order: readonly number[], read: Read): Promise<Observation> {
     let newest: Observation | undefined
     let cause: unknown
     for (const node of order) {
@@ -77,21 +76,20 @@ export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): O
         cause = failure
       }
     }
-    return newest ? { kind: 'observed', observation: newest } : { kind: 'failed', cause }
+    if (!newest) throw cause
+    return newest
   }
 
   async function observeInRounds(order: readonly number[], read: Read): Promise<Observation> {
-    let attempt = await observeInTurn(order, read)
-    const pauseMs = attempt.kind === 'failed' ? pauseBeforeRepeat(attempt.cause) : undefined
-    if (pauseMs !== undefined) {
+    let newest = await observeInTurn(order, read).catch(async (cause: unknown) => {
+      const pauseMs = pauseBeforeRepeat(cause)
+      if (pauseMs === undefined) throw cause
       await pause(pauseMs)
-      attempt = await observeInTurn(order, read)
-    }
-    if (attempt.kind === 'failed') throw attempt.cause
-    let newest = attempt.observation
+      return observeInTurn(order, read)
+    })
     for (let round = 1; round < ROUNDS_MAX && !clock.isFresh(newest); round += 1) {
-      const next = await observeInTurn(order, read)
-      if (next.kind === 'observed' && next.observation.time > newest.time) newest = next.observation
+      const next = await observeInTurn(order, read).catch(() => undefined)
+      if (next && next.time > newest.time) newest = next
     }
     return newest
   }

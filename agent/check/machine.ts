@@ -1,6 +1,7 @@
 /** Checks that use nothing but this machine. They change nothing. */
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { privateKeyToAddress } from 'viem/accounts'
 import { readDirectory } from '../../keys/directory.ts'
 import { isLoopback, toUrlHost } from '../../store/base/url-policy.ts'
 import { FREE_BYTES_MIN, readFreeBytes } from '../../store/files/disk-space.ts'
@@ -9,7 +10,6 @@ import { checkPrivateDirectory } from '../../store/files/private-files.ts'
 import type { Config } from '../config.ts'
 import { readRelayerKey } from '../externals.ts'
 import { findIgnored } from '../ignored-variables.ts'
-import { addressOf } from '../payment/accounts.ts'
 import { failed, passed, warning, type CheckResult } from './check.ts'
 
 const MIB = 2 ** 20
@@ -76,7 +76,7 @@ export async function checkReceiver({ facilitator }: Config): Promise<CheckResul
   if (facilitator.kind === 'sandbox') return passed('the sandbox has its own')
   const { payTo } = facilitator
   if (facilitator.kind === 'self') {
-    const relayer = addressOf(await readRelayerKey(facilitator.relayerKeyFile))
+    const relayer = privateKeyToAddress(await readRelayerKey(facilitator.relayerKeyFile))
     if (relayer.toLowerCase() === payTo.toLowerCase())
       return failed('PAY_TO is the relayer, whose key is on this machine: set it to an account that is kept elsewhere')
   }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { findOwnerFault } from '../check-log-owner.ts'
 import { checkReceiptKeys } from '../check-receipt-keys.ts'
 import { isUrl } from '../../store/base/url-policy.ts'
-import { datasetStatus, openCatalog } from '../../store/dataset/catalog.ts'
+import { datasetStatus, Catalog } from '../../store/dataset/catalog.ts'
 import { catalogFolder, responsesFolder } from '../../store/files/layout.ts'
 import { readSynchronousStandbys } from '../../store/log/postgres/connection.ts'
 import type { Config } from '../config.ts'
@@ -53,7 +53,7 @@ export async function checkStoredDataset(config: Config, now: () => Date, fetch:
 
 async function isDatasetFresh(dataDirectory: string, now: () => Date): Promise<boolean> {
   if (!existsSync(catalogFolder(dataDirectory))) return false
-  const catalog = openCatalog(dataDirectory)
+  const catalog = new Catalog(dataDirectory)
   try {
     const dataset = catalog.current()
     return dataset !== undefined && datasetStatus(dataset.source, now()) === 'ready'

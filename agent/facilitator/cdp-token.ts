@@ -11,8 +11,6 @@ const LIFETIME_SECONDS = 120
 /** An Ed25519 key is the Base64 of its seed and its public key. */
 const ED25519_BYTES = 64
 const SEED_BYTES = 32
-/** The DER bytes of a PKCS #8 Ed25519 key before its seed (RFC 8410). */
-const ED25519_PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 interface CdpKey {
   id: string
@@ -32,10 +30,10 @@ export function parseCdpKey({ id, secret }: { id: string; secret: string }): Cdp
     }
     const bytes = Buffer.from(text, 'base64')
     if (bytes.length !== ED25519_BYTES || bytes.toString('base64') !== text) return undefined
-    const key = Buffer.concat([ED25519_PKCS8_PREFIX, bytes.subarray(0, SEED_BYTES)])
-    const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' })
+    const [d, x] = [bytes.toString('base64url', 0, SEED_BYTES), bytes.toString('base64url', SEED_BYTES)]
+    const privateKey = createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d, x }, format: 'jwk' })
     // A secret that was copied wrong is found at the start.
-    const isPair = createPublicKey(privateKey).export({ format: 'jwk' }).x === bytes.toString('base64url', SEED_BYTES)
+    const isPair = createPublicKey(privateKey).export({ format: 'jwk' }).x === x
     return isPair ? { id, algorithm: 'EdDSA', privateKey } : undefined
   } catch {
     return undefined

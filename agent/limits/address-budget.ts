@@ -50,14 +50,13 @@ export class AddressBudgets {
   enter(address: string): RequestBudget {
     const running = this.#inProgress.get(address) ?? 0
     this.#inProgress.set(address, running + 1)
-    return new RequestBudget(this, { address, isSurplus: running >= REQUESTS_IN_PROGRESS_MAX })
-  }
-
-  /** For {@link RequestBudget}, like the methods below. */
-  leave(address: string): void {
-    const left = (this.#inProgress.get(address) ?? 0) - 1
-    if (left > 0) this.#inProgress.set(address, left)
-    else this.#inProgress.delete(address)
+    return new RequestBudget({
+      account: this.#accountOf(address),
+      perMinute: this.#perMinute,
+      clock: this.#clock,
+      isSurplus: running >= REQUESTS_IN_PROGRESS_MAX,
+      leave: () => this.#leave(address),
+    })
   }
 
   /** The addresses that have spent their budget. */
@@ -66,24 +65,10 @@ export class AddressBudgets {
     return [...this.#accounts.values()].filter(({ minute }) => count(minute, now) >= this.#perMinute).length
   }
 
-  /** The second of the budget, or a refusal. */
-  take(address: string, units: number): { kind: 'spent'; at: number } | Refused {
-    const { minute } = this.#accountOf(address)
-    const spending = spend(minute, { units, max: this.#perMinute, timeMs: this.#clock() })
-    return spending.kind === 'spent' ? spending : rateLimited(spending.waitMs)
-  }
-
-  giveBack(address: string, spent: { at: number; units: number }): void {
-    giveBack(this.#accountOf(address).minute, spent)
-  }
-
-  /** Whether an address whose budget is spent may look up a record now. */
-  admitLookUpOverBudget(address: string): boolean {
-    const account = this.#accountOf(address)
-    const now = this.#clock()
-    if (now - account.lookedUpAt < LOOK_UP_INTERVAL_MS) return false
-    account.lookedUpAt = now
-    return true
+  #leave(address: string): void {
+    const left = (this.#inProgress.get(address) ?? 0) - 1
+    if (left > 0) this.#inProgress.set(address, left)
+    else this.#inProgress.delete(address)
   }
 
   #accountOf(address: string): Account {
@@ -104,23 +89,25 @@ export interface Client {
   keepConnectionOpen: () => void
 }
 
+interface RequestBudgetOptions extends Pick<AddressBudgetsOptions, 'perMinute' | 'clock'> {
+  account: Account
+  isSurplus: boolean
+  leave: () => void
+}
+
 /** What one request has cost the budget of its address. */
 class RequestBudget {
-  readonly #budgets: AddressBudgets
-  readonly #address: string
-  readonly #isSurplus: boolean
+  readonly #options: RequestBudgetOptions
   #spent: { at: number; units: number }[] = []
   #mayLookUp = false
 
-  constructor(budgets: AddressBudgets, { address, isSurplus }: { address: string; isSurplus: boolean }) {
-    this.#budgets = budgets
-    this.#address = address
-    this.#isSurplus = isSurplus
+  constructor(options: RequestBudgetOptions) {
+    this.#options = options
   }
 
   /** The request is no longer in progress. */
   leave(): void {
-    this.#budgets.leave(this.#address)
+    this.#options.leave()
   }
 
   /** Raises the total cost of the request to `units`, or refuses it. Does nothing if it has already cost more. */
@@ -130,11 +117,12 @@ class RequestBudget {
 
   /** Makes the request cost `units` more, or refuses it. */
   spend(units: number): Refused | undefined {
-    if (this.#isSurplus) return rateLimited(IN_PROGRESS_WAIT_MS)
+    const { account, perMinute, clock, isSurplus } = this.#options
+    if (isSurplus) return rateLimited(IN_PROGRESS_WAIT_MS)
     if (units <= 0) return undefined
-    const taken = this.#budgets.take(this.#address, units)
-    if (taken.kind === 'refused') return taken
-    this.#spent.push({ at: taken.at, units })
+    const spending = spend(account.minute, { units, max: perMinute, timeMs: clock() })
+    if (spending.kind === 'full') return rateLimited(spending.waitMs)
+    this.#spent.push({ at: spending.at, units })
     return undefined
   }
 
@@ -142,13 +130,17 @@ class RequestBudget {
   chargeRecordLookUp(): Refused | undefined {
     if (this.#mayLookUp) return undefined
     const limited = this.raiseTo(WEIGHTS.request)
-    if (limited && (this.#isSurplus || !this.#budgets.admitLookUpOverBudget(this.#address))) return limited
+    const { account, clock, isSurplus } = this.#options
+    if (limited) {
+      if (isSurplus || clock() - account.lookedUpAt < LOOK_UP_INTERVAL_MS) return limited
+      account.lookedUpAt = clock()
+    }
     this.#mayLookUp = true
     return undefined
   }
 
   /** The request has cost nothing: it was sold or replayed, or a remote service did not answer. */
   refund(): void {
-    for (const each of this.#spent.splice(0)) this.#budgets.giveBack(this.#address, each)
+    for (const each of this.#spent.splice(0)) giveBack(this.#options.account.minute, each)
   }
 }

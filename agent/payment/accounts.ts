@@ -7,11 +7,6 @@ export function isPayableAddress(text: string): boolean {
   return isAddress(text, { strict: true }) && text !== zeroAddress
 }
 
-/** The address of a private key. */
-export function addressOf(privateKey: Hex): Hex {
-  return privateKeyToAddress(privateKey)
-}
-
 /** A secp256k1 private key in hex. */
 export function isPrivateKey(text: string): text is Hex {
   if (!/^0x[0-9a-fA-F]{64}$/.test(text)) return false

@@ -10,7 +10,7 @@ import { namesAnotherOperation } from '../operation/resource.ts'
 import type { SentPayment } from './binding.ts'
 import type { TransferAuthorization } from './headers.ts'
 import { recoverSigner } from './signature.ts'
-import { ACCEPTED_SECONDS_MAX, buildRequirements, memoizePerAmount, type Terms } from './terms.ts'
+import { ACCEPTED_SECONDS_MAX, amountOf, buildRequirements, type Terms } from './terms.ts'
 
 /** An authorization must outlive verification and settlement. */
 const SECONDS_LEFT_MIN = 15
@@ -35,11 +35,9 @@ interface Quoted {
   now: Date
 }
 
-const quotedRequirements = memoizePerAmount(buildRequirements)
-
 export function examine(sent: SentPayment, { terms, operation, resourceUrl, now }: Quoted): CheckedPayment | Refused {
   const { authorization, signature } = sent.payment.payload
-  const requirements = quotedRequirements(terms, operation)
+  const requirements = buildRequirements(terms, operation.operation, amountOf(terms, operation, terms.operations))
   const isTooLate = isLate(authorization, now)
   const mismatch = checkTerms(sent, requirements) ?? (isTooLate ? undefined : checkTimes(authorization, now))
   if (mismatch) return refusedPayment('payment_invalid', mismatch)

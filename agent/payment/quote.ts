@@ -4,7 +4,7 @@ import type { Operation, OperationDefinition } from '../operation/operation.ts'
 import type { Quote, QuoteReason } from '../operation/outcome.ts'
 import { definitionOf } from '../operation/operations.ts'
 import { buildExtensions, fillPlaceholders } from './extensions.ts'
-import { buildRequirements, memoizePerAmount, X402_VERSION, type Terms } from './terms.ts'
+import { amountOf, buildRequirements, X402_VERSION, type Terms } from './terms.ts'
 
 interface QuoteRequest {
   terms: Terms
@@ -58,4 +58,18 @@ export function buildQuote(request: QuoteRequest): Quote {
   const json = `${JSON.stringify(variableMembers).slice(0, -1)},${members}`
   // The same bytes as encodePaymentRequiredHeader of x402, which would double the time to build a quote.
   return { header: Buffer.from(json).toString('base64'), json }
+}
+
+/** Caches the result of `build` by the name of the operation and the amount. A batch has at most a few hundred amounts. */
+function memoizePerAmount<T>(build: (terms: Terms, operation: string, amount: number) => T) {
+  const cache = new WeakMap<Terms, Map<string, T>>()
+  return (terms: Terms, operation: Operation): T => {
+    const values = cache.get(terms) ?? new Map<string, T>()
+    cache.set(terms, values)
+    const amount = amountOf(terms, operation, terms.operations)
+    const key = `${operation.operation} ${amount}`
+    const value = values.get(key) ?? build(terms, operation.operation, amount)
+    values.set(key, value)
+    return value
+  }
 }

@@ -98,17 +98,3 @@ export function buildRequirements(
     extra: { ...terms.domain },
   }
 }
-
-/** Caches the result of `build` by the name of the operation and the amount. A batch has at most a few hundred amounts. */
-export function memoizePerAmount<T>(build: (terms: Terms, operation: string, amount: number) => T) {
-  const cache = new WeakMap<Terms, Map<string, T>>()
-  return (terms: Terms, operation: Operation): T => {
-    const values = cache.get(terms) ?? new Map<string, T>()
-    cache.set(terms, values)
-    const amount = amountOf(terms, operation, terms.operations)
-    const key = `${operation.operation} ${amount}`
-    const value = values.get(key) ?? build(terms, operation.operation, amount)
-    values.set(key, value)
-    return value
-  }
-}

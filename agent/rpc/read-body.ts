@@ -13,17 +13,7 @@ export async function readReply({ body }: Response, bytesMax: number): Promise<U
     if (length > bytesMax) return undefined
     chunks.push(chunk)
   }
-  return join(chunks, length)
-}
-
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const joined = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    joined.set(chunk, offset)
-    offset += chunk.byteLength
-  }
-  return joined
+  return new Uint8Array(await new Blob(chunks).arrayBuffer())
 }
 
 /** Undefined if the text is not JSON. */

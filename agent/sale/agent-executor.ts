@@ -2,7 +2,7 @@
  * Performs operations for all transports. REST and MCP call {@link CompanyAgentExecutor.perform}. A2A calls
  * {@link CompanyAgentExecutor.execute} through the SDK.
  */
-import { Role, type Message, type Part } from '@a2a-js/sdk'
+import { Message } from '@a2a-js/sdk'
 import {
   AgentEvent,
   ServerCallContext,
@@ -98,7 +98,11 @@ export class CompanyAgentExecutor implements AgentExecutor {
       if (!(context instanceof CompanyCall)) throw new TypeError('The call context is not a CompanyCall')
       const content = userMessage.parts[0]?.content
       if (content?.$case === 'text') {
-        bus.publish(AgentEvent.message(message(replyId('help', userMessage.messageId), textPart(this.#options.help()))))
+        bus.publish(
+          AgentEvent.message(
+            message(replyId('help', userMessage.messageId), { text: this.#options.help(), mediaType: 'text/plain' }),
+          ),
+        )
       } else {
         // The SDK drops the content of `data: null`. It counts as a structured request with an invalid body.
         const data = content?.$case === 'data' ? content.value : undefined
@@ -160,23 +164,11 @@ function replyId(kind: string, origin: string): string {
   return `${kind}-${sha256Hex(origin).slice(0, 32)}`
 }
 
-function message(messageId: string, part: Part): Message {
-  return {
-    messageId,
-    contextId: '',
-    taskId: '',
-    role: Role.ROLE_AGENT,
-    parts: [part],
-    metadata: undefined,
-    extensions: [],
-    referenceTaskIds: [],
-  }
+/** `part`: as in the JSON of A2A. */
+function message(messageId: string, part: object): Message {
+  return Message.fromJSON({ messageId, role: 'ROLE_AGENT', parts: [part] })
 }
 
-function dataPart(value: unknown): Part {
-  return { content: { $case: 'data', value }, metadata: undefined, filename: '', mediaType: 'application/json' }
-}
-
-function textPart(value: string): Part {
-  return { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: 'text/plain' }
+function dataPart(data: unknown) {
+  return { data, mediaType: 'application/json' }
 }

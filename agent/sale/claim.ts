@@ -13,6 +13,7 @@ interface Purchase {
 
 export function storeClaim({ log, now }: PaymentServices, { checked, verified, prepared }: Purchase): Promise<Claim> {
   const time = now().toISOString()
+  const { anchor } = verified.start.observation
   return log.claim({
     identity: checked.identity,
     ...(checked.id !== undefined && { payment_id: checked.id }),
@@ -22,8 +23,8 @@ export function storeClaim({ log, now }: PaymentServices, { checked, verified, p
     payment: checked.payment,
     requirements: { ...checked.requirements },
     ...(verified.facilitator !== undefined && { facilitator: verified.facilitator }),
-    from_block: String(verified.fromBlock),
-    from_block_hash: verified.fromBlockHash,
+    from_block: String(anchor.number),
+    from_block_hash: anchor.hash,
     snapshot_id: prepared.snapshotId,
     body: prepared.body,
     payment_response: null,

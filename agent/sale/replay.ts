@@ -20,7 +20,11 @@ export async function replay(
   { client, waitLimit }: { client: Client; waitLimit: WaitLimit },
 ): Promise<Outcome | undefined> {
   return unknownIfFailed(payments.report, async () => {
-    const record = await readForClient(payments, payment, client)
+    const record = await payments.log.read(payment.identity, payment.id).catch((cause: unknown) => {
+      // A failed read of the log costs the client nothing.
+      client.budget.refund()
+      throw cause
+    })
     if (!record) return undefined
     const { identity, payment_id } = record
     const refuseGuess = () => client.budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })
@@ -46,20 +50,6 @@ export async function replay(
       () => outcomeUnknown(),
     )
   })
-}
-
-/** A failed read of the log costs the client nothing. */
-async function readForClient(
-  { log }: PaymentServices,
-  { identity, id }: SentPayment,
-  { budget }: Client,
-): Promise<ResponseRecord | undefined> {
-  try {
-    return await log.read(identity, id)
-  } catch (cause) {
-    budget.refund()
-    throw cause
-  }
 }
 
 /** Answers from the record, after an observation of the chain if its outcome may change. */

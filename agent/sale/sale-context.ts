@@ -14,7 +14,7 @@ import type { PayerReservations } from '../limits/payer-reservations.ts'
 /** Created once per service. */
 export interface SaleContext {
   terms: Terms
-  catalog: Catalog
+  catalog: Pick<Catalog, 'current' | 'retrieval'>
   /** Throws a StoreError if there is no journal. */
   journal: () => Journal
   payments: PaymentServices

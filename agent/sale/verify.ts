@@ -4,8 +4,7 @@
  */
 import { rateLimited, refused, refusedPayment, type Refused } from '../operation/outcome.ts'
 import { WEIGHTS, type Client } from '../limits/address-budget.ts'
-import type { FairQueue } from '../limits/fair-queue.ts'
-import { PAYER_WAIT_MS_MAX, type PayerReservations } from '../limits/payer-reservations.ts'
+import { PAYER_WAIT_MS_MAX } from '../limits/payer-reservations.ts'
 import type { CheckedPayment } from '../payment/payment-checks.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import {
@@ -16,24 +15,16 @@ import {
   type SaleStart,
 } from '../settlement/verify-sale.ts'
 import { outcomeUnknown } from './record-outcome.ts'
+import type { SaleContext } from './sale-context.ts'
 
 interface QuotedPayment {
   checked: CheckedPayment
   client: Client
 }
 
-interface Verifier {
-  verifications: FairQueue
-  payers: PayerReservations
-}
-
 /** Disposal ends the reservation of its amount. */
 export interface Verified extends Disposable {
   kind: 'verified'
-  /** No event of this payment is in an older block, because the nonce was free in a newer one. */
-  fromBlock: bigint
-  /** Identifies the chain, because no reorganisation changes this block. */
-  fromBlockHash: string
   /** The chain before the settlement. */
   start: SaleStart
   /** The facilitator that verified the payment, if it has a name. It alone settles the payment. */
@@ -52,16 +43,16 @@ type NotVerified = AlreadySettled | Refused
 export async function verifyAndReserve(
   payments: PaymentServices,
   quoted: QuotedPayment,
-  { verifications, payers }: Verifier,
+  { verifications, payers }: Pick<SaleContext, 'verifications' | 'payers'>,
 ): Promise<Verified | NotVerified> {
   const { from: payer, value } = quoted.checked.payment.payload.authorization
   const endAt = payments.now().getTime() + PAYER_WAIT_MS_MAX
   for (;;) {
     const verified = await verifications.run(quoted.client.address, () => verifyPayment(payments, quoted))
     if (verified.kind !== 'verified') return verified
-    const { balance, ...sale } = verified
+    const { balance } = verified.start.payer
     const reservation = payers.reserve(payer, { amount: BigInt(value), balance })
-    if (reservation) return { ...sale, [Symbol.dispose]: () => reservation[Symbol.dispose]() }
+    if (reservation) return { ...verified, [Symbol.dispose]: () => reservation[Symbol.dispose]() }
     const leftMs = endAt - payments.now().getTime()
     const limited = leftMs > 0 ? quoted.client.budget.spend(WEIGHTS.payment) : rateLimited(0)
     if (limited) return limited
@@ -86,11 +77,7 @@ async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
     client.budget.spend(WEIGHTS.remoteCall)
     return refuse(payments, quoted, verified)
   }
-  const { anchor } = observation
-  const { balance } = observed.payer
-  const { facilitator } = verified
-  const blocks = { fromBlock: anchor.number, fromBlockHash: anchor.hash }
-  return { kind: 'verified', ...blocks, start: observed, facilitator, balance } as const
+  return { ...verified, start: observed }
 }
 
 type Refusal = Exclude<Awaited<ReturnType<typeof findEarlierSettlement>>, AlreadySettled>

@@ -29,14 +29,8 @@ interface ReconcilerOptions {
   runExclusively: (paymentHash: string, work: () => Promise<void>) => Promise<void>
 }
 
-interface Reconciler {
-  /** Reconciles the records that are due, once. Never rejects. */
-  reconcileDue(): Promise<void>
-  /** Starts no further work, and resolves when the current work is recorded. */
-  stop(): Promise<void>
-}
-
-export function startReconciler({ payments, timer, runExclusively }: ReconcilerOptions): Reconciler {
+/** `stop` resolves when the current work is recorded. */
+export function startReconciler({ payments, timer, runExclusively }: ReconcilerOptions) {
   const { now, monotonic, log, report } = payments
   const stopping = new AbortController()
   let lastRun: Promise<void> = Promise.resolve()
@@ -47,6 +41,7 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
   /** The next run prefers another one, so a faulty node cannot keep a record open. */
   let lastNode: number | undefined
 
+  /** Reconciles the records that are due, once. Never rejects. */
   function reconcileDue(): Promise<void> {
     lastRun = lastRun.then(run)
     return lastRun
@@ -135,7 +130,7 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
   void repeat()
   return {
     reconcileDue,
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort()
       cancel()
       await lastRun

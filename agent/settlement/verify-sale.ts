@@ -24,6 +24,7 @@ type Verification = Awaited<ReturnType<typeof verifyWithFacilitator>>
 /** The chain before the first settlement. */
 export interface SaleStart {
   observation: Observation
+  payer: PayerState
   /** On the monotonic clock. */
   observedAt: number
 }
@@ -43,7 +44,7 @@ type NotForSale =
 export async function observeSale(
   payments: PaymentServices,
   offered: CheckedPayment,
-): Promise<(SaleStart & { kind: 'observed'; payer: PayerState }) | NotForSale> {
+): Promise<(SaleStart & { kind: 'observed' }) | NotForSale> {
   const { authorization } = offered.payment.payload
   const observedAt = payments.monotonic()
   const observed = await tryObserve(payments, offered)

@@ -47,7 +47,7 @@ interface CurrentFacts {
   version: string
   terms: Terms
   rateLimitPerMinute: number
-  catalog: Catalog
+  catalog: Pick<Catalog, 'current' | 'retrieval'>
   now: () => Date
 }
 

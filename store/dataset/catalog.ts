@@ -54,28 +54,9 @@ export interface Dataset extends CatalogEntry {
   readonly snapshot: Snapshot
 }
 
-export interface Catalog {
-  /** The last retrieval. Undefined without one, or if its entry is damaged. */
-  retrieval(): CatalogEntry | undefined
-  /**
-   * The current dataset, or undefined if none is stored or its snapshot cannot be read. Sees a published dataset of another
-   * process after {@link REFRESH_INTERVAL_MS}, and a repaired snapshot after {@link REOPEN_INTERVAL_MS}.
-   */
-  current(): Dataset | undefined
-  /** Makes a retrieval the current one, in one durable write. The folder of its snapshot must be complete. */
-  publish(entry: CatalogEntry): Promise<void>
-  /** Whether an archive has ended the process of its import (contract 11.10). */
-  hasCrashed(archiveSha256: string): boolean
-  /** Remembers or forgets such an archive, in one durable write. */
-  setCrashed(archiveSha256: string, hasCrashed: boolean): Promise<void>
-  /** The ids of the snapshots that this process may still read. */
-  openSnapshots(): string[]
-  close(): Promise<void>
-}
-
-/** An opened snapshot and the file that it reads. */
 interface OpenedSnapshot {
   snapshot: Snapshot
+  /** The file that it reads. */
   file: string | undefined
 }
 
@@ -85,83 +66,85 @@ interface CatalogOptions {
   onChange?: (dataset: Dataset) => void
 }
 
-export function openCatalog(dataDirectory: string, options: CatalogOptions = {}): Catalog {
-  const { report = () => undefined, onChange = () => undefined } = options
-  const environment = openEnvironment({ folder: catalogFolder(dataDirectory), kind: 'catalog' })
-  const opened = new OpenedSnapshots(dataDirectory)
-  const retrieval = retrievalReader(environment, report)
-  const dataset = new CurrentDataset({ retrieval, opened, report, onChange })
-  const crashedArchives = () => z.array(sha256Schema).catch([]).parse(environment.get(CRASHED_KEY))
-
-  return {
-    retrieval,
-    current: () => dataset.read(),
-    async publish(next) {
-      await awaitWrite(environment.put(CURRENT_KEY, entrySchema.parse(next)))
-      dataset.expire()
-    },
-    hasCrashed: (archiveSha256) => crashedArchives().includes(archiveSha256),
-    async setCrashed(archiveSha256, hasCrashed) {
-      const others = crashedArchives().filter((each) => each !== archiveSha256)
-      const next = hasCrashed ? [archiveSha256, ...others].slice(0, CRASHED_ARCHIVES_MAX) : others
-      await awaitWrite(environment.put(CRASHED_KEY, next))
-    },
-    openSnapshots: () => opened.ids(),
-    async close() {
-      await opened.close()
-      await environment.close()
-    },
-  }
-}
-
-/** Reads LMDB every time, but parses only changed bytes. */
-function retrievalReader(environment: RootDatabase<unknown, string>, report: Report): () => CatalogEntry | undefined {
-  let last: { bytes: Buffer; entry: CatalogEntry | undefined } | undefined
-  return () => {
-    const bytes = environment.getBinary(CURRENT_KEY)
-    if (bytes === undefined) return undefined
-    if (!last?.bytes.equals(bytes)) last = { bytes, entry: parseEntry(bytes, report) }
-    return last.entry
-  }
-}
-
-interface CurrentDatasetOptions extends Required<CatalogOptions> {
-  retrieval: () => CatalogEntry | undefined
-  opened: OpenedSnapshots
-}
-
-/** Keeps the current dataset for an interval, and then reads the catalogue again. */
-class CurrentDataset {
-  readonly #options: CurrentDatasetOptions
+/** Keeps the current dataset for an interval, and then reads LMDB again. */
+export class Catalog {
+  readonly #dataDirectory: string
+  readonly #options: Required<CatalogOptions>
+  readonly #environment: RootDatabase<unknown, string>
+  readonly #opened = new LRUCache<string, OpenedSnapshot>({
+    max: OPEN_SNAPSHOTS_MAX,
+    // The environment is read-only, so a failed close loses nothing.
+    dispose: ({ snapshot }) => void snapshot.close().catch(() => undefined),
+  })
   #current: Dataset | undefined
   #isUnreadable = false
   #seenId: string | undefined
   #refreshedAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: CurrentDatasetOptions) {
-    this.#options = options
-    this.#seenId = options.retrieval()?.snapshot_id
+  constructor(dataDirectory: string, { report = () => undefined, onChange = () => undefined }: CatalogOptions = {}) {
+    this.#dataDirectory = dataDirectory
+    this.#options = { report, onChange }
+    this.#environment = openEnvironment({ folder: catalogFolder(dataDirectory), kind: 'catalog' })
+    this.#seenId = this.retrieval()?.snapshot_id
   }
 
-  read(): Dataset | undefined {
+  /** The last retrieval. Undefined without one, or if its entry is damaged. */
+  retrieval(): CatalogEntry | undefined {
+    try {
+      return this.#readEntry()
+    } catch (cause) {
+      if (cause instanceof StoreError) return undefined
+      throw cause
+    }
+  }
+
+  /**
+   * The current dataset, or undefined if none is stored or its snapshot cannot be read. Sees a published dataset of another
+   * process after {@link REFRESH_INTERVAL_MS}, and a repaired snapshot after {@link REOPEN_INTERVAL_MS}.
+   */
+  current(): Dataset | undefined {
     const now = performance.now()
-    if (now - this.#refreshedAt < (this.#isUnreadable ? REOPEN_INTERVAL_MS : REFRESH_INTERVAL_MS)) return this.#current
+    const interval = this.#isUnreadable ? REOPEN_INTERVAL_MS : REFRESH_INTERVAL_MS
+    if (now - this.#refreshedAt < interval) return this.#current
     this.#refresh()
     // After the reads: if one throws, the next call tries again instead of returning the old dataset.
     this.#refreshedAt = now
     return this.#current
   }
 
-  /** The next `read` reads the catalogue again. */
-  expire(): void {
+  /** Makes a retrieval the current one, in one durable write. The folder of its snapshot must be complete. */
+  async publish(entry: CatalogEntry): Promise<void> {
+    await awaitWrite(this.#environment.put(CURRENT_KEY, entrySchema.parse(entry)))
     this.#refreshedAt = Number.NEGATIVE_INFINITY
   }
 
+  /** Whether an archive has ended the process of its import (contract 11.10). */
+  hasCrashed(archiveSha256: string): boolean {
+    return this.#crashedArchives().includes(archiveSha256)
+  }
+
+  /** Remembers or forgets such an archive, in one durable write. */
+  async setCrashed(archiveSha256: string, hasCrashed: boolean): Promise<void> {
+    const others = this.#crashedArchives().filter((each) => each !== archiveSha256)
+    const next = hasCrashed ? [archiveSha256, ...others].slice(0, CRASHED_ARCHIVES_MAX) : others
+    await awaitWrite(this.#environment.put(CRASHED_KEY, next))
+  }
+
+  /** The ids of the snapshots that this process may still read. */
+  openSnapshots(): string[] {
+    return [...this.#opened.keys()]
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#opened.values()].map(({ snapshot }) => snapshot.close()))
+    await this.#environment.close()
+  }
+
   #refresh(): void {
-    const { retrieval, opened, report, onChange } = this.#options
+    const { report, onChange } = this.#options
     try {
-      const found = retrieval()
-      this.#current = found && { ...found, snapshot: opened.open(found.snapshot_id) }
+      const found = this.#readEntry()
+      this.#current = found && { ...found, snapshot: this.#open(found.snapshot_id) }
       this.#isUnreadable = false
       const previousId = this.#seenId
       this.#seenId = found?.snapshot_id
@@ -173,23 +156,19 @@ class CurrentDataset {
       this.#isUnreadable = true
     }
   }
-}
 
-/** The snapshots that are open. Closes the one that was used longest ago when there are more than {@link OPEN_SNAPSHOTS_MAX}. */
-class OpenedSnapshots {
-  readonly #dataDirectory: string
-  readonly #opened = new LRUCache<string, OpenedSnapshot>({
-    max: OPEN_SNAPSHOTS_MAX,
-    // The environment is read-only, so a failed close loses nothing.
-    dispose: ({ snapshot }) => void snapshot.close().catch(() => undefined),
-  })
-
-  constructor(dataDirectory: string) {
-    this.#dataDirectory = dataDirectory
+  /** @throws StoreError if the entry is damaged. The next retrieval writes a new one */
+  #readEntry(): CatalogEntry | undefined {
+    const bytes = this.#environment.getBinary(CURRENT_KEY)
+    try {
+      return bytes && entrySchema.parse(JSON.parse(bytes.toString()))
+    } catch (cause) {
+      throw new StoreError('The entry of the catalogue is damaged', { cause })
+    }
   }
 
   /** Opens a snapshot again if its file was replaced. A snapshot that is open stays usable when its file is deleted. */
-  open(id: string): Snapshot {
+  #open(id: string): Snapshot {
     const folder = snapshotFolder(this.#dataDirectory, id)
     const file = fileIdentity(dataFile(folder))
     const known = this.#opened.get(id)
@@ -199,22 +178,8 @@ class OpenedSnapshots {
     return snapshot
   }
 
-  ids(): string[] {
-    return [...this.#opened.keys()]
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#opened.values()].map(({ snapshot }) => snapshot.close()))
-  }
-}
-
-/** A damaged entry is reported and ignored: the next retrieval writes a new one. */
-function parseEntry(bytes: Buffer, report: Report): CatalogEntry | undefined {
-  try {
-    return entrySchema.parse(JSON.parse(bytes.toString()))
-  } catch (cause) {
-    report('dataset_unreadable', new StoreError('The entry of the catalogue is damaged', { cause }))
-    return undefined
+  #crashedArchives(): string[] {
+    return z.array(sha256Schema).catch([]).parse(this.#environment.get(CRASHED_KEY))
   }
 }
 

@@ -193,6 +193,11 @@ function checkLayout(
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
 }
 
+/** The options of a range that begins after a key. Undefined: at the first key. */
+export function startAfter(key: string | undefined): { start?: string; exclusiveStart?: boolean } {
+  return key === undefined ? {} : { start: key, exclusiveStart: true }
+}
+
 /**
  * Waits until a write is committed. On a full disk LMDB also rejects two promises that no code holds. The one behind
  * `commitError` is handled here. The other belongs to LMDB's batch and cannot be reached, so a process that writes must

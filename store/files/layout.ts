@@ -21,6 +21,7 @@
  *     'layout'                  -> { kind: 'responses', version }
  *     'owner'                   -> LogOwner: the receiver and the chain that the log belongs to
  *     'sales'                   -> SlidingMinute: the sales of the last minute
+ *     'probe'                   -> written to check that the log can be written
  *     unfinished: identity      -> revision, ResponseRecord with checksum; the records whose state is not final
  *     records: identity         -> ResponseRecord with checksum; the records whose state is final
  *     finished: time identity   -> true, one per final record, in the order in which they became final
@@ -48,23 +49,16 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
 
 export const LAYOUT_KEY = 'layout'
 export const OWNER_KEY = 'owner'
-/** Written to check that the response log can be written. */
-export const PROBE_KEY = 'probe'
 export const CURRENT_KEY = 'current'
 export const CRASHED_KEY = 'crashed'
 export const INFO_KEY = 'info'
 /** The name index of a snapshot, in the folder of its LMDB environment. */
 export const NAMES_FILE = 'names.index'
 export const COMPANIES_DATABASE = 'companies'
-export const STEPS_DATABASE = 'steps'
-export const VERSIONS_DATABASE = 'versions'
-export const LATEST_DATABASE = 'latest'
-export const ERASED_DATABASE = 'erased'
 export const UNFINISHED_DATABASE = 'unfinished'
 export const RECORDS_DATABASE = 'records'
 export const FINISHED_DATABASE = 'finished'
 export const PAYMENT_IDS_DATABASE = 'payment-ids'
-export const UNRECORDED_DATABASE = 'unrecorded'
 export const HOLDER_KEY = 'holder'
 export const SALES_KEY = 'sales'
 

@@ -6,15 +6,8 @@ import type { Database, RootDatabase } from 'lmdb'
 import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 import { decodeEntry } from '../dataset/company-entry.ts'
 import type { SnapshotEntry } from '../dataset/company.ts'
-import { openEnvironment, StoreError } from '../files/environment.ts'
-import {
-  companyNumberOf,
-  ERASED_DATABASE,
-  historyFolder,
-  LATEST_DATABASE,
-  STEPS_DATABASE,
-  VERSIONS_DATABASE,
-} from '../files/layout.ts'
+import { openEnvironment, startAfter, StoreError } from '../files/environment.ts'
+import { companyNumberOf, historyFolder } from '../files/layout.ts'
 import { dateOf, stepFactsSchema, type Step, type StepFacts } from './step.ts'
 
 /** What the register said about a number. */
@@ -49,10 +42,10 @@ export class HistoryDatabase {
     this.folder = historyFolder(dataDirectory)
     this.#environment = openEnvironment({ folder: this.folder, kind: 'history', readOnly })
     const open = (name: string) => this.#environment.openDB<Buffer, string>({ name, encoding: 'binary' })
-    this.#steps = open(STEPS_DATABASE)
-    this.#versions = open(VERSIONS_DATABASE)
-    this.#latest = open(LATEST_DATABASE)
-    this.#erased = this.#environment.openDB({ name: ERASED_DATABASE, encoding: 'json' })
+    this.#steps = open('steps')
+    this.#versions = open('versions')
+    this.#latest = open('latest')
+    this.#erased = this.#environment.openDB({ name: 'erased', encoding: 'json' })
   }
 
   /** Runs a write as one transaction. A kill leaves all of it or nothing. */
@@ -76,19 +69,19 @@ export class HistoryDatabase {
   }
 
   /** The keys of the steps from `start` on and before `end`, in order. */
-  stepKeys({ start, end }: { start?: string | undefined; end?: string | undefined } = {}): Iterable<string> {
-    return this.#steps.getKeys({ ...(start !== undefined && { start }), ...(end !== undefined && { end }) })
+  stepKeys(range: { start?: string; end?: string } = {}): Iterable<string> {
+    return this.#steps.getKeys(range)
   }
 
   /** The last step before a key, or the last of all. */
   stepBefore(key?: string): string | undefined {
-    const start = key === undefined ? {} : { start: key, exclusiveStart: true }
-    return first(this.#steps.getKeys({ ...start, reverse: true, limit: 1 }))
+    const [step] = this.#steps.getKeys({ ...startAfter(key), reverse: true, limit: 1 })
+    return step
   }
 
   stepAfter(key?: string): string | undefined {
-    const start = key === undefined ? {} : { start: key, exclusiveStart: true }
-    return first(this.#steps.getKeys({ ...start, limit: 1 }))
+    const [step] = this.#steps.getKeys({ ...startAfter(key), limit: 1 })
+    return step
   }
 
   /** The step of the newest version of a number. */
@@ -98,8 +91,7 @@ export class HistoryDatabase {
 
   /** At most `limit` numbers after `after`, with the newest version of each, in the order of their keys. */
   latestRange(after: string | undefined, limit: number): { key: string; step: string; checksum: Buffer }[] {
-    const start = after === undefined ? {} : { start: after, exclusiveStart: true }
-    return [...this.#latest.getRange({ ...start, limit })].map(({ key, value }) => ({
+    return [...this.#latest.getRange({ ...startAfter(after), limit })].map(({ key, value }) => ({
       key,
       step: value.toString('latin1', 0, STEP_CHARACTERS),
       checksum: value.subarray(STEP_CHARACTERS),
@@ -184,9 +176,4 @@ export function decodeVersion(companyKey: string, bytes: Buffer): VersionEntry {
   if (bytes.equals(ABSENT_BYTES)) return 'absent'
   if (bytes.equals(ERASED_BYTES)) return 'erased'
   return decodeEntry(companyNumberOf(companyKey), bytes)
-}
-
-function first<T>(items: Iterable<T>): T | undefined {
-  for (const item of items) return item
-  return undefined
 }

@@ -11,7 +11,7 @@ import { syncDirectory } from '../files/atomic-file.ts'
 import { decodeOwnEntry, encodeEntry, QUARANTINED_BYTES } from '../dataset/company-entry.ts'
 import type { Company } from '../dataset/company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFolder } from '../files/layout.ts'
-import { awaitWrite, runWriteSync, openEnvironment, StoreError } from '../files/environment.ts'
+import { awaitWrite, openEnvironment, runWriteSync, startAfter, StoreError } from '../files/environment.ts'
 import { NameIndexBuilder } from '../index/build.ts'
 import { hasNameIndex } from '../index/name-index.ts'
 import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../dataset/snapshot.ts'
@@ -157,8 +157,6 @@ function openBuildEnvironment(folder: string) {
     companies: environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' }),
   }
 }
-
-const startAfter = (key: string | undefined) => (key === undefined ? {} : { start: key, exclusiveStart: true })
 
 interface FinishOptions extends BuildOptions {
   counts: Awaited<ReturnType<typeof loadRows>>

@@ -1,7 +1,7 @@
 /** The actions of the commands `import` and `snapshot-id`. A service may run on the same data directory. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openCatalog } from '../dataset/catalog.ts'
+import { Catalog } from '../dataset/catalog.ts'
 import type { SnapshotInfo } from '../dataset/snapshot.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../dataset/source.ts'
 import type { ImportProgress } from './build.ts'
@@ -32,7 +32,7 @@ interface ImportCommandOptions extends CommandOptions {
 export async function importCommand(options: ImportCommandOptions): Promise<void> {
   const { synthetic, peakMemoryBytes, print, ...request } = options
   const { dataDirectory, now } = request
-  const catalog = openCatalog(dataDirectory)
+  const catalog = new Catalog(dataDirectory)
   try {
     const startedAt = now().getTime()
     const publication = synthetic ? SYNTHETIC : CRO_COMPANIES

@@ -20,83 +20,76 @@ type CsvRecord = string[] | null
 
 /** Yields the records of the file in batches. Empty lines are skipped. */
 export async function* readRecords(csv: Readable): AsyncGenerator<CsvRecord[], void, void> {
-  const parser = new StrictParser()
+  const records: CsvRecord[] = []
+  let malformed = 0
+  const parser = openParser({
+    onRecord: (record) => records.push(record),
+    onMalformed() {
+      records.push(null)
+      malformed += 1
+    },
+  })
+  /** The records, malformed rows and empty lines so far. */
+  let ended = 0
+  /** Upper bound of the bytes since the last record ended. csv-parse limits the bytes of the fields, but not their number. */
+  let unfinishedBytes = 0
+  async function write(part: Buffer): Promise<void> {
+    await settle((done) => parser.write(part, done))
+    const { records: complete, empty_lines: emptyLines } = parser.info
+    const before = ended
+    ended = complete + emptyLines + malformed
+    unfinishedBytes = ended > before ? part.length : unfinishedBytes + part.length
+    if (unfinishedBytes > UNFINISHED_BYTES_MAX) throw tooLarge()
+  }
   try {
-    for await (const chunk of csv as AsyncIterable<Buffer>) yield await parser.write(chunk)
-    yield await parser.end()
+    for await (const chunk of csv as AsyncIterable<Buffer>) {
+      for (let at = 0; at < chunk.length; at += PART_BYTES) await write(chunk.subarray(at, at + PART_BYTES))
+      yield records.splice(0)
+    }
+    await settle((done) => parser.end(done))
+    yield records.splice(0)
   } catch (cause) {
     if (cause instanceof ImportError) throw cause
     throw new ImportError('csv_malformed', 'the file cannot be parsed as CSV', cause)
   }
 }
 
-/** Wraps csv-parse. A malformed row becomes null if the rows after it can still be told apart. */
-class StrictParser {
-  #records: CsvRecord[] = []
-  /** The records, malformed rows and empty lines so far. */
-  #ended = 0
-  #malformed = 0
-  /** Upper bound of the bytes since the last record ended. */
-  #unfinishedBytes = 0
-  readonly #parser: Parser
-
-  constructor() {
-    let malformedLine: number | undefined
-    this.#parser = parse({
-      bom: true,
-      max_record_size: ROW_BYTES_MAX,
-      record_delimiter: ['\r\n', '\n'],
-      relax_column_count: true,
-      skip_empty_lines: true,
-      skip_records_with_error: true,
-      on_record: (record: string[]) => {
-        if (record.length > ROW_FIELDS_MAX) throw tooManyFields()
-        // csv-parse compares before it adds a character.
-        if (Buffer.byteLength(record.join('')) > ROW_BYTES_MAX) throw tooLarge()
-        this.#records.push(record)
-        return null
-      },
-      on_skip: (error) => {
-        // An error before the first record is left to the check of the header.
-        const isFirstRecord = error?.records === 0
-        if (error && FATAL_CODES.has(error.code) && !isFirstRecord) throw error
-        // Several errors in one row count as one malformed row.
-        const line = Number(error?.lines)
-        if (line !== malformedLine) {
-          this.#records.push(null)
-          this.#malformed += 1
-        }
-        malformedLine = line
-      },
-    })
-    // `write` and `end` report the error to their callback as well.
-    this.#parser.on('error', () => undefined)
-  }
-
-  /** Returns the records that are complete. */
-  async write(bytes: Buffer): Promise<CsvRecord[]> {
-    for (let at = 0; at < bytes.length; at += PART_BYTES) {
-      const part = bytes.subarray(at, at + PART_BYTES)
-      await settle((done) => this.#parser.write(part, done))
-      this.#checkUnfinished(part.length)
-    }
-    return this.#records.splice(0)
-  }
-
-  /** Returns the remaining records. */
-  async end(): Promise<CsvRecord[]> {
-    await settle((done) => this.#parser.end(done))
-    return this.#records.splice(0)
-  }
-
-  /** csv-parse limits the bytes of the fields of a record, but not their number. */
-  #checkUnfinished(length: number): void {
-    const { records, empty_lines: emptyLines } = this.#parser.info
-    const ended = records + emptyLines + this.#malformed
-    this.#unfinishedBytes = ended > this.#ended ? length : this.#unfinishedBytes + length
-    this.#ended = ended
-    if (this.#unfinishedBytes > UNFINISHED_BYTES_MAX) throw tooLarge()
-  }
+/** `onMalformed` is called for a malformed row if the rows after it can still be told apart. */
+function openParser({
+  onRecord,
+  onMalformed,
+}: {
+  onRecord: (record: string[]) => void
+  onMalformed: () => void
+}): Parser {
+  let malformedLine: number | undefined
+  const parser = parse({
+    bom: true,
+    max_record_size: ROW_BYTES_MAX,
+    record_delimiter: ['\r\n', '\n'],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    on_record: (record: string[]) => {
+      if (record.length > ROW_FIELDS_MAX) throw tooManyFields()
+      // csv-parse compares before it adds a character.
+      if (Buffer.byteLength(record.join('')) > ROW_BYTES_MAX) throw tooLarge()
+      onRecord(record)
+      return null
+    },
+    on_skip: (error) => {
+      // An error before the first record is left to the check of the header.
+      const isFirstRecord = error?.records === 0
+      if (error && FATAL_CODES.has(error.code) && !isFirstRecord) throw error
+      // Several errors in one row count as one malformed row.
+      const line = Number(error?.lines)
+      if (line !== malformedLine) onMalformed()
+      malformedLine = line
+    },
+  })
+  // `write` and `end` report the error to their callback as well.
+  parser.on('error', () => undefined)
+  return parser
 }
 
 function settle(send: (done: (error?: Error | null) => void) => unknown): Promise<void> {

@@ -37,15 +37,8 @@ export function normalise(row: RegisterRow, onFinding: OnFinding): NormalisedRow
   if (!COMPANY_NUMBER_PATTERN.test(number)) return { kind: 'rejected', reason: 'malformed_company_number' }
   const name = cleanText(row.company_name, onFinding)
   if (name === '') return { kind: 'rejected', reason: 'no_company_name' }
-  return { kind: 'company', company: toCompany({ row, number, name }, onFinding) }
-}
-
-function toCompany(
-  { row, number, name }: { row: RegisterRow; number: string; name: string },
-  onFinding: OnFinding,
-): Company {
   const addressLines = [row.company_address_1, row.company_address_2, row.company_address_3, row.company_address_4]
-  return {
+  const company: Company = {
     company_number: number,
     legal_name: name,
     status: cleanText(row.company_status, onFinding) || null,
@@ -67,6 +60,7 @@ function toCompany(
       eircode: eircode(row.eircode, onFinding),
     },
   }
+  return { kind: 'company', company }
 }
 
 /** Printable ASCII with single inner spaces needs no cleaning. The test saves time (`bench perf`, row "import, CPU"). */

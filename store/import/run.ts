@@ -1,7 +1,6 @@
 /**
  * Imports an archive: fetches it, builds a snapshot, records it in the journal and publishes it, the last two with one
- * durable write each. After a kill between
- * them, the next import continues and records nothing twice.
+ * durable write each. After a kill between them, the next import continues and records nothing twice.
  */
 import type { Catalog, Dataset } from '../dataset/catalog.ts'
 import { basename } from 'node:path'
@@ -63,12 +62,13 @@ interface CurrentSnapshot {
 }
 
 export async function importDataset(request: ImportRequest): Promise<ImportResult> {
-  const { dataDirectory, catalog, path, now, limits, signal } = request
+  const { dataDirectory, catalog, path, location = path, now, limits, signal } = request
   const retrievedAt = now()
   await removeUntouched(buildingFolder(dataDirectory), retrievedAt)
   throwIfStopped(signal)
   const current = await readCurrentSnapshot(dataDirectory, catalog)
-  const publish = (download: Download) => publishArchive(request, { download, current, retrievedAt })
+  const before = current?.retrieval.location === location ? current : undefined
+  const publish = (download: Download) => publishArchive(request, { download, location, current, before, retrievedAt })
   if (!isUrl(path)) return publish({ path, validators: null, updatedAt: undefined })
   const folder = newBuildingFolder(dataDirectory)
   const validators = current?.hasCurrentRules ? current.retrieval.validators : null
@@ -77,22 +77,26 @@ export async function importDataset(request: ImportRequest): Promise<ImportResul
 
 interface FetchedArchive {
   download: Download
+  location: string
   current: CurrentSnapshot | undefined
+  /** The current snapshot, if it is from the same location. */
+  before: CurrentSnapshot | undefined
   retrievedAt: Date
 }
 
 async function publishArchive(request: ImportRequest, archive: FetchedArchive): Promise<ImportResult> {
-  const { catalog, path, location = path, publication, signal } = request
-  const { current } = archive
+  const { catalog, publication, signal } = request
+  const { location, current, before } = archive
   const { info, archive_sha256, changed } = await buildOrReuse(request, archive)
   throwIfStopped(signal)
   const isSwitch = info.snapshot_id !== current?.info.snapshot_id
-  const source_updated_at = sourceUpdatedAt(archive, changed ? undefined : location)
+  const source_updated_at = sourceUpdatedAt(archive, changed)
   const source = { ...publication, retrieved_at: archive.retrievedAt.toISOString(), source_updated_at }
   const facts: StepFacts = { snapshot_id: info.snapshot_id, location, archive_sha256, source }
+  const newestBefore = request.isForced ? null : (before?.retrieval.newest_update ?? null)
   const entry = {
     ...facts,
-    newest_update: request.isForced ? source_updated_at : later(source_updated_at, newestUpdate(current, location)),
+    newest_update: later(source_updated_at, newestBefore),
     validators: archive.download.validators,
   }
   // Known records are sold at once: a service that was down for days must not wait for the journal.
@@ -100,14 +104,16 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   const archivePath = isSwitch ? archive.download.path : undefined
   const history = await recordHistory(request, { current, facts, archivePath })
   throwIfStopped(signal)
+  const recorded = history.kind === 'recorded' ? history : undefined
   if (isSwitch) {
-    await catalog.publish({ ...entry, changes: changesOf(history) })
+    const changes = recorded ? { previous_snapshot_id: recorded.previous_snapshot_id, ...recorded.changes } : null
+    await catalog.publish({ ...entry, changes })
     await prune(request, [info.snapshot_id, ...(current ? [current.info.snapshot_id] : [])])
   }
   return {
     info,
     changed,
-    changes: isSwitch && history.kind === 'recorded' ? history.changes : null,
+    changes: isSwitch && recorded ? recorded.changes : null,
     ...(history.kind === 'failed' && { historyFailure: history.cause }),
   }
 }
@@ -125,23 +131,15 @@ async function recordHistory(
   const { current, facts, archivePath } = file
   try {
     if (archiveDirectory && archivePath) await keepArchive(archiveDirectory, archivePath, facts)
-    const retrievals = [...(current ? [factsOf(current.retrieval)] : []), facts]
+    const retrievals = [facts]
+    if (current) {
+      const { snapshot_id, location, archive_sha256, source } = current.retrieval
+      retrievals.unshift({ snapshot_id, location, archive_sha256, source })
+    }
     return await record({ dataDirectory, retrievals }, { signal })
   } catch (cause) {
     return { kind: 'failed', cause }
   }
-}
-
-const factsOf = ({ snapshot_id, location, archive_sha256, source }: Omit<Dataset, 'snapshot'>): StepFacts => ({
-  snapshot_id,
-  location,
-  archive_sha256,
-  source,
-})
-
-function changesOf(history: HistoryResult): Dataset['changes'] {
-  if (history.kind !== 'recorded') return null
-  return { previous_snapshot_id: history.previous_snapshot_id, ...history.changes }
 }
 
 /**
@@ -153,31 +151,15 @@ async function prune({ dataDirectory, catalog, now }: ImportRequest, keep: strin
   await removeUntouched(snapshotsFolder(dataDirectory), now(), new Set(kept)).catch(() => undefined)
 }
 
-/** Refuses a changed archive whose update time is older than before: the source was reset or replaced. */
-function refuseOlder(
-  { path, location = path }: ImportRequest,
-  { download, current }: Omit<FetchedArchive, 'retrievedAt'>,
-): void {
-  const updatedAt = newestUpdate(current, location)
-  if (download.updatedAt && updatedAt !== null && download.updatedAt < new Date(updatedAt)) {
-    throw new ImportError('source_older', 'the source states an older update time than before')
-  }
-}
-
 /** The later of two ISO 8601 times in UTC, which sort as text. */
 const later = (one: string | null, other: string | null) => ((one ?? '') > (other ?? '') ? one : other)
-
-/** The newest update time that a location has stated, if the current snapshot is from there. */
-function newestUpdate(current: CurrentSnapshot | undefined, location: string): string | null {
-  if (current?.retrieval.location !== location) return null
-  return current.retrieval.newest_update
-}
 
 /** Returns the current snapshot if the archive has the same bytes. Otherwise builds a new one. */
 async function buildOrReuse(
   request: ImportRequest,
-  { download, current }: FetchedArchive,
+  archive: FetchedArchive,
 ): Promise<Pick<ImportResult, 'info' | 'changed'> & Pick<Dataset, 'archive_sha256'>> {
+  const { download, current, before } = archive
   if (download.path === undefined) {
     if (!current) throw new Error('a conditional request was sent without a current snapshot')
     return { info: current.info, archive_sha256: current.retrieval.archive_sha256, changed: false }
@@ -186,9 +168,12 @@ async function buildOrReuse(
   if (current?.hasCurrentRules && current.retrieval.archive_sha256 === archive_sha256) {
     return { info: current.info, archive_sha256, changed: false }
   }
-  if (!request.isForced) refuseOlder(request, { download, current })
+  const newest = before?.retrieval.newest_update ?? null
+  // The source was reset or replaced.
+  if (!request.isForced && download.updatedAt && newest !== null && download.updatedAt < new Date(newest))
+    throw new ImportError('source_older', 'the source states an older update time than before')
   const { path } = download
-  const info = await unlessCrashed(request, archive_sha256, () => buildArchive(request, path, current))
+  const info = await unlessCrashed(request, archive_sha256, () => buildArchive(request, path, archive))
   return { info, archive_sha256, changed: true }
 }
 
@@ -217,27 +202,22 @@ async function unlessCrashed<T>(
 
 function buildArchive(
   request: ImportRequest,
-  archivePath: string,
-  current: CurrentSnapshot | undefined,
+  path: string,
+  { location, before }: FetchedArchive,
 ): Promise<SnapshotInfo> {
-  const { dataDirectory, path, location = path, now, onProgress, signal, build = buildFile } = request
-  const companiesBefore = current?.retrieval.location === location ? current.info.company_count : 0
+  const { dataDirectory, now, onProgress, signal, build = buildFile } = request
+  const companiesBefore = before?.info.company_count ?? 0
   const expected = request.isForced ? {} : { companiesMin: minCompanyCount(location), companiesBefore }
-  const file = { dataDirectory, path: archivePath, importedAt: now().toISOString(), ...expected }
-  return build(file, { onProgress, signal })
+  return build({ dataDirectory, path, importedAt: now().toISOString(), ...expected }, { onProgress, signal })
 }
 
 /**
- * Returns the time that the source states, unless it lies in the future. Otherwise, if the archive is unchanged,
- * `sameLocation` is its location, and the time that was recorded for that location is kept.
+ * The time that the source states, unless it lies in the future. An unchanged archive keeps the time that was recorded for its
+ * location.
  */
-function sourceUpdatedAt(
-  { download, current, retrievedAt }: FetchedArchive,
-  sameLocation: string | undefined,
-): string | null {
+function sourceUpdatedAt({ download, before, retrievedAt }: FetchedArchive, changed: boolean): string | null {
   if (download.updatedAt && download.updatedAt <= retrievedAt) return download.updatedAt.toISOString()
-  if (sameLocation === undefined || current?.retrieval.location !== sameLocation) return null
-  return current.retrieval.source.source_updated_at
+  return changed ? null : (before?.retrieval.source.source_updated_at ?? null)
 }
 
 /** Returns undefined if the snapshot is missing or damaged. It is then built again from its archive. */

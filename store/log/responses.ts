@@ -2,27 +2,13 @@
  * The response log: every response that a payment has bought or may have bought.
  *
  * A response is claimed under its payment's identity before the payment is settled. Every later transition is a
- * compare-and-set by revision, which LMDB checks inside its write transaction. A promise resolves after the write is on
- * disk, so its result survives a kill and a power loss.
+ * compare-and-set. A promise resolves after the write is on disk.
  */
 import { setImmediate } from 'node:timers/promises'
-import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
-import { responsesFolder } from '../files/layout.ts'
 import type { LogOwner } from './log-owner.ts'
-import {
-  checkTransition,
-  isFinal,
-  isVersion,
-  type Claim,
-  type RecordChange,
-  type RecordState,
-  type RecordVersion,
-  type ResponseRecord,
-  type UnrecordedPayment,
-} from './record.ts'
-import { ResponseDatabase } from './response-database.ts'
+import type { Claim, RecordChange, RecordState, RecordVersion, ResponseRecord, UnrecordedPayment } from './record.ts'
 
-/** The interface of the log. It is small, so that a shared database can implement it instead of LMDB. */
+/** The interface of the log. LMDB and PostgreSQL implement it. */
 export interface ResponseLog {
   /** Writes durably without an effect. Rejects if a sale could not be stored. */
   checkWritable(): Promise<void>
@@ -62,80 +48,20 @@ export interface ResponseLog {
   close(): Promise<void>
 }
 
-/** `unfinished` reads this many keys, then lets other events run. */
-const KEYS_PER_READ_MAX = 1_000
 /** Bounds the list of payments without a record. It is longer than an operator can work through. */
 export const UNRECORDED_MAX = 1_000
+/** Keys that are read before other events run. */
+const KEYS_PER_READ_MAX = 1_000
 
-interface ResponseLogOptions {
-  /** For a command that reads the log while a service runs. */
-  readOnly?: boolean
-  /** The sales in a minute, of all processes. Default: no limit. */
-  salesPerMinute?: number | undefined
-  now?: () => Date
-  /** Replaced by tests. */
-  freeBytes?: typeof readFreeBytes
-}
-
-export function openResponseLog(
-  dataDirectory: string,
-  { readOnly = false, salesPerMinute = Infinity, now = () => new Date(), freeBytes }: ResponseLogOptions = {},
-): ResponseLog {
-  const folder = responsesFolder(dataDirectory)
-  const database = new ResponseDatabase(folder, readOnly)
-  const checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
-
-  return {
-    read: async (identity, paymentId) => database.findConflict(identity, paymentId),
-
-    async claim(record) {
-      checkReserve()
-      return database.insert(record, salesPerMinute)
-    },
-
-    countSales: async () => database.countSales(now()),
-
-    async advance(from, change) {
-      checkTransition(from, change)
-      if (isFinal(from.state)) return database.changeFinal(from, change)
-      const current = database.findUnfinished(from.identity)
-      if (!current || !isVersion(current.record, from)) return undefined
-      const next = { ...current.record, ...change }
-      if (!(await database.replace(current, next))) return undefined
-      if (next.state === 'refused') await database.giveSaleBack(next)
-      return next
-    },
-
-    unfinished: () => listUnfinished(database),
-
-    async noteUnrecorded(payment) {
-      checkReserve()
-      return database.noteUnrecorded(payment, UNRECORDED_MAX)
-    },
-
-    unrecorded: async () => database.listUnrecorded(),
-
-    prune: (request) => database.prune(request),
-
-    checkWritable: () => database.checkWritable(),
-
-    owner: async () => database.owner(),
-
-    setOwner: (next, current) => database.setOwner(next, current),
-
-    newestRecords: async () => database.newestRecords(),
-
-    close: () => database.close(),
-  }
-}
-
-/** Lets other events run between its reads. */
-async function listUnfinished(database: ResponseDatabase): Promise<string[]> {
-  const identities: string[] = []
+/** All keys in their order. `read` returns at most `limit` keys after the key `last`. */
+export async function listInParts(
+  read: (last: string | undefined, limit: number) => Promise<string[]>,
+): Promise<string[]> {
+  const keys: string[] = []
   for (;;) {
-    const next = database.listUnfinished(identities.at(-1), KEYS_PER_READ_MAX)
-    identities.push(...next)
-    if (next.length < KEYS_PER_READ_MAX) return identities
+    const next = await read(keys.at(-1), KEYS_PER_READ_MAX)
+    keys.push(...next)
+    if (next.length < KEYS_PER_READ_MAX) return keys
     await setImmediate()
   }
 }

@@ -5,7 +5,8 @@ import { expect } from 'chai'
 import { checkLogOwner, type AllowedChanges } from '../../agent/check-log-owner.ts'
 import { buildTerms } from '../../agent/payment/terms.ts'
 import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
-import { openResponseLog, type ResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
 import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
 import { makeRecord, RECEIVER } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -16,7 +17,7 @@ const MARKER = 'response-log.json'
 
 /** Opens an empty log. */
 const STORES: Record<string, () => Promise<ResponseLog>> = {
-  LMDB: async () => openResponseLog(await makeTemporaryDirectory()),
+  LMDB: async () => new LmdbResponseLog(await makeTemporaryDirectory()),
   PostgreSQL: async () =>
     openPostgresResponseLog({ url: await makeEmptyLog(), salesPerMinute: 100, report: () => undefined }),
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { startDailyRetrieval, retrieveDataset } from '../../agent/dataset.ts'
 import { SAMPLE_DAMAGE, SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
-import { openCatalog, type Catalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../store/files/layout.ts'
 import { openEnvironment } from '../../store/files/environment.ts'
@@ -19,7 +19,7 @@ describe('the dataset', () => {
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'dataset-'))
-    catalog = openCatalog(directory)
+    catalog = new Catalog(directory)
   })
   afterEach(async () => {
     await catalog.close()
@@ -91,7 +91,7 @@ describe('the dataset', () => {
     const environment = openEnvironment({ folder, kind: 'snapshot' })
     await environment.put(LAYOUT_KEY, { kind: 'snapshot', version: LAYOUT_VERSION.snapshot - 1 })
     await environment.close()
-    catalog = openCatalog(directory)
+    catalog = new Catalog(directory)
     const schedule = await startDailyRetrieval({
       dataDirectory: directory,
       catalog,

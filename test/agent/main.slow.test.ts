@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
 import { responsesFolder } from '../../store/files/layout.ts'
-import { openResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, withFileLimit, type Child } from '../support/child.ts'
 import { runCommand } from '../support/cli.ts'
@@ -255,7 +255,7 @@ describe('the commands beside a running service', () => {
   })
 
   it('print unfinished payments without signatures', async () => {
-    const log = openResponseLog(directory)
+    const log = new LmdbResponseLog(directory)
     const record = makeRecord({ state: 'unknown' })
     await log.claim(record)
     await storeRecord(log, makeRecord({ state: 'confirmed', identity: 'ended' }))

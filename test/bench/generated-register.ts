@@ -1,7 +1,7 @@
 /** Generated registers for the benchmarks, imported by the product's own import in a process of its own. */
 import { join } from 'node:path'
 import { generateRegister } from '../../agent/sandbox/generate-register.ts'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import type { Snapshot } from '../../store/dataset/snapshot.ts'
 import { startChild } from '../support/child.ts'
@@ -67,7 +67,7 @@ export async function readCorpus(dataDirectory: string): Promise<Corpus> {
 }
 
 export function openCurrent(dataDirectory: string) {
-  const catalog = openCatalog(dataDirectory)
+  const catalog = new Catalog(dataDirectory)
   const dataset = catalog.current()
   if (!dataset) throw new Error(`${dataDirectory} has no imported register`)
   return { catalog, dataset, companies: readableCompanies(dataset.snapshot) }

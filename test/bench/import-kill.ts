@@ -8,7 +8,7 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sampleRegister } from '../../agent/sandbox/sample-register.ts'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { openSnapshot } from '../../store/dataset/snapshot.ts'
 import { buildingFolder, snapshotFolder } from '../../store/files/layout.ts'
 import { historyDigest } from '../../store/history/digest.ts'
@@ -140,7 +140,7 @@ function startImport(directory: string, path: string, msLater = 0): Child {
 
 /** The id that the catalog serves, if the records of its snapshot have the same hash. */
 async function servedId(directory: string): Promise<string | undefined> {
-  const catalog = openCatalog(directory)
+  const catalog = new Catalog(directory)
   try {
     const snapshot = catalog.current()?.snapshot
     if (!snapshot) return undefined

@@ -10,7 +10,8 @@ import { parsePaymentHeaders } from '../../agent/payment/headers.ts'
 import { responsesFolder } from '../../store/files/layout.ts'
 import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
-import { openResponseLog, type ResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
 import { findPostgres, withPool } from '../support/postgres.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { diskMib } from './disk.ts'
@@ -82,7 +83,7 @@ async function measureDataset(rows: number, directory: string) {
 /** @returns the records of some sales */
 async function buy(service: ServerProcess, requests: LoadRequest[], data: string): Promise<ResponseRecord[]> {
   await sendLoad(service, { requests, connections: 1, usesRemotes: true })
-  const log = openResponseLog(data, { readOnly: true })
+  const log = new LmdbResponseLog(data, { readOnly: true })
   try {
     return await Promise.all(requests.map((request) => readRecord(log, request)))
   } finally {
@@ -98,7 +99,7 @@ async function readRecord(log: ResponseLog, { path, headers }: LoadRequest): Pro
 }
 
 async function measureLmdb(directory: string, samples: ResponseRecord[], sales: number): Promise<number> {
-  const log = openResponseLog(directory)
+  const log = new LmdbResponseLog(directory)
   await sell(log, samples, sales)
   await log.close()
   return ((await diskMib(responsesFolder(directory))) / sales) * MILLION

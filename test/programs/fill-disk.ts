@@ -3,9 +3,9 @@
  * and the unhandled rejections.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
-import { openResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { makeRecord } from '../support/records.ts'
 
@@ -27,7 +27,7 @@ process.on('unhandledRejection', (cause) => unhandled.push(String(cause)))
 const nameOf = (error: unknown) => (error instanceof Error ? error.name : 'no error')
 
 async function fillResponses(directory: string): Promise<Omit<DiskReport, 'unhandled'>> {
-  const log = openResponseLog(directory)
+  const log = new LmdbResponseLog(directory)
   const claim = (identity: string, characters: number) =>
     log.claim(makeRecord({ identity, body: 'x'.repeat(characters) })).then(() => 'written', nameOf)
   let failure = ''
@@ -48,7 +48,7 @@ async function fillResponses(directory: string): Promise<Omit<DiskReport, 'unhan
 }
 
 async function importArchive(directory: string, path: string): Promise<Omit<DiskReport, 'unhandled'>> {
-  const catalog = openCatalog(directory)
+  const catalog = new Catalog(directory)
   const failure = await importDataset({
     dataDirectory: directory,
     catalog,

@@ -3,7 +3,8 @@
  * and identities. Prints one line per identity: `body SHA-256`, `missing` or `error NAME`.
  */
 import { hash } from 'node:crypto'
-import { openResponseLog, type ResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
 
 const [directory = '', ...identities] = process.argv.slice(2)
 
@@ -25,7 +26,7 @@ async function readAll(log: ResponseLog): Promise<void> {
 }
 
 try {
-  await readAll(openResponseLog(directory, { readOnly: true }))
+  await readAll(new LmdbResponseLog(directory, { readOnly: true }))
 } catch (cause) {
   print(`refused ${nameOf(cause)}`)
 }

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { companySchema, type Company } from '../../store/dataset/company.ts'
 import { openCsv } from '../../store/import/archive.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
@@ -23,7 +23,7 @@ const print = (line: string) => void process.stdout.write(`${line}\n`)
 const processes = openBuildProcesses()
 
 async function importAll(path: string, dataDirectory: string): Promise<number> {
-  const catalog = openCatalog(dataDirectory)
+  const catalog = new Catalog(dataDirectory)
   let phase = ''
   const { info } = await importDataset({
     dataDirectory,

@@ -6,6 +6,7 @@ import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/r
 import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import { ANY_ROUTE, isPaidRoute, listRoutes } from '../../rest-facade/documents/routes.ts'
+import { replaceMethods } from '../support/replace-methods.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { TRANSACTION } from '../support/sale-harness.ts'
@@ -225,7 +226,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     return valid()
   },
   dataset_unavailable({ valid }, payment) {
-    sale.context.catalog = { ...sale.context.catalog, current: () => undefined }
+    sale.context.catalog = replaceMethods(sale.context.catalog, { current: () => undefined })
     return valid(payment)
   },
   dataset_stale({ valid }, payment) {
@@ -256,7 +257,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     const company = snapshot.find('73848') as Company
     const registered_address = { lines: ['A'.repeat(20_000)], eircode: null }
     const current = { ...dataset, snapshot: { ...snapshot, find: () => ({ ...company, registered_address }) } }
-    sale.context.catalog = { ...sale.context.catalog, current: () => current }
+    sale.context.catalog = replaceMethods(sale.context.catalog, { current: () => current })
     return byList()
   },
   query_too_broad({ byName }, payment) {

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import { messageOf, type Operation } from '../support/transports.ts'
 import { startFakedService } from '../support/faked-service.ts'
@@ -118,7 +118,7 @@ describe('hostile records', () => {
 
   describe('all of them', () => {
     it('[11.3] lose their hidden characters, which are counted', async () => {
-      const catalog = openCatalog(service().directory)
+      const catalog = new Catalog(service().directory)
       const { findings, row_count } = catalog.current()!.snapshot.info
       await catalog.close()
       expect(row_count).to.equal(HOSTILE.length)

@@ -2,7 +2,7 @@
 import { readdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { snapshotsFolder } from '../../store/files/layout.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { manualTimer } from '../support/timers.ts'
@@ -87,7 +87,7 @@ describe('a service whose snapshot is missing', () => {
 
   it('[3.1, 4.4.1] refuses every sale before a charge, and sells again once the snapshot is repaired', async () => {
     const payment = await payFor(lookup('73848'))
-    const other = openCatalog(service.directory)
+    const other = new Catalog(service.directory)
     const snapshots = snapshotsFolder(service.directory)
     const [name = ''] = await readdir(snapshots)
     const repairedName = '0'.repeat(64)

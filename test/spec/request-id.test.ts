@@ -1,7 +1,7 @@
 /** The id of a request: in every answer, whatever the transport, and in the log lines of the request. */
 import { expect } from 'chai'
 import { REQUEST_ID_CHARACTERS_MAX } from '../../agent/http/request-id.ts'
-import { openResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { startFakedService } from '../support/faked-service.ts'
 import { exchange, type RawReply } from '../support/raw-http.ts'
 import { buyOverTransports } from '../support/transports.ts'
@@ -100,7 +100,7 @@ describe('the request id', () => {
       bought.text,
       bought.headers['payment-response'],
     ])
-    const log = openResponseLog(service().directory, { readOnly: true })
+    const log = new LmdbResponseLog(service().directory, { readOnly: true })
     for (const identity of await log.unfinished())
       expect(JSON.stringify(await log.read(identity))).not.to.contain('the-sale')
     await log.close()
@@ -120,7 +120,7 @@ describe('the request id', () => {
       expect(replies.map(({ status }) => status)).to.deep.equal([200, 200, 200])
       const { lines, directory } = service()
       expect(lines.map(({ request_id }) => request_id)).to.deep.equal(['rest-sale', 'a2a-sale', 'mcp-sale'])
-      const log = openResponseLog(directory, { readOnly: true })
+      const log = new LmdbResponseLog(directory, { readOnly: true })
       for (const { level, time, request_id, payment, durations_ms: durations, ...line } of lines) {
         expect([level, time, request_id]).not.to.include(undefined)
         expect(line).to.deep.equal({ msg: 'sale', operation: 'search', state: 'settled' })

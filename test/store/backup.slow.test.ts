@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { backUp, restore } from '../../store/backup.ts'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { encodeEntry } from '../../store/dataset/company-entry.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
@@ -14,7 +14,7 @@ import { historyDigest } from '../../store/history/digest.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
 import { eraseNumber, recordFile } from '../../store/history/record.ts'
 import { migrateDatabase } from '../../store/log/postgres/schema.ts'
-import { openResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { makeRecord } from '../support/records.ts'
 import { findPostgres, startPostgres, withPool } from '../support/postgres.ts'
 import { startTestService } from '../support/service.ts'
@@ -55,7 +55,7 @@ describe('a backup', () => {
   })
 
   async function claimMany(count: number): Promise<string[]> {
-    const log = openResponseLog(source.dataDirectory)
+    const log = new LmdbResponseLog(source.dataDirectory)
     const identities = Array.from({ length: count }, (_, index) => `payer/${index}`)
     await Promise.all(identities.map((identity) => log.claim(makeRecord({ identity }))))
     await log.close()
@@ -64,7 +64,7 @@ describe('a backup', () => {
 
   it('has every record that was acknowledged before it began, while the log is written', async () => {
     const identities = await claimMany(500)
-    const log = openResponseLog(source.dataDirectory)
+    const log = new LmdbResponseLog(source.dataDirectory)
     const state = { isDone: false }
     const writing = (async () => {
       for (let index = 0; !state.isDone; index += 1) await log.claim(makeRecord({ identity: `late/${index}` }))
@@ -76,7 +76,7 @@ describe('a backup', () => {
     expect(counts.records).to.be.at.least(identities.length)
     expect(counts.damaged).to.equal(0)
     expect(await restore({ ...target, folder })).to.deep.equal({ ...counts, createdAt: now().toISOString() })
-    const restored = openResponseLog(target.dataDirectory)
+    const restored = new LmdbResponseLog(target.dataDirectory)
     for (const identity of identities) expect((await restored.read(identity))?.identity).to.equal(identity)
     await restored.close()
   })
@@ -123,7 +123,7 @@ describe('a backup', () => {
     const made = await runCommand(['backup', folder], { environment })
     expect(made).to.include({ code: 1, text: 'backed up 2 records and 1 damaged ones' })
     expect(await restore({ ...target, folder })).to.include({ records: 2, damaged: 1 })
-    const restored = openResponseLog(target.dataDirectory)
+    const restored = new LmdbResponseLog(target.dataDirectory)
     expect((await restored.read('payer/2'))?.identity).to.equal('payer/2')
     expect(await restored.read('payer/1').catch((error: Error) => error.name)).to.equal('CorruptRecordError')
     await restored.close()
@@ -206,13 +206,13 @@ describe('a backup', () => {
 
   it('has the catalogue, which is restored unless there is one', async () => {
     await claimMany(1)
-    const catalog = openCatalog(source.dataDirectory)
+    const catalog = new Catalog(source.dataDirectory)
     await catalog.setCrashed('a'.repeat(64), true)
     await backUp({ ...source, folder, now })
     await catalog.setCrashed('b'.repeat(64), true)
     await catalog.close()
     const crashed = async () => {
-      const restored = openCatalog(target.dataDirectory)
+      const restored = new Catalog(target.dataDirectory)
       const found = ['a', 'b'].filter((digit) => restored.hasCrashed(digit.repeat(64)))
       await restored.close()
       return found
@@ -227,7 +227,7 @@ describe('a backup', () => {
 
   it('is smaller after records were removed, so that a restore shrinks the log', async () => {
     await claimMany(3000)
-    const log = openResponseLog(source.dataDirectory)
+    const log = new LmdbResponseLog(source.dataDirectory)
     const from = { state: 'prepared', attempt: 1 } as const
     const change = { state: 'expired', updated_at: '2026-01-01T00:00:00.000Z' } as const
     // At once, so that few of them wait for the disk.

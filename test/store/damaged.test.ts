@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { responsesFolder } from '../../store/files/layout.ts'
-import { openResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { makeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -29,7 +29,7 @@ describe('a damaged response log', () => {
 
   before(async () => {
     directory = await makeTemporaryDirectory()
-    const log = openResponseLog(directory)
+    const log = new LmdbResponseLog(directory)
     for (const record of records) await log.claim(record)
     await log.close()
     whole = await readFile(join(responsesFolder(directory), 'data.mdb'))

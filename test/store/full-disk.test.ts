@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
 import { buildingFolder } from '../../store/files/layout.ts'
-import { openResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { withFileLimit } from '../support/child.ts'
 import type { DiskReport } from '../programs/fill-disk.ts'
@@ -45,7 +45,7 @@ describe('a full disk', function () {
     // Each of the two failed batches leaves one rejected promise that no code can reach (lmdb, write.js).
     expect(unhandled).to.have.lengthOf.at.most(2)
     for (const each of unhandled) expect(each).to.equal('Error: Commit failed (see commitError for details)')
-    const log = openResponseLog(directory)
+    const log = new LmdbResponseLog(directory)
     expect(await log.unfinished()).to.have.lengthOf(written)
     const late = makeRecord({ identity: 'late' })
     expect(await log.claim(late)).to.deep.equal({ kind: 'claimed', record: late })
@@ -61,7 +61,7 @@ describe('a full disk', function () {
       publication: CRO_COMPANIES,
       now: () => new Date('2026-01-01T00:00:00.000Z'),
     }
-    const before = openCatalog(directory)
+    const before = new Catalog(directory)
     await importDataset({ ...request, catalog: before })
     await before.close()
     await writeFile(
@@ -75,7 +75,7 @@ describe('a full disk', function () {
       unhandled: [],
     })
     expect(await readdir(buildingFolder(directory))).to.deep.equal([])
-    const after = openCatalog(directory)
+    const after = new Catalog(directory)
     expect((await importDataset({ ...request, catalog: after })).info.company_count).to.equal(8_000)
     await after.close()
   })

@@ -3,7 +3,8 @@ import { expect } from 'chai'
 import { StoreError } from '../../store/files/environment.ts'
 import { isFinal, RECORD_STATES, TRANSITIONS, type RecordState, type ResponseRecord } from '../../store/log/record.ts'
 import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
-import { openResponseLog, UNRECORDED_MAX, type ResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
+import { UNRECORDED_MAX, type ResponseLog } from '../../store/log/responses.ts'
 import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
 import { makeRecord, recordOf, storeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -20,7 +21,7 @@ type MakeStore = () => Promise<(salesPerMinute?: number) => Promise<ResponseLog>
 const STORES: Record<string, MakeStore> = {
   async LMDB() {
     const directory = await makeTemporaryDirectory()
-    return async (salesPerMinute = SALES_MAX) => openResponseLog(directory, { salesPerMinute })
+    return async (salesPerMinute = SALES_MAX) => new LmdbResponseLog(directory, { salesPerMinute })
   },
   async PostgreSQL() {
     const url = await makeEmptyLog()

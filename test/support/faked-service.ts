@@ -3,7 +3,7 @@ import { readConfig } from '../../agent/config.ts'
 import { logEvents, openLog } from '../../agent/log.ts'
 import type { HttpServerLimits } from '../../agent/http-server.ts'
 import { startService, type Externals } from '../../agent/service.ts'
-import { openResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { loadDescription } from './openapi-check.ts'
 import { chainOf } from './fake-chain.ts'
 import { REGISTER } from './fixtures.ts'
@@ -90,14 +90,13 @@ export async function startFakedService({
       },
     }),
     openLog: async ({ dataDirectory, rateLimitPerMinute: salesPerMinute }) => {
-      const log = openResponseLog(dataDirectory, { salesPerMinute, now })
-      return {
-        ...log,
-        claim: (record) => {
-          recorded += 1
-          return log.claim(record)
-        },
+      const log = new LmdbResponseLog(dataDirectory, { salesPerMinute, now })
+      const claim = log.claim.bind(log)
+      log.claim = (record) => {
+        recorded += 1
+        return claim(record)
       }
+      return log
     },
     limits,
     now,

@@ -16,7 +16,7 @@ import { openAccounts, type Accounts } from '../../agent/sandbox/accounts.ts'
 import { startChain } from '../../agent/sandbox/chain.ts'
 import { prepareChain } from '../../agent/sandbox/prepare-chain.ts'
 import { rpc } from './chain.ts'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
@@ -97,7 +97,7 @@ export async function runKills(plan: readonly Scenario[], responseLog?: string):
 export async function prepareSandbox(directory: string, rpcUrl: string): Promise<Accounts> {
   const accounts = await openAccounts({ directory: join(directory, 'sandbox') })
   await prepareChain({ url: rpcUrl, buyer: accounts.buyer.address, relayer: accounts.relayer.address })
-  const catalog = openCatalog(directory)
+  const catalog = new Catalog(directory)
   const dataset = { dataDirectory: directory, catalog, path: REGISTER, publication: SYNTHETIC }
   await importDataset({ ...dataset, now: () => new Date() })
   await catalog.close()

@@ -16,11 +16,11 @@ import type { ObservedPayment } from '../../agent/chain/view.ts'
 import type { Chain } from '../../agent/chain/chain.ts'
 import type { NonceState } from '../../agent/settlement/decide.ts'
 import { PastObservations } from '../../agent/settlement/past-observations.ts'
-import { openCatalog } from '../../store/dataset/catalog.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
-import { openResponseLog } from '../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { makeClient } from './clients.ts'
 import { REGISTER } from './fixtures.ts'
@@ -90,10 +90,12 @@ export class SaleHarness {
   readonly clock = () => this.now().getTime()
   budgets = new AddressBudgets({ perMinute: 1_000_000, clock: this.clock })
   context: SaleContext
+  #catalog: Catalog
   #journal: Journal | undefined
 
   private constructor(directory: string) {
     this.directory = directory
+    this.#catalog = new Catalog(directory)
     this.context = this.#open(SALES_PER_MINUTE)
   }
 
@@ -104,6 +106,7 @@ export class SaleHarness {
   /** Reopens the store, as a restarted process does. */
   async restart(): Promise<void> {
     await this.#closeStore()
+    this.#catalog = new Catalog(this.directory)
     this.context = this.#open(SALES_PER_MINUTE)
   }
 
@@ -111,7 +114,7 @@ export class SaleHarness {
   async import(): Promise<void> {
     await importDataset({
       dataDirectory: this.directory,
-      catalog: this.context.catalog,
+      catalog: this.#catalog,
       path: REGISTER,
       publication: SYNTHETIC,
       now: () => this.now(),
@@ -127,6 +130,7 @@ export class SaleHarness {
   /** Reopens the store with another limit of sales in a minute. */
   async limitTo(salesPerMinute: number): Promise<void> {
     await this.#closeStore()
+    this.#catalog = new Catalog(this.directory)
     this.context = this.#open(salesPerMinute)
   }
 
@@ -210,10 +214,10 @@ export class SaleHarness {
     }
     return {
       terms: testTerms,
-      catalog: openCatalog(this.directory),
+      catalog: this.#catalog,
       journal: () => (this.#journal ??= new Journal(this.directory)),
       payments: {
-        log: openResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
+        log: new LmdbResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
         facilitator,
         chain,
         pastObservations: new PastObservations(() => this.now()),
@@ -245,7 +249,7 @@ export class SaleHarness {
 
   async #closeStore(): Promise<void> {
     await this.context.payments.log.close()
-    await this.context.catalog.close()
+    await this.#catalog.close()
     await this.#journal?.close()
     this.#journal = undefined
   }

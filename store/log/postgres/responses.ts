@@ -6,7 +6,6 @@
  * result of this write.
  */
 import { randomUUID } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import type { QueryResultRow } from 'pg'
 import { CorruptRecordError, undefinedIfCorrupt } from '../../files/checksum.ts'
 import { StoreError } from '../../files/environment.ts'
@@ -26,89 +25,71 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from '../record.ts'
-import { UNRECORDED_MAX, type ResponseLog } from '../responses.ts'
+import { listInParts, UNRECORDED_MAX, type ResponseLog } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
 import { checkSchema } from './schema.ts'
 
-/** `unfinished` reads this many keys, then lets other events run. */
-const KEYS_PER_READ_MAX = 1_000
 /** A place can become free, or a conflicting record be removed, after the write; the third attempt is a safety margin. */
 const CLAIM_ATTEMPTS_MAX = 3
 
-/**
- * Takes disk space, writes to the log of PostgreSQL and commits. The table disappears with the commit. An update in place
- * would also succeed on a full disk.
- */
-const CHECK_WRITABLE = `create temporary table readiness_check on commit drop as select repeat('x', 8000) as filler`
-const ADD_PLACES = `insert into sale_places (number, free_at) select number, now() from generate_series(1, $1::int) as number
-  on conflict do nothing`
-const REMOVE_PLACES = 'delete from sale_places where number > $1'
-/**
- * A claim takes a place of the limit of sales in the same statement. It skips places that another claim is taking. After the clock
- * of the database is set back, `free_at` of taken places is too late, and they count as free.
- */
-const INSERT = `with free as (select number from sale_places
+/** The simulation runs them on a model of the tables. */
+export const STATEMENTS = {
+  /**
+   * Takes disk space, writes to the log of PostgreSQL and commits. The table disappears with the commit. An update in place
+   * would also succeed on a full disk.
+   */
+  CHECK_WRITABLE: `create temporary table readiness_check on commit drop as select repeat('x', 8000) as filler`,
+  ADD_PLACES: `insert into sale_places (number, free_at) select number, now() from generate_series(1, $1::int) as number
+  on conflict do nothing`,
+  REMOVE_PLACES: 'delete from sale_places where number > $1',
+  /**
+   * A claim takes a place of the limit of sales in the same statement. It skips places that another claim is taking. After the clock
+   * of the database is set back, `free_at` of taken places is too late, and they count as free.
+   */
+  INSERT: `with free as (select number from sale_places
     where (free_at <= now() or free_at > now() + interval '2 minutes')
       and not exists (select 1 from responses where identity = $1 or payment_id = $2)
     order by free_at limit 1 for update skip locked),
   taken as (update sale_places set free_at = now() + interval '1 minute', identity = $1, claim = $4::uuid
     from free where sale_places.number = free.number returning sale_places.number)
   insert into responses (identity, payment_id, state, final_at, revision, record)
-    select $1, $2, $3, null, $4::uuid, $5::bytea from taken on conflict do nothing`
-/** Another machine took the payment between the start of `INSERT` and its write. */
-const FREE_UNUSED_PLACE = 'update sale_places set free_at = now() where identity = $1 and claim = $2'
-const WAIT = `select extract(epoch from min(free_at) - now()) * 1000 as wait_ms from sale_places where free_at > now()`
-const COUNT_SALES = 'select count(*)::int as count from sale_places where free_at > now()'
-const FIND = 'select identity, revision, record from responses where identity = $1'
-const FIND_CONFLICT = `select identity, revision, record from responses where identity = $1 or payment_id = $2
-  order by case when identity = $1 then 0 else 1 end limit 1`
-/**
- * A refused sale no longer counts in the limit of sales. A void record releases its payment id. A record that is void no
- * longer takes it back ($9);
- * if another payment takes it meanwhile, the repetition of the statement leaves it there.
- */
-const REPLACE = `with freed as (update sale_places set free_at = now() where $8::boolean and identity = $1
+    select $1, $2, $3, null, $4::uuid, $5::bytea from taken on conflict do nothing`,
+  /** Another machine took the payment between the start of `INSERT` and its write. */
+  FREE_UNUSED_PLACE: 'update sale_places set free_at = now() where identity = $1 and claim = $2',
+  WAIT: `select extract(epoch from min(free_at) - now()) * 1000 as wait_ms from sale_places where free_at > now()`,
+  COUNT_SALES: 'select count(*)::int as count from sale_places where free_at > now()',
+  FIND: 'select identity, revision, record from responses where identity = $1',
+  FIND_CONFLICT: `select identity, revision, record from responses where identity = $1 or payment_id = $2
+  order by case when identity = $1 then 0 else 1 end limit 1`,
+  /**
+   * A refused sale no longer counts in the limit of sales. A void record releases its payment id. A record that is void no
+   * longer takes it back ($9); if another payment takes it meanwhile, the repetition of the statement leaves it there.
+   */
+  REPLACE: `with freed as (update sale_places set free_at = now() where $8::boolean and identity = $1
     and exists (select 1 from responses where identity = $1 and revision = $2))
   update responses set state = $3, final_at = $4, revision = $5, record = $6, payment_id = case
     when $7 then null
     when $9::text is null then payment_id
     when exists (select 1 from responses where payment_id = $9) then null
     else $9 end
-  where identity = $1 and revision = $2`
-const LIST_UNFINISHED =
-  'select identity from responses where final_at is null and identity > $1 order by identity limit $2'
-const PRUNE = `delete from responses where identity in
-  (select identity from responses where final_at < $1 order by final_at limit $2)`
-const NOTE_UNRECORDED = `insert into unrecorded_payments (identity, transaction_hash, found_at)
-  select $1, $2, $3 where (select count(*) from unrecorded_payments) < $4 on conflict do nothing`
-const IS_UNRECORDED = 'select 1 from unrecorded_payments where identity = $1'
-const LIST_UNRECORDED =
-  'select identity, transaction_hash, found_at from unrecorded_payments order by identity limit $1'
-const OWNER = 'select log_id, network, asset, pay_to from response_log_owner where id = 1'
-const INSERT_OWNER = `insert into response_log_owner (id, log_id, network, asset, pay_to)
-  values (1, $1, $2, $3, $4) on conflict do nothing`
-const REPLACE_OWNER = `update response_log_owner set log_id = $1, network = $2, asset = $3, pay_to = $4
-  where id = 1 and log_id = $5 and network = $6 and asset = $7 and pay_to = $8`
-/** Each half uses an index. */
-const NEWEST_RECORDS = `(select record from responses where final_at is null limit $1)
-  union all (select record from responses where final_at is not null order by final_at desc limit $1)`
-const PRUNE_UNRECORDED = 'delete from unrecorded_payments where found_at < $1'
-
-/** For the simulation, which runs them on a model of the table. */
-export const STATEMENTS = {
-  INSERT,
-  FIND,
-  FIND_CONFLICT,
-  REPLACE,
-  FREE_UNUSED_PLACE,
-  WAIT,
-  COUNT_SALES,
-  LIST_UNFINISHED,
-  PRUNE,
-  NOTE_UNRECORDED,
-  LIST_UNRECORDED,
-  PRUNE_UNRECORDED,
+  where identity = $1 and revision = $2`,
+  LIST_UNFINISHED: 'select identity from responses where final_at is null and identity > $1 order by identity limit $2',
+  PRUNE: `delete from responses where identity in
+  (select identity from responses where final_at < $1 order by final_at limit $2)`,
+  NOTE_UNRECORDED: `insert into unrecorded_payments (identity, transaction_hash, found_at)
+  select $1, $2, $3 where (select count(*) from unrecorded_payments) < $4 on conflict do nothing`,
+  IS_UNRECORDED: 'select 1 from unrecorded_payments where identity = $1',
+  LIST_UNRECORDED: 'select identity, transaction_hash, found_at from unrecorded_payments order by identity limit $1',
+  OWNER: 'select log_id, network, asset, pay_to from response_log_owner where id = 1',
+  INSERT_OWNER: `insert into response_log_owner (id, log_id, network, asset, pay_to)
+  values (1, $1, $2, $3, $4) on conflict do nothing`,
+  REPLACE_OWNER: `update response_log_owner set log_id = $1, network = $2, asset = $3, pay_to = $4
+  where id = 1 and log_id = $5 and network = $6 and asset = $7 and pay_to = $8`,
+  /** Each half uses an index. */
+  NEWEST_RECORDS: `(select record from responses where final_at is null limit $1)
+  union all (select record from responses where final_at is not null order by final_at desc limit $1)`,
+  PRUNE_UNRECORDED: 'delete from unrecorded_payments where found_at < $1',
 }
 
 interface ResponseRow {
@@ -143,8 +124,8 @@ export async function openPostgresResponseLog({
   try {
     await checkSchema(pool)
     if (salesPerMinute !== undefined) {
-      await queryRepeatedly(pool, ADD_PLACES, [salesPerMinute])
-      await queryRepeatedly(pool, REMOVE_PLACES, [salesPerMinute])
+      await queryRepeatedly(pool, STATEMENTS.ADD_PLACES, [salesPerMinute])
+      await queryRepeatedly(pool, STATEMENTS.REMOVE_PLACES, [salesPerMinute])
     }
     return new PostgresResponseLog(pool)
   } catch (cause) {
@@ -174,11 +155,11 @@ export class PostgresResponseLog implements ResponseLog {
     const values = [identity, payment_id ?? null, state, revision, encodeRecord(record)]
     let waitMs = 0
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
-      const { rowCount } = await this.#query(INSERT, values)
+      const { rowCount } = await this.#query(STATEMENTS.INSERT, values)
       if (rowCount === 1) return { kind: 'claimed', record }
       const existing = await this.#findConflict(identity, payment_id)
       if (existing?.revision === revision) return { kind: 'claimed', record: existing.record }
-      await this.#query(FREE_UNUSED_PLACE, [identity, revision])
+      await this.#query(STATEMENTS.FREE_UNUSED_PLACE, [identity, revision])
       if (existing) return { kind: 'taken', record: existing.record }
       waitMs = await this.#readWaitMs()
       if (waitMs > 0) break
@@ -187,7 +168,7 @@ export class PostgresResponseLog implements ResponseLog {
   }
 
   async countSales(): Promise<number> {
-    return (await this.#query<{ count: number }>(COUNT_SALES, [])).rows[0]?.count ?? 0
+    return (await this.#query<{ count: number }>(STATEMENTS.COUNT_SALES, [])).rows[0]?.count ?? 0
   }
 
   async advance(
@@ -211,52 +192,51 @@ export class PostgresResponseLog implements ResponseLog {
       next.state === 'refused',
       isVoid(from.state) ? (next.payment_id ?? null) : null,
     ]
-    const { rowCount } = await this.#query(REPLACE, values)
+    const { rowCount } = await this.#query(STATEMENTS.REPLACE, values)
     if (rowCount === 1) return next
     return (await this.#find(from.identity))?.revision === revision ? next : undefined
   }
 
-  async unfinished(): Promise<string[]> {
-    const identities: string[] = []
-    for (;;) {
-      const { rows } = await this.#query<{ identity: string }>(LIST_UNFINISHED, [
-        identities.at(-1) ?? '',
-        KEYS_PER_READ_MAX,
-      ])
-      identities.push(...rows.map(({ identity }) => identity))
-      if (rows.length < KEYS_PER_READ_MAX) return identities
-      await setImmediate()
-    }
+  unfinished(): Promise<string[]> {
+    return listInParts(async (last = '', limit) => {
+      const { rows } = await this.#query<{ identity: string }>(STATEMENTS.LIST_UNFINISHED, [last, limit])
+      return rows.map(({ identity }) => identity)
+    })
   }
 
   /** After the loss of a connection a payment can be listed without being reported as new. */
   async noteUnrecorded({ identity, transaction, found_at }: UnrecordedPayment): Promise<boolean> {
-    const { rowCount } = await this.#query(NOTE_UNRECORDED, [identity, transaction, found_at, UNRECORDED_MAX])
+    const { rowCount } = await this.#query(STATEMENTS.NOTE_UNRECORDED, [
+      identity,
+      transaction,
+      found_at,
+      UNRECORDED_MAX,
+    ])
     if (rowCount === 1) return true
-    if ((await this.#query(IS_UNRECORDED, [identity])).rows.length === 0)
+    if ((await this.#query(STATEMENTS.IS_UNRECORDED, [identity])).rows.length === 0)
       throw new StoreError('The list of unrecorded payments is full')
     return false
   }
 
   async unrecorded(): Promise<UnrecordedPayment[]> {
-    const { rows } = await this.#query<UnrecordedRow>(LIST_UNRECORDED, [UNRECORDED_MAX])
+    const { rows } = await this.#query<UnrecordedRow>(STATEMENTS.LIST_UNRECORDED, [UNRECORDED_MAX])
     return rows.map(({ identity, transaction_hash: transaction, found_at }) => {
       return { identity, transaction, found_at: found_at.toISOString() }
     })
   }
 
   async prune({ before, max }: { before: Date; max: number }): Promise<number> {
-    await this.#query(PRUNE_UNRECORDED, [before.toISOString()])
-    return (await this.#query(PRUNE, [before.toISOString(), max])).rowCount ?? 0
+    await this.#query(STATEMENTS.PRUNE_UNRECORDED, [before.toISOString()])
+    return (await this.#query(STATEMENTS.PRUNE, [before.toISOString(), max])).rowCount ?? 0
   }
 
   async owner(): Promise<LogOwner | undefined> {
-    return (await this.#query<LogOwner & QueryResultRow>(OWNER, [])).rows[0]
+    return (await this.#query<LogOwner & QueryResultRow>(STATEMENTS.OWNER, [])).rows[0]
   }
 
   /** A repetition after the loss of a connection finds the owner that it has stored. */
   async setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner> {
-    const statement = current ? REPLACE_OWNER : INSERT_OWNER
+    const statement = current ? STATEMENTS.REPLACE_OWNER : STATEMENTS.INSERT_OWNER
     await this.#query(statement, [...ownerValues(next), ...(current ? ownerValues(current) : [])])
     const stored = await this.owner()
     if (!stored) throw new StoreError('The owner of the response log was removed while it was written')
@@ -264,11 +244,11 @@ export class PostgresResponseLog implements ResponseLog {
   }
 
   async checkWritable(): Promise<void> {
-    await this.#query(CHECK_WRITABLE, [])
+    await this.#query(STATEMENTS.CHECK_WRITABLE, [])
   }
 
   async newestRecords(): Promise<ResponseRecord[]> {
-    const { rows } = await this.#query<{ record: Buffer }>(NEWEST_RECORDS, [NEWEST_READ_MAX])
+    const { rows } = await this.#query<{ record: Buffer }>(STATEMENTS.NEWEST_RECORDS, [NEWEST_READ_MAX])
     return rows.flatMap(({ record }) => undefinedIfCorrupt(() => decodeRecord(record)) ?? [])
   }
 
@@ -278,17 +258,17 @@ export class PostgresResponseLog implements ResponseLog {
 
   /** The time until a place of the limit is free. 0 if one may be free now. */
   async #readWaitMs(): Promise<number> {
-    const { rows } = await this.#query<{ wait_ms: string | null }>(WAIT, [])
+    const { rows } = await this.#query<{ wait_ms: string | null }>(STATEMENTS.WAIT, [])
     return Math.ceil(Number(rows[0]?.wait_ms ?? 0))
   }
 
   async #find(identity: string) {
-    const { rows } = await this.#query<ResponseRow>(FIND, [identity])
+    const { rows } = await this.#query<ResponseRow>(STATEMENTS.FIND, [identity])
     return rows[0] && decodeRow(rows[0])
   }
 
   async #findConflict(identity: string, paymentId: string | undefined) {
-    const { rows } = await this.#query<ResponseRow>(FIND_CONFLICT, [identity, paymentId ?? null])
+    const { rows } = await this.#query<ResponseRow>(STATEMENTS.FIND_CONFLICT, [identity, paymentId ?? null])
     return rows[0] && decodeRow(rows[0])
   }
 

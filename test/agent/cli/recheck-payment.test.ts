@@ -6,7 +6,8 @@ import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { observationOf } from '../../support/fake-chain.ts'
 import { recheckPayment } from '../../../agent/cli/recheck-payment.ts'
 import type { RecordState } from '../../../store/log/record.ts'
-import { openResponseLog, type ResponseLog } from '../../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
 import { BUYER, makeRecord, RECEIVER, storeRecord } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -27,7 +28,7 @@ describe('payments recheck', () => {
   let lines: string[]
 
   beforeEach(async () => {
-    log = openResponseLog(await makeTemporaryDirectory())
+    log = new LmdbResponseLog(await makeTemporaryDirectory())
     queries = []
     observed = []
     lines = []

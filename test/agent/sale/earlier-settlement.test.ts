@@ -3,6 +3,7 @@ import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { NonceState } from '../../../agent/settlement/decide.ts'
+import { replaceMethods } from '../../support/replace-methods.ts'
 import { signedPayment, testTerms, withPaymentId, type WirePayment } from '../../support/payments.ts'
 import { WEIGHTS } from '../../../agent/limits/address-budget.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
@@ -162,7 +163,7 @@ describe('[5.7.12] a payment without a record', () => {
     show(usedBy(), payment)
     const { log } = sale.context.payments
     const noteUnrecorded = () => Promise.reject(new Error('disk full'))
-    sale.context.payments = { ...sale.context.payments, log: { ...log, noteUnrecorded } }
+    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { noteUnrecorded }) }
     expect(await ask(payment)).to.equal(SETTLED)
     expect(sale.reports).to.deep.equal(['unrecorded_payment_not_listed'])
   })
@@ -173,7 +174,7 @@ describe('[5.7.12] a payment without a record', () => {
     const { log } = sale.context.payments
     let reads = 0
     const read: typeof log.read = async (...key) => ((reads += 1) === 1 ? undefined : log.read(...key))
-    sale.context.payments = { ...sale.context.payments, log: { ...log, read } }
+    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { read }) }
     sale.script.observe = async () => ({ isNonceUsed: true })
     show(usedBy(), payment)
     expect(await ask(payment)).to.equal('answer')

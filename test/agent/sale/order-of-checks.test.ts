@@ -1,7 +1,6 @@
 /** The order of the local checks: a forged payment is refused before anything that costs more than a quote. */
 import crypto from 'node:crypto'
 import { expect } from 'chai'
-import type { ResponseLog } from '../../../store/log/responses.ts'
 import { EOA_SIGNATURE_BYTES } from '../../../agent/payment/headers.ts'
 import { FORGERIES } from '../../bench/load/forgeries.ts'
 import { header, signedPayment } from '../../support/payments.ts'
@@ -28,16 +27,16 @@ describe('[6.1.1] the order of the local checks', () => {
       return bufferFrom(text, encoding)
     }) as typeof Buffer.from
     const { log } = sale.context.payments
-    const noted = Object.entries(log).map(([name, call]: [string, (...values: unknown[]) => unknown]) => [
-      name,
-      (...values: unknown[]) => (steps.push(name), call(...values)),
-    ])
-    sale.context.payments.log = Object.fromEntries(noted) as ResponseLog
+    sale.context.payments.log = new Proxy(log, {
+      get: (target, name) => {
+        const method = Reflect.get(target, name) as (...values: unknown[]) => unknown
+        return (...values: unknown[]) => (steps.push(String(name)), Reflect.apply(method, target, values))
+      },
+    })
   })
   afterEach(async () => {
     crypto.createHash = createHash
     Buffer.from = bufferFrom
-    sale.context.payments.log.close = () => Promise.resolve()
     await sale.close()
   })
 

@@ -9,6 +9,7 @@ import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import { parsePaymentHeaders } from '../../../agent/payment/headers.ts'
 import { DiskSpaceError } from '../../../store/files/disk-space.ts'
+import { replaceMethods } from '../../support/replace-methods.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord } from '../../support/records.ts'
 import { makeClient } from '../../support/clients.ts'
@@ -75,7 +76,7 @@ describe('a sale', () => {
   /** Replaces methods of the response log. Returns a function that restores them. */
   function breakLog(methods: Partial<ResponseLog>): () => void {
     const { log } = sale.context.payments
-    sale.context.payments = { ...sale.context.payments, log: { ...log, ...methods } }
+    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, methods) }
     return () => (sale.context.payments = { ...sale.context.payments, log })
   }
 
@@ -488,7 +489,7 @@ describe('a sale', () => {
         }
         return log.read(...key)
       }
-      sale.context.payments = { ...sale.context.payments, log: { ...log, read } }
+      sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { read }) }
       expect(await sale.lookup(payment)).to.deep.equal(await first)
       expect(sale.count('settle')).to.equal(1)
       expect(sale.count('nonceState')).to.equal(0)
@@ -503,7 +504,7 @@ describe('a sale', () => {
       let looks = 0
       const { log } = sale.context.payments
       const read: typeof log.read = async (...key) => ((looks += 1), log.read(...key))
-      sale.context.payments = { ...sale.context.payments, log: { ...log, read } }
+      sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { read }) }
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
       expect(looks).to.be.within(20, 23)
     })

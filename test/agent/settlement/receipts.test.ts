@@ -7,6 +7,7 @@ import { jsonDigest, OPERATION_BYTES_MAX } from '../../../agent/receipt/claims.t
 import { canonicalJson } from '../../../agent/json/canonical.ts'
 import { settledResponse } from '../../../agent/payment/recorded-payment.ts'
 import { addMissingReceipt, issueReceipt, receiptFor } from '../../../agent/settlement/receipts.ts'
+import { replaceMethods } from '../../support/replace-methods.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
@@ -118,7 +119,7 @@ describe('the receipt of a record', () => {
     services().signReceipt = () => Promise.reject(new Error('no key'))
     await sale.lookup(payment)
     services().signReceipt = signReceipt
-    services().log = { ...log, advance: () => Promise.reject(new Error('ENOSPC')) }
+    services().log = replaceMethods(log, { advance: () => Promise.reject(new Error('ENOSPC')) })
     expect(receiptIn(headerOf(await sale.lookup(payment)))).to.equal(undefined)
     services().log = log
     expect(receiptIn(headerOf(await sale.lookup(payment)))).to.be.a('string')

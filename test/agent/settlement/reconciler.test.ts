@@ -5,6 +5,7 @@ import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import type { ResponseRecord, RecordState } from '../../../store/log/record.ts'
+import { replaceMethods } from '../../support/replace-methods.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
@@ -156,7 +157,7 @@ describe('the reconciler', () => {
     const seen = new Set<string>()
     sale.context.payments = {
       ...sale.context.payments,
-      log: { ...log, read: (name) => (seen.add(name), log.read(name)) },
+      log: replaceMethods(log, { read: (name) => (seen.add(name), log.read(name)) }),
     }
     setNonce({ nonce: 'unclear' })
     const opened = open()
@@ -423,7 +424,7 @@ describe('the reconciler', () => {
       if (key === 'a-damaged-one') throw new Error('damaged')
       return log.read(key)
     }
-    sale.context.payments = { ...sale.context.payments, log: { ...log, read: damaged } }
+    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { read: damaged }) }
     setNonce(paid(true))
     await open().reconcileDue()
     expect(await state()).to.equal('settled')

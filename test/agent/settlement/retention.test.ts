@@ -2,7 +2,8 @@
 import { observationOf } from '../../support/fake-chain.ts'
 import { expect } from 'chai'
 import { startRetention } from '../../../agent/settlement/retention.ts'
-import { openResponseLog, type ResponseLog } from '../../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -19,7 +20,7 @@ describe('the retention', () => {
   const record = makeRecord({ state: 'confirmed', updated_at: new Date(NOW - 31 * DAY_MS).toISOString() })
 
   beforeEach(async () => {
-    log = openResponseLog(await makeTemporaryDirectory())
+    log = new LmdbResponseLog(await makeTemporaryDirectory())
     clock = NOW
     chainTime = async () => NOW
     timers = []

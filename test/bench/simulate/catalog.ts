@@ -33,19 +33,9 @@ export class SimulatedCatalog {
     )
   }
 
-  open(): Catalog {
-    const unused = () => {
-      throw new Error('The simulation does not use this')
-    }
-    return {
-      current: () => (this.#isPresent ? this.#dataset() : undefined),
-      retrieval: () => (this.#isPresent ? this.#dataset() : undefined),
-      publish: unused,
-      hasCrashed: unused,
-      setCrashed: unused,
-      openSnapshots: () => [],
-      close: () => Promise.resolve(),
-    }
+  open(): Pick<Catalog, 'current' | 'retrieval'> {
+    const read = () => (this.#isPresent ? this.#dataset() : undefined)
+    return { current: read, retrieval: read }
   }
 
   #dataset(): Dataset {

@@ -3,7 +3,7 @@ import { cp, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
+import { Catalog } from '../../../store/dataset/catalog.ts'
 import { awaitWrite, openEnvironment } from '../../../store/files/environment.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { CURRENT_KEY, catalogFolder, INFO_KEY, snapshotFolder } from '../../../store/files/layout.ts'
@@ -28,8 +28,8 @@ describe('the catalogue', () => {
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
     reports = []
-    catalog = openCatalog(directory, { report: (event) => void reports.push(event) })
-    other = openCatalog(directory)
+    catalog = new Catalog(directory, { report: (event) => void reports.push(event) })
+    other = new Catalog(directory)
   })
   afterEach(async () => {
     await Promise.all([catalog.close(), other.close()])

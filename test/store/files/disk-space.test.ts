@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openCatalog } from '../../../store/dataset/catalog.ts'
+import { Catalog } from '../../../store/dataset/catalog.ts'
 import { buildFile } from '../../../store/import/build.ts'
 import { withDownload } from '../../../store/import/download.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { buildingFolder } from '../../../store/files/layout.ts'
 import { StoreError } from '../../../store/files/environment.ts'
-import { openResponseLog } from '../../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
 import { readFreeBytes, FREE_BYTES_MIN, createReserveCheck } from '../../../store/files/disk-space.ts'
 import { sendBody, startPortal } from '../../support/portal.ts'
@@ -44,12 +44,12 @@ describe('a nearly full disk', () => {
 
   it('[8.13] rejects a new claim and still advances existing records', async () => {
     let free = FREE_BYTES_MIN.sale
-    const log = openResponseLog(directory, { freeBytes: () => free })
+    const log = new LmdbResponseLog(directory, { freeBytes: () => free })
     const begun = makeRecord({})
     expect((await log.claim(begun)).kind).to.equal('claimed')
     await log.close()
     free -= 1
-    const full = openResponseLog(directory, { freeBytes: () => free })
+    const full = new LmdbResponseLog(directory, { freeBytes: () => free })
     expect(await full.claim(makeRecord({ identity: 'late' })).catch(nameOf)).to.equal('DiskSpaceError')
     expect(await full.read('late')).to.equal(undefined)
     const settled = await full.advance(begun, {
@@ -65,7 +65,7 @@ describe('a nearly full disk', () => {
   it('rejects an import earlier than a sale, and leaves no folder', async () => {
     const path = join(directory, 'companies.csv')
     await writeFile(path, toCsv(registerRow()))
-    const catalog = openCatalog(directory)
+    const catalog = new Catalog(directory)
     const importWith = (free: number) =>
       importDataset({
         dataDirectory: directory,

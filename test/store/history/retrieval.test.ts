@@ -2,7 +2,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
+import { Catalog } from '../../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
 import { historyFolder } from '../../../store/files/layout.ts'
 import { historyDigest } from '../../../store/history/digest.ts'
@@ -11,6 +11,7 @@ import { Journal } from '../../../store/history/journal.ts'
 import { recordRetrievals } from '../../../store/history/retrieval.ts'
 import type { ImportError } from '../../../store/import/errors.ts'
 import { importDataset } from '../../../store/import/run.ts'
+import { replaceMethods } from '../../support/replace-methods.ts'
 import { registerRow, toCsv } from '../../support/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -25,7 +26,7 @@ describe('an import and the journal', () => {
 
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
-    catalog = openCatalog(directory)
+    catalog = new Catalog(directory)
   })
 
   afterEach(() => catalog.close())
@@ -105,7 +106,7 @@ describe('an import and the journal', () => {
 
   it('is repeated after a kill between its two writes without recording anything twice', async () => {
     await importOn('2026-01-01', FIRST)
-    const killed: Catalog = { ...catalog, publish: () => Promise.reject(new Error('killed')) }
+    const killed = replaceMethods(catalog, { publish: () => Promise.reject(new Error('killed')) })
     await importOn('2026-01-02T01:00:00Z', SECOND, { catalog: killed }).catch(() => undefined)
     const digest = await readDigest()
     const { info } = await importOn('2026-01-02T02:00:00Z', SECOND)

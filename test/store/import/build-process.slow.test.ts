@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { sampleRegister } from '../../../agent/sandbox/sample-register.ts'
-import { openCatalog } from '../../../store/dataset/catalog.ts'
+import { Catalog } from '../../../store/dataset/catalog.ts'
 import { buildFile } from '../../../store/import/build.ts'
 import { openBuildProcesses } from '../../../store/import/build-process.ts'
 import { importDataset } from '../../../store/import/run.ts'
@@ -124,7 +124,7 @@ describe('a build in a child process', function () {
   })
 
   describe('whose archive has crashed an import', () => {
-    const open = () => openCatalog(join(directory, 'data'))
+    const open = () => new Catalog(join(directory, 'data'))
     const importWith = async (build: Build, path: string, isForced = false) => {
       const catalog = open()
       const request = { dataDirectory: join(directory, 'data'), catalog, path, publication: CRO_COMPANIES, isForced }

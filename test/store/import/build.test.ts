@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
+import { Catalog } from '../../../store/dataset/catalog.ts'
 import { BATCH_ROWS, buildFile } from '../../../store/import/build.ts'
 import { importDataset, type ImportResult } from '../../../store/import/run.ts'
 import type { RegisterRow } from '../../../store/import/rows.ts'
@@ -22,7 +22,7 @@ describe('an import', () => {
 
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
-    catalog = openCatalog(directory)
+    catalog = new Catalog(directory)
     now = new Date('2026-01-02T03:04:05.000Z')
   })
 
@@ -272,7 +272,7 @@ describe('an import', () => {
   it('[11.6] reports another snapshot once, whichever process has imported it', async () => {
     const seen: unknown[] = []
     await importRows(...numberedRows(2))
-    const service = openCatalog(directory, { onChange: ({ changes }) => void seen.push(changes) })
+    const service = new Catalog(directory, { onChange: ({ changes }) => void seen.push(changes) })
     expect(service.current()).not.to.equal(undefined)
     expect(seen).to.deep.equal([])
     const { info } = await importRows(...numberedRows(3))
@@ -295,7 +295,7 @@ describe('an import', () => {
       const { info } = await importRows(one, two)
       await catalog.close()
       await change(snapshotFolder(directory, info.snapshot_id))
-      catalog = openCatalog(directory)
+      catalog = new Catalog(directory)
       expect(catalog.current()).to.equal(undefined)
       expect(await importRows(one, two)).to.deep.include({ changed: true })
       expect(current().find('1')).to.deep.include({ legal_name: 'ONE' })
@@ -312,7 +312,7 @@ describe('an import', () => {
     if (!retrieval) throw new Error('no retrieval')
     await catalog.publish({ ...retrieval, snapshot_id: older.snapshot_id })
     await catalog.close()
-    catalog = openCatalog(directory)
+    catalog = new Catalog(directory)
     expect(current().info).to.deep.equal(older)
     expect(current().find('1')).to.deep.include({ legal_name: 'ONE' })
 

@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
+import { Catalog } from '../../../store/dataset/catalog.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { CRO_COMPANIES, CRO_COMPANIES_LOCATION, minCompanyCount } from '../../../store/dataset/source.ts'
 import {
@@ -33,7 +33,7 @@ describe('a retrieval over HTTP', () => {
 
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
-    catalog = openCatalog(directory)
+    catalog = new Catalog(directory)
     portal = await startPortal()
     clock = Date.parse('2026-01-02T00:00:00Z')
   })
@@ -128,7 +128,7 @@ describe('a retrieval over HTTP', () => {
       await retrieve()
       await catalog.close()
       await rm(join(directory, 'snapshots'), { recursive: true })
-      catalog = openCatalog(directory)
+      catalog = new Catalog(directory)
       expect((await retrieve()).changed).to.equal(true)
       expect(catalog.current()?.snapshot.find('1')).to.include({ legal_name: 'NUMBER 1' })
     })

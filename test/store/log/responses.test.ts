@@ -15,7 +15,8 @@ import {
 } from '../../../store/files/layout.ts'
 import { StoreError } from '../../../store/files/environment.ts'
 import { encodeRecord, type RecordState } from '../../../store/log/record.ts'
-import { openResponseLog, type ResponseLog } from '../../../store/log/responses.ts'
+import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
 import { makeRecord, recordOf, storeRecord } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -44,14 +45,14 @@ describe('the response log', () => {
 
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
-    log = openResponseLog(directory)
+    log = new LmdbResponseLog(directory)
   })
 
   afterEach(() => log.close())
 
   const reopen = async () => {
     await log.close()
-    log = openResponseLog(directory)
+    log = new LmdbResponseLog(directory)
   }
 
   /** Opens the environment without the response log, as another program would. */
@@ -100,7 +101,7 @@ describe('the response log', () => {
       const environment = open({ ...settings, encoding: 'json' })
       await environment.put(LAYOUT_KEY, { kind: 'responses', version: LAYOUT_VERSION.responses })
       await environment.close()
-      log = openResponseLog(directory)
+      log = new LmdbResponseLog(directory)
       const file = join(folder, 'data.mdb')
       expect((await readFile(file)).readUInt32LE(48)).to.equal(pageSize)
       // LMDB writes its two meta pages alternately.
@@ -113,7 +114,7 @@ describe('the response log', () => {
         await cp(folder, responsesFolder(copy), { recursive: true })
         const copied = join(responsesFolder(copy), 'data.mdb')
         await truncate(copied, (await stat(copied)).size - 2_000_000)
-        expect(() => openResponseLog(copy)).to.throw(StoreError, /truncated/)
+        expect(() => new LmdbResponseLog(copy)).to.throw(StoreError, /truncated/)
       }
     })
   }
@@ -128,14 +129,14 @@ describe('the response log', () => {
       await Promise.all(claims)
       await log.close()
     })
-    afterEach(() => (log = openResponseLog(join(directory, 'another'))))
+    afterEach(() => (log = new LmdbResponseLog(join(directory, 'another'))))
 
     for (const share of [0.7, 0.3, 0.01]) {
       it(`to ${share * 100} % is refused with one line and is not changed`, async () => {
         await truncate(path(), Math.floor((await stat(path())).size * share))
         const before = await readFile(path())
         for (const readOnly of [false, true]) {
-          expect(() => openResponseLog(directory, { readOnly })).to.throw(StoreError, /^[^\n]*truncated[^\n]*$/)
+          expect(() => new LmdbResponseLog(directory, { readOnly })).to.throw(StoreError, /^[^\n]*truncated[^\n]*$/)
         }
         expect((await readFile(path())).equals(before)).to.equal(true)
       })
@@ -277,7 +278,7 @@ describe('the response log', () => {
     expect(await errorName(log.read(record.identity))).to.equal('StoreError')
     expect(await errorName(log.claim(makeRecord({ identity: 'late' })))).to.equal('StoreError')
     expect(await errorName(log.advance(record, { state: 'settled', updated_at }))).to.equal('StoreError')
-    log = openResponseLog(directory)
+    log = new LmdbResponseLog(directory)
   })
 
   it('returns the same record from the cache as from disk, whatever the payment contains', async () => {
@@ -296,7 +297,7 @@ describe('the response log', () => {
   it('reads what another log has written since its own last read or write', async () => {
     // LMDB reads new data only after the current turn of the event loop.
     const readState = (from: ResponseLog) => endReadTransactions().then(async () => (await from.read('i'))?.state)
-    const [other, reader] = [openResponseLog(directory), openResponseLog(directory, { readOnly: true })]
+    const [other, reader] = [new LmdbResponseLog(directory), new LmdbResponseLog(directory, { readOnly: true })]
     const record = makeRecord({ identity: 'i' })
     await log.claim(record)
     expect([await readState(log), await readState(reader)]).to.deep.equal(['prepared', 'prepared'])
