@@ -1,6 +1,7 @@
 /**
  * `bench report [--size full|ci] [--out FILE] [--only NAME,...]`: runs every program in a process of its own and writes
- * its section of docs/benchmarks.md, which nothing else writes. A program that fails is reported; the others still run.
+ * its section of docs/benchmarks.md, which nothing else writes, and the table of capacity in docs/operations.md. A program
+ * that fails is reported; the others still run.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { format, resolveConfig } from 'prettier'
+import { withCapacityTable } from './capacity-table.ts'
 import { describeMachine } from './machine.ts'
 import { print } from './print.ts'
 import { withRun, type ReportedRun } from './report-file.ts'
@@ -17,6 +19,7 @@ import { REPORT_SECTIONS, type ReportSection } from './report-sections.ts'
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const OUT_DEFAULT = join(ROOT, 'docs/benchmarks.md')
+const OPERATIONS = join(ROOT, 'docs/operations.md')
 const OUTPUT = { maxBuffer: 2 ** 26 }
 
 export async function report({ size = 'full', out = OUT_DEFAULT, only }: Record<string, string>): Promise<boolean> {
@@ -33,6 +36,10 @@ export async function report({ size = 'full', out = OUT_DEFAULT, only }: Record<
     const earlier = existsSync(out) ? await readFile(out, 'utf8') : ''
     await writeFile(out, await format(withRun(earlier, run, names), style))
   }
+  if (out === OUT_DEFAULT) {
+    const operations = withCapacityTable(await readFile(OPERATIONS, 'utf8'), await readFile(out, 'utf8'))
+    await writeFile(OPERATIONS, await format(operations, style))
+  }
   print(`${failed} of ${wanted.length} programs failed`)
   return failed === 0
 }
@@ -40,7 +47,7 @@ export async function report({ size = 'full', out = OUT_DEFAULT, only }: Record<
 /** Ignores changes of the document that the report itself writes. */
 function describeCommit(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
-  const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks.md')
+  const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks.md', ':!docs/operations.md')
   return git('rev-parse', '--short', 'HEAD') + (changes && ' with changes')
 }
 
