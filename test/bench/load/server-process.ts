@@ -42,9 +42,9 @@ export function startRemotes(core: Core = 'client', rpcMs = 0): Promise<ServerPr
   return startServer({ name: 'remotes', program: testProgram('remote-services'), args: [String(rpcMs)], core })
 }
 
-/** Starts the service as `npm start` does. */
 const PACKAGE = readFileSync(fileURLToPath(import.meta.resolve('#root/package.json')), 'utf8')
-const SERVICE_FLAGS: readonly string[] = /--max-semi-space-size=\d+/.exec(PACKAGE) ?? []
+/** The options of Node.js with which `npm start` starts the service. */
+export const SERVICE_FLAGS: readonly string[] = /--max-semi-space-size=\d+/.exec(PACKAGE) ?? []
 
 /** The command `serve`. Its log is discarded. */
 export function startService(

@@ -1,7 +1,14 @@
 /** A service that is killed and restarted on the same data directory. */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { nextMessage, residentMemory, startServer, testProgram, type ServerProcess } from '../load/server-process.ts'
+import {
+  nextMessage,
+  residentMemory,
+  SERVICE_FLAGS,
+  startServer,
+  testProgram,
+  type ServerProcess,
+} from '../load/server-process.ts'
 
 /** The process of a node between a start and a kill. */
 export interface NodeProcess {
@@ -63,7 +70,7 @@ export class SoakNode implements AsyncDisposable {
   async start(): Promise<void> {
     const { name, environment, onExit } = this.#options
     const program = testProgram('soak-service')
-    const server = await startServer({ name, program, environment, stderr: 'pipe' })
+    const server = await startServer({ name, program, environment, stderr: 'pipe', flags: SERVICE_FLAGS })
     const started = { server, inProgress: 0, isPaused: false, isScraped: false }
     let written = ''
     server.child.stderr?.on('data', (text: Buffer) => {
