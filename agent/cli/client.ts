@@ -289,7 +289,7 @@ async function buy(
   context.finish(await buyAnswer(withClearFailures(context), options))
 }
 
-/** What the options of `client` say about each purchase, with the configuration as their default. */
+/** The service, key and limits of a purchase, from the options of `client` or else from the configuration. */
 async function readTarget(context: CommandContext, command: Command) {
   const { dataDirectory, mode: configured } = await loadConfig(context)
   const { keyFile, mode = configured, maxAmount, a2a = false, a2aUrl } = command.optsWithGlobals<ClientOptions>()

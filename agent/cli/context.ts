@@ -13,7 +13,7 @@ export interface CliContext {
   sleep: (milliseconds: number) => Promise<void>
   /** Asks the user a question. False if there is no terminal to ask at. */
   confirm: (question: string) => Promise<boolean>
-  /** Aborted by the first SIGINT or SIGTERM after this call, which is the reason. The next one ends the process. */
+  /** Aborted by the first SIGINT or SIGTERM after this call; its reason is the name of the signal. The next one ends the process. */
   interrupted: () => AbortSignal
 }
 

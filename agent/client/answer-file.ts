@@ -59,7 +59,7 @@ export async function readReceiptFile(file: string): Promise<FoundReceipt> {
 export async function readTextFile(file: string): Promise<string> {
   const fail = (cause: unknown) =>
     Promise.reject(new Error(`${file} cannot be read (${errorCode(cause) ?? 'unknown error'})`, { cause }))
-  // Without `O_NONBLOCK`, to open a pipe is to wait for its writer.
+  // Without `O_NONBLOCK`, opening a pipe waits for a writer.
   await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(fail)
   if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a regular file`)
   const bytes = await readUpTo(handle, FILE_BYTES_MAX).catch(fail)

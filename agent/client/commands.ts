@@ -6,6 +6,7 @@ import { definitionOf, parseOperation } from '../operation/operations.ts'
 import { resourceUrl } from '../operation/resource.ts'
 import { DEPLOYMENTS, amountOf, type Mode } from '../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../receipt/read.ts'
+import { parseJson } from '../rpc/read-body.ts'
 import { isSavedAnswer, REPEAT_STATUSES, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
 import { buyIntoFile, completePurchase, type BoughtAnswer } from './buy-into-file.ts'
 import { fileEntry } from './folder-storage.ts'
@@ -184,7 +185,8 @@ function printUnknown(print: ClientContext['print'], path: string): PurchaseResu
 
 function printBody(print: ClientContext['print'], { status, body }: PurchaseAnswer): void {
   print(`HTTP ${status}`)
-  const answer = readAnswer(body)
+  // A body that is JSON is shown, also if it has no valid answer.
+  const answer = readAnswer(body) ?? parseJson(body)
   if (answer === undefined) return print('The body is not JSON.')
   for (const line of JSON.stringify(answer, null, 2).split('\n')) print(line)
 }

@@ -85,7 +85,7 @@ export interface Client {
   /** The network address, from `clientAddress`. */
   address: string
   budget: RequestBudget
-  /** Called once the payment of the request is verified or recorded: its connection is then not closed for other ones. */
+  /** Call it when the payment is verified or recorded: the connection is then not closed in favour of a new one. */
   keepConnectionOpen: () => void
 }
 

@@ -36,14 +36,14 @@ interface Reply {
 }
 
 export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
-  const server = { ...options, callLimit: new CallLimit() }
+  const serverOptions = { ...options, callLimit: new CallLimit() }
   const { origin } = new URL(options.baseUrl)
   /** The SDK passes the web request to the factory. It has no fields for these. */
   const callers = new WeakMap<Request, Caller>()
   const handler = createMcpHandler(({ requestInfo }) => {
     const caller = requestInfo && callers.get(requestInfo)
     if (caller === undefined) throw new Error('The SDK did not pass the web request')
-    return createServer(server, caller)
+    return createServer(serverOptions, caller)
   })
 
   async function route(request: ExpressRequest, response: ExpressResponse): Promise<void> {
@@ -61,7 +61,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     const caller = { client, requestId: requestIdOf(request) }
     const call = readOrdinaryCall(parsed.value, { headers: request.headers, operations: options.executor.operations })
     if (call === undefined) return send(response, await askSdk(request, parsed.value, caller))
-    const result = await callTool(server, { ...call, caller })
+    const result = await callTool(serverOptions, { ...call, caller })
     send(response, {
       status: 200,
       type: 'application/json',

@@ -67,8 +67,8 @@ async function buy(
   const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
 
   // 3. Replay: a payment with a record gets its stored response.
-  const unread = client.budget.chargeRecordLookUp()
-  if (unread) return unread
+  const lookUpRefused = client.budget.chargeRecordLookUp()
+  if (lookUpRefused) return lookUpRefused
   const stored = payment.kind === 'payment' ? await replay(context, payment, { client, waitLimit }) : undefined
   if (stored) return stored
 

@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { errorCode } from '../../store/base/error-code.ts'
 import { makePrivateDirectory } from '../../store/files/private-files.ts'
 import { RECORD_FILE, stateFile } from './anvil.ts'
 import { chainRpc } from './contracts.ts'
@@ -26,8 +27,8 @@ const recordSchema = z.object({
   /** The process ids of agent/sandbox/keep-chain.ts and of the service that started it. */
   keeper: z.int().positive(),
   service: z.int().positive(),
-  /** The process id of anvil. */
-  anvil: z.int().positive(),
+  /** The process id of anvil. Records of earlier versions have none. */
+  anvil: z.int().positive().optional(),
 })
 
 export type ChainRecord = z.infer<typeof recordSchema>
@@ -61,8 +62,8 @@ export async function readRecord(directory: string): Promise<ChainRecord | undef
 }
 
 /**
- * Waits for a chain whose service has ended, because it is being saved. Ends an anvil that runs without its keeper, because
- * no process would save it.
+ * Finds the running chain. If its service has ended, waits while the keeper saves the chain. If the keeper was killed, ends
+ * anvil, because its state can no longer be saved.
  */
 async function findRunning({ directory, chainId }: ChainOptions) {
   for (let waited = 0; waited < SAVE_MS_MAX; waited += POLL_MS) {
@@ -71,14 +72,23 @@ async function findRunning({ directory, chainId }: ChainOptions) {
     if (record.chainId === chainId && (await isAlive(record.service)) && (await answers(record)))
       return { url: record.url, stop: async () => undefined }
     if (!(await isAlive(record.keeper))) {
-      // The process id may be that of another program, unless the chain still answers.
-      if (await answers(record)) process.kill(record.anvil, 'SIGKILL')
+      // If the chain does not answer, the process id may be that of another program.
+      if (record.anvil !== undefined && (await answers(record))) endProcess(record.anvil)
       break
     }
     await sleep(POLL_MS)
   }
   await rm(join(directory, RECORD_FILE), { force: true })
   return undefined
+}
+
+/** Does nothing if the process has just ended or belongs to another user. */
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (cause) {
+    if (!['ESRCH', 'EPERM'].includes(errorCode(cause) ?? '')) throw cause
+  }
 }
 
 async function answers({ url }: ChainRecord): Promise<boolean> {

@@ -5,7 +5,7 @@ import type { Dataset } from '../../store/dataset/catalog.ts'
 import { dateOfSource } from '../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
 
-/** A request of a document waits for these reads. */
+/** The first request of a document waits for these reads. */
 const ENTRIES_READ_MAX = 1_000
 
 interface ExampleOptions {
@@ -16,9 +16,13 @@ interface ExampleOptions {
 /** The synthetic company on testnet. On mainnet a company of the current dataset, and none without a dataset. */
 export function exampleCompanies({ mode, current }: ExampleOptions): () => ExampleCompany | undefined {
   if (mode === 'testnet') return () => ({ company_number: SYNTHETIC_COMPANY.company_number, date: SYNTHETIC_DAY })
+  // Anyone can request documents, so their example is read once for each snapshot.
+  let last: { dataset: Dataset; example: ExampleCompany | undefined } | undefined
   return () => {
     const dataset = current()
-    return dataset && findExample(dataset)
+    if (!dataset) return undefined
+    if (last?.dataset.snapshot !== dataset.snapshot) last = { dataset, example: findExample(dataset) }
+    return last.example
   }
 }
 

@@ -24,7 +24,7 @@ interface RouteInput {
 
 type ResponseContent =
   | { kind: 'text'; type: string }
-  /** Free documents have no examples: anyone can read them. */
+  /** A free document needs no example, because a client can request it. */
   | { kind: 'json'; schema: string; examples?: RouteInput['examples'] }
 
 interface RouteDescription {

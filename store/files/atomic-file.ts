@@ -53,7 +53,7 @@ async function publish(path: string, text: string, renameOrLink: typeof rename):
   await syncDirectory(dirname(path))
 }
 
-/** Creates or replaces a file with another one of its directory, which is complete and may not have been synced. */
+/** Syncs a complete file and renames it to another path of its directory, which may exist. */
 export async function replaceWithFile(path: string, complete: string): Promise<void> {
   await using file = await open(complete, 'r+')
   await file.sync()

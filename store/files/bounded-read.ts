@@ -1,4 +1,4 @@
-/** Reads files of other programs, which may be larger than expected, grow, or be a pipe or a device without an end. */
+/** Reads a file up to a limit. It may grow, or be a pipe or a device without an end. */
 import type { FileHandle } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 

@@ -146,8 +146,8 @@ export class LmdbResponseLog implements ResponseLog {
       if (payment_id !== undefined && this.#getIdentity(payment_id) !== undefined)
         throw new CorruptRecordError('A payment id is taken, but its record does not exist')
       const sales = this.#readSales()
-      const sale = spend(sales, { units: 1, max: this.#salesPerMinute, timeMs: Date.parse(record.prepared_at) })
-      if (sale.kind === 'full') return sale
+      const spending = spend(sales, { units: 1, max: this.#salesPerMinute, timeMs: Date.parse(record.prepared_at) })
+      if (spending.kind === 'full') return spending
       void this.#environment.put(SALES_KEY, sales)
       void this.#unfinished.put(identity, bytes, randomFirstRevision())
       if (payment_id !== undefined) void this.#paymentIds.put(payment_id, identity)
@@ -197,8 +197,8 @@ export class LmdbResponseLog implements ResponseLog {
   prune({ before, max }: { before: Date; max: number }): Promise<number> {
     return this.#transact(() => {
       const time = before.toISOString()
-      for (const { key, value } of this.#unrecorded.getRange({}))
-        if (value.found_at < time) void this.#unrecorded.remove(key)
+      const listed = [...this.#unrecorded.getRange({})]
+      for (const { key, value } of listed) if (value.found_at < time) void this.#unrecorded.remove(key)
       const keys = [...this.#finished.getKeys({ end: time, limit: max })]
       return keys.filter((key) => this.#removeFinished(key)).length
     })

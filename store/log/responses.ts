@@ -50,7 +50,7 @@ export interface ResponseLog {
 
 /** Bounds the list of payments without a record. It is longer than an operator can work through. */
 export const UNRECORDED_MAX = 1_000
-/** Keys that are read before other events run. */
+/** Bounds one read, so that other events run between reads. */
 const KEYS_PER_READ_MAX = 1_000
 
 /** All keys in their order. `read` returns at most `limit` keys after the key `last`. */

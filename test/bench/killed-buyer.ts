@@ -66,7 +66,7 @@ function recordNonces(): ReadonlySet<string> {
   return nonces
 }
 
-/** Whether the saved answer is the one that the service has stored for the payment. */
+/** The faults of a purchase: its saved answer must be the one that the service has stored for the payment. */
 async function findFaults({ request, payment, answer }: Purchase): Promise<string[]> {
   const headers = { ...request.headers, 'PAYMENT-SIGNATURE': payment }
   const response = await fetch(request.url, { method: request.method, headers, body: request.body })

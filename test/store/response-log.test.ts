@@ -158,6 +158,15 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect(await log.read(record.identity)).to.deep.equal(record)
     })
 
+    it('[5.7.12] removes all old payments without a record at once', async () => {
+      for (const identity of ['a', 'b', 'c', 'd', 'e']) {
+        const found_at = identity === 'c' ? '2026-01-03T00:00:00.000Z' : updated_at
+        await log.noteUnrecorded({ identity, transaction: '0x', found_at })
+      }
+      await log.prune({ before: new Date('2026-01-02T00:00:00.001Z'), max: 9 })
+      expect((await log.unrecorded()).map(({ identity }) => identity)).to.deep.equal(['c'])
+    })
+
     it('[5.7.12] lists a payment without a record once, also after a restart, and removes it when it is old', async () => {
       const payment = { identity: 'a', transaction: `0x${'ab'.repeat(32)}`, found_at: updated_at }
       const noted = await Promise.all([log.noteUnrecorded(payment), log.noteUnrecorded(payment)])

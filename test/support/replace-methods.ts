@@ -1,4 +1,4 @@
-/** The same object, but these methods are replaced. */
+/** A proxy of the object with other methods in place of its own. The object is unchanged. */
 export function replaceMethods<Part extends object>(part: Part, methods: Partial<Part>): Part {
   return new Proxy(part, {
     get(target, name) {

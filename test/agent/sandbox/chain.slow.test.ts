@@ -29,8 +29,8 @@ describe('the local chain', () => {
   beforeEach(async () => void (directory = await makeTemporaryDirectory()))
   afterEach(async () => {
     const record = await readRecord(directory)
-    for (const pid of record ? [record.keeper, record.anvil] : [])
-      if (await isRunning(pid)) process.kill(pid, 'SIGKILL')
+    for (const pid of [record?.keeper, record?.anvil])
+      if (pid !== undefined && (await isRunning(pid))) process.kill(pid, 'SIGKILL')
     await rm(directory, { recursive: true, force: true })
   })
 
@@ -177,7 +177,7 @@ describe('the local chain', () => {
 
   it('is new after only its keeper was killed, and the next start ends its anvil', async () => {
     const service = await startOther()
-    const { keeper, anvil } = (await readRecord(directory)) ?? expect.fail('no record')
+    const { keeper, anvil = expect.fail('no process id') } = (await readRecord(directory)) ?? expect.fail('no record')
     process.kill(keeper, 'SIGKILL')
     while (await isRunning(keeper)) await sleep(5)
     // The service still uses the chain, and so does another one.
