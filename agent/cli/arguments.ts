@@ -1,7 +1,7 @@
 /** Parsers of command-line values that several commands take. */
 import { InvalidArgumentError } from 'commander'
 
-/** A parser that refuses a text unless it matches. */
+/** A parser of an option. It returns a text that matches, and otherwise fails with `rule`. */
 export const matching = (pattern: RegExp, rule: string) => (text: string) => {
   if (!pattern.test(text)) throw new InvalidArgumentError(rule)
   return text

@@ -8,7 +8,7 @@ const KEY_FILE_BYTES_MAX = 128
 
 /**
  * The file may be a pipe, such as that of a shell's process substitution.
- * @throws an error that names the file, if others can read it or if it holds no key
+ * @throws an error that names the file, if other users can read it or if it has no key
  */
 export async function readPrivateKey(path: string): Promise<`0x${string}`> {
   await using file = await open(path).catch(() => undefined)

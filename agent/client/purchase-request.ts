@@ -1,6 +1,6 @@
 /**
- * The HTTP request of an operation, over REST or A2A, which is saved and repeated byte for byte, and whether an answer belongs to
- * an operation.
+ * Builds the HTTP request of an operation, over REST or A2A. It is saved and repeated byte for byte. Also checks that an answer
+ * belongs to the operation.
  */
 import { z } from 'zod'
 import { fetchDocument, type Fetch } from './bounded-fetch.ts'
@@ -60,8 +60,8 @@ export function requestedOperation(
 }
 
 /**
- * Whether an answer belongs to the operation, which a receipt does not prove. False for an answer of another form, of another
- * company than the requested number, or to another query.
+ * Whether an answer belongs to the operation, which a receipt does not prove. False if the answer has another
+ * form, another company than the requested number, or another query.
  */
 export function answersOperation(
   { operation, input }: Operation,

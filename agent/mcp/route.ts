@@ -51,7 +51,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     const code = findFault(request, body, origin)
     if (code !== undefined) return refuse(response, { code })
     if (typeof body === 'string') return refuse(response, { code: body })
-    // The payment is in the body. A request may repeat a purchase, so it is admitted now and then after the budget is spent.
+    // The payment is in the body. A request may repeat a purchase, so its cost is that of a look-up.
     const client = clients.of(request)
     const limited = client.budget.chargeRecordLookUp()
     if (limited) return sendResponse(response, renderOutcome(limited))
@@ -70,7 +70,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
   }
 
   async function askSdk(request: ExpressRequest, parsedBody: unknown, caller: Caller): Promise<Reply> {
-    // Without the body, which the SDK takes parsed. A web request with a body costs more (`bench perf`, row "mcp").
+    // Without the body, which the SDK takes parsed. A web request with a body costs more (`bench perf --only mcp`).
     const web = new Request(`${origin}${MCP_PATH}`, { method: 'POST', headers: copyHeaders(request) })
     callers.set(web, caller)
     const answer = await handler.fetch(web, { parsedBody })

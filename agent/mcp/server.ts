@@ -1,4 +1,7 @@
-/** Executes tool calls of MCP, and creates the server of the SDK for requests that the SDK answers. Keeps no state between requests. */
+/**
+ * Executes tool calls of MCP, and creates the server of the SDK for the requests that the SDK answers. Keeps no state between
+ * requests.
+ */
 import {
   ProtocolError,
   ProtocolErrorCode,

@@ -164,7 +164,7 @@ function replyId(kind: string, origin: string): string {
   return `${kind}-${sha256Hex(origin).slice(0, 32)}`
 }
 
-/** `part`: as in the JSON of A2A. */
+/** A message of the agent with one part, which is given in the JSON of A2A. */
 function message(messageId: string, part: object): Message {
   return Message.fromJSON({ messageId, role: 'ROLE_AGENT', parts: [part] })
 }

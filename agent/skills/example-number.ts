@@ -5,7 +5,7 @@ import type { Dataset } from '../../store/dataset/catalog.ts'
 import { dateOfSource } from '../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
 
-/** The first request of a document waits for these reads. */
+/** Bounds the time of the first request of a document, which waits for these reads. */
 const ENTRIES_READ_MAX = 1_000
 
 interface ExampleOptions {

@@ -66,7 +66,7 @@ interface CatalogOptions {
   onChange?: (dataset: Dataset) => void
 }
 
-/** Keeps the current dataset for an interval, and then reads LMDB again. */
+/** The stored dataset and what is known about archives. Reads LMDB for the current dataset at most once in an interval. */
 export class Catalog {
   readonly #dataDirectory: string
   readonly #options: Required<CatalogOptions>
@@ -123,7 +123,7 @@ export class Catalog {
     return this.#crashedArchives().includes(archiveSha256)
   }
 
-  /** Remembers or forgets such an archive, in one durable write. */
+  /** Notes whether an archive has ended its import, in one durable write. */
   async setCrashed(archiveSha256: string, hasCrashed: boolean): Promise<void> {
     const others = this.#crashedArchives().filter((each) => each !== archiveSha256)
     const next = hasCrashed ? [archiveSha256, ...others].slice(0, CRASHED_ARCHIVES_MAX) : others

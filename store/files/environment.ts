@@ -193,7 +193,7 @@ function checkLayout(
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
 }
 
-/** The options of a range that begins after a key. Undefined: at the first key. */
+/** The options of a range that begins beyond a key, in the direction of the range. Without a key, at its first one. */
 export function startAfter(key: string | undefined): { start?: string; exclusiveStart?: boolean } {
   return key === undefined ? {} : { start: key, exclusiveStart: true }
 }

@@ -54,7 +54,7 @@ export async function* readRecords(csv: Readable): AsyncGenerator<CsvRecord[], v
   }
 }
 
-/** `onMalformed` is called for a malformed row if the rows after it can still be told apart. */
+/** `onMalformed` is called for each malformed row that the parser can skip. */
 function openParser({
   onRecord,
   onMalformed,

@@ -169,7 +169,7 @@ async function buildOrReuse(
     return { info: current.info, archive_sha256, changed: false }
   }
   const newest = before?.retrieval.newest_update ?? null
-  // The source was reset or replaced.
+  // An older time of update: the source was reset or replaced.
   if (!request.isForced && download.updatedAt && newest !== null && download.updatedAt < new Date(newest))
     throw new ImportError('source_older', 'the source states an older update time than before')
   const { path } = download

@@ -2,7 +2,7 @@
  * The response log: every response that a payment has bought or may have bought.
  *
  * A response is claimed under its payment's identity before the payment is settled. Every later transition is a
- * compare-and-set. A promise resolves after the write is on disk.
+ * compare-and-set. The promise of a write resolves when it is on disk.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { LogOwner } from './log-owner.ts'

@@ -77,7 +77,7 @@ interface Service {
   remotes: ServerProcess
   /** Numbers the runs, which use addresses of their own. */
   runs: number
-  /** Payers among the other clients, and those of earlier attacks. */
+  /** Payers that do not belong to the attack that runs. */
   otherPayers: Set<string>
 }
 
@@ -88,7 +88,7 @@ async function withService(
   const directory = await makeTemporaryDirectory()
   await using remotes = await startRemotes('client', NODE_MS)
   const files = { DATA_DIR: directory, DATASET: REGISTER, PORT: '0', ADMIN_PORT: 'off' }
-  // The budget of the default limit of sales, which is too low for the other clients.
+  // The default limit of sales is too low for the other clients. The budget is the one of that default.
   const limits = { RATE_LIMIT_PER_MINUTE: '10000', ADDRESS_BUDGET: '300' }
   const all = { ...files, ...limits, ...remotesEnvironment(remotes.url), ...environment }
   await using served = await startService('service', all)

@@ -77,7 +77,7 @@ async function findFaults({ request, payment, answer }: Purchase): Promise<strin
     paymentResponse: response.headers.get('PAYMENT-RESPONSE'),
   })
   if (stored.status === 200 && isDeepStrictEqual(stored, answer)) return []
-  return [`${request.url}: saved status ${answer?.status}, stored status ${stored.status}, and the answers differ`]
+  return [`${request.url}: saved status ${answer?.status}, stored status ${stored.status}: expected the stored answer`]
 }
 
 function transactionOf(answer: Purchase['answer']): string {

@@ -1,4 +1,4 @@
-/** The response logs that programs run on, and a migrated PostgreSQL database for one of them. */
+/** The kinds of response log, and a PostgreSQL database with its tables. */
 import { migrateDatabase } from '../../store/log/postgres/schema.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres.ts'
 

@@ -11,5 +11,5 @@ export function median(values: readonly number[]): number {
 
 /** Without a failure in n runs, 3/n bounds the failure rate at 95 % confidence. */
 export function failureBound(runs: number): string {
-  return `Without a failure, the failure rate is below ${((3 / runs) * 100).toFixed(2)} % at 95 % confidence.`
+  return `If no run failed, the failure rate is below ${((3 / runs) * 100).toFixed(2)} % at 95 % confidence.`
 }

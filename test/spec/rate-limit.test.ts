@@ -82,7 +82,7 @@ describe('the budget of a client address', () => {
       clock: () => performance.now() + ahead,
     })
   })
-  // Each test begins with whole budgets.
+  // A minute passes, so that each test begins with full budgets.
   beforeEach(() => void (ahead += 122_000))
   after(() => service.stop())
 

@@ -30,7 +30,7 @@ export async function startScriptedApp() {
   const report = (event: string) => void reports.push(event)
   // The budgets of the test, which it can replace.
   const clients = makeClients({ budgets: () => sale.budgets })
-  // The origin of the extension is that of the test's requests.
+  // The extension names the port, which is known only after `listen`, so the app is built again.
   let listener = createApp({ ...appOptions(), a2aRoute: route(BASE_URL) })
   const server = await listen(createServer((request, response) => void listener(request, response)))
   listener = createApp({ ...appOptions(), a2aRoute: route(server.url) })

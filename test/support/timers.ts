@@ -14,7 +14,7 @@ export const pausesOnly: Timer = (callback, milliseconds) => {
 /** Never fires. */
 export const neverTimer: Timer = () => () => undefined
 
-/** A timer that fires when the test says so. Delays for which `isHeld` is false never end. */
+/** A timer that fires when the test says so. Timers for which `isHeld` is false never fire. */
 export function manualTimer(isHeld: (milliseconds: number) => boolean = () => true) {
   const waiting = new Set<{ callback: () => void; milliseconds: number }>()
   const timer: Timer = (callback, milliseconds) => {

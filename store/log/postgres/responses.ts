@@ -55,7 +55,7 @@ export const STATEMENTS = {
     from free where sale_places.number = free.number returning sale_places.number)
   insert into responses (identity, payment_id, state, final_at, revision, record)
     select $1, $2, $3, null, $4::uuid, $5::bytea from taken on conflict do nothing`,
-  /** Another machine took the payment between the start of `INSERT` and its write. */
+  /** Frees the place of a sale that `INSERT` took without a record, because another machine had claimed the payment. */
   FREE_UNUSED_PLACE: 'update sale_places set free_at = now() where identity = $1 and claim = $2',
   WAIT: `select extract(epoch from min(free_at) - now()) * 1000 as wait_ms from sale_places where free_at > now()`,
   COUNT_SALES: 'select count(*)::int as count from sale_places where free_at > now()',

@@ -269,6 +269,13 @@ describe('the client', () => {
     })
   }
 
+  it('shows a body that is JSON, also if it repeats a member and so has no valid answer', async () => {
+    answers = [{ status: 400, text: '{"shown":1,"shown":2}' }]
+    expect(await client('lookup', '1')).to.equal(1)
+    expect(printed).to.include('  "shown": 2')
+    expect(printed).not.to.include('The body is not JSON.')
+  })
+
   it('[14.5, 14.18] does not call a payment that was settled before uncharged, and proposes no second signature', async () => {
     answers = [{ status: 409, body: { error: { code: 'payment_already_settled', message: 'sign again' } } }]
     expect(await client('lookup', '1')).to.equal(4)

@@ -188,6 +188,20 @@ describe('the local chain', () => {
     while (await isRunning(anvil)) await sleep(5)
   })
 
+  it('is waited for after its service was killed, also with the record of the version before', async () => {
+    const service = await startOther()
+    const payment = await pay(await openTestChain(directory))
+    const { anvil: _, ...record } = (await readRecord(directory)) ?? expect.fail('no record')
+    await writeFile(join(directory, RECORD_FILE), JSON.stringify(record))
+    // The keeper saves late, so that a start that does not wait finds no saved chain.
+    process.kill(record.keeper, 'SIGSTOP')
+    await service.kill()
+    const saving = sleep(500).then(() => process.kill(record.keeper, 'SIGCONT'))
+    const again = await expectKept(payment)
+    await saving
+    await again.chain.stop()
+  })
+
   it('is new if the saved state is incomplete or of another chain, or its record is invalid', async () => {
     await (await openTestChain(directory)).chain.stop()
     expect(await isFresh(31_337)).to.equal(true)

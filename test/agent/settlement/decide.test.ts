@@ -1,4 +1,4 @@
-/** What is decided of a payment, in every combination: nonce to chain status, and state, chain status and cause to action. */
+/** Every combination of inputs of the decision: the chain status of each nonce, and the action for state, status and cause. */
 import { expect } from 'chai'
 import {
   decide,

@@ -39,7 +39,7 @@ export class Simulator {
   /** The owner of the last step. */
   last: Owner | undefined
   readonly #isTraced: boolean
-  /** In order, the next one last. */
+  /** The latest event first, so that `pop` takes the next one. */
   readonly #queue: Event[] = []
   #state: number
 

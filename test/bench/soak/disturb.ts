@@ -38,7 +38,7 @@ export async function startSoakDatabase() {
 }
 
 /**
- * Lasts at least so many milliseconds, and at least until `KILLS_MIN` kills.
+ * Kills the nodes and the database in turn, for at least so many milliseconds and at least `KILLS_MIN` times.
  * @returns the number of kills by name
  */
 export async function killInTurn(
@@ -83,7 +83,7 @@ export async function importInTurn(
   }
 }
 
-/** Makes the retrieval due until the node serves the snapshot, because a kill can end a retrieval. */
+/** Makes the retrieval due again and again until the node serves the snapshot. A kill can end a retrieval. */
 async function waitUntilServed(node: SoakNode, snapshotId: string): Promise<boolean> {
   for (const end = performance.now() + IMPORT_MS_MAX; performance.now() < end;) {
     if ((await node.servedSnapshot()) === snapshotId) return true

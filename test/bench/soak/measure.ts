@@ -21,7 +21,7 @@ interface NodeMemory {
   anonymous: readonly number[]
 }
 
-/** Returns at the end of the phase, in which the process of each node stays the same. */
+/** Samples the memory of the nodes for a phase in which no node restarts. */
 export async function sampleMemory(nodes: readonly SoakNode[], milliseconds: number): Promise<NodeMemory[]> {
   const samples = new Map<SoakNode, MemorySample[]>(nodes.map((node) => [node, []]))
   for (let count = 0; count < SAMPLES; count += 1) {
@@ -55,7 +55,7 @@ export function memoryTable(memory: readonly NodeMemory[]): string {
   return markdown(['without kills, MiB', 'first third', 'middle third', 'last third'], rows)
 }
 
-/** Quotes and documents of one client, once for each number of pipelining clients. */
+/** Measures the latency of one client, once for each number of pipelining clients. */
 export async function measureAllPipelining(server: ServerProcess, companyNumber: string, seconds: number) {
   const requests = [
     { path: lookupPath(companyNumber), status: 402 },

@@ -1,4 +1,4 @@
-/** What a chain node replies about the state of a chain that a test makes up. */
+/** Encodes blocks, logs, receipts and results of the view as replies of JSON-RPC, for the fake chain nodes. */
 import { numberToHex, pad, type Hex } from 'viem'
 import { CANCELED, TRANSFER, USED } from '../../../agent/chain/chain.ts'
 import { encodeView } from '../../../agent/chain/view.ts'
@@ -49,7 +49,7 @@ export function toView(data: string, { chainId, newest, hashOf, stateOf }: Viewe
   return `0x${[...head, hash(Number(`0x${checked}`)), ...list].join('')}`
 }
 
-/** A text is a hash. */
+/** A word of 32 bytes in hex. A text is a hash with 0x. */
 function word(value: string | number | bigint): string {
   return (typeof value === 'string' ? value.slice(2) : value.toString(16)).padStart(WORD_DIGITS, '0')
 }
