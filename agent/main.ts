@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The program `irish-company-agent`. */
-import { runCli } from './cli/run.ts'
-import { runInProcess } from './cli/run-in-process.ts'
+import { runCli } from './operator/cli/run.ts'
+import { runInProcess } from './command-line/run-in-process.ts'
 
 await runInProcess(runCli)

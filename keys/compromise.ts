@@ -1,11 +1,11 @@
 /**
- * Marks keys as compromised. After a crash at any point the directory has a key that can sign, and a repetition completes
- * the command.
+ * Marks keys as compromised. After a crash at any point the directory has a key that can sign, and a repetition
+ * completes the command.
  *
- *   1. take the lock; read and check every key
- *   2. create a new key if each current and pending key is to be marked
- *   3. retire the superseded keys. They still have a private part, and would sign again once the current key is marked
- *   4. overwrite each marked key with its public part and the time
+ * 1. take the lock; read and check every key
+ * 2. create a new key if each current and pending key is to be marked
+ * 3. retire the superseded keys. They still have a private part, and would sign again once the current key is marked
+ * 4. overwrite each marked key with its public part and the time
  */
 import type { DirectoryKeys } from './directory.ts'
 import { throwKeyError } from './errors.ts'
@@ -22,8 +22,8 @@ interface CompromiseOptions {
 }
 
 /**
- * A key that is marked already keeps its time. Returns the new key, if one had to be created, and the kids of the superseded
- * keys whose private parts were erased.
+ * A key that is marked already keeps its time. Returns the new key, if one had to be created, and the kids of the
+ * superseded keys whose private parts were erased.
  * @throws KeyError if a kid is unknown, or if a file cannot be written
  */
 export function compromiseKeys(options: CompromiseOptions) {

@@ -14,8 +14,8 @@ export async function makeDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Reads every key file and ignores other files. A missing directory has no keys. The key that was made, retired or compromised
- * last comes first; between equal times, the first kid in text order.
+ * Reads every key file and ignores other files. A missing directory has no keys. The key that was made, retired or
+ * compromised last comes first; between equal times, the first kid in text order.
  * @throws KeyError if the directory or any key file breaks a rule, so that no key is left out silently
  */
 export async function readDirectory(directory: string) {

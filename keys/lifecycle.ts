@@ -1,14 +1,14 @@
 /**
- * The states of a key: it is published, signs an hour later, is superseded when the next key begins to sign, and stays in the
- * key set permanently, because receipts are verified years later. Only a compromised key is removed. The states follow from
- * the times in the key files and the clock.
+ * The states of a key: it is published, signs an hour later, is superseded when the next key begins to sign, and stays
+ * in the key set permanently, because receipts are verified years later. Only a compromised key is removed. The states
+ * follow from the times in the key files and the clock.
  */
 import type { DirectoryKeys } from './directory.ts'
 import { writeKeyFile, type SigningKey } from './key-file.ts'
 
 /**
- * How long a new key is published before it signs. A running service publishes it within a minute, caches keep the key set
- * for a minute, and libraries that verify cards keep it for ten minutes or more.
+ * How long a new key is published before it signs. A running service publishes it within a minute, caches keep the key
+ * set for a minute, and libraries that verify cards keep it for ten minutes or more.
  */
 export const KEY_LEAD_SECONDS = 60 * 60
 
@@ -18,8 +18,8 @@ export const ROTATION_SECONDS_MIN = 7 * 24 * 60 * 60
 type KeyStates = ReturnType<typeof keyStates>
 
 /**
- * The signing key is the newest one that has been published long enough, or else the oldest one. Pending
- * keys will sign later. Superseded ones no longer sign, and have the time at which the next key began to. All are newest first.
+ * The signing key is the newest one that has been published long enough, or else the oldest one. Pending keys will sign
+ * later. Superseded ones no longer sign, and have the time at which the next key began to. All are newest first.
  */
 export function keyStates({ signing, retired }: Pick<DirectoryKeys, 'signing' | 'retired'>, atSeconds: number) {
   const isReady = signing.map((key) => signsFromSeconds(key) <= atSeconds)

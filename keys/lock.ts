@@ -1,6 +1,6 @@
 /**
- * The lock of a key directory. Without the lock, one command could overwrite the change of another, for example retire a key
- * that the other has just marked as compromised.
+ * The lock of a key directory. Without the lock, one command could overwrite the change of another, for example retire
+ * a key that the other has just marked as compromised.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,8 @@ const ATTEMPT_MS = 100
 type Sleep = (milliseconds: number) => Promise<void>
 
 /**
- * Runs `change` with the keys of a directory. Meanwhile no other process can change them. Waits while another has the lock.
+ * Runs `change` with the keys of a directory. Meanwhile no other process can change them. Waits while another has the
+ * lock.
  * @throws KeyError if the directory breaks a rule, if another process keeps the lock, or if the lock cannot be used
  */
 export async function changeKeys<T>(

@@ -26,8 +26,8 @@ interface RotationOptions {
 
 /**
  * Creates a new key and erases the private parts of superseded keys. Returns the key and the kids of those.
- * @throws KeyError if there is no key to replace, the newest key is younger than a week, a rule is broken or a file cannot be
- *   written
+ * @throws KeyError if there is no key to replace, the newest key is younger than a week, a rule is broken or a file
+ * cannot be written
  */
 export function rotateKeys(options: RotationOptions) {
   return changeKeys(options.directory, (keys) => rotate(options, keys))

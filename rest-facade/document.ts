@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
-import { methodNotAllowed, refuse } from '../agent/http/response.ts'
+import { methodNotAllowed, refuse } from '../agent/transport/http/response.ts'
 import type { WrittenDocument } from './documents/render-documents.ts'
 
 /** Long enough to absorb a burst, short enough that new prices, keys and data are soon visible. */

@@ -1,7 +1,7 @@
 /**
- * Request and response classes for the HTTP server that already have the prototypes of Express. Otherwise Express replaces
- * the prototype of each request and response, and V8 accesses such objects slowly: the benchmark row `quote` is more than
- * 10 % slower with the classes of Node.
+ * Request and response classes for the HTTP server that already have the prototypes of Express. Otherwise Express
+ * replaces the prototype of each request and response, and V8 accesses such objects slowly: the benchmark row `quote`
+ * is more than 10 % slower with the classes of Node.
  */
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'

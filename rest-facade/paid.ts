@@ -1,16 +1,16 @@
 /** The paid routes: steps 1 and 2 of contract 6.1.1 (method, size, content type, input), then the executor. */
 import { Router, type Request } from 'express'
 import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
-import { renderOutcome } from '../agent/http/render-outcome.ts'
-import type { Clients } from '../agent/http/clients.ts'
-import { requestIdOf } from '../agent/http/request-id.ts'
-import { headerValues, isEncoded, isJsonType, readBody } from '../agent/http/request.ts'
-import { methodNotAllowed, refuse, sendResponse } from '../agent/http/response.ts'
+import { renderOutcome } from '../agent/transport/http/render-outcome.ts'
+import type { Clients } from '../agent/transport/http/clients.ts'
+import { requestIdOf } from '../agent/transport/http/request-id.ts'
+import { headerValues, isEncoded, isJsonType, readBody } from '../agent/transport/http/request.ts'
+import { methodNotAllowed, refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
 import { inputRefusal, queryMembers, type OperationDefinition } from '../agent/operation/operation.ts'
 import { parseOperation } from '../agent/operation/operations.ts'
 import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.ts'
-import { parseStrictJson } from '../agent/json/strict-json.ts'
+import { parseStrictJson } from '../store/base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 
@@ -89,7 +89,9 @@ interface UncheckedOperation {
   query?: string
 }
 
-/** Quoted URLs begin with the configured base URL. A request target may be absolute and name any host (RFC 9112, 3.2.2). */
+/**
+ * Quoted URLs begin with the configured base URL. A request target may be absolute and name any host (RFC 9112, 3.2.2).
+ */
 function performInput(
   { executor, baseUrl, clients }: PaidRouteOptions,
   request: Request,

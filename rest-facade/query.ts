@@ -1,16 +1,20 @@
 /**
- * Parses a query string strictly, from the raw request target (contract 4.2.3). A valid query string has the same meaning as
- * in `URLSearchParams`. Broken encodings and repeated or empty names are refused, although `URLSearchParams` accepts them.
+ * Parses a query string strictly, from the raw request target (contract 4.2.3). A valid query string has the same
+ * meaning as in `URLSearchParams`. Broken encodings and repeated or empty names are refused, although `URLSearchParams`
+ * accepts them.
  */
 import { refused, type Refused } from '../agent/operation/outcome.ts'
 
 /**
- * Just above the longest valid query, 160 four-byte characters in `q` and 80 in `status`, percent-encoded. The quote and
- * the payment repeat it, and a payment header has at most 8 KiB.
+ * Just above the longest valid query, 160 four-byte characters in `q` and 80 in `status`, percent-encoded. The quote
+ * and the payment repeat it, and a payment header has at most 8 KiB.
  */
 export const QUERY_CHARACTERS_MAX = 3072
 
-/** The part of a request target after the path, without the question mark. A fragment, which is invalid here, is included. */
+/**
+ * The part of a request target after the path, without the question mark. A fragment, which is invalid here, is
+ * included.
+ */
 export function rawQuery(target: string): string {
   return /[?#].*$/s.exec(target)?.[0].replace(/^\?/, '') ?? ''
 }

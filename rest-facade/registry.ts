@@ -1,14 +1,14 @@
 /** The three testnet-only routes about the agent in the ERC-8004 registries (contract 4.4.6 to 4.4.8). */
 import { Router } from 'express'
 import { getAddress } from 'viem'
-import type { Clients } from '../agent/http/clients.ts'
-import { refuse } from '../agent/http/response.ts'
-import { WEIGHTS, type Client } from '../agent/limits/address-budget.ts'
+import type { Clients } from '../agent/transport/http/clients.ts'
+import { refuse } from '../agent/transport/http/response.ts'
+import { WEIGHTS, type Client } from '../agent/sale/limits/address-budget.ts'
 import type { Refused } from '../agent/operation/outcome.ts'
 import { TESTNET_PATHS } from '../agent/operation/paths.ts'
 import type { Refusal } from '../agent/operation/refusal.ts'
-import type { FeedbackQuery } from '../agent/registry/reader.ts'
-import { CACHE_SECONDS, type ReadOutcome, type Registry, type RegistryIdentity } from '../agent/registry/registry.ts'
+import type { FeedbackQuery } from './registry/reader.ts'
+import { CACHE_SECONDS, type ReadOutcome, type Registry, type RegistryIdentity } from './registry/registry.ts'
 import {
   buildIdentityBody,
   buildRegistrationFile,

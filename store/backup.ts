@@ -1,6 +1,6 @@
 /**
- * Copies the response log, the keys, the catalogue and the journal to a folder, also while a service runs, and puts such a copy back. Every
- * record is read after each copy. Snapshots are not copied, because an import rebuilds them.
+ * Copies the response log, the keys, the catalogue and the journal to a folder, also while a service runs, and puts
+ * such a copy back. Every record is read after each copy. Snapshots are not copied, because an import rebuilds them.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -87,8 +87,8 @@ export async function backUp(options: BackupOptions & { now: () => Date }): Prom
 }
 
 /**
- * Puts the log and the keys of a backup into a data directory that has none, and the catalogue and the journal if it has none. The log gets
- * its name last, so an interrupted restore can be repeated after its keys are removed.
+ * Puts the log and the keys of a backup into a data directory that has none, and the catalogue and the journal if it
+ * has none. The log gets its name last, so an interrupted restore can be repeated after its keys are removed.
  *
  * @returns the numbers of restored records and the time of the backup
  * @throws StoreError when the backup is not complete, or when the target has a log or keys
@@ -142,7 +142,9 @@ async function renameDurably(from: string, target: string): Promise<void> {
   await syncDirectory(dirname(target))
 }
 
-/** Links in a folder of another person could name any file of this machine, whose content would become a key or the log. */
+/**
+ * Links in a folder of another person could name any file of this machine, whose content would become a key or the log.
+ */
 async function refuseLinks(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     const stats = await lstat(path).catch(() => undefined)

@@ -104,9 +104,9 @@ describe('the architecture', () => {
       /\bprocess\.(env|argv|exit|stdout|stderr|on)\b/.test(readFileSync(join(ROOT, file), 'utf8')),
     )
     expect(seen).to.have.members([
-      'agent/cli/run-in-process.ts',
-      'agent/cli/serve.ts',
-      'agent/cli/own-process-id.ts',
+      'agent/command-line/run-in-process.ts',
+      'agent/operator/cli/serve.ts',
+      'agent/operator/cli/own-process-id.ts',
       'agent/sandbox/keep-chain.ts',
       'store/import/build-child.ts',
     ])

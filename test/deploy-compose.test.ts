@@ -1,4 +1,7 @@
-/** The Compose file: its parts fit together, its service has a valid configuration, and its scripts make a synchronous standby. */
+/**
+ * The Compose file: its parts fit together, its service has a valid configuration, and its scripts make a synchronous
+ * standby.
+ */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
@@ -10,12 +13,12 @@ import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import pg from 'pg'
-import { readConfig, VARIABLE_NAMES } from '../agent/config.ts'
+import { readConfig, VARIABLE_NAMES } from '../agent/service/config.ts'
 import { freePort } from './support/listen.ts'
 import { asServerUser, findPostgres, initialiseServer, makeServerFolder } from './support/postgres.ts'
 import { findPython, runPython } from './support/python.ts'
 
-const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url))
+const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url))
 const run = promisify(execFile)
 const START_MS_MAX = 60_000
 const POLL_MS = 50

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 
-const root = new URL('../../', import.meta.url)
+const root = new URL('../..', import.meta.url)
 const path = (name: string) => fileURLToPath(new URL(name, root))
 const UNIT = path('deploy/irish-company-agent.service')
 const EXPOSURE_MAX = 2

@@ -23,7 +23,9 @@ function sources(): string[] {
 
 describe('the tables of the documents', () => {
   it('have every variable of the environment, and no other', () => {
-    const variables = [...read('agent/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)].map(([, name = '']) => name)
+    const variables = [...read('agent/service/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)].map(
+      ([, name = '']) => name,
+    )
     expect(variables).to.include('DATA_DIR')
     const told = named('docs/operations.md').filter((name) => /^[A-Z][A-Z0-9_]+$/.test(name))
     expect(told.toSorted()).to.deep.equal(variables.toSorted())
@@ -39,7 +41,7 @@ describe('the tables of the documents', () => {
   })
 
   it('have every code of the errors of the buyer, and no other', () => {
-    const codes = [...read('agent/client/purchase-error.ts').matchAll(/^ {2}([a-z_]+): '/gm)].map(
+    const codes = [...read('agent/buyer/library/purchase-error.ts').matchAll(/^ {2}([a-z_]+): '/gm)].map(
       ([, name = '']) => name,
     )
     expect(codes).to.include('outcome_unknown')

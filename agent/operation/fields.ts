@@ -28,8 +28,8 @@ const TRADE_MARK_SIGNS = /[™℠]/gu
 const WHITE_SPACE = /\p{White_Space}+/gu
 
 /**
- * Normalises to NFKC, trimmed, with single spaces, without ignorable characters and trade mark signs. This form is counted,
- * compared, hashed and returned.
+ * Normalises to NFKC, trimmed, with single spaces, without ignorable characters and trade mark signs. This form is
+ * counted, compared, hashed and returned.
  */
 function text(min: number, max: number) {
   return z
@@ -48,9 +48,9 @@ function text(min: number, max: number) {
 }
 
 /**
- * The limits of a text as JSON Schema, for clients that check before they send. They apply before normalisation, so they
- * refuse a few texts that normalisation makes valid. The pattern excludes control characters other than white space; a
- * regular expression for all hidden characters would not work in every language.
+ * The limits of a text as JSON Schema, for clients that check before they send. They apply before normalisation, so
+ * they refuse a few texts that normalisation makes valid. The pattern excludes control characters other than white
+ * space; a regular expression for all hidden characters would not work in every language.
  */
 const textLimits = (minLength: number, maxLength: number) => ({ minLength, maxLength, pattern: NO_CONTROLS })
 

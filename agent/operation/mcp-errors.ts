@@ -11,7 +11,10 @@ const VERSION_MESSAGE = 'The protocol version is not supported. Use 2026-07-28 o
 
 export const UNSUPPORTED_VERSION_CODE = -32_022
 
-/** Codes of JSON-RPC 2.0 and of MCP. Specification 2025-11-25 has no code for an unsupported version; the SDK sends -32000. */
+/**
+ * Codes of JSON-RPC 2.0 and of MCP. Specification 2025-11-25 has no code for an unsupported version; the SDK sends
+ * -32000.
+ */
 export const MCP_ERRORS: readonly McpError[] = [
   { code: -32_600, statuses: [400], message: 'The body is not one JSON-RPC 2.0 message.' },
   { code: -32_601, statuses: [200, 404], message: 'The method is not supported.' },

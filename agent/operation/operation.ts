@@ -14,8 +14,8 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   name: string
   method: 'GET' | 'POST'
   /**
-   * The REST route, with `{member}` for each member of the input in the path. The other members are query parameters of a GET,
-   * or the body of a POST.
+   * The REST route, with `{member}` for each member of the input in the path. The other members are query parameters of
+   * a GET, or the body of a POST.
    */
   path: string
   /** The key of the price in the metadata (contract 2.9). Default: the path. */
@@ -40,8 +40,8 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   isAnswerTo(input: z.output<Input>, answer: z.output<Answer>): boolean
 
   /**
-   * Inputs for the documents, the shortest first. `companyNumber` is one that the deployment has, if it is known, and had on
-   * the day `date`.
+   * Inputs for the documents, the shortest first. `companyNumber` is one that the deployment has, if it is known, and
+   * had on the day `date`.
    */
   examples(companyNumber: string | undefined, date: string | undefined): readonly z.input<Input>[]
   /** Example answers by name. The first one answers the first example. */
@@ -50,8 +50,8 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   quotedExample(mode: 'mainnet' | 'testnet'): Record<string, unknown>
 
   /**
-   * The skill in the agent card. The name is also the summary in OpenAPI. Description and tags are also those of the quote, of
-   * which catalogues accept at most 500 characters and five tags.
+   * The skill in the agent card. The name is also the summary in OpenAPI. Description and tags are also those of the
+   * quote, of which catalogues accept at most 500 characters and five tags.
    */
   skill: { name: string; description: string; tags: string[] }
   /** The tool of MCP: its name, its title, when to use it, and what is charged. */

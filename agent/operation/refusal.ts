@@ -8,8 +8,8 @@ interface RefusalDefinition {
   /** What the client does next. */
   advice: string
   /**
-   * `unknown`: a payment may have been settled, so the client must not sign another one. `earlier`: the payment was settled
-   * before this request.
+   * `unknown`: a payment may have been settled, so the client must not sign another one. `earlier`: the payment was
+   * settled before this request.
    */
   charged: 'no' | 'unknown' | 'earlier'
   /** `Retry-After` of a refusal that sets none itself. Every 503 has one (contract 7.7). */

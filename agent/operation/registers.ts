@@ -1,4 +1,7 @@
-/** The interface through which operations read company data. With it, this folder needs no dataset, journal or name search. */
+/**
+ * The interface through which operations read company data. With it, this folder needs no dataset, journal or name
+ * search.
+ */
 import type { z } from 'zod'
 import type { ChangesInput, ChangesResponse } from './changes.ts'
 import type { HistoryResponse } from './history.ts'

@@ -1,5 +1,5 @@
 /** Canonical URLs of the operations. A quote names its operation by this URL (contract 10.4). */
-import { operationDigest } from '../json/canonical.ts'
+import { operationDigest } from '../../store/base/canonical.ts'
 import { parseLimitText } from './fields.ts'
 import { queryMembers, type Operation, type OperationDefinition, type Operations } from './operation.ts'
 import { definitionOf, OPERATIONS, parseOperation } from './operations.ts'
@@ -15,8 +15,8 @@ export function resourceUrl(baseUrl: string, operation: Operation, operations: O
 }
 
 /**
- * Whether a URL identifies an operation other than this one. The `resource` of a payment is unsigned and advisory, so an
- * unknown URL and another host are accepted.
+ * Whether a URL identifies an operation other than this one. The `resource` of a payment is unsigned and advisory, so
+ * an unknown URL and another host are accepted.
  */
 export function namesAnotherOperation(url: string, operation: Operation, operations: Operations = OPERATIONS): boolean {
   const named = URL.canParse(url) ? parseResourceUrl(new URL(url), operations) : undefined
@@ -40,7 +40,9 @@ export function parseResourceUrl(
   return parsed.kind === 'valid' ? { name, operation: parsed.operation } : undefined
 }
 
-/** The operation of a REST path, and the members of the input in it. One trailing slash is accepted (contract 4.7.1). */
+/**
+ * The operation of a REST path, and the members of the input in it. One trailing slash is accepted (contract 4.7.1).
+ */
 export function findRoute(
   path: string,
   operations: Operations,
@@ -68,7 +70,9 @@ function readPath(definition: OperationDefinition, path: string): Record<string,
   return members
 }
 
-/** The input of an operation from its query parameters. Of these, `limit` is a whole number, and the others are text. */
+/**
+ * The input of an operation from its query parameters. Of these, `limit` is a whole number, and the others are text.
+ */
 export function textInput(query: Iterable<[string, string]>): Record<string, unknown> {
   const fields = [...query].map(([name, value]) => [name, name === 'limit' ? parseLimitText(value) : value])
   return Object.fromEntries(fields) as Record<string, unknown>

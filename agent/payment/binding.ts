@@ -1,5 +1,5 @@
 /** Decodes the payment of a request, identifies it, and hashes it to detect a retry with changed content. */
-import { canonicalJson, operationDigest, sha256Hex } from '../json/canonical.ts'
+import { canonicalJson, operationDigest, sha256Hex } from '../../store/base/canonical.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { readPaymentId } from './extensions.ts'
@@ -11,7 +11,9 @@ export interface SentPayment {
   readonly identity: string
   /** The id that the client gave this payment (`payment-identifier`), prefixed with the payer. */
   readonly id: string | undefined
-  /** The hash of the payload and the digest of the operation, to which the payment is bound. Computed at the first call. */
+  /**
+   * The hash of the payload and the digest of the operation, to which the payment is bound. Computed at the first call.
+   */
   readonly bind: () => Pick<ResponseRecord, 'payment_hash' | 'operation_digest'> & { operation: Operation }
 }
 

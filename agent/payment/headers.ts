@@ -1,7 +1,7 @@
 /** Parses the `PAYMENT-SIGNATURE` header. Terms, times and signature are checked later. */
 import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
-import { endOfString, hasDuplicateName } from '../json/strict-json.ts'
+import { endOfString, hasDuplicateName } from '../../store/base/strict-json.ts'
 import { areExtensionsValid } from './extensions.ts'
 import type { QuoteReason } from '../operation/outcome.ts'
 import { X402_VERSION } from './terms.ts'
@@ -14,7 +14,9 @@ export const EOA_SIGNATURE_BYTES = 65
 const SIGNATURE_BYTES_MAX = 2048
 /** Deeper than every known extension needs, and safe for recursive functions. */
 const DEPTH_MAX = 24
-/** A standard client repeats the extensions of the quote, which makes 53. `JSON.parse` is slowest for many short values. */
+/**
+ * A standard client repeats the extensions of the quote, which makes 53. `JSON.parse` is slowest for many short values.
+ */
 export const COMMAS_MAX = 90
 
 const UINT256_MAX = 2n ** 256n - 1n
@@ -75,7 +77,10 @@ export function parsePaymentHeaders(headers: readonly string[]): ParsedPayment {
   return payment ? { kind: 'payment', payment, sent } : { kind: 'unreadable', reason: 'invalid_payload' }
 }
 
-/** Undefined unless the header is standard base64 of UTF-8. Node also decodes other alphabets, and skips invalid characters. */
+/**
+ * Undefined unless the header is standard base64 of UTF-8. Node also decodes other alphabets, and skips invalid
+ * characters.
+ */
 function decodeHeader(header: string): string | undefined {
   if (header.length > PAYMENT_HEADER_BYTES_MAX) return undefined
   const bytes = Buffer.from(header, 'base64')

@@ -1,6 +1,6 @@
 /**
- * Recovery of a public key from a signature (secp256k1): in native code where its binding loads, else in WebAssembly, which
- * takes four times as long (`bench perf`, row "paid lookup"). Both are libsecp256k1.
+ * Recovery of a public key from a signature (secp256k1): in native code where its binding loads, else in WebAssembly,
+ * which takes four times as long (`bench perf`, row "paid lookup"). Both are libsecp256k1.
  */
 import { createRequire } from 'node:module'
 

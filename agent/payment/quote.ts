@@ -19,14 +19,14 @@ interface QuoteRequest {
  */
 const URL_CHARACTERS_LISTED_MAX = 896
 /**
- * Above this length the URL has UTF-8 characters instead of percent escapes, which URL parsers treat the same. Only long
- * searches in non-Latin scripts reach it.
+ * Above this length the URL has UTF-8 characters instead of percent escapes, which URL parsers treat the same. Only
+ * long searches in non-Latin scripts reach it.
  */
 const URL_CHARACTERS_MAX = 2200
 
 /**
- * The JSON text of the members that depend on terms, operation and amount only, without the opening brace. Encoding them for each
- * request makes a quote at least 10 % slower (`bench perf`, row "quote").
+ * The JSON text of the members that depend on terms, operation and amount only, without the opening brace. Encoding
+ * them for each request makes a quote at least 10 % slower (`bench perf`, row "quote").
  */
 const constantMembers = memoizePerAmount((terms, operation, amount) => {
   const accepts = [buildRequirements(terms, operation, amount)]
@@ -60,7 +60,9 @@ export function buildQuote(request: QuoteRequest): Quote {
   return { header: Buffer.from(json).toString('base64'), json }
 }
 
-/** Caches the result of `build` by the name of the operation and the amount. A batch has at most a few hundred amounts. */
+/**
+ * Caches the result of `build` by the name of the operation and the amount. A batch has at most a few hundred amounts.
+ */
 function memoizePerAmount<T>(build: (terms: Terms, operation: string, amount: number) => T) {
   const cache = new WeakMap<Terms, Map<string, T>>()
   return (terms: Terms, operation: Operation): T => {

@@ -1,4 +1,7 @@
-/** The payment of a record, and its `PAYMENT-RESPONSE`, which depends on the record only, so every replay has the same one. */
+/**
+ * The payment of a record, and its `PAYMENT-RESPONSE`, which depends on the record only, so every replay has the same
+ * one.
+ */
 import type { PaymentRequirements, SettleResponse } from '@x402/core/types'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { QuoteReason } from '../operation/outcome.ts'

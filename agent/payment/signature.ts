@@ -1,6 +1,6 @@
 /**
- * Recovers the signer of an EIP-3009 TransferWithAuthorization: EIP-712 digest with a fixed layout, and public key recovery.
- * viem takes about ten times as long (`bench perf`, row "paid lookup"). The tests compare both.
+ * Recovers the signer of an EIP-3009 TransferWithAuthorization: EIP-712 digest with a fixed layout, and public key
+ * recovery. viem takes about ten times as long (`bench perf`, row "paid lookup"). The tests compare both.
  */
 import { createKeccak } from 'hash-wasm'
 import { encodeAbiParameters, type Hex } from 'viem'

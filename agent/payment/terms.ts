@@ -82,7 +82,9 @@ export function amountOf(
   return itemsOf(operation, operations).reduce((sum, item) => sum + priceOf({ prices }, item.operation), 0)
 }
 
-/** The only accepted way to pay for an operation. Built from constants, so that a quote never depends on a facilitator. */
+/**
+ * The only accepted way to pay for an operation. Built from constants, so that a quote never depends on a facilitator.
+ */
 export function buildRequirements(
   terms: Terms,
   operation: string,

@@ -13,7 +13,7 @@ import {
 } from '@a2a-js/sdk/server'
 import { z } from 'zod'
 import type { Report } from '../../store/base/runtime.ts'
-import { sha256Hex } from '../json/canonical.ts'
+import { sha256Hex } from '../../store/base/canonical.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { inputRefusal, type Operation, type Operations } from '../operation/operation.ts'
 import { definitionOf, parseOperation } from '../operation/operations.ts'
@@ -25,8 +25,8 @@ import type { SaleRequest, SaleContext } from './sale-context.ts'
 type CallSale = Omit<SaleRequest, 'operation' | 'resourceUrl'>
 
 /**
- * The SDK context of one A2A call, extended by the payment, the client and the limit of sales (for the executor) and the
- * outcome (for the route).
+ * The SDK context of one A2A call, extended by the payment, the client and the limit of sales (for the executor) and
+ * the outcome (for the route).
  */
 export class CompanyCall extends ServerCallContext {
   readonly sale: CallSale
@@ -84,8 +84,9 @@ export class CompanyAgentExecutor implements AgentExecutor {
   }
 
   /**
-   * Resolves when all running sales have ended, so a stop leaves no settlement unrecorded. Requests that wait for the mutex
-   * of their payment get an unknown outcome instead, because running them one by one could exceed the time of a stop.
+   * Resolves when all running sales have ended, so a stop leaves no settlement unrecorded. Requests that wait for the
+   * mutex of their payment get an unknown outcome instead, because running them one by one could exceed the time of a
+   * stop.
    */
   async drain(): Promise<void> {
     this.#options.context.paymentMutex.close()

@@ -7,15 +7,15 @@ import { refused, type Refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { PaymentServices } from '../settlement/services.ts'
-import { needsDataset } from '../skills/skills.ts'
+import { needsDataset } from '../answer/skills.ts'
 import type { SaleContext } from './sale-context.ts'
 
 /** The conflicts that do not depend on the data. */
 const CONFLICTS: ReadonlySet<RefusalCode> = new Set(['payment_replay_conflict', 'payment_already_settled'])
 
 /**
- * Names the data that would answer the operation. It does not come from the record, because a conflict must not tell what
- * the payment has bought.
+ * Names the data that would answer the operation. It does not come from the record, because a conflict must not tell
+ * what the payment has bought.
  */
 export function describeConflict(outcome: Refused, operation: Operation, { catalog, terms }: SaleContext): Refused {
   if (!CONFLICTS.has(outcome.refusal.code)) return outcome
@@ -34,8 +34,8 @@ export function describeConflict(outcome: Refused, operation: Operation, { catal
 }
 
 /**
- * Refuses a payment that was settled earlier and whose record is lost, removed or in another log (contract 5.7.12). Lists it
- * for the operator; a failure of the list does not change the answer.
+ * Refuses a payment that was settled earlier and whose record is lost, removed or in another log (contract 5.7.12).
+ * Lists it for the operator; a failure of the list does not change the answer.
  */
 export async function refuseSettled(
   { log, now, report }: PaymentServices,

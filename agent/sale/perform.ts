@@ -1,7 +1,7 @@
 /**
- * Performs one paid request, for all transports, in the numbered steps of contract 6.1.1. The transports do steps 1 and 2.
- * Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a payment
- * with a record is never checked again.
+ * Performs one paid request, for all transports, in the numbered steps of contract 6.1.1. The transports do steps 1 and
+ * 2. Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a
+ * payment with a record is never checked again.
  */
 import { rateLimited, refused, refusedPayment, type Outcome, type Refused } from '../operation/outcome.ts'
 import type { Operation } from '../operation/operation.ts'
@@ -10,8 +10,8 @@ import { buildQuote } from '../payment/quote.ts'
 import { settle, type WaitLimit } from '../settlement/settle.ts'
 import { decodePayment } from '../payment/binding.ts'
 import { examine, type CheckedPayment } from '../payment/payment-checks.ts'
-import type { SkillContext } from '../skills/registers.ts'
-import { WEIGHTS, type Client } from '../limits/address-budget.ts'
+import type { SkillContext } from '../answer/registers.ts'
+import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { storeClaim } from './claim.ts'
 import { describeConflict, refuseSettled } from './conflict.ts'
 import { checkReadiness, prepare } from './prepare.ts'
@@ -174,7 +174,10 @@ function replayIfSold({ payments }: SaleContext, { examined, waitLimit }: Sale):
   })
 }
 
-/** A batch costs a further unit for every tenth item, so that the computation of refused ones is limited (contract 4.11.5). */
+/**
+ * A batch costs a further unit for every tenth item, so that the computation of refused ones is limited (contract
+ * 4.11.5).
+ */
 function weightOf({ terms }: SaleContext, operation: Operation, units: number): number {
   return units + Math.floor(itemsOf(operation, terms.operations).length / ITEMS_PER_UNIT)
 }

@@ -5,10 +5,10 @@ import type { Report } from '../../store/base/runtime.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import type { Operation, Operations } from '../operation/operation.ts'
 import { definitionOf } from '../operation/operations.ts'
-import type { FairQueue } from '../limits/fair-queue.ts'
-import { prepareBatch } from '../skills/prepare-batch.ts'
-import type { SkillContext } from '../skills/registers.ts'
-import { needsDataset, prepareAnswer, type PreparedAnswer } from '../skills/skills.ts'
+import type { FairQueue } from './limits/fair-queue.ts'
+import { prepareBatch } from '../answer/prepare-batch.ts'
+import type { SkillContext } from '../answer/registers.ts'
+import { needsDataset, prepareAnswer, type PreparedAnswer } from '../answer/skills.ts'
 
 /** Refuses an operation that needs the dataset while none is loaded or it is stale (contract 3.1). */
 export function checkReadiness(

@@ -36,8 +36,9 @@ export function outcomeUnknown(waitMs = 0): Refused {
 }
 
 /**
- * Turns a failure of `work` into an unknown outcome, because the payment may have been settled, and common clients sign a
- * second payment after any other error. A sale that did not begin, because the disk is nearly full, is refused instead.
+ * Turns a failure of `work` into an unknown outcome, because the payment may have been settled, and common clients sign
+ * a second payment after any other error. A sale that did not begin, because the disk is nearly full, is refused
+ * instead.
  */
 export async function unknownIfFailed<T>(report: Report, work: () => Promise<T>): Promise<T | Refused> {
   try {

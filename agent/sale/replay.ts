@@ -1,6 +1,6 @@
 /** Step 3: answers a payment with a record from that record. Rate limit, readiness and newer snapshots do not apply. */
 import { isOpen, type ResponseRecord } from '../../store/log/record.ts'
-import { WEIGHTS, type Client } from '../limits/address-budget.ts'
+import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { rateLimited, refused, type Outcome } from '../operation/outcome.ts'
 import { isBoundTo, type SentPayment } from '../payment/binding.ts'
 import { addMissingReceipt } from '../settlement/receipts.ts'

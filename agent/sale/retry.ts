@@ -1,6 +1,6 @@
 /**
- * Step 3, for a record whose outcome is unknown, `rejected` or `expired`: waits for another process, then observes the chain.
- * Returns the current record.
+ * Step 3, for a record whose outcome is unknown, `rejected` or `expired`: waits for another process, then observes the
+ * chain. Returns the current record.
  */
 import { isOpen, isStarted, isVoid, type ResponseRecord } from '../../store/log/record.ts'
 import type { PaymentServices } from '../settlement/services.ts'

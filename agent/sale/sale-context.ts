@@ -4,12 +4,12 @@ import type { Journal } from '../../store/history/journal.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { Terms } from '../payment/terms.ts'
-import type { CallLimit } from '../limits/call-limit.ts'
-import type { Client } from '../limits/address-budget.ts'
-import type { FairQueue } from '../limits/fair-queue.ts'
-import type { GuessLimit } from '../limits/guess-limit.ts'
-import type { KeyedMutex } from '../limits/keyed-mutex.ts'
-import type { PayerReservations } from '../limits/payer-reservations.ts'
+import type { CallLimit } from './limits/call-limit.ts'
+import type { Client } from './limits/address-budget.ts'
+import type { FairQueue } from './limits/fair-queue.ts'
+import type { GuessLimit } from './limits/guess-limit.ts'
+import type { KeyedMutex } from './limits/keyed-mutex.ts'
+import type { PayerReservations } from './limits/payer-reservations.ts'
 
 /** Created once per service. */
 export interface SaleContext {

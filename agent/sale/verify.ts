@@ -1,10 +1,10 @@
 /**
- * Step 8: turns the checks by the chain and the facilitator into an outcome. Failed checks are charged to the budget of the
- * client. The amount of a verified payment is reserved against the balance of its payer.
+ * Step 8: turns the checks by the chain and the facilitator into an outcome. Failed checks are charged to the budget of
+ * the client. The amount of a verified payment is reserved against the balance of its payer.
  */
 import { rateLimited, refused, refusedPayment, type Refused } from '../operation/outcome.ts'
-import { WEIGHTS, type Client } from '../limits/address-budget.ts'
-import { PAYER_WAIT_MS_MAX } from '../limits/payer-reservations.ts'
+import { WEIGHTS, type Client } from './limits/address-budget.ts'
+import { PAYER_WAIT_MS_MAX } from './limits/payer-reservations.ts'
 import type { CheckedPayment } from '../payment/payment-checks.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import {
@@ -39,7 +39,9 @@ interface AlreadySettled {
 
 type NotVerified = AlreadySettled | Refused
 
-/** If the balance does not cover this payment and the unsettled ones of its payer, waits for those and verifies again. */
+/**
+ * If the balance does not cover this payment and the unsettled ones of its payer, waits for those and verifies again.
+ */
 export async function verifyAndReserve(
   payments: PaymentServices,
   quoted: QuotedPayment,
@@ -100,8 +102,8 @@ async function refuse(payments: PaymentServices, quoted: QuotedPayment, refusal:
 }
 
 /**
- * Searches the logs of the token for an earlier settlement. After a 402 without this search the client would sign a second
- * payment.
+ * Searches the logs of the token for an earlier settlement. After a 402 without this search the client would sign a
+ * second payment.
  */
 async function search(payments: PaymentServices, quoted: QuotedPayment): Promise<NotVerified> {
   const { checked, client } = quoted

@@ -1,4 +1,6 @@
-/** The accounts of the sandbox: a buyer, a relayer that pays the gas, and a receiver. They are created once and kept. */
+/**
+ * The accounts of the sandbox: a buyer, a relayer that pays the gas, and a receiver. They are created once and kept.
+ */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAddress, type Address, type Hex } from 'viem'

@@ -1,6 +1,6 @@
 /**
- * The process of the local chain: finds Foundry's anvil and starts it on a free loopback port. Imports no library, because it is
- * loaded in a process of its own at each start of the sandbox.
+ * The process of the local chain: finds Foundry's anvil and starts it on a free loopback port. Imports no library,
+ * because it is loaded in a process of its own at each start of the sandbox.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'

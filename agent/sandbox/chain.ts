@@ -1,6 +1,6 @@
 /**
- * The local chain, which survives a stop and a kill of the service: a process of its own (agent/sandbox/keep-chain.ts) runs anvil and
- * saves the chain when the service has ended. Two services on one directory use the chain of the first.
+ * The local chain, which survives a stop and a kill of the service: a process of its own (agent/sandbox/keep-chain.ts)
+ * runs anvil and saves the chain when the service has ended. Two services on one directory use the chain of the first.
  */
 import { fork } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -62,8 +62,8 @@ export async function readRecord(directory: string): Promise<ChainRecord | undef
 }
 
 /**
- * Finds the running chain. If its service has ended, waits while the keeper saves the chain. If the keeper was killed, ends
- * anvil, because its state can no longer be saved.
+ * Finds the running chain. If its service has ended, waits while the keeper saves the chain. If the keeper was killed,
+ * ends anvil, because its state can no longer be saved.
  */
 async function findRunning({ directory, chainId }: ChainOptions) {
   for (let waited = 0; waited < SAVE_MS_MAX; waited += POLL_MS) {

@@ -1,7 +1,7 @@
 /** Installs compiled contracts at fixed addresses of the local chain, and sends transactions from any address. */
 import { readFile } from 'node:fs/promises'
 import { createTestClient, custom, parseEther, publicActions, walletActions, type Address, type Hex } from 'viem'
-import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
+import { openRpc, type Rpc } from '../settlement/rpc/json-rpc.ts'
 
 /** The chain runs on this machine, so a slower reply means that it hangs. */
 const RPC_MS_MAX = 5_000

@@ -1,6 +1,6 @@
 /**
- * The process that runs anvil for a service, and saves the chain when the service stops or is killed: in both cases the channel
- * to the service closes. agent/sandbox/chain.ts starts it in the directory of the chain.
+ * The process that runs anvil for a service, and saves the chain when the service stops or is killed: in both cases the
+ * channel to the service closes. agent/sandbox/chain.ts starts it in the directory of the chain.
  */
 import { readFile, rm } from 'node:fs/promises'
 import { replaceWithFile, writeFileAtomically } from '../../store/files/atomic-file.ts'

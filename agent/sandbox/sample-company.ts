@@ -27,7 +27,9 @@ const legalForm = weighted(`
   PUBLIC LIMITED COMPANY=1111=PLC - Public Limited Company 4, PLC=1111=PLC - Public Limited Company 1,
   INC.=1115=External company 3, GMBH=1115=External company 3, =1115=External company 6, =1204=Unknown 9`)
 
-/** Code and text. Codes from 1171 on are made up. As in the register, `Normal` ends in a space and long texts are cut. */
+/**
+ * Code and text. Codes from 1171 on are made up. As in the register, `Normal` ends in a space and long texts are cut.
+ */
 const status = weighted(`
   1151=Normal  401, 1158=Dissolved 553, 1173=Dissolved-20 years 22, 1175=Dissolved PostMerger 2, 1171=Liquidation 11,
   1156=Strike Off Listed 4, 1174=Ceased IRL 3, 1176=Ceased 2, 1185=Examinership 1, 1182=Deleted as per SE Tr 1`)

@@ -11,7 +11,9 @@ function scramble(value: number): number {
   return hash ^ (hash >>> 16)
 }
 
-/** Creates a stream (mulberry32, integer arithmetic only). The factor gives neighbouring streams distant start states. */
+/**
+ * Creates a stream (mulberry32, integer arithmetic only). The factor gives neighbouring streams distant start states.
+ */
 export function randomFor(seed: number, index: number, stream: number): Random {
   let state = scramble(scramble(scramble(seed) ^ index) + Math.imul(stream, 0x9e3779b9))
   return () => {

@@ -1,4 +1,6 @@
-/** Fills templates with words. Distinctive words are invented; only words that thousands of companies share are real. */
+/**
+ * Fills templates with words. Distinctive words are invented; only words that thousands of companies share are real.
+ */
 import { below, pick, randomFor, weighted, type Random } from './sample-random.ts'
 
 const syllables = (text: string) => text.trim().split(/\s+/)
@@ -20,8 +22,8 @@ const TWO_SYLLABLES_POWER = 11
 const THREE_SYLLABLES_POWER = 18
 
 /**
- * Draws an invented word by its rank, from `2 ** first` up to but not including `2 ** last`. Each doubling of the ranks has
- * the same probability, which approximates Zipf's law in integer arithmetic.
+ * Draws an invented word by its rank, from `2 ** first` up to but not including `2 ** last`. Each doubling of the ranks
+ * has the same probability, which approximates Zipf's law in integer arithmetic.
  */
 function inventedWord(random: Random, first: number, last: number): string {
   const power = first + below(random, last - first)

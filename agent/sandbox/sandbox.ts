@@ -1,11 +1,13 @@
-/** The sandbox: testnet terms on a local chain, with a test token, a relayer and a funded buyer. It needs no internet. */
+/**
+ * The sandbox: testnet terms on a local chain, with a test token, a relayer and a funded buyer. It needs no internet.
+ */
 import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { responsesFolder } from '../../store/files/layout.ts'
 import { removeLogMarker } from '../../store/log/log-owner.ts'
-import { openChain } from '../chain/chain.ts'
-import { openInProcessFacilitator } from '../facilitator/in-process-facilitator.ts'
+import { openChain } from '../settlement/chain/chain.ts'
+import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { openAccounts } from './accounts.ts'
 import { startChain } from './chain.ts'
@@ -23,7 +25,9 @@ interface SandboxOptions {
   log: (line: string) => void
 }
 
-/** The chain is kept in the data directory. If it is lost, the response log is renamed, because its payments are void. */
+/**
+ * The chain is kept in the data directory. If it is lost, the response log is renamed, because its payments are void.
+ */
 export async function openSandbox({ config, now, onClockChange = () => undefined, log }: SandboxOptions) {
   const directory = join(config.dataDirectory, 'sandbox')
   const deployment = DEPLOYMENTS.testnet

@@ -1,6 +1,6 @@
 /**
- * Writes a ZIP archive with one file as a stream (PKWARE APPNOTE.TXT, sections 4.3.7 to 4.3.16). Sizes and checksum follow
- * the file in a data descriptor. The archive contains no time, so the same content gives the same bytes.
+ * Writes a ZIP archive with one file as a stream (PKWARE APPNOTE.TXT, sections 4.3.7 to 4.3.16). Sizes and checksum
+ * follow the file in a data descriptor. The archive contains no time, so the same content gives the same bytes.
  */
 import { pipeline, Readable } from 'node:stream'
 import { crc32, createDeflateRaw } from 'node:zlib'

@@ -1,14 +1,16 @@
 /**
- * Decides what happens to a record by what the chain shows of its payment. Pure, so that a sale, a retry, the reconciler and
- * the operator decide alike.
+ * Decides what happens to a record by what the chain shows of its payment. Pure, so that a sale, a retry, the
+ * reconciler and the operator decide alike.
  */
 import type { RecordState, ResponseRecord } from '../../store/log/record.ts'
-import type { NonceUse } from '../chain/chain.ts'
+import type { NonceUse } from './chain/chain.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
 import { isLate } from '../payment/payment-checks.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 
-/** Limits what retries of one buyer cost the facilitator. After that only the chain ends the record (contract 5.7.11). */
+/**
+ * Limits what retries of one buyer cost the facilitator. After that only the chain ends the record (contract 5.7.11).
+ */
 const SETTLEMENTS_MAX = 20
 /** The time from the start of one settlement to the next one. It doubles with each settlement (contract 5.7.11). */
 const DELAY_FIRST_MS = 5_000
@@ -160,8 +162,8 @@ function maySettle(cause: Cause, record: ResponseRecord, now: Date): boolean {
   const isWanted = cause === 'request' || state !== 'prepared'
   if (!isWanted || attempt >= SETTLEMENTS_MAX || reverts >= REVERTS_MAX) return false
   const delay = Math.min(DELAY_FIRST_MS * 2 ** (attempt - 1), DELAY_MAX_MS)
-  // The start can be in the future, because of another machine's clock or a clock that was set back. One far in the future
-  // does not block.
+  // The start can be in the future, because of another machine's clock or a clock that was set back. One far in the
+  // future does not block.
   return Math.abs(now.getTime() - Date.parse(settling_at)) >= delay
 }
 

@@ -1,7 +1,7 @@
 /** Observes the payments of records, all with one call. Receipts and logs are read only for a used nonce. */
 import type { ResponseRecord } from '../../store/log/record.ts'
-import type { Observation } from '../chain/observe.ts'
-import { WrongChain } from '../rpc/json-rpc.ts'
+import type { Observation } from './chain/observe.ts'
+import { WrongChain } from './rpc/json-rpc.ts'
 import type { NonceState } from './decide.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { PaymentServices } from './services.ts'

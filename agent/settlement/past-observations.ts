@@ -1,10 +1,10 @@
 /**
- * Observations of payments, kept in memory. A restart loses them: a payment then ends later, and a retry may observe the
- * chain earlier.
+ * Observations of payments, kept in memory. A restart loses them: a payment then ends later, and a retry may observe
+ * the chain earlier.
  */
 import { LRUCache } from 'lru-cache'
 import { isStarted, type ResponseRecord } from '../../store/log/record.ts'
-import type { Observation } from '../chain/observe.ts'
+import type { Observation } from './chain/observe.ts'
 
 /** The shortest distance of two observations of one node that end a payment, on the local clock and in block time. */
 const APART_MS = 60_000
@@ -39,8 +39,8 @@ export class PastObservations {
   }
 
   /**
-   * Whether a request, of this or another process, may still be settling the record. Settlements from before the start of
-   * this process have ended with the process before it.
+   * Whether a request, of this or another process, may still be settling the record. Settlements from before the start
+   * of this process have ended with the process before it.
    */
   isInProgress({ state, updated_at }: ResponseRecord): boolean {
     const time = this.#time()
@@ -63,9 +63,9 @@ export class PastObservations {
   }
 
   /**
-   * Whether this observation confirms an earlier one: it has the same result, is at least a minute later on the local clock and
-   * in block time, and has a newer final block. The earlier one can come from a fork that is ahead of the chain, so it is
-   * replaced after a minute.
+   * Whether this observation confirms an earlier one: it has the same result, is at least a minute later on the local
+   * clock and in block time, and has a newer final block. The earlier one can come from a fork that is ahead of the
+   * chain, so it is replaced after a minute.
    */
   isConfirmed(identity: string, denial: Denial, { time, final }: Observation): boolean {
     if (!final) return false

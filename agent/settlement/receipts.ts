@@ -3,9 +3,9 @@
  * record, the next replay adds the receipt.
  */
 import { isPaid, type ResponseRecord } from '../../store/log/record.ts'
-import { canonicalJson } from '../json/canonical.ts'
+import { canonicalJson } from '../../store/base/canonical.ts'
 import type { Operation } from '../operation/operation.ts'
-import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims } from '../receipt/claims.ts'
+import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims } from '../payment/receipt/claims.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
 
@@ -27,7 +27,9 @@ function recordedReceipt({ receipt }: ResponseRecord, transaction: string): stri
   return payment.transaction === transaction ? receipt : undefined
 }
 
-/** Undefined without a key or an operation, or if the signature fails. The answer is then delivered without a receipt. */
+/**
+ * Undefined without a key or an operation, or if the signature fails. The answer is then delivered without a receipt.
+ */
 export async function issueReceipt(
   { signReceipt, now, report }: Issuer,
   record: ResponseRecord,

@@ -63,8 +63,8 @@ function isDenial(action: Action): action is Denial {
 }
 
 /**
- * An end without an answer to the buyer needs two observations that agree: of two nodes, or of one node with a minute and a new final
- * block between them.
+ * An end without an answer to the buyer needs two observations that agree: of two nodes, or of one node with a minute
+ * and a new final block between them.
  */
 async function isDenied(
   payments: PaymentServices,

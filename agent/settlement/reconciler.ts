@@ -1,10 +1,10 @@
 /**
- * Reconciles every record that is not final with the chain, at start and then every few seconds, without a request of the
- * buyer. The mutex of the payment is held meanwhile, so a concurrent retry waits for the result.
+ * Reconciles every record that is not final with the chain, at start and then every few seconds, without a request of
+ * the buyer. The mutex of the payment is held meanwhile, so a concurrent retry waits for the result.
  */
 import { isVersion, type ResponseRecord } from '../../store/log/record.ts'
 import type { Timer } from '../../store/base/runtime.ts'
-import { PAYMENTS_MAX } from '../chain/view.ts'
+import { PAYMENTS_MAX } from './chain/view.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import type { PaymentServices } from './services.ts'
 import { reconcileObserved } from './reconcile.ts'
@@ -35,7 +35,9 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
   const stopping = new AbortController()
   let lastRun: Promise<void> = Promise.resolve()
   let cancel = (): void => undefined
-  /** When each record is due, by identity. On the monotonic clock, like `observedAt`. A record without an entry is due. */
+  /**
+   * When each record is due, by identity. On the monotonic clock, like `observedAt`. A record without an entry is due.
+   */
   let dueTimes = new Map<string, number>()
   let observedAt = -Infinity
   /** The next run prefers another one, so a faulty node cannot keep a record open. */

@@ -1,4 +1,7 @@
-/** Writes what was decided to the record. Every write is a compare-and-set, because another process may change the record. */
+/**
+ * Writes what was decided to the record. Every write is a compare-and-set, because another process may change the
+ * record.
+ */
 import {
   isVoid,
   TRANSITIONS,
@@ -7,7 +10,7 @@ import {
   type RecordVersion,
   type ResponseRecord,
 } from '../../store/log/record.ts'
-import type { Observation } from '../chain/observe.ts'
+import type { Observation } from './chain/observe.ts'
 import type { NonceState } from './decide.ts'
 import { settledResponse } from '../payment/recorded-payment.ts'
 import { receiptFor } from './receipts.ts'

@@ -1,10 +1,10 @@
 /**
- * Removes final records after the published retention period: at start and daily, in bounded batches. Removes nothing while
- * the local clock is wrong, because a paid answer could be lost.
+ * Removes final records after the published retention period: at start and daily, in bounded batches. Removes nothing
+ * while the local clock is wrong, because a paid answer could be lost.
  */
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
-import type { Chain } from '../chain/chain.ts'
+import type { Chain } from './chain/chain.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** For one write transaction. Small, because sales cannot write to the log meanwhile. */
@@ -12,7 +12,10 @@ const BATCH_RECORDS = 200
 /** Between two batches, so that sales can write to the log. */
 const PAUSE_MS = 20
 
-/** Nothing is removed if the local clock and the newest block differ by more than this. Base has a block every two seconds. */
+/**
+ * Nothing is removed if the local clock and the newest block differ by more than this. Base has a block every two
+ * seconds.
+ */
 const CLOCK_ERROR_MS_MAX = 10 * 60 * 1000
 /** After a wrong clock, or a chain that cannot be read. */
 const RETRY_MS = 10 * 60 * 1000

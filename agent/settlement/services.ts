@@ -1,9 +1,9 @@
 /** What the payment code uses: response log, facilitator, chain, past observations, clocks, timer and report. */
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
-import type { Chain } from '../chain/chain.ts'
-import type { Facilitator } from '../facilitator/facilitator.ts'
-import type { ReceiptClaims } from '../receipt/claims.ts'
+import type { Chain } from './chain/chain.ts'
+import type { Facilitator } from './facilitator/facilitator.ts'
+import type { ReceiptClaims } from '../payment/receipt/claims.ts'
 import type { PastObservations } from './past-observations.ts'
 
 export interface PaymentServices {

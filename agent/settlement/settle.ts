@@ -1,13 +1,14 @@
 /**
- * Settles the payment of a stored response. Each state is durable before the next step starts, because the process may die
- * at any `await`. First attempt: `prepared`, facilitator, then `settled` or `unknown`. Later attempts start with `settling`.
+ * Settles the payment of a stored response. Each state is durable before the next step starts, because the process may
+ * die at any `await`. First attempt: `prepared`, facilitator, then `settled` or `unknown`. Later attempts start with
+ * `settling`.
  */
 import type { ResponseRecord } from '../../store/log/record.ts'
-import { settleWithFacilitator } from '../facilitator/facilitator.ts'
+import { settleWithFacilitator } from './facilitator/facilitator.ts'
 import { observeRecords, unlessUnreadable } from './observe-records.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { SaleStart } from './verify-sale.ts'
-import { DeadlineError, withDeadline } from '../rpc/deadline.ts'
+import { DeadlineError, withDeadline } from './rpc/deadline.ts'
 import { decide } from './decide.ts'
 import type { PaymentServices } from './services.ts'
 import { advance, advanceOrReload, recordDecision, recordPaid, reload } from './record-decision.ts'
@@ -67,15 +68,17 @@ export async function settle(
 }
 
 /**
- * A block after this time shows whether a refused payment was sent. The chain may be ahead of the local clock, so its time
- * counts too.
+ * A block after this time shows whether a refused payment was sent. The chain may be ahead of the local clock, so its
+ * time counts too.
  */
 function refusalTime({ now, monotonic }: PaymentServices, { observation, observedAt }: SaleStart): string {
   const chainTime = Number(observation.time) * 1000 + (monotonic() - observedAt)
   return new Date(Math.max(now().getTime(), chainTime)).toISOString()
 }
 
-/** Observes the payment until the chain decides it or the wait limit is reached. Many clients never repeat a request. */
+/**
+ * Observes the payment until the chain decides it or the wait limit is reached. Many clients never repeat a request.
+ */
 async function waitForChain(
   payments: PaymentServices,
   record: ResponseRecord,

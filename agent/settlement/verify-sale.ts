@@ -1,9 +1,10 @@
 /**
- * Step 8 of a sale: observes the chain with one call, and asks the facilitator whether the payment would settle. A record can
- * be lost while its payment is on chain, so a refusal counts only if a later observation shows the nonce free.
+ * Step 8 of a sale: observes the chain with one call, and asks the facilitator whether the payment would settle. A
+ * record can be lost while its payment is on chain, so a refusal counts only if a later observation shows the nonce
+ * free.
  */
-import type { Observation } from '../chain/observe.ts'
-import { verifyWithFacilitator } from '../facilitator/facilitator.ts'
+import type { Observation } from './chain/observe.ts'
+import { verifyWithFacilitator } from './facilitator/facilitator.ts'
 import { interpretNonce } from './decide.ts'
 import { unlessUnreadable } from './observe-records.ts'
 import { checkTimes, type CheckedPayment } from '../payment/payment-checks.ts'

@@ -1,10 +1,12 @@
-/** The JSON Schemas of all bodies under the names of contract 2. They are generated from the schemas that the code uses. */
+/**
+ * The JSON Schemas of all bodies under the names of contract 2. They are generated from the schemas that the code uses.
+ */
 import { z } from 'zod'
 import type { Operations } from '../../agent/operation/operation.ts'
 import { candidateSchema, dataErrorSchema, errorSchema, matchSignalsSchema } from '../../agent/operation/result.ts'
 import { paymentSchema } from '../../agent/payment/headers.ts'
 import { X402_VERSION } from '../../agent/payment/terms.ts'
-import { RECEIPT_EXTENSION } from '../../agent/receipt/claims.ts'
+import { RECEIPT_EXTENSION } from '../../agent/payment/receipt/claims.ts'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { attributionSchema, metadataSchema } from './metadata.ts'

@@ -1,5 +1,9 @@
 /** Builds `/openapi.json` (OpenAPI 3.1) at start, from the tables of routes, schemas and refusals. */
-import { REQUEST_ID_CHARACTERS_MAX, REQUEST_ID_HEADER, REQUEST_ID_PATTERN } from '../../agent/http/request-id.ts'
+import {
+  REQUEST_ID_CHARACTERS_MAX,
+  REQUEST_ID_HEADER,
+  REQUEST_ID_PATTERN,
+} from '../../agent/transport/http/request-id.ts'
 import type { McpError } from '../../agent/operation/mcp-errors.ts'
 import { definitionOf } from '../../agent/operation/operations.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'

@@ -2,9 +2,9 @@
 import type { z } from 'zod'
 import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
-import { REGISTRIES } from '../../agent/registry/contracts.ts'
-import type { FeedbackQuery } from '../../agent/registry/reader.ts'
-import type { FeedbackPage, RegistryIdentity } from '../../agent/registry/registry.ts'
+import { REGISTRIES } from '../registry/contracts.ts'
+import type { FeedbackQuery } from '../registry/reader.ts'
+import type { FeedbackPage, RegistryIdentity } from '../registry/registry.ts'
 import { OPENAPI_VERSION, REGISTRATION_TYPE, type REGISTRY_SCHEMAS } from './registry-schemas.ts'
 
 /** An image of a page with a round seal. It is inline, because the service has no route for images. */

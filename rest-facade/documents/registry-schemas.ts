@@ -1,4 +1,7 @@
-/** Schemas of the bodies of the three ERC-8004 registry routes. Their types are those of the functions in registry-bodies.ts. */
+/**
+ * Schemas of the bodies of the three ERC-8004 registry routes. Their types are those of the functions in
+ * registry-bodies.ts.
+ */
 import { z } from 'zod'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 

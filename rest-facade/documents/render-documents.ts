@@ -1,4 +1,6 @@
-/** Renders the guides and descriptions (contract 4.4.3) from the templates in docs/served and the values of the code. */
+/**
+ * Renders the guides and descriptions (contract 4.4.3) from the templates in docs/served and the values of the code.
+ */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'

@@ -15,7 +15,9 @@ import type { REGISTRY_SCHEMAS } from './registry-schemas.ts'
 import { inputName } from './component-schemas.ts'
 
 interface RouteInput {
-  /** For `body`, the schema is that of the body. Otherwise each member of the schema is a parameter of path or query. */
+  /**
+   * For `body`, the schema is that of the body. Otherwise each member of the schema is a parameter of path or query.
+   */
   in: 'parameters' | 'body'
   schema: string
   /** By name. The first one gives the examples of parameters. */

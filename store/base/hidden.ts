@@ -1,6 +1,7 @@
 /**
- * Characters that are invisible but change how a text is read or compared. The import removes them, and printed text shows
- * each as something visible. Inputs lose the default-ignorable ones, which pasted text contains, and are refused for others.
+ * Characters that are invisible but change how a text is read or compared. The import removes them, and printed text
+ * shows each as something visible. Inputs lose the default-ignorable ones, which pasted text contains, and are refused
+ * for others.
  *
  * - `Cc`: C0 and C1 controls. A caller that accepts line ends and tabs replaces them by spaces first.
  * - `Cf`: format characters, such as bidi controls, zero-width characters, soft hyphens and tags.
@@ -13,7 +14,9 @@
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/u
 const EVERY_HIDDEN = new RegExp(HIDDEN, 'gu')
 
-/** Characters that are displayed as nothing: zero-width characters, direction marks, soft hyphens, variation selectors. */
+/**
+ * Characters that are displayed as nothing: zero-width characters, direction marks, soft hyphens, variation selectors.
+ */
 const EVERY_IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu
 
 export function removeIgnorable(text: string): string {

@@ -23,7 +23,9 @@ const OPEN_SNAPSHOTS_MAX = 2
 
 const count = z.int().nonnegative()
 
-/** Enough for a few failing sources. When there are more, the oldest entry is forgotten and its archive is tried again. */
+/**
+ * Enough for a few failing sources. When there are more, the oldest entry is forgotten and its archive is tried again.
+ */
 const CRASHED_ARCHIVES_MAX = 10
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
@@ -37,7 +39,10 @@ const entrySchema = z.strictObject({
   archive_sha256: sha256Schema,
   /** The newest update time that this location has stated. Later retrievals without a time keep it. */
   newest_update: z.iso.datetime().nullable(),
-  /** How the snapshot differs from the file before it in the journal; for the log. Null if it was not recorded by this import. */
+  /**
+   * How the snapshot differs from the file before it in the journal; for the log. Null if it was not recorded by this
+   * import.
+   */
   changes: z
     .strictObject({ previous_snapshot_id: z.string().nullable(), added: count, removed: count, changed: count })
     .nullable(),
@@ -62,11 +67,16 @@ interface OpenedSnapshot {
 
 interface CatalogOptions {
   report?: Report
-  /** Called once for each new snapshot that `current` returns, whichever process imported it. Not called for the first one. */
+  /**
+   * Called once for each new snapshot that `current` returns, whichever process imported it. Not called for the first
+   * one.
+   */
   onChange?: (dataset: Dataset) => void
 }
 
-/** The stored dataset and what is known about archives. Reads LMDB for the current dataset at most once in an interval. */
+/**
+ * The stored dataset and what is known about archives. Reads LMDB for the current dataset at most once in an interval.
+ */
 export class Catalog {
   readonly #dataDirectory: string
   readonly #options: Required<CatalogOptions>
@@ -99,8 +109,8 @@ export class Catalog {
   }
 
   /**
-   * The current dataset, or undefined if none is stored or its snapshot cannot be read. Sees a published dataset of another
-   * process after {@link REFRESH_INTERVAL_MS}, and a repaired snapshot after {@link REOPEN_INTERVAL_MS}.
+   * The current dataset, or undefined if none is stored or its snapshot cannot be read. Sees a published dataset of
+   * another process after {@link REFRESH_INTERVAL_MS}, and a repaired snapshot after {@link REOPEN_INTERVAL_MS}.
    */
   current(): Dataset | undefined {
     const now = performance.now()

@@ -11,8 +11,8 @@ const TEXT_FIELDS = companySchema.omit({ company_number: true, registered_addres
 export const QUARANTINED_BYTES = encodeWithChecksum(QUARANTINE_MARK)
 
 /**
- * Encodes an entry as JSON of its values without names, which halves its length, with a checksum. The company number is the
- * key and is not repeated.
+ * Encodes an entry as JSON of its values without names, which halves its length, with a checksum. The company number is
+ * the key and is not repeated.
  */
 export function encodeEntry(entry: SnapshotEntry): Buffer {
   if (entry === 'quarantined') return QUARANTINED_BYTES

@@ -28,7 +28,9 @@ export const companySchema = z.strictObject({
 
 export type Company = z.infer<typeof companySchema>
 
-/** The value under a company number: the company, or `quarantined` if the register's rows for it contradict each other. */
+/**
+ * The value under a company number: the company, or `quarantined` if the register's rows for it contradict each other.
+ */
 export type SnapshotEntry = Company | 'quarantined'
 
 /** Orders company numbers: shorter first, then byte by byte. Without leading zeros this is numeric order. */

@@ -1,9 +1,9 @@
 /**
  * The snapshot id: equal for everyone who imports the same archive.
  *
- * SHA-256 over lines that end in a line feed: first the version of the normalisation, then every entry in the order of its
- * company number (shorter first, then byte by byte), each as RFC 8785 JSON. Row order, ZIP encoding and date of the archive
- * do not change it.
+ * SHA-256 over lines that end in a line feed: first the version of the normalisation, then every entry in the order of
+ * its company number (shorter first, then byte by byte), each as RFC 8785 JSON. Row order, ZIP encoding and date of the
+ * archive do not change it.
  */
 import { createHash } from 'node:crypto'
 import { companySchema, type Company, type SnapshotEntry } from './company.ts'

@@ -39,7 +39,9 @@ export interface Snapshot {
   close(): Promise<void>
 }
 
-/** Throws a {@link StoreError} if the folder is missing or has no complete snapshot; so do reads of a damaged record. */
+/**
+ * Throws a {@link StoreError} if the folder is missing or has no complete snapshot; so do reads of a damaged record.
+ */
 export function openSnapshot(folder: string): Snapshot {
   const environment = openEnvironment({ folder, kind: 'snapshot', readOnly: true })
   const checked = snapshotInfoSchema.safeParse(environment.get(INFO_KEY))

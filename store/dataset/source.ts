@@ -44,7 +44,9 @@ export const CRO_COMPANIES: Publication = {
 export const CRO_COMPANIES_LOCATION =
   'https://opendata.cro.ie/dataset/bf6f837d-0946-4c14-9a99-82cd6980c121/resource/3fef41bc-b8f4-4b10-8434-ce51c29b1bba'
 
-/** The register has over 800,000 companies and loses few. A file with fewer than this is incomplete or another dataset. */
+/**
+ * The register has over 800,000 companies and loses few. A file with fewer than this is incomplete or another dataset.
+ */
 const CRO_COMPANIES_MIN = 500_000
 
 /** An import from this location with fewer companies is refused. */

@@ -11,8 +11,8 @@ import { errorCode } from '../base/error-code.ts'
 export const UNFINISHED_SUFFIX = '.tmp'
 
 /**
- * A temporary file older than this was left by a crash, or its writer is suspended. A suspended writer then fails, and its
- * caller repeats the write.
+ * A temporary file older than this was left by a crash, or its writer is suspended. A suspended writer then fails, and
+ * its caller repeats the write.
  */
 export const UNFINISHED_AGE_MS = 24 * 60 * 60 * 1000
 

@@ -1,6 +1,6 @@
 /**
- * Refuses new work when little disk space is free, so that work in progress can be finished. LMDB must not fill the disk:
- * its message for a failed write overruns a buffer (lmdb 3.5.6, `last_error` in mdb.c) and can crash the process.
+ * Refuses new work when little disk space is free, so that work in progress can be finished. LMDB must not fill the
+ * disk: its message for a failed write overruns a buffer (lmdb 3.5.6, `last_error` in mdb.c) and can crash the process.
  */
 import { statfsSync } from 'node:fs'
 import { StoreError } from './environment.ts'

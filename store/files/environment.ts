@@ -18,8 +18,8 @@ interface OpenOptions {
 }
 
 /**
- * All settings that durability depends on. Without `overlappingSync` a value is visible only once it is durable, and two
- * writing processes lose nothing when one is killed.
+ * All settings that durability depends on. Without `overlappingSync` a value is visible only once it is durable, and
+ * two writing processes lose nothing when one is killed.
  */
 const DURABLE = {
   overlappingSync: false,
@@ -98,8 +98,9 @@ function openFolder({ folder, kind, readOnly }: Required<OpenOptions>): RootData
 const READER_LINE = /^\s*(\d+) [0-9a-f]+ /gm
 
 /**
- * The process ids in LMDB's table of readers. A process in another container has entered the id that it has there. Ended
- * processes are removed first, except those with the id of this process. Call it before this process opens the environment.
+ * The process ids in LMDB's table of readers. A process in another container has entered the id that it has there.
+ * Ended processes are removed first, except those with the id of this process. Call it before this process opens the
+ * environment.
  */
 export async function readerProcessIds(folder: string): Promise<number[]> {
   if (!existsSync(dataFile(folder))) return []

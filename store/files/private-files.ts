@@ -23,7 +23,9 @@ export async function makePrivateDirectory(path: string): Promise<void> {
     await syncDirectory(dirname(created))
 }
 
-/** The fault of a mode that gives group or others any permission, as the end of a sentence. Undefined if it gives none. */
+/**
+ * The fault of a mode that gives group or others any permission, as the end of a sentence. Undefined if it gives none.
+ */
 export function findOpenMode(mode: number, platform: NodeJS.Platform = process.platform): string | undefined {
   if (platform === 'win32' || (mode & OTHERS_MASK) === 0) return undefined
   return `has mode 0${(mode & 0o777).toString(8)}; only its owner may have access`

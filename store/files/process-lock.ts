@@ -16,7 +16,8 @@ export async function acquireProcessLock({
   folder,
   ownPid,
 }: LockOptions): Promise<({ kind: 'acquired' } & AsyncDisposable) | { kind: 'taken' }> {
-  // Opening reads a value, which adds this process to the table of readers. It stays there while the environment is open.
+  // Opening reads a value, which adds this process to the table of readers. It stays there while the environment is
+  // open.
   const environment = openEnvironment({ folder, kind: 'lock' })
   const isTaken = environment.transactionSync(() => {
     const holder = environment.get(HOLDER_KEY)

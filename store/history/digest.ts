@@ -1,9 +1,10 @@
 /**
  * The digest of a journal: equal for everyone who has the same files of the same days, and the same erased numbers.
  *
- * SHA-256 over lines that end in a line feed, each RFC 8785 JSON. For each file with another snapshot id than the file before,
- * in order, `{"date","snapshot_id"}`, and then each number of which it says something else than the file before, in the order of
- * the numbers: the entry as in the snapshot id, or `{"company_number","state"}` for a number that is absent or erased.
+ * SHA-256 over lines that end in a line feed, each RFC 8785 JSON. For each file with another snapshot id than the file
+ * before, in order, `{"date","snapshot_id"}`, and then each number of which it says something else than the file
+ * before, in the order of the numbers: the entry as in the snapshot id, or `{"company_number","state"}` for a number
+ * that is absent or erased.
  */
 import { createHash } from 'node:crypto'
 import { canonicalEntry } from '../dataset/snapshot-id.ts'

@@ -1,6 +1,6 @@
 /**
- * The LMDB databases of the journal. The versions of a number are a chain: `latest` names the newest one, and each version names
- * the one before. A version is stored at the step at which the register began to say it.
+ * The LMDB databases of the journal. The versions of a number are a chain: `latest` names the newest one, and each
+ * version names the one before. A version is stored at the step at which the register began to say it.
  */
 import type { Database, RootDatabase } from 'lmdb'
 import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'

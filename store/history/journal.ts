@@ -1,4 +1,6 @@
-/** Reads the journal: what each file of the register said about a number, and what changed from one file to the next. */
+/**
+ * Reads the journal: what each file of the register said about a number, and what changed from one file to the next.
+ */
 import { companyKey, companyNumberOf } from '../files/layout.ts'
 import { StoreError } from '../files/environment.ts'
 import { ABSENT_BYTES, decodeVersion, HistoryDatabase, type VersionEntry } from './history-database.ts'
@@ -29,7 +31,10 @@ interface ChangeRange {
   after?: { step: string; company_number: string } | undefined
 }
 
-/** Every read throws a {@link StoreError} if the journal is damaged. The reads of one turn of the event loop see one state. */
+/**
+ * Every read throws a {@link StoreError} if the journal is damaged. The reads of one turn of the event loop see one
+ * state.
+ */
 export class Journal {
   readonly #history: HistoryDatabase
 

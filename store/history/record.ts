@@ -1,6 +1,6 @@
 /**
- * Adds a file of the register to the journal. The journal depends on the files and the erased numbers alone, not on the order in
- * which the files were added: a file can also be added between two others.
+ * Adds a file of the register to the journal. The journal depends on the files and the erased numbers alone, not on the
+ * order in which the files were added: a file can also be added between two others.
  */
 import { StoreError } from '../files/environment.ts'
 import { ABSENT_BYTES, checksumOf, ERASED_BYTES, type HistoryDatabase, type StoredVersion } from './history-database.ts'
@@ -46,8 +46,8 @@ export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: 
 }
 
 /**
- * Many transactions, because one keeps all that it writes in memory. Versions without a step are those of an interrupted one:
- * nothing reads them, and the next one begins again.
+ * Many transactions, because one keeps all that it writes in memory. Versions without a step are those of an
+ * interrupted one: nothing reads them, and the next one begins again.
  */
 function recordFirstFile(history: HistoryDatabase, facts: StepFacts, entries: StoredEntries): Recording {
   const step = stepKey(facts.source)
@@ -104,7 +104,10 @@ function insertVersions(history: HistoryDatabase, step: string, entries: StoredE
   return changes
 }
 
-/** Every number that the file or the journal has, in the order of their keys, with what the file and the journal say last. */
+/**
+ * Every number that the file or the journal has, in the order of their keys, with what the file and the journal say
+ * last.
+ */
 function* joined(history: HistoryDatabase, entries: StoredEntries) {
   const known = latestVersions(history)
   const readNext = () => known.next().value ?? undefined
@@ -178,7 +181,8 @@ function link(
 }
 
 /**
- * Erases the past of a number: all versions but the newest become one without content. Every later file keeps it erased.
+ * Erases the past of a number: all versions but the newest become one without content. Every later file keeps it
+ * erased.
  * @returns false if no file has had the number
  */
 export function eraseNumber(history: HistoryDatabase, key: string, time: string): boolean {

@@ -12,7 +12,10 @@ interface RetrievalsToRecord {
   retrievals: readonly StepFacts[]
 }
 
-/** A retrieval of the records that the journal has for its day adds nothing. Resolves with the recording of the last one. */
+/**
+ * A retrieval of the records that the journal has for its day adds nothing. Resolves with the recording of the last
+ * one.
+ */
 export async function recordRetrievals({ dataDirectory, retrievals }: RetrievalsToRecord): Promise<Recording> {
   const history = new HistoryDatabase(dataDirectory, { readOnly: false })
   try {

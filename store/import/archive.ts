@@ -25,8 +25,9 @@ export async function sha256OfFile(path: string, bytesMax = ARCHIVE_BYTES_MAX): 
 }
 
 /**
- * Opens the CSV as a stream of bytes. The stream fails with an ImportError if the CSV is too large, cut short or damaged.
- * `onRead` receives the share of the CSV that has been read. For a ZIP it relies on the size that the ZIP states.
+ * Opens the CSV as a stream of bytes. The stream fails with an ImportError if the CSV is too large, cut short or
+ * damaged. `onRead` receives the share of the CSV that has been read. For a ZIP it relies on the size that the ZIP
+ * states.
  */
 export async function openCsv(path: string, onRead?: (share: number) => void): Promise<Readable> {
   const { size } = await statFile(path)

@@ -1,4 +1,7 @@
-/** The child process that builds one snapshot or writes the journal, and ends. store/import/build-process.ts starts it and sends the job. */
+/**
+ * The child process that builds one snapshot or writes the journal, and ends. store/import/build-process.ts starts it
+ * and sends the job.
+ */
 import { writeFile } from 'node:fs/promises'
 import { constants, setPriority } from 'node:os'
 import { errorCode } from '../base/error-code.ts'

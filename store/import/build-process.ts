@@ -1,7 +1,7 @@
 /**
- * Builds each snapshot, and writes the journal, in child processes with a limited heap, so that no archive can end or block the
- * service. A child ends by itself when this process dies. It can be killed at any time: a build has a folder of its own, and the
- * journal is written in transactions.
+ * Builds each snapshot, and writes the journal, in child processes with a limited heap, so that no archive can end or
+ * block the service. A child ends by itself when this process dies. It can be killed at any time: a build has a folder
+ * of its own, and the journal is written in transactions.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -98,11 +98,12 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX } = {}) {
 }
 
 /**
- * The child gets no environment, which may hold credentials. Its stderr is ignored, because V8 writes many lines to it when
- * the heap is exhausted.
+ * The child gets no environment, which may hold credentials. Its stderr is ignored, because V8 writes many lines to it
+ * when the heap is exhausted.
  */
 function startChild(heapMib: number) {
-  // On a full disk LMDB rejects promises that no code awaits (`awaitWrite` in store/files/environment.ts). They must not end it.
+  // On a full disk LMDB rejects promises that no code awaits (`awaitWrite` in store/files/environment.ts). They must
+  // not end it.
   const execArgv = [`--max-old-space-size=${heapMib}`, '--unhandled-rejections=none']
   return fork(CHILD, { execArgv, env: {}, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
 }

@@ -56,8 +56,8 @@ interface SnapshotIdCommandOptions extends CommandOptions {
 }
 
 /**
- * Computes the snapshot id of an archive without storing anything, and prints it with the counts. Throws an ImportError if
- * the archive is refused.
+ * Computes the snapshot id of an archive without storing anything, and prints it with the counts. Throws an ImportError
+ * if the archive is refused.
  */
 export async function snapshotIdCommand(options: SnapshotIdCommandOptions): Promise<void> {
   const { path, temporaryDirectory, now, print, onProgress } = options

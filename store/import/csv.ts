@@ -31,7 +31,10 @@ export async function* readRecords(csv: Readable): AsyncGenerator<CsvRecord[], v
   })
   /** The records, malformed rows and empty lines so far. */
   let ended = 0
-  /** Upper bound of the bytes since the last record ended. csv-parse limits the bytes of the fields, but not their number. */
+  /**
+   * Upper bound of the bytes since the last record ended. csv-parse limits the bytes of the fields, but not their
+   * number.
+   */
   let unfinishedBytes = 0
   async function write(part: Buffer): Promise<void> {
     await settle((done) => parser.write(part, done))

@@ -1,6 +1,7 @@
 /**
  * Downloads an archive from its URL or from a CKAN resource into a temporary folder. The request is conditional if the
- * server gave validators before (RFC 9110 section 13.1). The first bytes must be a ZIP or text, whatever the content type.
+ * server gave validators before (RFC 9110 section 13.1). The first bytes must be a ZIP or text, whatever the content
+ * type.
  */
 import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'

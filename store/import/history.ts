@@ -1,4 +1,7 @@
-/** The actions of the commands `history build`, `digest`, `verify` and `erase`. A service may run on the same data directory. */
+/**
+ * The actions of the commands `history build`, `digest`, `verify` and `erase`. A service may run on the same data
+ * directory.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openSnapshot } from '../dataset/snapshot.ts'

@@ -1,4 +1,7 @@
-/** One GET request to a source: follows allowed redirects, limits bytes and time, and maps each failure to an ImportError. */
+/**
+ * One GET request to a source: follows allowed redirects, limits bytes and time, and maps each failure to an
+ * ImportError.
+ */
 import { mayFetch, mayFollow, parseUrl } from '../base/url-policy.ts'
 import { ImportError } from './errors.ts'
 
@@ -23,8 +26,8 @@ interface SourceRequest {
 }
 
 /**
- * Sends the request and passes the response to `use`, with a body that fails with an ImportError if it is too large, too slow
- * or cut short. Closes the connection when `use` has settled.
+ * Sends the request and passes the response to `use`, with a body that fails with an ImportError if it is too large,
+ * too slow or cut short. Closes the connection when `use` has settled.
  */
 export async function fetchSource<T>(
   request: SourceRequest,

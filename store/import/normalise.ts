@@ -63,7 +63,9 @@ export function normalise(row: RegisterRow, onFinding: OnFinding): NormalisedRow
   return { kind: 'company', company }
 }
 
-/** Printable ASCII with single inner spaces needs no cleaning. The test saves time (`bench perf`, row "import, CPU"). */
+/**
+ * Printable ASCII with single inner spaces needs no cleaning. The test saves time (`bench perf`, row "import, CPU").
+ */
 const CLEAN = /^[!-~]+(?: [!-~]+)*$/
 
 /** Applies NFC, removes hidden characters and collapses white space. */

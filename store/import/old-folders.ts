@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { buildingFolder } from '../files/layout.ts'
 
 /**
- * Younger folders may belong to a running import: imports write every minute, a download without bytes ends after one, and a
- * snapshot may be about to be published. A process id is no proof: it can be
- * reused, or belong to another container.
+ * Younger folders may belong to a running import: imports write every minute, a download without bytes ends after one,
+ * and a snapshot may be about to be published. A process id is no proof: it can be reused, or belong to another
+ * container.
  */
 const UNTOUCHED_MS_MAX = 10 * 60 * 1000
 

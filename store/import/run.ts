@@ -50,7 +50,10 @@ export interface ImportResult {
   changed: boolean
   /** How a new snapshot differs from the one before it. Null if it is the same, or if the other cannot be read. */
   changes: Extract<Recording, { kind: 'recorded' }>['changes'] | null
-  /** Why the archive could not be kept or the journal could not be written. The next import then records this snapshot too. */
+  /**
+   * Why the archive could not be kept or the journal could not be written. The next import then records this snapshot
+   * too.
+   */
   historyFailure?: unknown
 }
 
@@ -121,8 +124,8 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
 type HistoryResult = Recording | { kind: 'failed'; cause: unknown }
 
 /**
- * Records the current snapshot too: an import may have failed to, and a data directory of an earlier version has no journal. A
- * journal that cannot be written does not stop the import, because the current records are sold without it.
+ * Records the current snapshot too: an import may have failed to, and a data directory of an earlier version has no
+ * journal. A journal that cannot be written does not stop the import, because the current records are sold without it.
  */
 async function recordHistory(
   { dataDirectory, archiveDirectory, signal, record = recordRetrievals }: ImportRequest,
@@ -143,8 +146,8 @@ async function recordHistory(
 }
 
 /**
- * Removes old snapshots, but none that this process has open. Stored responses need no snapshot. Ignores failures: the import
- * has succeeded, and the next one prunes again.
+ * Removes old snapshots, but none that this process has open. Stored responses need no snapshot. Ignores failures: the
+ * import has succeeded, and the next one prunes again.
  */
 async function prune({ dataDirectory, catalog, now }: ImportRequest, keep: string[]): Promise<void> {
   const kept = [...keep, ...catalog.openSnapshots()].map((id) => basename(snapshotFolder(dataDirectory, id)))
@@ -212,8 +215,8 @@ function buildArchive(
 }
 
 /**
- * The time that the source states, unless it lies in the future. An unchanged archive keeps the time that was recorded for its
- * location.
+ * The time that the source states, unless it lies in the future. An unchanged archive keeps the time that was recorded
+ * for its location.
  */
 function sourceUpdatedAt({ download, before, retrievedAt }: FetchedArchive, changed: boolean): string | null {
   if (download.updatedAt && download.updatedAt <= retrievedAt) return download.updatedAt.toISOString()

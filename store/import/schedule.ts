@@ -1,6 +1,7 @@
 /**
- * Schedules the retrievals of the dataset: at once, then daily; after a failure with exponential backoff. A wait ends by the
- * timer or by the clock, whichever is first: timers stand still while the machine sleeps, and a clock can be set back.
+ * Schedules the retrievals of the dataset: at once, then daily; after a failure with exponential backoff. A wait ends
+ * by the timer or by the clock, whichever is first: timers stand still while the machine sleeps, and a clock can be set
+ * back.
  */
 import type { Timer } from '../base/runtime.ts'
 

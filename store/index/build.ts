@@ -143,7 +143,10 @@ export class NameIndexBuilder {
   }
 }
 
-/** Groups values by key. Those of a key are from `starts[key]` to `starts[key + 1]` in `values`, in the order of the visits. */
+/**
+ * Groups values by key. Those of a key are from `starts[key]` to `starts[key + 1]` in `values`, in the order of the
+ * visits.
+ */
 function groupByKey(keys: number, forEachPair: (visit: (key: number, value: number) => void) => void) {
   const starts = new Uint32Array(keys + 1)
   forEachPair((key) => (starts[key + 1]! += 1))

@@ -1,9 +1,9 @@
 /**
  * Selects a bounded pool of names that are similar to a query.
  *
- * Every name gets the contribution of each query term that it contains, or contains a variant of. The sum, divided by the
- * weights of both names, is an upper bound of the similarity. The pool holds the names with the highest bounds, so the
- * caller can stop as soon as no later name can be better. The selection is deterministic.
+ * Every name gets the contribution of each query term that it contains, or contains a variant of. The sum, divided by
+ * the weights of both names, is an upper bound of the similarity. The pool holds the names with the highest bounds, so
+ * the caller can stop as soon as no later name can be better. The selection is deterministic.
  */
 import type { NameIndex } from './name-index.ts'
 import type { OperationBudget } from './operation-budget.ts'
@@ -114,8 +114,8 @@ export function intersectAll(lists: readonly Uint32Array[], budget: OperationBud
 }
 
 /**
- * The names in both ascending lists. Finds each name of the shorter list in the longer one by exponential search. Reading the
- * longer list is slower with a common word and many completions (benchmark row `search, slowest of all`).
+ * The names in both ascending lists. Finds each name of the shorter list in the longer one by exponential search.
+ * Reading the longer list is slower with a common word and many completions (benchmark row `search, slowest of all`).
  */
 function intersect(one: Uint32Array, other: Uint32Array): Uint32Array {
   const [shorter, longer] = one.length < other.length ? [one, other] : [other, one]
@@ -149,10 +149,10 @@ interface Contribution {
 }
 
 /**
- * Adds up contributions term by term, highest weight first, and returns the number of names with a sum. A name without a
- * sum is skipped once the remaining terms cannot lift it to `similarityMin`. These are most of the names that share only
- * common words with the query. When all of them are skipped, the names with a sum are searched for the word instead. Search
- * is slower without either (benchmark row `search-million`).
+ * Adds up contributions term by term, highest weight first, and returns the number of names with a sum. A name without
+ * a sum is skipped once the remaining terms cannot lift it to `similarityMin`. These are most of the names that share
+ * only common words with the query. When all of them are skipped, the names with a sum are searched for the word
+ * instead. Search is slower without either (benchmark row `search-million`).
  */
 function accumulate(
   index: NameIndex,

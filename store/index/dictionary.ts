@@ -1,10 +1,10 @@
 /**
  * The sorted distinct words of all names, with exact lookup and spelling search.
  *
- * Words are sorted by length, common letters, code units. Words of one length are stored side by side without offsets, and
- * those with the same common letters form a group. Spelling search is exhaustive: groups and words are skipped only when
- * their letter sets prove that the edit distance exceeds the limit, and it is computed for the rest. Without groups a search
- * is much slower (benchmark row `search`).
+ * Words are sorted by length, common letters, code units. Words of one length are stored side by side without offsets,
+ * and those with the same common letters form a group. Spelling search is exhaustive: groups and words are skipped only
+ * when their letter sets prove that the edit distance exceeds the limit, and it is computed for the rest. Without
+ * groups a search is much slower (benchmark row `search`).
  */
 import { equivalentsOf } from './equivalents.ts'
 import { lettersDiffer, letterCountsDiffer, commonLetters, letterMasks } from './letters.ts'
@@ -148,8 +148,8 @@ export class Dictionary {
   }
 
   /**
-   * The word, its equivalents and its spelling variants, most similar first, then by number. When the budget is exceeded,
-   * variants are missing.
+   * The word, its equivalents and its spelling variants, most similar first, then by number. When the budget is
+   * exceeded, variants are missing.
    */
   findSimilar(text: string, budget: OperationBudget): SimilarWord[] {
     const found = this.findEquivalent(text)

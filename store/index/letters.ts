@@ -1,6 +1,6 @@
 /**
- * Letter sets of words as bit masks, for a cheap lower bound of the edit distance: one edit removes at most one letter and
- * adds at most one.
+ * Letter sets of words as bit masks, for a cheap lower bound of the edit distance: one edit removes at most one letter
+ * and adds at most one.
  */
 
 /** The most frequent letters in names. Words of one length are grouped by which of these they contain. */

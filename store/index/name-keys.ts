@@ -1,6 +1,6 @@
 /**
- * Keys by which an index finds names in hash tables: the joined key, which ignores spaces and "and", and the initials. A bucket
- * of a table also has a few names with other keys, so a lookup compares the keys of its names.
+ * Keys by which an index finds names in hash tables: the joined key, which ignores spaces and "and", and the initials.
+ * A bucket of a table also has a few names with other keys, so a lookup compares the keys of its names.
  */
 
 /** The words of a name in one piece. "Fish & Chip Shop" and "Fish Chipshop" have the same key. */

@@ -28,15 +28,18 @@ export class OperationBudget {
   }
 }
 
-// The limits of the parts of a query. At these limits the slowest query that `bench slowest` finds takes less than 25 ms on
-// a register of a million companies (docs/benchmarks.md).
+// The limits of the parts of a query. At these limits the slowest query that `bench slowest` finds takes less than 25
+// ms on a register of a million companies (docs/benchmarks.md).
 
 /**
- * Comparisons of query words with the words of the register. Each letter set and each letter of an edit distance counts as
- * one. Twice what 99 % of queries with two typos need at a million companies.
+ * Comparisons of query words with the words of the register. Each letter set and each letter of an edit distance counts
+ * as one. Twice what 99 % of queries with two typos need at a million companies.
  */
 const SPELLING_OPERATIONS_MAX = 1_000_000
-/** Names visited in the postings of words. The two most common words of the Irish register are in fewer of a million names. */
+/**
+ * Names visited in the postings of words. The two most common words of the Irish register are in fewer of a million
+ * names.
+ */
 const POSTING_OPERATIONS_MAX = 150_000
 /** Comparisons of words when names are scored. A query of two common words needs fewer. */
 const PAIR_OPERATIONS_MAX = 75_000

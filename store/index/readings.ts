@@ -1,6 +1,6 @@
 /**
- * Ways to divide the letters of a search into words: as written, with adjacent words joined, or with words split. Spelling
- * variants and abbreviations are not applied. The last word may be a prefix.
+ * Ways to divide the letters of a search into words: as written, with adjacent words joined, or with words split.
+ * Spelling variants and abbreviations are not applied. The last word may be a prefix.
  */
 import { intersectAll } from './candidates.ts'
 import type { SimilarWord } from './dictionary.ts'
@@ -82,7 +82,9 @@ function listSplitReadings(index: NameIndex, words: readonly string[], budget: O
   )
 }
 
-/** The last word and the words that begin with it. If these are many, only those of names that have the words before it. */
+/**
+ * The last word and the words that begin with it. If these are many, only those of names that have the words before it.
+ */
 function withCompletions(index: NameIndex, words: readonly string[], budget: OperationBudget): SimilarWord[] {
   const { dictionary } = index
   const prefix = words.at(-1)!

@@ -1,6 +1,6 @@
 /**
- * Spelling similarity of words: 1 - edit distance / length of the longer word. The distance is the optimal string alignment
- * (insertion, deletion, substitution, transposition of adjacent letters) over UTF-16 code units.
+ * Spelling similarity of words: 1 - edit distance / length of the longer word. The distance is the optimal string
+ * alignment (insertion, deletion, substitution, transposition of adjacent letters) over UTF-16 code units.
  */
 
 /** A word as a range of an array of code units. */
@@ -16,10 +16,15 @@ export function toCodeUnits(text: string): CodeUnits {
   return { units, start: 0, length: text.length }
 }
 
-/** Longer words are not compared, because a 32-bit integer has one bit for each letter. Few names have a longer word. */
+/**
+ * Longer words are not compared, because a 32-bit integer has one bit for each letter. Few names have a longer word.
+ */
 const COMPARED_LETTERS_MAX = 32
 
-/** The edit distance within which a word of this length can match another. A short word with two edits is usually another word. */
+/**
+ * The edit distance within which a word of this length can match another. A short word with two edits is usually
+ * another word.
+ */
 export function maxEditDistance(length: number): number {
   if (length <= 1) return 0
   return length <= 4 ? 1 : 2
@@ -40,9 +45,9 @@ export function editDistance(one: CodeUnits, other: CodeUnits, limit: number): n
 }
 
 /**
- * The distance of `positions` to a word, or more than `limit`. Computes a column of the matrix at once: each integer has one
- * bit per row (H. Hyyro, A Bit-Vector Algorithm for Computing Levenshtein and Damerau Edit Distances, 2003). Search is
- * slower with a loop over the cells (benchmark row `search`).
+ * The distance of `positions` to a word, or more than `limit`. Computes a column of the matrix at once: each integer
+ * has one bit per row (H. Hyyro, A Bit-Vector Algorithm for Computing Levenshtein and Damerau Edit Distances, 2003).
+ * Search is slower with a loop over the cells (benchmark row `search`).
  */
 function bitDistance(rows: number, { units, start, length }: CodeUnits, limit: number): number {
   if (rows === 0) return length
@@ -83,8 +88,9 @@ export function spellingSimilarity(one: CodeUnits, other: CodeUnits, limit: numb
 const DIGIT = /[0-9]/
 
 /**
- * Whether the numbers in two words allow that one is a misspelling of the other: they are equal, or one word has no number
- * and the other has digits in place of letters, as in VENTURE5 for VENTURES. A number that is only added is another name.
+ * Whether the numbers in two words allow that one is a misspelling of the other: they are equal, or one word has no
+ * number and the other has digits in place of letters, as in VENTURE5 for VENTURES. A number that is only added is
+ * another name.
  */
 export function haveCompatibleNumbers(one: string, other: string): boolean {
   const [oneNumber, otherNumber] = [extractNumber(one), extractNumber(other)]

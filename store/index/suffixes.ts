@@ -1,6 +1,6 @@
 /**
- * Legal forms at the end of company names, English and Irish (Companies Act 2014, otherwise ISO 20275). Forms of one class
- * are equal: LIMITED, LTD, TEORANTA. Forms of different classes are different: LIMITED, DAC.
+ * Legal forms at the end of company names, English and Irish (Companies Act 2014, otherwise ISO 20275). Forms of one
+ * class are equal: LIMITED, LTD, TEORANTA. Forms of different classes are different: LIMITED, DAC.
  */
 
 import { editDistance, toCodeUnits } from './spelling.ts'
@@ -85,8 +85,8 @@ export function splitAttachedSuffix(name: ParsedName): ParsedName {
 }
 
 /**
- * Splits off a legal form that is misspelt ("Limted", "Desginated Activity Company") or attached to the word before it. For
- * similarity only: a misspelt form is not equal to a registered one.
+ * Splits off a legal form that is misspelt ("Limted", "Desginated Activity Company") or attached to the word before it.
+ * For similarity only: a misspelt form is not equal to a registered one.
  */
 export function splitMisspeltSuffix(written: ParsedName): ParsedName {
   const name = splitAttachedSuffix(written)

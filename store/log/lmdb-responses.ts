@@ -75,7 +75,9 @@ export class LmdbResponseLog implements ResponseLog {
   readonly #finished: Database<true, string>
   readonly #paymentIds: Database<string, string>
   readonly #unrecorded: Database<UnrecordedPayment, string>
-  /** Saves parsing a record whose bytes have not changed (benchmark row `replay`). The bytes are compared every time. */
+  /**
+   * Saves parsing a record whose bytes have not changed (benchmark row `replay`). The bytes are compared every time.
+   */
   readonly #cache = new LRUCache<string, StoredRecord>({ max: CACHED_RECORDS_MAX })
   readonly #salesPerMinute: number
   readonly #now: () => Date
@@ -283,7 +285,8 @@ export class LmdbResponseLog implements ResponseLog {
     const shared = getSharedBytes(database, identity)
     if (!shared) return undefined
     const cached = this.#cache.get(identity)
-    // The memory of the shared buffer is longer than its `length`. `equals` would compare all of it; `compare` gets the end.
+    // The memory of the shared buffer is longer than its `length`. `equals` would compare all of it; `compare` gets the
+    // end.
     if (cached?.bytes.compare(shared, 0, shared.length) === 0) return cached
     // The next read overwrites the shared buffer.
     const bytes = Buffer.from(shared.subarray(0, shared.length))
@@ -319,9 +322,9 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   /**
-   * Runs inside a transaction's callback, which LMDB may call between a condition of another write and that write. It cannot
-   * invalidate the condition: it removes only final records and payment ids that point to them. A corrupt record stays for
-   * the operator; only its key in `finished` is removed.
+   * Runs inside a transaction's callback, which LMDB may call between a condition of another write and that write. It
+   * cannot invalidate the condition: it removes only final records and payment ids that point to them. A corrupt record
+   * stays for the operator; only its key in `finished` is removed.
    */
   #removeFinished(key: string): boolean {
     void this.#finished.remove(key)

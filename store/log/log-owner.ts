@@ -1,6 +1,6 @@
 /**
- * A response log stores its owner: receiver, network and asset. A data directory stores the id of its response log in a file,
- * the marker. A start compares both with the configuration (agent/check-log-owner.ts).
+ * A response log stores its owner: receiver, network and asset. A data directory stores the id of its response log in a
+ * file, the marker. A start compares both with the configuration (agent/service/check-log-owner.ts).
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'

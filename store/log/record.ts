@@ -27,7 +27,9 @@ export const TRANSITIONS = {
   /** A further settlement may have begun. Its outcome is not known. */
   settling: ['settled', 'unknown'],
   unknown: ['settling', 'settled', 'refused', 'rejected', 'expired'],
-  /** The facilitator reported success, or a block that is not final contains the transfer. Audited until it is final. */
+  /**
+   * The facilitator reported success, or a block that is not final contains the transfer. Audited until it is final.
+   */
   settled: ['confirmed', 'unknown'],
   /** The facilitator reported failure, and the nonce was unused. Audited until a final block shows the outcome. */
   refused: ['settled', 'rejected', 'expired'],
@@ -60,7 +62,9 @@ export interface ResponseRecord {
   readonly requirements: Record<string, unknown>
   /** The URL of the facilitator that verified the payment, or `self`. Only this one settles it. */
   readonly facilitator?: string
-  /** The anchor block of the observation before the first settlement, in decimal. No older block contains this payment. */
+  /**
+   * The anchor block of the observation before the first settlement, in decimal. No older block contains this payment.
+   */
   readonly from_block: string
   /** The hash of that block, which identifies the chain. Absent if an operator chose the block. */
   readonly from_block_hash?: string
@@ -71,8 +75,8 @@ export interface ResponseRecord {
   /** The transaction that the facilitator reported last, also without success. */
   readonly reported_transaction?: string
   /**
-   * When the facilitator refused the first settlement before broadcast, on the later of the clocks of service and chain. A
-   * newer block with a free nonce makes the refusal final.
+   * When the facilitator refused the first settlement before broadcast, on the later of the clocks of service and
+   * chain. A newer block with a free nonce makes the refusal final.
    */
   readonly refused_at?: string
   readonly snapshot_id: string
@@ -87,7 +91,9 @@ export interface ResponseRecord {
   readonly updated_at: string
 }
 
-/** A transition is written only if the record still has this version, so only one of several concurrent ones succeeds. */
+/**
+ * A transition is written only if the record still has this version, so only one of several concurrent ones succeeds.
+ */
 export type RecordVersion = Pick<ResponseRecord, 'identity' | 'state' | 'attempt' | 'receipt'>
 
 /** Compares the receipt too, so that a transition never replaces a receipt that was stored meanwhile. */
@@ -116,7 +122,10 @@ export function isFinal(state: RecordState): boolean {
   return state === 'confirmed' || isVoid(state)
 }
 
-/** Whether, by the chain, the payment has transferred no money and never can. Its payment id is free for another payment. */
+/**
+ * Whether, by the chain, the payment has transferred no money and never can. Its payment id is free for another
+ * payment.
+ */
 export function isVoid(state: RecordState): boolean {
   return state === 'rejected' || state === 'expired'
 }

@@ -15,28 +15,32 @@ export interface ResponseLog {
   /** The record of this payment, or else the record of the payment that has this payment id. */
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /**
-   * Stores the record of a new payment, and counts its sale in the limit of sales in a minute. If
-   * the identity or the payment id is already taken, returns the existing record. Rejects when the disk is nearly full; existing
-   * records can still be advanced then.
+   * Stores the record of a new payment, and counts its sale in the limit of sales in a minute. If the identity or the
+   * payment id is already taken, returns the existing record. Rejects when the disk is nearly full; existing records
+   * can still be advanced then.
    */
   claim(record: ResponseRecord): Promise<Claim>
   /** The sales of the last minute, of all processes. A sale that becomes `refused` counts no longer. */
   countSales(): Promise<number>
   /**
-   * Changes a record that still has exactly this version. Undefined otherwise: read the record and decide again. A void record
-   * that becomes `settled` is listed as unfinished again, and takes its payment id back unless another payment has it. A paid
-   * record that gets its receipt keeps its state.
+   * Changes a record that still has exactly this version. Undefined otherwise: read the record and decide again. A void
+   * record that becomes `settled` is listed as unfinished again, and takes its payment id back unless another payment
+   * has it. A paid record that gets its receipt keeps its state.
    */
   advance(from: RecordVersion, change: RecordChange & { state: RecordState }): Promise<ResponseRecord | undefined>
-  /** The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other. */
+  /**
+   * The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other.
+   */
   unfinished(): Promise<string[]>
-  /** Lists a settled payment without a record. Resolves with whether it is new in the list. Rejects if the list is full. */
+  /**
+   * Lists a settled payment without a record. Resolves with whether it is new in the list. Rejects if the list is full.
+   */
   noteUnrecorded(payment: UnrecordedPayment): Promise<boolean>
   /** The list of {@link ResponseLog.noteUnrecorded}. */
   unrecorded(): Promise<UnrecordedPayment[]>
   /**
-   * Removes at most `max` records that became final before `before`, oldest first, and unrecorded payments that were found
-   * before it. Returns the number of removed records.
+   * Removes at most `max` records that became final before `before`, oldest first, and unrecorded payments that were
+   * found before it. Returns the number of removed records.
    */
   prune(request: { before: Date; max: number }): Promise<number>
   /** Undefined before the first start of a service. */

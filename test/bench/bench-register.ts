@@ -1,4 +1,6 @@
-/** The register of a benchmark on names. Some companies are removed first, so that queries for them must find nothing. */
+/**
+ * The register of a benchmark on names. Some companies are removed first, so that queries for them must find nothing.
+ */
 import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'

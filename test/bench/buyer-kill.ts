@@ -1,12 +1,12 @@
 /**
- * `bench buyer-kill [--runs N]`: kills a real buyer with SIGKILL at random moments while it buys from the real service, and
- * restarts it at the request that it had not finished. Fails unless every request ends with one payment, one transfer and the
- * answer that the service has stored.
+ * `bench buyer-kill [--runs N]`: kills a real buyer with SIGKILL at random moments while it buys from the real service,
+ * and restarts it at the request that it had not finished. Fails unless every request ends with one payment, one
+ * transfer and the answer that the service has stored.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readPayment, type Purchase } from '../../agent/client/purchase-file.ts'
+import { readPayment, type Purchase } from '../../agent/buyer/library/purchase-file.ts'
 import { UNFINISHED_SUFFIX } from '../../store/files/atomic-file.ts'
 import { ready, startChild, type Child } from '../support/child.ts'
 import type { TestService } from '../support/service.ts'

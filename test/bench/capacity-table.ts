@@ -5,7 +5,9 @@ import { PERF_TARGETS, type PerfRowId } from './targets.ts'
 const BEGIN = '<!-- capacity: written by `npm run bench -- report` -->'
 const END = '<!-- end of capacity -->'
 
-/** Deployments, with the row that has their rate. The rows of two processes have that of one process as their baseline. */
+/**
+ * Deployments, with the row that has their rate. The rows of two processes have that of one process as their baseline.
+ */
 const DEPLOYMENTS: readonly [deployment: string, row: PerfRowId, column: 'value' | 'its value'][] = [
   ['one process, LMDB, a core of its own', 'paid rate', 'value'],
   ['one process, PostgreSQL, a core of its own', 'postgres rate', 'value'],
@@ -15,7 +17,10 @@ const DEPLOYMENTS: readonly [deployment: string, row: PerfRowId, column: 'value'
   ['two processes, PostgreSQL, the same two cores', 'postgres two', 'value'],
 ]
 
-/** @param perf Markdown with the table of `perf`. @returns `operations` with the rates in the table between the two comments */
+/**
+ * @param perf Markdown with the table of `perf`. @returns `operations` with the rates in the table between the two
+ * comments
+ */
 export function withCapacityTable(operations: string, perf: string): string {
   const lines = DEPLOYMENTS.map(([deployment, id, column]) => [
     deployment,

@@ -1,7 +1,7 @@
 /**
- * `bench failover [--runs N] [--seed S]`: in each run, kills the PostgreSQL primary of two services under load and promotes its
- * synchronous standby. Fails if an acknowledged record is lost, or if a payment is charged twice, is not answered, or stays
- * open after its block is final.
+ * `bench failover [--runs N] [--seed S]`: in each run, kills the PostgreSQL primary of two services under load and
+ * promotes its synchronous standby. Fails if an acknowledged record is lost, or if a payment is charged twice, is not
+ * answered, or stays open after its block is final.
  */
 import { LOSSES, runFailovers, type Failover, type FailoverRun } from '../support/failover-run.ts'
 import { markdown } from './markdown.ts'

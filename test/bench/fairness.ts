@@ -1,7 +1,7 @@
 /**
  * `bench fairness`: attackers that pay nothing, from 1 and from 50 addresses, beside clients with other addresses. No
- * request of these other clients may be refused. The service is the command `serve`; facilitator and node are in another
- * process, and the node answers after 200 ms.
+ * request of these other clients may be refused. The service is the command `serve`; facilitator and node are in
+ * another process, and the node answers after 200 ms.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
@@ -20,7 +20,9 @@ import { quantile } from './statistics.ts'
 
 const NODE_MS = 200
 const P99_MS_MAX = 2_000
-/** In a shorter run, one pause of the machine determines the latency. With fewer than 100 requests p99 is the slowest. */
+/**
+ * In a shorter run, one pause of the machine determines the latency. With fewer than 100 requests p99 is the slowest.
+ */
 const JUDGED_SECONDS_MIN = 6
 /** Of one unpaid address, in a minute. */
 const NODE_CALLS_MAX = 120

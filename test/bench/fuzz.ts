@@ -1,6 +1,6 @@
 /**
- * `bench fuzz [--runs N] [--seed S]`: generated requests to the whole service over real sockets, with a facilitator and a
- * chain that accept everything. Every response must be documented, and nothing may be recorded, sold or logged.
+ * `bench fuzz [--runs N] [--seed S]`: generated requests to the whole service over real sockets, with a facilitator and
+ * a chain that accept everything. Every response must be documented, and nothing may be recorded, sold or logged.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

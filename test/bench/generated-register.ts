@@ -12,7 +12,9 @@ import { ReferenceRegister, toBenchCompany } from './quality/register.ts'
 
 const CORPUS_COMPANIES = 300
 
-/** Runs `run-import` in a process of its own, so that its memory and CPU time are its own. `memory`: the peak, in MiB. */
+/**
+ * Runs `run-import` in a process of its own, so that its memory and CPU time are its own. `memory`: the peak, in MiB.
+ */
 export async function runImport(kind: string, path: string, directory: string) {
   const child = startChild('test/programs/run-import.js', [kind, path, directory], {})
   if ((await child.ended) !== 0) throw new Error(child.stderr())

@@ -1,6 +1,6 @@
 /**
- * `bench history [--rows N] [--days N]`: a journal of many days, in which 0.4 % of the companies change each day. Measures its
- * disk, scaled to the register, the CPU time that it adds to an import, and the time of an answer.
+ * `bench history [--rows N] [--days N]`: a journal of many days, in which 0.4 % of the companies change each day.
+ * Measures its disk, scaled to the register, the CPU time that it adds to an import, and the time of an answer.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'

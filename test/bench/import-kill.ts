@@ -1,8 +1,8 @@
 /**
  * `bench import-kill [--runs N]`: kills imports (SIGKILL), whose builds run in child processes, at random times. Two
  * archives are imported in turn, while a snapshot of the other one is current. After each kill the catalog must serve a
- * whole snapshot, whose recomputed hash is its id. The last import must leave no unfinished build, and the journal must be equal
- * to one that records the same files without a kill.
+ * whole snapshot, whose recomputed hash is its id. The last import must leave no unfinished build, and the journal must
+ * be equal to one that records the same files without a kill.
  */
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

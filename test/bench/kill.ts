@@ -1,7 +1,7 @@
 /**
- * `bench kill [--runs N] [--seed S] [--workers N] [--log lmdb|postgres]`: at least N SIGKILLs of the real service, at named
- * points of a sale and at random times, each followed by a restart and two retries. Fails unless every kill ends in one
- * transfer and the stored response, and every point is reached.
+ * `bench kill [--runs N] [--seed S] [--workers N] [--log lmdb|postgres]`: at least N SIGKILLs of the real service, at
+ * named points of a sale and at random times, each followed by a restart and two retries. Fails unless every kill ends
+ * in one transfer and the stored response, and every point is reached.
  */
 import { startDatabase, type LogKind, type Options } from './log-kind.ts'
 import { markdown } from './markdown.ts'

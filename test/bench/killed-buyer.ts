@@ -1,6 +1,6 @@
 /**
- * The common part of the programs that kill a buyer: a real service, and the checks after the last kill. Each purchase must
- * have one payment, one transfer and the answer that the service has stored.
+ * The common part of the programs that kill a buyer: a real service, and the checks after the last kill. Each purchase
+ * must have one payment, one transfer and the answer that the service has stored.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { readdir } from 'node:fs/promises'
@@ -8,9 +8,9 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
-import { toSaved } from '../../agent/client/buy.ts'
-import { fileEntry } from '../../agent/client/folder-storage.ts'
-import { readPayment, readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
+import { toSaved } from '../../agent/buyer/library/buy.ts'
+import { fileEntry } from '../../agent/buyer/library/folder-storage.ts'
+import { readPayment, readPurchase, type Purchase } from '../../agent/buyer/library/purchase-file.ts'
 import { UNFINISHED_SUFFIX } from '../../store/files/atomic-file.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { print } from './print.ts'

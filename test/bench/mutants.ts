@@ -1,7 +1,7 @@
 /**
- * `bench mutants [--seeds N] [--workers N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled tree and
- * runs the program that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of
- * writes on a real disk, or a test file. Fails if a mutant is not caught.
+ * `bench mutants [--seeds N] [--workers N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled
+ * tree and runs the program that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for
+ * the order of writes on a real disk, or a test file. Fails if a mutant is not caught.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,9 @@ import { print } from './print.ts'
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SEEDS_DEFAULT = '20000'
 const PROGRAM_MS_MAX = 600_000
-/** Of a test that sets no time of its own. A bug that makes a test wait is caught sooner. The longest of them takes 7 s. */
+/**
+ * Of a test that sets no time of its own. A bug that makes a test wait is caught sooner. The longest of them takes 7 s.
+ */
 const TEST_MS_MAX = 20_000
 /** A bug that stops every sale makes each seed long. The longest search takes less than a minute. */
 const SIMULATION_MS_MAX = 300_000
@@ -132,8 +134,8 @@ async function tryTests(copy: string, caughtBy: string): Promise<Verdict> {
 }
 
 /**
- * Ends at the first failed test, also if the bug leaves work behind that never ends. Mocha's exit status is null after the
- * time limit.
+ * Ends at the first failed test, also if the bug leaves work behind that never ends. Mocha's exit status is null after
+ * the time limit.
  * @returns undefined if no test with the title failed
  */
 async function runTests(copy: string, path: string, title: string): Promise<Verdict | undefined> {

@@ -1,7 +1,7 @@
 /**
  * `bench order`: one sale over HTTP by the real service under strace. `prepared` must be written and synced before the
- * first byte of `/settle` is sent, and `settled` before the response. Kills cannot show this, because the kernel keeps the
- * writes of a killed process. Reports that it was skipped if strace cannot run.
+ * first byte of `/settle` is sent, and `settled` before the response. Kills cannot show this, because the kernel keeps
+ * the writes of a killed process. Reports that it was skipped if strace cannot run.
  */
 import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
- * `bench perf [--size full|ci] [--only NAME]`: what the operations of the service cost, each beside its baselines in the
- * same run. A row that misses its target fails the full size only; a row that cannot be measured always fails.
+ * `bench perf [--size full|ci] [--only NAME]`: what the operations of the service cost, each beside its baselines in
+ * the same run. A row that misses its target fails the full size only; a row that cannot be measured always fails.
  */
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { sharedRegisters } from './generated-register.ts'

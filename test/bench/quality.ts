@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- quality [--dataset FILE | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--peers]
- * [--debug FILE] [--removals N]`: measures the accuracy of search and resolve on changed names, and fails when a target of
- * docs/accuracy.md is missed.
+ * [--debug FILE] [--removals N]`: measures the accuracy of search and resolve on changed names, and fails when a target
+ * of docs/accuracy.md is missed.
  */
 import { writeFile } from 'node:fs/promises'
 import { MATCHING_VERSION } from '../../agent/operation/result.ts'

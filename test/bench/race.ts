@@ -1,6 +1,6 @@
 /**
- * `bench race [--seconds N] [--log lmdb|postgres]`: processes claim and advance the same records of one real
- * response log, and contend for payment ids. Each is killed (SIGKILL) at random times and restarted, as is the server of
+ * `bench race [--seconds N] [--log lmdb|postgres]`: processes claim and advance the same records of one real response
+ * log, and contend for payment ids. Each is killed (SIGKILL) at random times and restarted, as is the server of
  * PostgreSQL. At the end the log must hold every acknowledged change once. The simulation replaces this log by a model.
  */
 import { fork } from 'node:child_process'
@@ -9,7 +9,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { openConfiguredLog } from '../../agent/response-log.ts'
+import { openConfiguredLog } from '../../agent/service/response-log.ts'
 import type { PostgresServer } from '../support/postgres.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { startDatabase, type LogKind, type Options } from './log-kind.ts'

@@ -1,16 +1,16 @@
 /**
- * `bench reconcile-kill [--runs N]`: ends `client reconcile` at random moments, with SIGKILL and every fourth time with SIGINT,
- * and runs the same command until its list is complete. Every second list is bought in batches. Fails unless each different row is
- * in one purchase, each purchase has one transfer and the answer that the service has stored, and the output is that of a run
- * without an interruption.
+ * `bench reconcile-kill [--runs N]`: ends `client reconcile` at random moments, with SIGKILL and every fourth time with
+ * SIGINT, and runs the same command until its list is complete. Every second list is bought in batches. Fails unless
+ * each different row is in one purchase, each purchase has one transfer and the answer that the service has stored, and
+ * the output is that of a run without an interruption.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
-import { fileEntry } from '../../agent/client/folder-storage.ts'
-import { readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
-import { requestedOperation } from '../../agent/client/purchase-request.ts'
+import { fileEntry } from '../../agent/buyer/library/folder-storage.ts'
+import { readPurchase, type Purchase } from '../../agent/buyer/library/purchase-file.ts'
+import { requestedOperation } from '../../agent/buyer/library/purchase-request.ts'
 import { itemsOf } from '../../agent/operation/operations.ts'
 import { startChild, type Child } from '../support/child.ts'
 import type { TestService } from '../support/service.ts'
@@ -100,7 +100,10 @@ async function endAt(child: Child, signal: 'SIGINT' | 'SIGKILL', milliseconds: n
   throw new Error(`The command ended with ${end}: ${child.stderr()}`)
 }
 
-/** Whether each different row is in one purchase, and each row of the output has the answer and the receipt of its own one. */
+/**
+ * Whether each different row is in one purchase, and each row of the output has the answer and the receipt of its own
+ * one.
+ */
 async function findListFaults(file: string, names: string[], bought: Purchase[]): Promise<string[]> {
   const asked = bought.flatMap((purchase) => [...answersByName(purchase).keys()])
   const distinct = new Set(names).size

@@ -1,7 +1,7 @@
 /**
- * `bench reconcile [--rows N] [--names N]`: runs `client reconcile` as a process, with a list of misspelt,
- * abbreviated and unregistered names. The service, the facilitator and the node are processes of their own. Measures its speed,
- * and fails if its memory is above the limit, or if a decision differs from that of a single `resolve` of the same row.
+ * `bench reconcile [--rows N] [--names N]`: runs `client reconcile` as a process, with a list of misspelt, abbreviated
+ * and unregistered names. The service, the facilitator and the node are processes of their own. Measures its speed, and
+ * fails if its memory is above the limit, or if a decision differs from that of a single `resolve` of the same row.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

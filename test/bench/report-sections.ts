@@ -1,6 +1,6 @@
 /**
- * The runs of `bench report`: a program with its arguments for each size. All runs of size full together take less than 55
- * minutes on two idle cores, so that one run measures one commit.
+ * The runs of `bench report`: a program with its arguments for each size. All runs of size full together take less than
+ * 55 minutes on two idle cores, so that one run measures one commit.
  */
 
 const KILLED = 'every kill ends in one transfer'
@@ -13,8 +13,8 @@ const SOAKED =
 export type ReportSection = readonly [name: string, full: string, ci: string, target: string]
 
 /**
- * In the order of docs/benchmarks.md. The name is that of the program, with `-postgres` for a run on this log. The reason for
- * the full size is above each line.
+ * In the order of docs/benchmarks.md. The name is that of the program, with `-postgres` for a run on this log. The
+ * reason for the full size is above each line.
  */
 export const REPORT_SECTIONS: readonly ReportSection[] = [
   // Its sizes are in perf.ts.

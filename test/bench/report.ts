@@ -1,7 +1,7 @@
 /**
  * `bench report [--size full|ci] [--out FILE] [--only NAME,...]`: runs every program in a process of its own and writes
- * its section of docs/benchmarks.md, which nothing else writes, and the table of capacity in docs/operations.md. A program
- * that fails is reported; the others still run.
+ * its section of docs/benchmarks.md, which nothing else writes, and the table of capacity in docs/operations.md. A
+ * program that fails is reported; the others still run.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

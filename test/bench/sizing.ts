@@ -1,6 +1,6 @@
 /**
- * `bench sizing [--rows N] [--sales N]`: disk and memory that a deployment needs. Sales of each operation by the real service
- * give sample records. Copies with random nonces then pass through the states of a sale in each response log.
+ * `bench sizing [--rows N] [--sales N]`: disk and memory that a deployment needs. Sales of each operation by the real
+ * service give sample records. Copies with random nonces then pass through the states of a sale in each response log.
  */
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
- * `bench soak [--log lmdb|postgres] [--minutes N] [--rows N]`: requests of every kind while registers are imported. In the
- * first half, nodes and PostgreSQL are killed in turn. In the second half nothing is killed, and the memory of each node is
- * checked. At the end every node replays every sale, and clients pipeline requests without reading the answers.
+ * `bench soak [--log lmdb|postgres] [--minutes N] [--rows N]`: requests of every kind while registers are imported. In
+ * the first half, nodes and PostgreSQL are killed in turn. In the second half nothing is killed, and the memory of each
+ * node is checked. At the end every node replays every sale, and clients pipeline requests without reading the answers.
  */
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'

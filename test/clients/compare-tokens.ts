@@ -1,7 +1,10 @@
-/** Compares the token for Coinbase's facilitator with that of Coinbase's SDK: equal members but for the random and the times. */
+/**
+ * Compares the token for Coinbase's facilitator with that of Coinbase's SDK: equal members but for the random and the
+ * times.
+ */
 import { generateKeyPairSync } from 'node:crypto'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { CDP_HOST, cdpAuthorization, parseCdpKey } from '../../agent/facilitator/cdp-token.ts'
+import { CDP_HOST, cdpAuthorization, parseCdpKey } from '../../agent/settlement/facilitator/cdp-token.ts'
 
 const ID = 'organizations/o/apiKeys/k'
 const URL_OF_CALL = `https://${CDP_HOST}/platform/v2/x402/settle`

@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url'
 interface Scenario {
   name: string
   version: '2025-11-25' | '2026-07-28'
-  /** Checks that need prompts, resources, or tools with fixed names. One that passes is a fault, so the list stays exact. */
+  /**
+   * Checks that need prompts, resources, or tools with fixed names. One that passes is a fault, so the list stays
+   * exact.
+   */
   notOffered?: readonly string[]
 }
 

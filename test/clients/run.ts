@@ -1,6 +1,7 @@
 /**
- * `npm run clients`: third-party clients buy from a new sandbox over REST, A2A and MCP, each in its own process, and the
- * official conformance suite of MCP tests it. The tokens for Coinbase's facilitator are compared with those of its SDK. They are installed in this folder, separate from the packages of the service.
+ * `npm run clients`: third-party clients buy from a new sandbox over REST, A2A and MCP, each in its own process, and
+ * the official conformance suite of MCP tests it. The tokens for Coinbase's facilitator are compared with those of its
+ * SDK. They are installed in this folder, separate from the packages of the service.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

@@ -1,5 +1,5 @@
 // The example of docs/payments.md, word for word but for the path of the import.
-import { buyOnce } from '../../agent/client/buy-once.ts'
+import { buyOnce } from '../../agent/buyer/library/buy-once.ts'
 
 interface Seller {
   url: string

@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { canonicalJson, sha256Hex } from '../../agent/json/canonical.ts'
+import { canonicalJson, sha256Hex } from '../../store/base/canonical.ts'
 import { findPython, runPython, skipWithoutPython } from '../support/python.ts'
 import {
   ANSWERS,

@@ -1,6 +1,6 @@
 /**
- * The baseline of the HTTP benchmarks: a node:http server that sends fixed responses. Run by `fork` with the responses as
- * JSON; sends its URL to the parent process.
+ * The baseline of the HTTP benchmarks: a node:http server that sends fixed responses. Run by `fork` with the responses
+ * as JSON; sends its URL to the parent process.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,6 @@
-/** Rotates the keys of a directory, or marks keys as compromised, when it gets SIGUSR2: DIRECTORY MILLISECONDS [KID...]. */
+/**
+ * Rotates the keys of a directory, or marks keys as compromised, when it gets SIGUSR2: DIRECTORY MILLISECONDS [KID...].
+ */
 import { once } from 'node:events'
 import { compromiseKeys } from '../../keys/compromise.ts'
 import { rotateKeys } from '../../keys/rotate.ts'

@@ -1,6 +1,6 @@
 /**
- * `npm run sbom`: checks the output of `npm sbom`. It must list every dependency, and each package of a production install
- * must have a SHA-512 hash and a permissive licence.
+ * `npm run sbom`: checks the output of `npm sbom`. It must list every dependency, and each package of a production
+ * install must have a SHA-512 hash and a permissive licence.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -10,8 +10,8 @@ import { expect } from 'chai'
 /** Licences that allow use and distribution without publishing the source. */
 const LICENCES = ['Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT']
 /**
- * `elliptic` has a security advisory without a fixed version. `secp256k1` declares it and works without it. An override puts
- * another package in its place, which keeps the name and has its own package URL.
+ * `elliptic` has a security advisory without a fixed version. `secp256k1` declares it and works without it. An override
+ * puts another package in its place, which keeps the name and has its own package URL.
  */
 const EXCLUDED = 'pkg:npm/elliptic@'
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024

@@ -1,6 +1,6 @@
 /**
- * Compiles the project's contracts. The output is checked in, so that the service needs no compiler. `npm run contracts`
- * writes it again, and a test compares it.
+ * Compiles the project's contracts. The output is checked in, so that the service needs no compiler. `npm run
+ * contracts` writes it again, and a test compares it.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { format } from 'prettier'
 
 export const CONTRACTS = [
-  'agent/chain/contracts/ChainView.sol',
+  'agent/settlement/chain/contracts/ChainView.sol',
   'agent/sandbox/contracts/TestUSDC.sol',
   'agent/sandbox/contracts/Multicall.sol',
   'agent/sandbox/contracts/IdentityRegistry.sol',

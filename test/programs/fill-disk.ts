@@ -1,6 +1,6 @@
 /**
- * Writes into a data directory until a write fails. Prints one line of JSON: the error, how many records can still be read,
- * and the unhandled rejections.
+ * Writes into a data directory until a write fails. Prints one line of JSON: the error, how many records can still be
+ * read, and the unhandled rejections.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Catalog } from '../../store/dataset/catalog.ts'

@@ -2,7 +2,7 @@
  * A buyer that buys one numbered request after another until it is killed, for `bench buyer-kill`. Run as
  * `node killable-buyer.js URL KEY PAY_TO FOLDER FIRST [LAST]`. Prints `ready`, and `bought N` after each answer.
  */
-import { createBuyer } from '../../agent/client/buyer.ts'
+import { createBuyer } from '../../agent/buyer/library/buyer.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 
 /** Far above the payments of a folder, so the limit is computed and never reached. */

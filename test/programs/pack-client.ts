@@ -1,7 +1,7 @@
 /**
- * `npm run package-client [FOLDER]`: writes the buyer's library, `irish-company-agent/client`, and its program as a package of
- * their own. It has the compiled files that they import, and the packages that the files import, in the versions of the main
- * package.
+ * `npm run package-client [FOLDER]`: writes the buyer's library, `irish-company-agent/client`, and its program as a
+ * package of their own. It has the compiled files that they import, and the packages that the files import, in the
+ * versions of the main package.
  */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import { promisify } from 'node:util'
 const EXPORTED = './client'
 const NAME = 'irish-company-agent-client'
 /** The program of the package, which has the same name. */
-const PROGRAM = 'agent/client-main.js'
+const PROGRAM = 'agent/buyer/main.js'
 const DESCRIPTION = 'Buys Irish company records from irish-company-agent: a fetch that pays each request once.'
 
 interface ExportedFiles {
@@ -70,7 +70,7 @@ async function writePackage(folder: string): Promise<void> {
   await followImports(PROGRAM, found)
   for (const asset of found.assets) await cp(join(root, asset), join(folder, asset))
   for (const file of found.files) await cp(join(compiled, file), join(folder, file))
-  await cp(join(root, 'agent/client/README.md'), join(folder, 'README.md'))
+  await cp(join(root, 'agent/buyer/library/README.md'), join(folder, 'README.md'))
   const { version, license, engines, imports, dependencies } = main
   const content = {
     name: NAME,

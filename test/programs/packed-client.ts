@@ -1,6 +1,6 @@
 /**
- * `npm run packed-client`: packs the buyer's library, installs it in an empty folder, compiles the documented program with its
- * types, and runs it in two processes, one after the other. Then it calls a tool of the packed command `mcp`.
+ * `npm run packed-client`: packs the buyer's library, installs it in an empty folder, compiles the documented program
+ * with its types, and runs it in two processes, one after the other. Then it calls a tool of the packed command `mcp`.
  */
 import { execFile } from 'node:child_process'
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
@@ -72,7 +72,7 @@ async function install(): Promise<void> {
   expect(Object.keys(dependencies)).to.deep.equal(CLIENT_PACKAGES)
   const files = await readdir(client, { recursive: true, withFileTypes: true })
   const names = files.flatMap((file) => (file.isFile() ? join(file.parentPath, file.name) : []))
-  expect(names).to.include(join(client, 'agent/chain/contracts/ChainView.json'))
+  expect(names).to.include(join(client, 'agent/settlement/chain/contracts/ChainView.json'))
   expect(names.filter((name) => !/\.(js|d\.ts)$|package\.json$|README\.md$|ChainView\.json$/.test(name))).to.deep.equal(
     [],
   )

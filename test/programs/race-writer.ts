@@ -1,12 +1,13 @@
 /**
- * One process of `bench race`: claims and advances records that other processes also use, in batches of up to some hundred
- * calls, until it is killed or the race ends. It writes each acknowledged change to a file at once, as a line of JSON.
+ * One process of `bench race`: claims and advances records that other processes also use, in batches of up to some
+ * hundred calls, until it is killed or the race ends. It writes each acknowledged change to a file at once, as a line
+ * of JSON.
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { openSync, writeSync } from 'node:fs'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-import { openConfiguredLog } from '../../agent/response-log.ts'
+import { openConfiguredLog } from '../../agent/service/response-log.ts'
 import { isFinal, TRANSITIONS, type RecordState } from '../../store/log/record.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'

@@ -1,6 +1,6 @@
 /**
- * Reads records of a response log in a separate process, because LMDB can crash on a damaged file. Arguments: data directory
- * and identities. Prints one line per identity: `body SHA-256`, `missing` or `error NAME`.
+ * Reads records of a response log in a separate process, because LMDB can crash on a damaged file. Arguments: data
+ * directory and identities. Prints one line per identity: `body SHA-256`, `missing` or `error NAME`.
  */
 import { hash } from 'node:crypto'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'

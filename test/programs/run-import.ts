@@ -1,7 +1,7 @@
 /**
- * One import as a process of its own, to be measured or killed. Run as `node run-import.js KIND PATH DIRECTORY [MS_LATER]`. `import`
- * is the import of the service; `sqlite` stores the same records in SQLite. Linux only.
- * Prints `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak memory.
+ * One import as a process of its own, to be measured or killed. Run as `node run-import.js KIND PATH DIRECTORY
+ * [MS_LATER]`. `import` is the import of the service; `sqlite` stores the same records in SQLite. Linux only. Prints
+ * `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak memory.
  */
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'

@@ -1,6 +1,9 @@
-/** The command `serve`, in this process. Sends the URL of the service to the parent process instead of writing it to stdout. */
-import { runCli } from '../../agent/cli/run.ts'
-import { runInProcess } from '../../agent/cli/run-in-process.ts'
+/**
+ * The command `serve`, in this process. Sends the URL of the service to the parent process instead of writing it to
+ * stdout.
+ */
+import { runCli } from '../../agent/operator/cli/run.ts'
+import { runInProcess } from '../../agent/command-line/run-in-process.ts'
 
 process.on('message', measureHolds())
 process.channel?.unref()
@@ -13,8 +16,8 @@ function sendUrl(line: string): void {
 }
 
 /**
- * From the first message on, measures the CPU time between timers of one millisecond. Answers each message with the most since
- * the last one, in milliseconds. Elapsed time would also pass while the machine runs other processes.
+ * From the first message on, measures the CPU time between timers of one millisecond. Answers each message with the
+ * most since the last one, in milliseconds. Elapsed time would also pass while the machine runs other processes.
  */
 function measureHolds(): () => void {
   const cpuMs = () => {

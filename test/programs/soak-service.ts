@@ -1,11 +1,11 @@
 /**
- * The service with the configured remote services, for `bench soak`: SIGUSR2 makes the next daily retrieval due, and the
- * parent process can ask for metrics and memory.
+ * The service with the configured remote services, for `bench soak`: SIGUSR2 makes the next daily retrieval due, and
+ * the parent process can ask for metrics and memory.
  */
-import { readConfig } from '../../agent/config.ts'
-import { openExternals } from '../../agent/externals.ts'
-import { logEvents, openLog } from '../../agent/log.ts'
-import { startService } from '../../agent/service.ts'
+import { readConfig } from '../../agent/service/config.ts'
+import { openExternals } from '../../agent/service/externals.ts'
+import { logEvents, openLog } from '../../agent/service/log.ts'
+import { startService } from '../../agent/service/service.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 
 /** Only the schedule of retrievals uses timers of one hour. A day consists of several of them. */

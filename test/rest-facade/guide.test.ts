@@ -1,4 +1,7 @@
-/** The HTML guide without a browser: security policy, prices, errors and links. test/spec/documents.test.ts checks its headers. */
+/**
+ * The HTML guide without a browser: security policy, prices, errors and links. test/spec/documents.test.ts checks its
+ * headers.
+ */
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { REFUSALS } from '../../agent/operation/refusal.ts'

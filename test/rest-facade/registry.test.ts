@@ -1,9 +1,11 @@
-/** The registry routes with a real chain: every identity status, feedback pages, hostile feedback, errors and limits. */
-import { AddressBudgets } from '../../agent/limits/address-budget.ts'
+/**
+ * The registry routes with a real chain: every identity status, feedback pages, hostile feedback, errors and limits.
+ */
+import { AddressBudgets } from '../../agent/sale/limits/address-budget.ts'
 import { makeClients } from '../support/clients.ts'
 import { expect } from 'chai'
 import { getAddress, padHex, encodeFunctionData, type Hex } from 'viem'
-import { REGISTRIES } from '../../agent/registry/contracts.ts'
+import { REGISTRIES } from '../../rest-facade/registry/contracts.ts'
 import { sendAs } from '../../agent/sandbox/contracts.ts'
 import { REGISTRY_SCHEMAS } from '../../rest-facade/documents/registry-schemas.ts'
 import { testChainUrl } from '../support/chain.ts'

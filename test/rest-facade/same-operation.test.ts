@@ -1,11 +1,11 @@
 /** Equal operations have the same digest in every encoding, over REST and A2A (contract 10.3). */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { operationDigest } from '../../agent/json/canonical.ts'
+import { operationDigest } from '../../store/base/canonical.ts'
 import { namesAnotherOperation, resourceUrl, textInput } from '../../agent/operation/resource.ts'
 import { parseOperation } from '../../agent/operation/operations.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
-import { parseStrictJson } from '../../agent/json/strict-json.ts'
+import { parseStrictJson } from '../../store/base/strict-json.ts'
 import { rawQuery, parseQueryString } from '../../rest-facade/query.ts'
 
 function operation(name: string, input: unknown): Operation {

@@ -1,4 +1,7 @@
-/** `GET /testnet-client.py`, downloaded and run against the service on a real chain, through a proxy that changes answers. */
+/**
+ * `GET /testnet-client.py`, downloaded and run against the service on a real chain, through a proxy that changes
+ * answers.
+ */
 import { readFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -10,8 +13,8 @@ import {
 } from '@x402/core/http'
 import type { PaymentRequired } from '@x402/core/types'
 import { expect } from 'chai'
-import { fileEntry } from '../../agent/client/folder-storage.ts'
-import { readPurchase } from '../../agent/client/purchase-file.ts'
+import { fileEntry } from '../../agent/buyer/library/folder-storage.ts'
+import { readPurchase } from '../../agent/buyer/library/purchase-file.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { rootFile } from '../programs/compile-contracts.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'

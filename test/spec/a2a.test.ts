@@ -1,7 +1,7 @@
 /** `POST /a2a` over HTTP: accepted and refused requests of every shape (contract 4.5). */
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { A2A_BODY_BYTES_MAX } from '../../agent/a2a/route.ts'
+import { A2A_BODY_BYTES_MAX } from '../../agent/transport/a2a/route.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { begin, expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'

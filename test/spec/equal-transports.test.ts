@@ -1,4 +1,7 @@
-/** The same operations over REST, A2A and MCP: the same refusals, prices, results and stored responses (contract 1.2, 4.5.4). */
+/**
+ * The same operations over REST, A2A and MCP: the same refusals, prices, results and stored responses (contract 1.2,
+ * 4.5.4).
+ */
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import fc from 'fast-check'

@@ -1,7 +1,7 @@
 /** Each paid route sends each refusal that its description lists, except those that are listed as reserved. */
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { CALL_TIMEOUT_MS } from '../../agent/limits/call-limit.ts'
+import { CALL_TIMEOUT_MS } from '../../agent/sale/limits/call-limit.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
 import type { Company } from '../../store/dataset/company.ts'
@@ -43,7 +43,10 @@ type Ask = (payment?: string) => Promise<RawReply>
 let app: ScriptedApp
 let sale: ScriptedApp['sale']
 
-/** A refusal that is not charged leaves no record and settles nothing. A replay conflict has the record of the first sale. */
+/**
+ * A refusal that is not charged leaves no record and settles nothing. A replay conflict has the record of the first
+ * sale.
+ */
 async function expectUncharged(code: RefusalCode): Promise<void> {
   const isSold = code === 'payment_replay_conflict' || code === 'payment_failed'
   if (REFUSALS[code].charged !== 'no' || isSold) return

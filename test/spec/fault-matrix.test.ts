@@ -1,10 +1,10 @@
 /**
- * Every fault of a remote facilitator, on the first request, on a retry and after a restart, over each transport. The table
- * in support/facilitator-faults states the expected statuses, codes and transfers.
+ * Every fault of a remote facilitator, on the first request, on a retry and after a restart, over each transport. The
+ * table in support/facilitator-faults states the expected statuses, codes and transfers.
  */
 import { expect } from 'chai'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
-import { openRemoteFacilitator } from '../../agent/facilitator/remote-facilitator.ts'
+import { openRemoteFacilitator } from '../../agent/settlement/facilitator/remote-facilitator.ts'
 import { buyOverTransports, type Ask } from '../support/transports.ts'
 import { FAULTS, startFaultyFacilitator } from '../support/facilitator-faults.ts'
 import { findPostgres, makeEmptyLog } from '../support/postgres.ts'

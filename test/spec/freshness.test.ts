@@ -1,4 +1,6 @@
-/** A service that retrieves its dataset from a portal, and stops selling after 72 hours without success (contract 3.1). */
+/**
+ * A service that retrieves its dataset from a portal, and stops selling after 72 hours without success (contract 3.1).
+ */
 import { expect } from 'chai'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'

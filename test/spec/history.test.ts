@@ -1,11 +1,14 @@
-/** The operations on earlier files of the register over all transports: purchase, replay, receipt, and refusals without a charge. */
+/**
+ * The operations on earlier files of the register over all transports: purchase, replay, receipt, and refusals without
+ * a charge.
+ */
 import { rm, writeFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { fetchKeySet } from '../../agent/client/verify-purchase.ts'
-import { answersOperation } from '../../agent/client/purchase-request.ts'
+import { fetchKeySet } from '../../agent/buyer/library/verify-purchase.ts'
+import { answersOperation } from '../../agent/buyer/library/purchase-request.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
-import { verifyReceipt } from '../../agent/receipt/verify.ts'
+import { verifyReceipt } from '../../agent/payment/receipt/verify.ts'
 import { companyKey, historyFolder } from '../../store/files/layout.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
 import { REGISTER } from '../support/fixtures.ts'

@@ -189,8 +189,8 @@ describe('a stop of the service', () => {
 })
 
 /**
- * Sends a request without its body, after another one, whose answer shows that the service has read both. The result sends
- * the body and resolves with the answer, after which the service has closed the connection.
+ * Sends a request without its body, after another one, whose answer shows that the service has read both. The result
+ * sends the body and resolves with the answer, after which the service has closed the connection.
  */
 async function openRequest(
   { url }: FakedService,

@@ -4,7 +4,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import { expect } from 'chai'
-import { readChainWith } from '../../agent/chain/chain.ts'
+import { readChainWith } from '../../agent/settlement/chain/chain.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { randomFor } from '../../agent/sandbox/sample-random.ts'
 import type { Timer } from '../../store/base/runtime.ts'

@@ -1,4 +1,7 @@
-/** Limits in a minute and the age limit of the dataset, on the whole service: quotes and sales a minute, and the age of the dataset. */
+/**
+ * Limits in a minute and the age limit of the dataset, on the whole service: quotes and sales a minute, and the age of
+ * the dataset.
+ */
 import { expect } from 'chai'
 import { buyOverTransports } from '../support/transports.ts'
 import { startFakedService, type FakedService } from '../support/faked-service.ts'

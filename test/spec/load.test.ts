@@ -1,7 +1,7 @@
 /** Hanging sales and failing code over A2A and MCP, which accept eight sales at once each (contract 4.5.10, 4.6.6). */
 import { expect } from 'chai'
-import { RESPONSE_BYTES_MAX } from '../../agent/a2a/route.ts'
-import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/limits/call-limit.ts'
+import { RESPONSE_BYTES_MAX } from '../../agent/transport/a2a/route.ts'
+import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/sale/limits/call-limit.ts'
 import { header, signedPayment } from '../support/payments.ts'
 import { expectNoLeak, expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { messageBody, requestOverTransports } from '../support/transports.ts'

@@ -2,7 +2,7 @@
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { MCP_BODY_BYTES_MAX, MCP_MEMBERS_MAX } from '../../agent/mcp/route.ts'
+import { MCP_BODY_BYTES_MAX, MCP_MEMBERS_MAX } from '../../agent/transport/mcp/route.ts'
 import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
 import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'

@@ -1,4 +1,7 @@
-/** A service whose dataset is missing or cannot be read: it starts, refuses sales, and recovers by itself (contract 3.1). */
+/**
+ * A service whose dataset is missing or cannot be read: it starts, refuses sales, and recovers by itself (contract
+ * 3.1).
+ */
 import { readdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'

@@ -1,4 +1,7 @@
-/** Two processes on one data directory or one PostgreSQL database share one limit of sales and one response log (contract 6.2.1). */
+/**
+ * Two processes on one data directory or one PostgreSQL database share one limit of sales and one response log
+ * (contract 6.2.1).
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

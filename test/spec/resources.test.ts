@@ -1,6 +1,6 @@
 /**
- * The objects of contract 2, compared with the schemas of the OpenAPI description. support/openapi-check.ts checks every answer
- * of every test against these schemas.
+ * The objects of contract 2, compared with the schemas of the OpenAPI description. support/openapi-check.ts checks
+ * every answer of every test against these schemas.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,9 +1,9 @@
 /** The whole application over a sale with a scripted facilitator and chain. */
 import { createServer } from 'node:http'
-import { agentCard, paymentExtensionUri } from '../../agent/a2a/card.ts'
-import { a2aRoute } from '../../agent/a2a/route.ts'
-import { mcpRoute } from '../../agent/mcp/route.ts'
-import { listTools } from '../../agent/mcp/tools.ts'
+import { agentCard, paymentExtensionUri } from '../../agent/transport/a2a/card.ts'
+import { a2aRoute } from '../../agent/transport/a2a/route.ts'
+import { mcpRoute } from '../../agent/transport/mcp/route.ts'
+import { listTools } from '../../agent/payment/tools.ts'
 import { buildExamples } from '../../agent/operation/operations.ts'
 import { CompanyAgentExecutor } from '../../agent/sale/agent-executor.ts'
 import { createApp } from '../../rest-facade/app.ts'

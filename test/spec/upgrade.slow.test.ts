@@ -1,4 +1,6 @@
-/** The upgrade of docs/operations/drills.md: its commands, on the data that a service of the version before has left. */
+/**
+ * The upgrade of docs/operations/drills.md: its commands, on the data that a service of the version before has left.
+ */
 import { execFile, spawnSync } from 'node:child_process'
 import { chmod, cp, readdir, readFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'

@@ -1,7 +1,9 @@
-/** One of two nodes shows a fork without the transfer of a sale, or another chain. The other node shows the transfer. */
+/**
+ * One of two nodes shows a fork without the transfer of a sale, or another chain. The other node shows the transfer.
+ */
 import { expect } from 'chai'
 import { paymentIdentity } from '../../agent/payment/binding.ts'
-import { readChainWith } from '../../agent/chain/chain.ts'
+import { readChainWith } from '../../agent/settlement/chain/chain.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { randomFor } from '../../agent/sandbox/sample-random.ts'
 import { startReconciler } from '../../agent/settlement/reconciler.ts'

@@ -15,7 +15,10 @@ export interface Child {
   ended: Promise<number | NodeJS.Signals | null>
 }
 
-/** Starts a compiled file of this project, possibly by another command. Of the caller's environment, only PATH is passed on. */
+/**
+ * Starts a compiled file of this project, possibly by another command. Of the caller's environment, only PATH is passed
+ * on.
+ */
 export function startChild(
   file: string,
   args: string[],
@@ -32,8 +35,8 @@ export const AS_FIRST = ['unshare', '--user', '--map-root-user', '--pid', '--for
 export const withUmask = (umask: string) => ['sh', '-c', `umask ${umask}; exec "$0" "$@"`]
 
 /**
- * Limits the size of files, in blocks of 512 bytes. It simulates a full disk without root rights: writes beyond the limit fail
- * with EFBIG.
+ * Limits the size of files, in blocks of 512 bytes. It simulates a full disk without root rights: writes beyond the
+ * limit fail with EFBIG.
  */
 export const withFileLimit = (blocks: number) => ['sh', '-c', `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" "$@"`]
 

@@ -1,7 +1,7 @@
 /** Runs a command of the program inside the test process. */
 import { PassThrough } from 'node:stream'
-import { runCli } from '../../agent/cli/run.ts'
-import type { CliContext } from '../../agent/cli/context.ts'
+import { runCli } from '../../agent/operator/cli/run.ts'
+import type { CliContext } from '../../agent/command-line/context.ts'
 
 export interface CliResult {
   code: number

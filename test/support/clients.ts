@@ -1,7 +1,7 @@
 /** Clients of requests that do not come over HTTP, and the clients of a test server. */
-import { Clients } from '../../agent/http/clients.ts'
-import { AddressBudgets } from '../../agent/limits/address-budget.ts'
-import type { Client } from '../../agent/limits/address-budget.ts'
+import { Clients } from '../../agent/transport/http/clients.ts'
+import { AddressBudgets } from '../../agent/sale/limits/address-budget.ts'
+import type { Client } from '../../agent/sale/limits/address-budget.ts'
 
 const clock = () => performance.now()
 

@@ -95,7 +95,9 @@ const dirtyRow = fc.record(
     fc.Arbitrary<string>
   >,
 )
-/** Rows of numbers that repeat often: equal ones, ones that are equal once they are normalised, and contradicting ones. */
+/**
+ * Rows of numbers that repeat often: equal ones, ones that are equal once they are normalised, and contradicting ones.
+ */
 const repeatedRow = fc
   .record({ number: fc.integer({ min: 2_000, max: 2_200 }), name: fc.constantFrom('SAME', ' SAME ', 'SAME', 'OTHER') })
   .map(({ number, name }) => registerRow({ company_num: String(number), company_name: name }))

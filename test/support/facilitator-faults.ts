@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json as readBody } from 'node:stream/consumers'
 import type { NonceState } from '../../agent/settlement/decide.ts'
-import { TRANSFER_REVERTED } from '../../agent/facilitator/facilitator.ts'
+import { TRANSFER_REVERTED } from '../../agent/settlement/facilitator/facilitator.ts'
 import { chainOf } from './fake-chain.ts'
 import { listen } from './listen.ts'
 import { testTerms, type AuthorizationFields } from './payments.ts'
@@ -20,7 +20,9 @@ interface FacilitatorCall {
 
 interface FacilitatorFault {
   name: string
-  /** What happens to the authorization on chain when the facilitator is called. `pending` is mined before the restart. */
+  /**
+   * What happens to the authorization on chain when the facilitator is called. `pending` is mined before the restart.
+   */
   chain: 'untouched' | 'paid' | 'pending' | 'burned' | 'cancelled'
   settle: (call: FacilitatorCall) => void
   verify?: (call: FacilitatorCall) => void

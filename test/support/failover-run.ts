@@ -1,6 +1,7 @@
 /**
- * Kills the PostgreSQL primary under two services that sell, promotes its synchronous standby, and compares answers, records
- * and transfers. The services keep running: a buyer repeats a request with the same payment until it is answered.
+ * Kills the PostgreSQL primary under two services that sell, promotes its synchronous standby, and compares answers,
+ * records and transfers. The services keep running: a buyer repeats a request with the same payment until it is
+ * answered.
  */
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -91,7 +92,9 @@ export async function runFailovers({ runs, seed }: { runs: number; seed: number 
   }
 }
 
-/** The nodes sell to one buyer for one receiver. Each has its own relayer, because relayers count their transactions. */
+/**
+ * The nodes sell to one buyer for one receiver. Each has its own relayer, because relayers count their transactions.
+ */
 async function prepareNodes(directory: string, rpcUrl: string): Promise<{ accounts: Accounts; directories: string[] }> {
   const directories = Array.from({ length: NODES }, (_, index) => join(directory, String(index)))
   const [first = '', ...others] = directories
@@ -215,7 +218,9 @@ class Drill implements AsyncDisposable {
     return faults
   }
 
-  /** Makes the blocks of all payments final and restarts the services, which then read the chain for every open payment. */
+  /**
+   * Makes the blocks of all payments final and restarts the services, which then read the chain for every open payment.
+   */
   async #endOpenPayments(): Promise<{ open: number; openAtEnd: number }> {
     const log = await this.#openLog()
     const open = (await log.unfinished()).length

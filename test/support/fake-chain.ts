@@ -1,7 +1,7 @@
 /** A chain whose state a test states. */
-import type { Chain } from '../../agent/chain/chain.ts'
-import type { Observation } from '../../agent/chain/observe.ts'
-import type { ObservedPayment } from '../../agent/chain/view.ts'
+import type { Chain } from '../../agent/settlement/chain/chain.ts'
+import type { Observation } from '../../agent/settlement/chain/observe.ts'
+import type { ObservedPayment } from '../../agent/settlement/chain/view.ts'
 import type { NonceState } from '../../agent/settlement/decide.ts'
 
 /** Enough for every price. */

@@ -1,8 +1,8 @@
 /** The whole service on a free port, with a fake facilitator and a fake chain that accept every payment and count. */
-import { readConfig } from '../../agent/config.ts'
-import { logEvents, openLog } from '../../agent/log.ts'
-import type { HttpServerLimits } from '../../agent/http-server.ts'
-import { startService, type Externals } from '../../agent/service.ts'
+import { readConfig } from '../../agent/service/config.ts'
+import { logEvents, openLog } from '../../agent/service/log.ts'
+import type { HttpServerLimits } from '../../agent/service/http-server.ts'
+import { startService, type Externals } from '../../agent/service/service.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { loadDescription } from './openapi-check.ts'
 import { chainOf } from './fake-chain.ts'

@@ -8,7 +8,7 @@ import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
 import { recordFile } from '../../store/history/record.ts'
 import { buildFile } from '../../store/import/build.ts'
-import { sha256Hex } from '../../agent/json/canonical.ts'
+import { sha256Hex } from '../../store/base/canonical.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 
 export function noJournal(): never {

@@ -1,6 +1,6 @@
 /** The requests of the kill program: one for each transport and operation, and the record in its response. */
 import { request as httpRequest } from 'node:http'
-import { answersOperation } from '../../agent/client/purchase-request.ts'
+import { answersOperation } from '../../agent/buyer/library/purchase-request.ts'
 import { amountOf, buildRequirements, type Terms } from '../../agent/payment/terms.ts'
 import { BATCH, RESOLVE, rpcBody } from './transports.ts'
 

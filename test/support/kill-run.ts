@@ -10,8 +10,8 @@ import { FREE_PATHS } from '../../agent/operation/paths.ts'
 import { paymentIdentity } from '../../agent/payment/binding.ts'
 import { withReceipt } from '../../agent/settlement/receipts.ts'
 import { DEPLOYMENTS, buildTerms, type Terms } from '../../agent/payment/terms.ts'
-import { verifyReceipt } from '../../agent/receipt/verify.ts'
-import { openLogForReading } from '../../agent/response-log.ts'
+import { verifyReceipt } from '../../agent/payment/receipt/verify.ts'
+import { openLogForReading } from '../../agent/service/response-log.ts'
 import { openAccounts, type Accounts } from '../../agent/sandbox/accounts.ts'
 import { startChain } from '../../agent/sandbox/chain.ts'
 import { prepareChain } from '../../agent/sandbox/prepare-chain.ts'
@@ -31,8 +31,8 @@ import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { tokenOn } from './token.ts'
 
 /**
- * Later, the point counts as not reached. The reconciler may settle a payment again only at its third run, 24 seconds after
- * the start.
+ * Later, the point counts as not reached. The reconciler may settle a payment again only at its third run, 24 seconds
+ * after the start.
  */
 const REACHED_MS_MAX = 60_000
 /** A buyer repeats after 429, 502 and 503. `Retry-After` would be longer. */
@@ -76,7 +76,8 @@ interface Sale {
 /**
  * `responseLog` is the URL of a migrated PostgreSQL database; by default the log is in LMDB.
  *
- * Each process is the restart after the previous kill. The run has a chain of its own, so that all transfers are its own.
+ * Each process is the restart after the previous kill. The run has a chain of its own, so that all transfers are its
+ * own.
  */
 export async function runKills(plan: readonly Scenario[], responseLog?: string): Promise<KillRun> {
   const directory = await makeTemporaryDirectory()

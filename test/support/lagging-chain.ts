@@ -1,8 +1,8 @@
 /**
- * A chain with a block every few seconds behind one URL, as a provider with several nodes: each call reaches a node that is a
- * number of blocks behind. A payment that was sent is in the next block.
+ * A chain with a block every few seconds behind one URL, as a provider with several nodes: each call reaches a node
+ * that is a number of blocks behind. A payment that was sent is in the next block.
  */
-import type { Rpc } from '../../agent/rpc/json-rpc.ts'
+import type { Rpc } from '../../agent/settlement/rpc/json-rpc.ts'
 import { pick, type Random } from '../../agent/sandbox/sample-random.ts'
 import type { AuthorizationFields } from './payments.ts'
 import { replyTo } from './remotes/chain-node.ts'

@@ -75,7 +75,10 @@ export function header(payload: unknown): string {
   return Buffer.from(JSON.stringify(payload)).toString('base64')
 }
 
-/** Adds a random payment id, as careful buyers do. An observer of the chain cannot guess such a payment (contract 6.2.6). */
+/**
+ * Adds a random payment id, as careful buyers do. An observer of the chain cannot guess such a payment (contract
+ * 6.2.6).
+ */
 export function withPaymentId<Sent extends object>(payment: Sent): Sent & { extensions: object } {
   const id = crypto.randomUUID()
   return { ...payment, extensions: { 'payment-identifier': { info: { required: false, id } } } }

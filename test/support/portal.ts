@@ -1,4 +1,6 @@
-/** A fake of the register's portal on a loopback address. A test sets the answer of each path; requests are recorded. */
+/**
+ * A fake of the register's portal on a loopback address. A test sets the answer of each path; requests are recorded.
+ */
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { listen } from './listen.ts'
 

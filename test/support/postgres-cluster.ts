@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL primary with a synchronous standby. After a failover, the former standby is the primary, and `addStandby`
- * makes a new standby from it. Replication uses its own address, so that it can be cut.
+ * A PostgreSQL primary with a synchronous standby. After a failover, the former standby is the primary, and
+ * `addStandby` makes a new standby from it. Replication uses its own address, so that it can be cut.
  */
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /** Sales on a separate chain with their own relayer, for tests of reorganisations. */
-import { openChain } from '../../agent/chain/chain.ts'
-import { openInProcessFacilitator } from '../../agent/facilitator/in-process-facilitator.ts'
+import { openChain } from '../../agent/settlement/chain/chain.ts'
+import { openInProcessFacilitator } from '../../agent/settlement/facilitator/in-process-facilitator.ts'
 import { startReconciler } from '../../agent/settlement/reconciler.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { rpc } from './chain.ts'

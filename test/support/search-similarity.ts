@@ -1,7 +1,7 @@
 /** The similarity of any name in a search, without candidate selection: the reference for tests and benchmarks. */
-import { SIMILARITY_MIN } from '../../agent/search/find-companies.ts'
-import { correctedScale, readingMeasure } from '../../agent/search/similarity-ranges.ts'
-import { similarityMeasure } from '../../agent/search/similarity.ts'
+import { SIMILARITY_MIN } from '../../agent/answer/search/find-companies.ts'
+import { correctedScale, readingMeasure } from '../../agent/answer/search/similarity-ranges.ts'
+import { similarityMeasure } from '../../agent/answer/search/similarity.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import { analyseQuery } from '../../store/index/query.ts'
 import { listReadings } from '../../store/index/readings.ts'

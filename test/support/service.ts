@@ -1,9 +1,9 @@
 /** The whole service on a free port, with real store, chain and facilitator, and its own data directory. */
 import { privateKeyToAccount } from 'viem/accounts'
-import { readConfig, type Config } from '../../agent/config.ts'
+import { readConfig, type Config } from '../../agent/service/config.ts'
 import type { Operations } from '../../agent/operation/operation.ts'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
-import { startService, type Externals, type ServiceOptions } from '../../agent/service.ts'
+import { startService, type Externals, type ServiceOptions } from '../../agent/service/service.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import { testChainUrl } from './chain.ts'
 import { loadDescription } from './openapi-check.ts'

@@ -1,8 +1,8 @@
 /** Signed receipts of invented purchases, for tests of their verification. */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
-import { jsonDigest, type ReceiptClaims } from '../../agent/receipt/claims.ts'
-import { signReceipt } from '../../agent/receipt/sign.ts'
+import { jsonDigest, type ReceiptClaims } from '../../agent/payment/receipt/claims.ts'
+import { signReceipt } from '../../agent/payment/receipt/sign.ts'
 
 export interface TestKey {
   kid: string

@@ -1,9 +1,11 @@
 /** Receipts without a signature, for tests and simulations of the code around them. */
 import { Buffer } from 'node:buffer'
 import { decodePaymentResponseHeader } from '@x402/core/http'
-import { RECEIPT_EXTENSION, type ReceiptClaims } from '../../agent/receipt/claims.ts'
+import { RECEIPT_EXTENSION, type ReceiptClaims } from '../../agent/payment/receipt/claims.ts'
 
-/** A text in the form of a receipt. Pass a different `signature` for each receipt, because each ES256 signature differs. */
+/**
+ * A text in the form of a receipt. Pass a different `signature` for each receipt, because each ES256 signature differs.
+ */
 export function writeUnsigned(claims: Partial<ReceiptClaims>, signature: string): string {
   return ['e30', Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.')
 }

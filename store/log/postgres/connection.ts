@@ -8,9 +8,13 @@ import type { Report } from '../../base/runtime.ts'
 /** A sale waits for three statements and their repetitions. With these limits that stays below 30 s. */
 const CONNECT_MS_MAX = 2_000
 const STATEMENT_MS_MAX = 3_000
-/** More than the sales of one process that wait for the database at the same time. PostgreSQL accepts 100 by default. */
+/**
+ * More than the sales of one process that wait for the database at the same time. PostgreSQL accepts 100 by default.
+ */
 const CONNECTIONS_MAX = 10
-/** Pauses before a statement is repeated. A restart or a failover of the server takes longer; then the buyer retries. */
+/**
+ * Pauses before a statement is repeated. A restart or a failover of the server takes longer; then the buyer retries.
+ */
 const REPEAT_AFTER_MS = [50, 500] as const
 
 interface PoolOptions {
@@ -41,9 +45,9 @@ export function openPool({ url, report, connections = CONNECTIONS_MAX }: PoolOpt
 const DURABLE_COMMITS: ReadonlySet<string> = new Set(['on', 'remote_apply'])
 
 /**
- * Refuses a standby, whose reads can be old, and a server that acknowledges commits before they are on disk. It sets nothing:
- * a connection pool in transaction mode runs the statements of one session in several, so a setting would not hold for each
- * transaction. CockroachDB has neither setting.
+ * Refuses a standby, whose reads can be old, and a server that acknowledges commits before they are on disk. It sets
+ * nothing: a connection pool in transaction mode runs the statements of one session in several, so a setting would not
+ * hold for each transaction. CockroachDB has neither setting.
  */
 async function checkServer(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ read_only: string; fsync: string | null; commit: string | null }>(
@@ -100,7 +104,10 @@ export async function queryRepeatedly<Row extends QueryResultRow>(
   }
 }
 
-/** Why a database cannot be used, as fixed texts: messages of the server and of the driver can contain names and addresses. */
+/**
+ * Why a database cannot be used, as fixed texts: messages of the server and of the driver can contain names and
+ * addresses.
+ */
 const FAULTS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'no server listens at its address'],
   ['ENOENT', 'its socket does not exist'],

@@ -1,9 +1,9 @@
 /**
  * The response log in PostgreSQL, for several machines. Each step is one statement, so no transaction stays open.
  *
- * Every write sets a new random revision and can be repeated: after the loss of a connection it is not known whether the
- * write was committed, so it is sent again, and if that changes nothing, the stored revision tells whether the row is the
- * result of this write.
+ * Every write sets a new random revision and can be repeated: after the loss of a connection it is not known whether
+ * the write was committed, so it is sent again, and if that changes nothing, the stored revision tells whether the row
+ * is the result of this write.
  */
 import { randomUUID } from 'node:crypto'
 import type { QueryResultRow } from 'pg'
@@ -30,22 +30,24 @@ import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
 import { checkSchema } from './schema.ts'
 
-/** A place can become free, or a conflicting record be removed, after the write; the third attempt is a safety margin. */
+/**
+ * A place can become free, or a conflicting record be removed, after the write; the third attempt is a safety margin.
+ */
 const CLAIM_ATTEMPTS_MAX = 3
 
 /** The simulation runs them on a model of the tables. */
 export const STATEMENTS = {
   /**
-   * Takes disk space, writes to the log of PostgreSQL and commits. The table disappears with the commit. An update in place
-   * would also succeed on a full disk.
+   * Takes disk space, writes to the log of PostgreSQL and commits. The table disappears with the commit. An update in
+   * place would also succeed on a full disk.
    */
   CHECK_WRITABLE: `create temporary table readiness_check on commit drop as select repeat('x', 8000) as filler`,
   ADD_PLACES: `insert into sale_places (number, free_at) select number, now() from generate_series(1, $1::int) as number
   on conflict do nothing`,
   REMOVE_PLACES: 'delete from sale_places where number > $1',
   /**
-   * A claim takes a place of the limit of sales in the same statement. It skips places that another claim is taking. After the clock
-   * of the database is set back, `free_at` of taken places is too late, and they count as free.
+   * A claim takes a place of the limit of sales in the same statement. It skips places that another claim is taking.
+   * After the clock of the database is set back, `free_at` of taken places is too late, and they count as free.
    */
   INSERT: `with free as (select number from sale_places
     where (free_at <= now() or free_at > now() + interval '2 minutes')
@@ -63,8 +65,9 @@ export const STATEMENTS = {
   FIND_CONFLICT: `select identity, revision, record from responses where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`,
   /**
-   * A refused sale no longer counts in the limit of sales. A void record releases its payment id. A record that is void no
-   * longer takes it back ($9); if another payment takes it meanwhile, the repetition of the statement leaves it there.
+   * A refused sale no longer counts in the limit of sales. A void record releases its payment id. A record that is void
+   * no longer takes it back ($9); if another payment takes it meanwhile, the repetition of the statement leaves it
+   * there.
    */
   REPLACE: `with freed as (update sale_places set free_at = now() where $8::boolean and identity = $1
     and exists (select 1 from responses where identity = $1 and revision = $2))
@@ -106,7 +109,10 @@ interface UnrecordedRow {
 
 interface PostgresLogOptions {
   url: string
-  /** The sales in a minute, of all machines. The machine that started last determines it. Absent for commands, which sell nothing. */
+  /**
+   * The sales in a minute, of all machines. The machine that started last determines it. Absent for commands, which
+   * sell nothing.
+   */
   salesPerMinute?: number | undefined
   report: Report
 }

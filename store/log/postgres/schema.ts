@@ -1,6 +1,6 @@
 /**
- * The schema of the response log and the limit of sales in PostgreSQL, as numbered migrations. Uses only statements that
- * CockroachDB and YugabyteDB also accept. Never change a migration after a release: append one.
+ * The schema of the response log and the limit of sales in PostgreSQL, as numbered migrations. Uses only statements
+ * that CockroachDB and YugabyteDB also accept. Never change a migration after a release: append one.
  */
 import type { Pool } from 'pg'
 import { StoreError } from '../../files/environment.ts'
@@ -73,8 +73,8 @@ const CREATE_VERSIONS =
 const UNDEFINED_TABLE = '42P01'
 
 /**
- * Applies the missing migrations, each in a transaction. If two commands run at the same time, the primary key lets only one
- * of them apply a migration, and the other one fails without a change.
+ * Applies the missing migrations, each in a transaction. If two commands run at the same time, the primary key lets
+ * only one of them apply a migration, and the other one fails without a change.
  *
  * @returns the numbers of the migrations that were applied
  * @throws StoreError when the schema is newer than this program

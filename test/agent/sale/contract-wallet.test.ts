@@ -1,7 +1,7 @@
 /** Payments from contract wallets (ERC-1271), with and without a signature of 65 bytes (contract 5.3.4). */
 import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import { WEIGHTS } from '../../../agent/limits/address-budget.ts'
+import { WEIGHTS } from '../../../agent/sale/limits/address-budget.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { codeOf, SaleHarness } from '../../support/sale-harness.ts'

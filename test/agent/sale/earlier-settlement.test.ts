@@ -5,7 +5,7 @@ import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { signedPayment, testTerms, withPaymentId, type WirePayment } from '../../support/payments.ts'
-import { WEIGHTS } from '../../../agent/limits/address-budget.ts'
+import { WEIGHTS } from '../../../agent/sale/limits/address-budget.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
 
 const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'

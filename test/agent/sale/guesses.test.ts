@@ -1,6 +1,8 @@
-/** Requests with a payment that differs from the recorded one: what they cost, and that they cannot lock the buyer out. */
+/**
+ * Requests with a payment that differs from the recorded one: what they cost, and that they cannot lock the buyer out.
+ */
 import { expect } from 'chai'
-import { WEIGHTS } from '../../../agent/limits/address-budget.ts'
+import { WEIGHTS } from '../../../agent/sale/limits/address-budget.ts'
 import { signedPayment, withPaymentId, type WirePayment } from '../../support/payments.ts'
 import { codeOf, SaleHarness } from '../../support/sale-harness.ts'
 

@@ -1,9 +1,9 @@
 /** A sale under faults: replies of facilitator and chain, crashes, failing writes, and the answer to a retry. */
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { renderOutcome } from '../../../agent/http/render-outcome.ts'
+import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
 import { perform } from '../../../agent/sale/perform.ts'
-import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
+import { KeyedMutex } from '../../../agent/sale/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { paymentIdentity } from '../../../agent/payment/binding.ts'

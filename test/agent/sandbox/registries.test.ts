@@ -1,7 +1,9 @@
-/** The local registries follow ERC-8004 in the used functions, and the agent of the sandbox is the same at each start. */
+/**
+ * The local registries follow ERC-8004 in the used functions, and the agent of the sandbox is the same at each start.
+ */
 import { expect } from 'chai'
 import { padHex, type Abi } from 'viem'
-import { REGISTRIES } from '../../../agent/registry/contracts.ts'
+import { REGISTRIES } from '../../../rest-facade/registry/contracts.ts'
 import { registerAgent, REVIEWER } from '../../../agent/sandbox/registries.ts'
 import { giveFeedback, newAddress, newAgent, revokeFeedback } from '../../support/registries.ts'
 import { clientOf, compiled, refusalOf } from '../../support/sandbox-chain.ts'

@@ -1,4 +1,7 @@
-/** Every combination of inputs of the decision: the chain status of each nonce, and the action for state, status and cause. */
+/**
+ * Every combination of inputs of the decision: the chain status of each nonce, and the action for state, status and
+ * cause.
+ */
 import { expect } from 'chai'
 import {
   decide,

@@ -1,6 +1,6 @@
 /** How many calls to the node sales and open payments cost. */
 import { expect } from 'chai'
-import { readChainWith } from '../../../agent/chain/chain.ts'
+import { readChainWith } from '../../../agent/settlement/chain/chain.ts'
 import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import { randomFor } from '../../../agent/sandbox/sample-random.ts'

@@ -1,9 +1,9 @@
 /** When an unknown payment is settled again, and which retries read the chain. */
 import { expect } from 'chai'
 import { paymentIdentity } from '../../../agent/payment/binding.ts'
-import { TRANSFER_REVERTED } from '../../../agent/facilitator/facilitator.ts'
+import { TRANSFER_REVERTED } from '../../../agent/settlement/facilitator/facilitator.ts'
 import { reconcile } from '../../../agent/settlement/reconcile.ts'
-import { renderOutcome } from '../../../agent/http/render-outcome.ts'
+import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { perform } from '../../../agent/sale/perform.ts'
 import type { SaleContext } from '../../../agent/sale/sale-context.ts'
-import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
+import { KeyedMutex } from '../../../agent/sale/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { PastObservations } from '../../../agent/settlement/past-observations.ts'
 import { makeClient } from '../../support/clients.ts'
@@ -29,7 +29,10 @@ const REPLIES = {
 }
 type Reply = keyof typeof REPLIES
 
-/** The replies to attempts 1 and 2, whether the transfer is on chain before them, and the answers in the order of attempts. */
+/**
+ * The replies to attempts 1 and 2, whether the transfer is on chain before them, and the answers in the order of
+ * attempts.
+ */
 const ROWS: [first: Reply, second: Reply, isPaid: boolean, answers: [string, string]][] = [
   ['success', 'success', true, [ANSWER, ANSWER]],
   ['success', 'refusal', true, [ANSWER, ANSWER]],

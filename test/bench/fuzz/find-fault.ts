@@ -82,7 +82,10 @@ function bodyFault({ status, text }: RawResponse): string | undefined {
   return message.startsWith(row.message.slice(0, -1)) ? undefined : 'the message is not in the table'
 }
 
-/** Whether the HTTP server refused the request before a route got it. It closes the connection. HEAD has no body to check. */
+/**
+ * Whether the HTTP server refused the request before a route got it. It closes the connection. HEAD has no body to
+ * check.
+ */
 function isServerRefusal({ method }: FuzzRequest, { status, headers, text }: RawResponse): boolean {
   if (method === 'CONNECT' && status === 405) return true
   if (method !== 'HEAD') return WIRE_REFUSALS.has(errorOf(text)?.code ?? '')

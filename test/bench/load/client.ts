@@ -99,8 +99,8 @@ export interface LoadResult {
 }
 
 /**
- * Sends all requests over so many connections. Throws at a response with another status than expected. The remote services of
- * the server run on the core of this client, which then must not keep it busy.
+ * Sends all requests over so many connections. Throws at a response with another status than expected. The remote
+ * services of the server run on the core of this client, which then must not keep it busy.
  */
 export async function sendLoad(
   server: ServerProcess,

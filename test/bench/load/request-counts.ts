@@ -22,8 +22,8 @@ export class RequestCounts {
   }
 
   /**
-   * A fault for each count above the sum of these metrics, and for each count below it by more than the unknown requests.
-   * Ignored paths are those that other clients also request.
+   * A fault for each count above the sum of these metrics, and for each count below it by more than the unknown
+   * requests. Ignored paths are those that other clients also request.
    */
   compare(metrics: readonly string[], ignoredPaths: readonly string[]): string[] {
     const measured = new Map<string, number>()

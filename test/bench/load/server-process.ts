@@ -1,4 +1,6 @@
-/** HTTP servers under load, each a child process. Where there are two cores, servers use core 0 and the client core 1. */
+/**
+ * HTTP servers under load, each a child process. Where there are two cores, servers use core 0 and the client core 1.
+ */
 import { fork, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'

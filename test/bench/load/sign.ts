@@ -1,4 +1,7 @@
-/** Signs payments quickly. viem computes the digest; WebAssembly signs, because viem's own signing takes longer than the server. */
+/**
+ * Signs payments quickly. viem computes the digest; WebAssembly signs, because viem's own signing takes longer than the
+ * server.
+ */
 import { signRecoverable } from 'tiny-secp256k1'
 import { hashTypedData, toBytes, toHex, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'

@@ -10,7 +10,9 @@ export interface Mutant {
   file: string
   find: string
   replace: string
-  /** The program that must fail, or the compiled test file. A part of the title follows if its other tests take long. */
+  /**
+   * The program that must fail, or the compiled test file. A part of the title follows if its other tests take long.
+   */
   caughtBy: string
 }
 

@@ -1,6 +1,7 @@
 /**
- * A hundred lookups in one batch beside a hundred single ones, and the longest time for which batches hold the event loop of the
- * service: lookups, slow names, and records on a day at the end of long histories, with an answer of almost 1 MiB.
+ * A hundred lookups in one batch beside a hundred single ones, and the longest time for which batches hold the event
+ * loop of the service: lookups, slow names, and records on a day at the end of long histories, with an answer of almost
+ * 1 MiB.
  */
 import { join } from 'node:path'
 import { mkdir } from 'node:fs/promises'

@@ -1,4 +1,7 @@
-/** Measures a workload on the service and its baselines in turn, so that a change in the machine's speed affects all alike. */
+/**
+ * Measures a workload on the service and its baselines in turn, so that a change in the machine's speed affects all
+ * alike.
+ */
 import { join } from 'node:path'
 import { buildRequirements } from '../../../agent/payment/terms.ts'
 import type { BareResponse } from '../../programs/bare-server.ts'
@@ -136,7 +139,10 @@ export async function measureRounds(
   return results
 }
 
-/** The row of one side, by default the service, beside one baseline: medians, and the median of the ratios of each round. */
+/**
+ * The row of one side, by default the service, beside one baseline: medians, and the median of the ratios of each
+ * round.
+ */
 export function compareRounds(
   results: Map<string, LoadResult[]>,
   {

@@ -1,6 +1,6 @@
 /**
- * Searches and resolutions in process, one at a time, from their input to the body of their response, beside another search
- * engine with the same queries.
+ * Searches and resolutions in process, one at a time, from their input to the body of their response, beside another
+ * search engine with the same queries.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,6 +1,6 @@
 /**
- * The CPU time of the reconciler in the minute after 1,800 sales, whose transfers are not final yet: as many as a service
- * has open that sells 120 a minute on a chain whose blocks become final after 15 minutes.
+ * The CPU time of the reconciler in the minute after 1,800 sales, whose transfers are not final yet: as many as a
+ * service has open that sells 120 a minute on a chain whose blocks become final after 15 minutes.
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

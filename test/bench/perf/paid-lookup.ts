@@ -1,12 +1,12 @@
 /**
  * A lookup with a new payment, with the response log in LMDB and in PostgreSQL, beside `@x402/express` with the same
- * facilitator. Then the receipt of a lookup in process: digest of the answer, claims and signature, beside a whole paid lookup
- * and beside the same receipt signed by jose.
+ * facilitator. Then the receipt of a lookup in process: digest of the answer, claims and signature, beside a whole paid
+ * lookup and beside the same receipt signed by jose.
  */
 import { CompactSign } from 'jose'
 import { join } from 'node:path'
-import { RECEIPT_ALGORITHM, RECEIPT_TYPE, type ReceiptClaims } from '../../../agent/receipt/claims.ts'
-import { signReceipt } from '../../../agent/receipt/sign.ts'
+import { RECEIPT_ALGORITHM, RECEIPT_TYPE, type ReceiptClaims } from '../../../agent/payment/receipt/claims.ts'
+import { signReceipt } from '../../../agent/payment/receipt/sign.ts'
 import { issueReceipt } from '../../../agent/settlement/receipts.ts'
 import type { ResponseRecord } from '../../../store/log/record.ts'
 import { makeRecord } from '../../support/records.ts'

@@ -1,7 +1,7 @@
 /**
  * An import of a generated register, beside one of the same records into SQLite with a trigram index of names. Only the
- * service's import checks for contradictions and computes an id. Then starts of the service with it, from the start of the
- * process to its ready line.
+ * service's import checks for contradictions and computes an id. Then starts of the service with it, from the start of
+ * the process to its ready line.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,6 @@
-/** What people write around a name: trading names, notes, places, numbers, web addresses; and "and" that they leave out. */
+/**
+ * What people write around a name: trading names, notes, places, numbers, web addresses; and "and" that they leave out.
+ */
 import { pick, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { coreWords, partsOf } from './names.ts'
 import type { BenchCompany } from './register.ts'

@@ -21,13 +21,13 @@ export interface QuestionClass {
   id: string
   label: string
   /**
-   * Makes a query for a company; undefined, or the name itself, when the class does not apply to it. Classes of unregistered
-   * names have none.
+   * Makes a query for a company; undefined, or the name itself, when the class does not apply to it. Classes of
+   * unregistered names have none.
    */
   perturb?: (random: Random, company: BenchCompany, register: ReferenceRegister) => QueryInput | string | undefined
   /**
-   * Another notation of the same name, which must match when only one company has the name. Other text is not read by the
-   * benchmark's own parser.
+   * Another notation of the same name, which must match when only one company has the name. Other text is not read by
+   * the benchmark's own parser.
    */
   sameName?: 'alone' | 'with other text'
   /** The names that the change can make unrecognisable; none by default. */

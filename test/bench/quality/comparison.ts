@@ -26,8 +26,8 @@ interface Comparison {
 }
 
 /**
- * Asks the same number of questions of every class that has enough, so that no class dominates. Opens one contender after the
- * other: two at once would share memory and processor caches.
+ * Asks the same number of questions of every class that has enough, so that no class dominates. Opens one contender
+ * after the other: two at once would share memory and processor caches.
  */
 export async function compare(
   all: readonly Question[],

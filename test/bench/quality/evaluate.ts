@@ -3,8 +3,8 @@ import type { Operation } from '../../../agent/operation/operation.ts'
 import { resolveResponseSchema } from '../../../agent/operation/resolve.ts'
 import type { Candidate } from '../../../agent/operation/result.ts'
 import { searchResponseSchema } from '../../../agent/operation/search.ts'
-import type { SkillContext } from '../../../agent/skills/registers.ts'
-import { prepareAnswer } from '../../../agent/skills/skills.ts'
+import type { SkillContext } from '../../../agent/answer/registers.ts'
+import { prepareAnswer } from '../../../agent/answer/skills.ts'
 import type { Question } from './questions.ts'
 
 export type Named = ReturnType<typeof toNamed>

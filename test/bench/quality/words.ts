@@ -105,7 +105,9 @@ function replaceKnown(
   return words.toSpliced(at, 1, pick(random, others))
 }
 
-/** Joins a single letter, or a number with a digit or of Roman numerals, with the word beside it, or splits such words. */
+/**
+ * Joins a single letter, or a number with a digit or of Roman numerals, with the word beside it, or splits such words.
+ */
 export const initialOrNumberJoined = overWords((random, words) => {
   const isShort = (word = '') => /^(?:\p{L}|\d+|I{2,3}|IV|VI{0,3}|IX|XI{0,3})$/u.test(word)
   const joins = words.slice(1).flatMap((word, at) => (isShort(word) || isShort(words[at]) ? [at] : []))

@@ -1,11 +1,11 @@
 /**
- * The reference ranking for recall: measures every name of the register with the product's own similarity. It checks that
- * the index overlooks no name; it does not check the similarity itself.
+ * The reference ranking for recall: measures every name of the register with the product's own similarity. It checks
+ * that the index overlooks no name; it does not check the similarity itself.
  */
-import { findEqualNames } from '../../../agent/search/equal-names.ts'
-import { parseForSimilarity, parseQueryName } from '../../../agent/search/equality.ts'
-import { nameScore } from '../../../agent/search/candidate.ts'
-import { cachedNameIndex } from '../../../agent/skills/registers.ts'
+import { findEqualNames } from '../../../agent/answer/search/equal-names.ts'
+import { parseForSimilarity, parseQueryName } from '../../../agent/answer/search/equality.ts'
+import { nameScore } from '../../../agent/answer/search/candidate.ts'
+import { cachedNameIndex } from '../../../agent/answer/registers.ts'
 import { openQueryBudgets } from '../../../store/index/operation-budget.ts'
 import type { Snapshot } from '../../../store/dataset/snapshot.ts'
 import { searchMeasure } from '../../support/search-similarity.ts'

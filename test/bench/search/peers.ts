@@ -1,8 +1,8 @@
 /** The contenders of a search by name: the product and other search engines. */
 import { parseOperation } from '../../../agent/operation/operations.ts'
 import type { SearchResponse } from '../../../agent/operation/search.ts'
-import type { SkillContext } from '../../../agent/skills/registers.ts'
-import { prepareAnswer } from '../../../agent/skills/skills.ts'
+import type { SkillContext } from '../../../agent/answer/registers.ts'
+import { prepareAnswer } from '../../../agent/answer/skills.ts'
 import { installPeers, peerPath } from '../install-peers.ts'
 import { coreWords } from '../quality/names.ts'
 import { RANKED, type Contender, type OpenContender } from './contender.ts'

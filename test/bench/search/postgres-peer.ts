@@ -1,4 +1,7 @@
-/** PostgreSQL with pg_trgm, of Debian's package postgresql-contrib: a GIN index, `%` at its default threshold, ordered by similarity. */
+/**
+ * PostgreSQL with pg_trgm, of Debian's package postgresql-contrib: a GIN index, `%` at its default threshold, ordered
+ * by similarity.
+ */
 import pg from 'pg'
 import { findPostgres, startPostgres } from '../../support/postgres.ts'
 import type { Contender } from './contender.ts'

@@ -1,6 +1,6 @@
 /**
- * The chain of the simulation: blocks, nonces, balances, finality and reorganisations. Invariants are checked against it, so
- * no fault of a node is in here. Servers read it through the nodes of ./node.ts only.
+ * The chain of the simulation: blocks, nonces, balances, finality and reorganisations. Invariants are checked against
+ * it, so no fault of a node is in here. Servers read it through the nodes of ./node.ts only.
  */
 import { isPrice, TERMS } from './payment.ts'
 import type { Simulator } from './simulator.ts'

@@ -1,6 +1,7 @@
 /**
- * The response log in PostgreSQL of the simulation: the log of the product over a model of its table. A statement or its answer
- * can be lost, and a statement can run after the server has given up, so the outcome of a write is often unknown.
+ * The response log in PostgreSQL of the simulation: the log of the product over a model of its table. A statement or
+ * its answer can be lost, and a statement can run after the server has given up, so the outcome of a write is often
+ * unknown.
  */
 import { PostgresResponseLog, STATEMENTS } from '../../../store/log/postgres/responses.ts'
 import type { Database, Rows } from '../../../store/log/postgres/connection.ts'

@@ -1,6 +1,6 @@
 /**
- * The facilitator of the simulation. All servers share it, it survives their crashes, and it fails in every way that was
- * observed in real ones. Invariants are checked against the chain, not against its responses.
+ * The facilitator of the simulation. All servers share it, it survives their crashes, and it fails in every way that
+ * was observed in real ones. Invariants are checked against the chain, not against its responses.
  */
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentRequirements } from '@x402/core/types'
@@ -57,7 +57,10 @@ interface Fault {
 
 const OTHER_PAYER = '0x00000000000000000000000000000000000000d3'
 
-/** One of each kind that the service tells apart. test/support/facilitator-faults.ts has each with its variants over HTTP. */
+/**
+ * One of each kind that the service tells apart. test/support/facilitator-faults.ts has each with its variants over
+ * HTTP.
+ */
 const FAULTS: readonly Fault[] = [
   {
     name: 'success on another network',
@@ -118,8 +121,8 @@ interface FacilitatorOptions {
 
 export class SimulatedFacilitator {
   /**
-   * Whether a clock was behind the chain or the nodes followed a fork. A block that seems newer than a refusal then need not
-   * show the transfers of older blocks (docs/reliability.md, assumptions).
+   * Whether a clock was behind the chain or the nodes followed a fork. A block that seems newer than a refusal then
+   * need not show the transfers of older blocks (docs/reliability.md, assumptions).
    */
   wereRefusalsUncheckable = false
   /** Payments that it refused before broadcast. */

@@ -3,7 +3,7 @@
  * and the records on disk, not with reports. A broken invariant ends the run.
  */
 import { decodePaymentResponseHeader } from '@x402/core/http'
-import { renderOutcome } from '../../../agent/http/render-outcome.ts'
+import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { isFinal, type ResponseRecord } from '../../../store/log/record.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
@@ -111,7 +111,10 @@ export class Invariants {
         this.fail('R2 an old record is kept', short(identity))
   }
 
-  /** The log was restored without the record. Its payment buys nothing more, and no answer may make its buyer sign again. */
+  /**
+   * The log was restored without the record. Its payment buys nothing more, and no answer may make its buyer sign
+   * again.
+   */
   lost(identity: string): void {
     this.#pruned.add(identity)
     this.#lost.add(identity)

@@ -1,6 +1,6 @@
 /**
- * The response log in LMDB of the simulation: compare-and-set over memory that all servers share. A call takes effect at one time
- * and is acknowledged later. A crash may come before, between or after the two.
+ * The response log in LMDB of the simulation: compare-and-set over memory that all servers share. A call takes effect
+ * at one time and is acknowledged later. A crash may come before, between or after the two.
  */
 import {
   checkTransition,

@@ -1,10 +1,10 @@
 /**
- * The RPC nodes of the simulation. They lag, fail, contradict each other, limit searches of logs, and for a while follow a
- * fork or belong to another chain. The product's reader (agent/chain/chain.ts) reads their replies.
+ * The RPC nodes of the simulation. They lag, fail, contradict each other, limit searches of logs, and for a while
+ * follow a fork or belong to another chain. The product's reader (agent/settlement/chain/chain.ts) reads their replies.
  */
-import { readChainWith, type Chain } from '../../../agent/chain/chain.ts'
-import { RpcError, type Rpc } from '../../../agent/rpc/json-rpc.ts'
-import { ReplyError } from '../../../agent/rpc/post-json.ts'
+import { readChainWith, type Chain } from '../../../agent/settlement/chain/chain.ts'
+import { RpcError, type Rpc } from '../../../agent/settlement/rpc/json-rpc.ts'
+import { ReplyError } from '../../../agent/settlement/rpc/post-json.ts'
 import { toBlock, toLogs, toReceipt, toView } from '../../support/remotes/wire.ts'
 import { blockHash, FINAL_LAG_MAX, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
 import { keyOf, TERMS } from './payment.ts'
@@ -16,18 +16,20 @@ const RPC_TIMEOUT_MS = 5_000
 const FINAL_CONFIRMATIONS = FINAL_LAG_MAX + 2
 /** An LRU cache of the usual size takes long to create. */
 const SEARCHES_MAX = 20
-/** Shorter than the distance of the two observations that end a payment: a fork has the chain's id and recorded blocks. */
+/**
+ * Shorter than the distance of the two observations that end a payment: a fork has the chain's id and recorded blocks.
+ */
 const FORK_MS_MAX = 55_000
 /**
- * Longer than that distance: of several nodes only one follows the fork, and the others contradict it. Shorter than the 64
- * blocks down to the one that a sale records: a sale must not begin on a fork that is longer (docs/reliability.md).
+ * Longer than that distance: of several nodes only one follows the fork, and the others contradict it. Shorter than the
+ * 64 blocks down to the one that a sale records: a sale must not begin on a fork that is longer (docs/reliability.md).
  */
 const LIE_MS_MAX = 110_000
 /** May be longer than that distance, because another chain is recognised by its id. */
 const OTHER_CHAIN_MS_MAX = 5 * 60_000
 /**
- * The shortest time between two replies of another chain to one server. An observation then gets at most one of them. It cannot notice two, because
- * a block and its check can both come from the other chain.
+ * The shortest time between two replies of another chain to one server. An observation then gets at most one of them.
+ * It cannot notice two, because a block and its check can both come from the other chain.
  */
 const WRONG_CHAIN_APART_MS = 30_000
 const OTHER_CHAIN_ID = 1
@@ -95,8 +97,9 @@ export class SimulatedNodes {
   }
 
   /**
-   * The only node, or one of several, follows a fork with the same id, whose blocks become final as well. Or all nodes belong
-   * to another chain. Once in a run: with two forks, the two observations that end a payment could come from one each.
+   * The only node, or one of several, follows a fork with the same id, whose blocks become final as well. Or all nodes
+   * belong to another chain. Once in a run: with two forks, the two observations that end a payment could come from one
+   * each.
    */
   change({ mayFork }: { mayFork: boolean }): void {
     const sim = this.#sim

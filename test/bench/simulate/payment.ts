@@ -1,5 +1,5 @@
 /** The payments of the simulation. They come from contract wallets, whose signatures only the facilitator verifies. */
-import { sha256Hex } from '../../../agent/json/canonical.ts'
+import { sha256Hex } from '../../../store/base/canonical.ts'
 import type { AuthorizationFields } from '../../support/payments.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
 import { amountOf, buildRequirements, buildTerms, type Terms } from '../../../agent/payment/terms.ts'
@@ -44,7 +44,8 @@ export interface SimulatedPayment {
 
 /**
  * A digest of the authorization, one byte longer than the signature of a plain account. The product leaves such
- * signatures to the facilitator (ERC-1271), which compares the digest. Recovering plain signatures would take most of the time.
+ * signatures to the facilitator (ERC-1271), which compares the digest. Recovering plain signatures would take most of
+ * the time.
  */
 export function signatureOf(authorization: AuthorizationFields): string {
   return `0x${sha256Hex(JSON.stringify(authorization)).repeat(3).slice(0, 132)}`

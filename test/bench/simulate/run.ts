@@ -1,6 +1,6 @@
 /**
- * One run of the simulation: a period with faults, recovery without them, days that pass in a quarter of the runs, and a last retry
- * of every payment.
+ * One run of the simulation: a period with faults, recovery without them, days that pass in a quarter of the runs, and
+ * a last retry of every payment.
  */
 import type { LogKind } from '../log-kind.ts'
 import { scheduleEvents } from './events.ts'

@@ -1,4 +1,7 @@
-/** What one run simulates: the chain and its nodes, the facilitator, servers that share a log and a dataset, and the buyers. */
+/**
+ * What one run simulates: the chain and its nodes, the facilitator, servers that share a log and a dataset, and the
+ * buyers.
+ */
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { LogKind } from '../log-kind.ts'
 import { SimulatedBuyer } from './buyer.ts'
@@ -48,8 +51,9 @@ export class Scenario {
   /** Payments with the id of another payment. */
   readonly reusedIds: { buyer: SimulatedBuyer; payment: SimulatedPayment }[] = []
   /**
-   * Whether records are lost. Then no clock is behind, nodes follow no fork, no reply is of another chain, and the facilitator reports a used nonce first,
-   * because these are the assumptions for a payment without a record (docs/reliability.md).
+   * Whether records are lost. Then no clock is behind, nodes follow no fork, no reply is of another chain, and the
+   * facilitator reports a used nonce first, because these are the assumptions for a payment without a record
+   * (docs/reliability.md).
    */
   readonly losesRecords: boolean
   readonly faultPeriodMs: number
@@ -98,7 +102,9 @@ export class Scenario {
     this.buyers = payers.map((payer) => new SimulatedBuyer(payer, { sim, servers, invariants, startMsMax }))
   }
 
-  /** Sends a lookup or a batch to one of the servers. `onAnswer` is not called if the server is down or crashes first. */
+  /**
+   * Sends a lookup or a batch to one of the servers. `onAnswer` is not called if the server is down or crashes first.
+   */
   ask(numbers: string, paymentHeaders: string[], onAnswer: (outcome: Outcome) => void): void {
     this.sim.pick(this.servers).ask({ operation: operationFor(numbers), paymentHeaders }, (outcome) => {
       if (outcome) onAnswer(outcome)

@@ -1,4 +1,6 @@
-/** What happens to the services of a soak: nodes and PostgreSQL are killed in turn, and registers are imported in turn. */
+/**
+ * What happens to the services of a soak: nodes and PostgreSQL are killed in turn, and registers are imported in turn.
+ */
 import { copyFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startDatabase } from '../log-kind.ts'
@@ -68,7 +70,10 @@ interface ImportsOptions {
   onFault: (fault: string) => void
 }
 
-/** At each time the other register replaces the archive, and every node must serve it. The nodes begin with the first one. */
+/**
+ * At each time the other register replaces the archive, and every node must serve it. The nodes begin with the first
+ * one.
+ */
 export async function importInTurn(
   nodes: readonly SoakNode[],
   { dataset, registers, times, onFault }: ImportsOptions,

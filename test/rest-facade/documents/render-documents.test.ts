@@ -1,15 +1,15 @@
 /** The rendered documents are consistent with the code: codes, routes, prices, limits and examples. */
 import { expect } from 'chai'
 import { resolve as resolveOperation, resolveResponseSchema } from '../../../agent/operation/resolve.ts'
-import { extensionRequired, RPC_ERRORS } from '../../../agent/a2a/errors.ts'
-import { paymentExtensionUri } from '../../../agent/a2a/card.ts'
+import { extensionRequired, RPC_ERRORS } from '../../../agent/transport/a2a/errors.ts'
+import { paymentExtensionUri } from '../../../agent/transport/a2a/card.ts'
 import { REFUSALS } from '../../../agent/operation/refusal.ts'
 import { companyResponseSchema } from '../../../agent/operation/result.ts'
 import { searchResponseSchema } from '../../../agent/operation/search.ts'
 import { buildExamples, definitionOf, OPERATIONS } from '../../../agent/operation/operations.ts'
 import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payment/terms.ts'
-import { A2A_BODY_BYTES_MAX } from '../../../agent/a2a/route.ts'
-import { CALLS_MAX } from '../../../agent/limits/call-limit.ts'
+import { A2A_BODY_BYTES_MAX } from '../../../agent/transport/a2a/route.ts'
+import { CALLS_MAX } from '../../../agent/sale/limits/call-limit.ts'
 import { formatUsd } from '../../../rest-facade/documents/deployment.ts'
 import {
   loadTemplates,

@@ -1,4 +1,6 @@
-/** Environments that are damaged, of another kind or of another layout: each is refused with one line and not changed. */
+/**
+ * Environments that are damaged, of another kind or of another layout: each is refused with one line and not changed.
+ */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'

@@ -10,7 +10,7 @@ import { Journal } from '../../../store/history/journal.ts'
 import { eraseNumber, recordFile } from '../../../store/history/record.ts'
 import { stepKey } from '../../../store/history/step.ts'
 import { companyKey } from '../../../store/files/layout.ts'
-import { sha256Hex } from '../../../agent/json/canonical.ts'
+import { sha256Hex } from '../../../store/base/canonical.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 type Register = Record<string, SnapshotEntry>

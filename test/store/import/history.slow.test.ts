@@ -1,4 +1,7 @@
-/** The commands `history`: a journal that grew day by day, one that is built from kept archives, and the independent program. */
+/**
+ * The commands `history`: a journal that grew day by day, one that is built from kept archives, and the independent
+ * program.
+ */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,7 @@
 /** Candidate selection: every bound is an upper bound, and excluded names are reported. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { similarityMeasure } from '../../../agent/search/similarity.ts'
+import { similarityMeasure } from '../../../agent/answer/search/similarity.ts'
 import { selectCandidates, selectContaining } from '../../../store/index/candidates.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
 import { analyseQuery } from '../../../store/index/query.ts'

@@ -1,4 +1,6 @@
-/** The response log on real LMDB, beyond what response-log.test.ts checks for every log: files, corrupt data, caches. */
+/**
+ * The response log on real LMDB, beyond what response-log.test.ts checks for every log: files, corrupt data, caches.
+ */
 import { cp, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -29,7 +31,10 @@ function flipped(stored: Buffer | undefined): Buffer {
   return bytes
 }
 
-/** lmdb reuses a read transaction until a timer of 1 ms fires, so an earlier read would hide a write of another environment. */
+/**
+ * lmdb reuses a read transaction until a timer of 1 ms fires, so an earlier read would hide a write of another
+ * environment.
+ */
 const endReadTransactions = () => setTimeout(2)
 
 /** The name of the error that a promise rejects with. */

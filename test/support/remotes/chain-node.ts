@@ -1,6 +1,6 @@
 /** The fake chain node: the JSON-RPC methods that the service calls, answered from the ledger. */
 import { numberToHex, pad } from 'viem'
-import { RpcError } from '../../../agent/rpc/json-rpc.ts'
+import { RpcError } from '../../../agent/settlement/rpc/json-rpc.ts'
 import type { Ledger } from './ledger.ts'
 import { toBlock, toLogs, toReceipt, toView } from './wire.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The state behind the fake facilitator and the fake chain node: the transfers, and blocks that follow the clock. A nonce is
- * used once, as in the token.
+ * The state behind the fake facilitator and the fake chain node: the transfers, and blocks that follow the clock. A
+ * nonce is used once, as in the token.
  */
 import { createHash } from 'node:crypto'
 import { DOMAIN } from '../eip3009.ts'

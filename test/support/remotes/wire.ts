@@ -1,7 +1,7 @@
 /** Encodes blocks, logs, receipts and results of the view as replies of JSON-RPC, for the fake chain nodes. */
 import { numberToHex, pad, type Hex } from 'viem'
-import { CANCELED, TRANSFER, USED } from '../../../agent/chain/chain.ts'
-import { encodeView } from '../../../agent/chain/view.ts'
+import { CANCELED, TRANSFER, USED } from '../../../agent/settlement/chain/chain.ts'
+import { encodeView } from '../../../agent/settlement/chain/view.ts'
 import { DOMAIN } from '../eip3009.ts'
 
 const WORD_DIGITS = 64
@@ -35,7 +35,7 @@ interface ViewedChain {
   stateOf: (payer: string, nonce: string) => { codeBytes: number; balance: number | bigint; isUsed: boolean }
 }
 
-/** The result of agent/chain/contracts/ChainView.sol. Its arguments follow the code, which is not run. */
+/** The result of agent/settlement/chain/contracts/ChainView.sol. Its arguments follow the code, which is not run. */
 export function toView(data: string, { chainId, newest, hashOf, stateOf }: ViewedChain): string {
   const [checked = '', , count = '', ...payments] = data.slice(CODE_DIGITS).match(/.{64}/g) ?? []
   const hash = (number: number) => word((number < newest.number && hashOf(number)) || 0)

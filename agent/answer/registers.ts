@@ -1,0 +1,68 @@
+/** The registers that a query searches: the dataset and, on testnet, the synthetic company (contract 1.7). */
+import type { Register } from './search/register.ts'
+import type { Candidate } from '../operation/result.ts'
+import type { Dataset } from '../../store/dataset/catalog.ts'
+import type { Snapshot } from '../../store/dataset/snapshot.ts'
+import type { Journal } from '../../store/history/journal.ts'
+import { NameIndexBuilder } from '../../store/index/build.ts'
+import { NameIndex, openNameIndex } from '../../store/index/name-index.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
+
+/** What answers are computed from. Built for each request. */
+export interface SkillContext {
+  dataset: Dataset | undefined
+  /** The registers of earlier days. Throws a StoreError if there is no journal. */
+  journal: () => Journal
+  /** Testnet only (contract 1.7). */
+  hasSyntheticCompany: boolean
+  /** Limits the time of a query. */
+  now: () => Date
+}
+
+export const SYNTHETIC_PROVENANCE = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
+
+export const SYNTHETIC_REGISTER: Register = {
+  snapshot: { find: (number) => (number === SYNTHETIC_COMPANY.company_number ? SYNTHETIC_COMPANY : undefined) },
+  names: new NameIndex(indexOfSynthetic()),
+}
+
+function indexOfSynthetic() {
+  const builder = new NameIndexBuilder()
+  builder.add(SYNTHETIC_COMPANY)
+  return builder.parts()
+}
+
+/** Whether a number is that of the synthetic company. Its record needs no dataset. */
+export function isSynthetic(
+  companyNumber: string | undefined,
+  { hasSyntheticCompany }: Pick<SkillContext, 'hasSyntheticCompany'>,
+): boolean {
+  return hasSyntheticCompany && companyNumber === SYNTHETIC_COMPANY.company_number
+}
+
+/** In memory for as long as the snapshot object lives. */
+const indexes = new WeakMap<Snapshot, NameIndex>()
+
+/** The first call for a snapshot reads the index file synchronously. */
+export function cachedNameIndex(snapshot: Snapshot): NameIndex {
+  const index = indexes.get(snapshot) ?? openNameIndex(snapshot.folder)
+  indexes.set(snapshot, index)
+  return index
+}
+
+export function openRegisters({ snapshot }: Dataset, context: SkillContext): [Register, ...Register[]] {
+  const names = cachedNameIndex(snapshot)
+  if (!context.hasSyntheticCompany) return [{ snapshot, names }]
+  const withheld = names.findByNumber(SYNTHETIC_COMPANY.company_number)
+  return [{ snapshot, names, withheld }, SYNTHETIC_REGISTER]
+}
+
+export function datasetProvenance({ snapshot, source }: Dataset) {
+  return { source, snapshot_id: snapshot.info.snapshot_id }
+}
+
+/** An answer whose only record is the synthetic company is not from the dataset. */
+export function provenanceOf(candidates: readonly Candidate[], dataset: Dataset) {
+  const isFromDataset = candidates.length === 0 || candidates.some(({ company }) => company !== SYNTHETIC_COMPANY)
+  return isFromDataset ? datasetProvenance(dataset) : SYNTHETIC_PROVENANCE
+}

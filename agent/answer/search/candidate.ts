@@ -1,0 +1,93 @@
+/** Builds a candidate of a response: signals, score (contract 12.2) and conflicts (contract 12.4) of one company. */
+import type { Company } from '../../../store/dataset/company.ts'
+import { normaliseText } from '../../../store/index/normalise-name.ts'
+import { SCORE_MAX, type Candidate } from '../../operation/result.ts'
+
+/** SCORE_DEFINITION states the same values to clients. */
+const SCORES = { company_number: 1000, strict_name: 1000, relaxed_name: 960 }
+const FUZZY_SCORE_MAX = 850
+const EIRCODE_SCORE = 80
+const ADDRESS_SCORE = 40
+
+/** The most that evidence adds to the score of a name. */
+export const EVIDENCE_SCORE_MAX = EIRCODE_SCORE + ADDRESS_SCORE
+
+/** The score without evidence. */
+export function nameScore(matchType: Candidate['match_type'], similarity: number): number {
+  return matchType === 'fuzzy_name' ? Math.floor(FUZZY_SCORE_MAX * similarity) : SCORES[matchType]
+}
+
+export function computeScore(matchType: Candidate['match_type'], signals: Candidate['signals']): number {
+  const evidence =
+    (signals.eircode_exact === true ? EIRCODE_SCORE : 0) + (signals.address_contains === true ? ADDRESS_SCORE : 0)
+  return Math.min(SCORE_MAX, nameScore(matchType, signals.name_similarity) + evidence)
+}
+
+export interface QueryEvidence {
+  /** Canonical: seven characters without spaces. */
+  eircode?: string | undefined
+  /** A fragment of the address lines and the Eircode. */
+  address?: string | undefined
+  /** Numbers in the text around the name, any of which may be the company number. */
+  numbers?: ReadonlySet<string> | undefined
+}
+
+/** A signal is null when the query or the record has no value to compare. */
+export function compareEvidence(
+  { company_number, registered_address }: Company,
+  { eircode, address, numbers }: QueryEvidence,
+) {
+  const registered = registered_address.eircode?.replaceAll(' ', '') ?? null
+  return {
+    eircode_exact: eircode === undefined || registered === null ? null : eircode === registered,
+    company_number_exact: numbers?.has(company_number) ?? false,
+    address_contains: address === undefined ? null : addressContains(registered_address, address),
+  }
+}
+
+/**
+ * Null instead of false for a record without address lines, because an Eircode alone cannot contradict the fragment.
+ */
+function addressContains({ lines, eircode }: Company['registered_address'], fragment: string): boolean | null {
+  const text = [...lines, eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' ')
+  return containsWords(text, fragment) || (lines.length > 0 ? false : null)
+}
+
+/** Compares whole words: "Cork" is not in "Corkagh". */
+function containsWords(text: string, fragment: string): boolean {
+  return ` ${normaliseText(text)} `.includes(` ${normaliseText(fragment)} `)
+}
+
+interface NameMatch {
+  matchType: Candidate['match_type']
+  similarity: number
+  /** How the name equals the legal name; undefined when it does not or no name was given. */
+  exact: 'strict_name' | 'relaxed_name' | undefined
+  /** Whether the name differs too much from that of the company with the given number. */
+  isOtherName?: boolean
+}
+
+export function buildCandidate(
+  company: Company,
+  evidence: QueryEvidence,
+  { matchType, similarity, exact, isOtherName = false }: NameMatch,
+): Candidate {
+  const evidenceSignals = compareEvidence(company, evidence)
+  const signals = {
+    name_similarity: similarity,
+    strict_name_exact: exact === 'strict_name',
+    relaxed_name_exact: exact !== undefined,
+    ...evidenceSignals,
+    company_number_exact: matchType === 'company_number' || evidenceSignals.company_number_exact,
+  }
+  return {
+    company,
+    score: computeScore(matchType, signals),
+    match_type: matchType,
+    signals,
+    conflicts: [
+      ...(signals.eircode_exact === false ? (['eircode_mismatch'] as const) : []),
+      ...(isOtherName ? (['name_mismatch'] as const) : []),
+    ],
+  }
+}

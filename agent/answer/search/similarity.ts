@@ -1,0 +1,200 @@
+/**
+ * The similarity of a name to a query, from 0 to 1: the overlap of words, weighted by inverse document frequency.
+ * Factors below 1 keep names that may belong to another company below the score of a match, with any evidence. The
+ * formula is in docs/accuracy.md.
+ */
+import { equivalentsOf } from '../../../store/index/equivalents.ts'
+import type { NameIndex } from '../../../store/index/name-index.ts'
+import type { OperationBudget } from '../../../store/index/operation-budget.ts'
+import type { NameQuery } from '../../../store/index/query.ts'
+import { isNumeral } from '../../../store/index/spelling.ts'
+
+/** A pair of words below this similarity may be two different words, so the names do not match completely. */
+const PAIR_SIMILARITY_MIN = 0.8
+/** For a word without counterpart or a weak pair. 850 * 0.9 plus all evidence is 885, below the 900 of a match. */
+const PARTIAL_FACTOR = 0.9
+const OTHER_SUFFIX_FACTOR = 0.9
+const OTHER_ORDER_FACTOR = 0.9
+const MISSING_SUFFIX_FACTOR = 0.98
+/** 1 is reserved for exact matches. */
+export const FUZZY_MAX = 0.9999
+/** Four decimals are published, and scores are computed from the published value. */
+const PRECISION = 10_000
+
+interface NameSimilarity {
+  /** Rounded down to four decimals. */
+  similarity: number
+  /** Whether every word of both names has a close counterpart. */
+  isComplete: boolean
+  /** Whether every word of the query has a counterpart. */
+  isQueryCovered: boolean
+  /** Whether every word of the query is in the name, letter by letter. */
+  isLiteral: boolean
+}
+
+interface Pair {
+  /** Positions in the query and in the name, first and last. */
+  first: number
+  last: number
+  nameFirst: number
+  nameLast: number
+  similarity: number
+  contribution: number
+}
+
+/** For each word of the index, the query positions that it can pair with. */
+type PairTargets = Map<number, { first: number; last: number; weight: number; similarity: number }[]>
+
+/**
+ * Prepares a query once and returns the function that measures one name of the index. It counts the comparisons of
+ * words, and measures correctly even when the budget is exceeded: the caller stops then.
+ */
+export function similarityMeasure(
+  index: NameIndex,
+  query: NameQuery,
+  { suffix, budget }: { suffix: string; budget: OperationBudget },
+): (name: number) => NameSimilarity {
+  const targets = findPairTargets(query)
+  return (name) => {
+    const words = index.words(name)
+    const possible = listPairs(index, query, { targets, words })
+    budget.take(words.length * (1 + query.splits.length + possible.length))
+    const pairs = choosePairs(possible)
+    let sum = 0
+    let paired = 0
+    let namePaired = 0
+    let isComplete = true
+    let isLiteral = true
+    for (const pair of pairs) {
+      sum += pair.contribution
+      paired += pair.last - pair.first + 1
+      namePaired += pair.nameLast - pair.nameFirst + 1
+      if (pair.similarity < PAIR_SIMILARITY_MIN) isComplete = false
+      if (pair.similarity < 1) isLiteral = false
+    }
+    const isQueryCovered = paired === query.words.length
+    isComplete = isComplete && isQueryCovered && namePaired === words.length
+    const similarity =
+      (sum / (query.totalWeight + index.nameWeights[name]!)) *
+      (isComplete ? 1 : PARTIAL_FACTOR) *
+      (isInOrder(pairs) ? 1 : OTHER_ORDER_FACTOR) *
+      suffixFactor(suffix, index.suffixOf(name))
+    const isUncertain = () =>
+      similarity > UNCERTAIN_FROM &&
+      pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words }))
+    return {
+      similarity: publishedSimilarity(isUncertain() ? compressed(similarity) : similarity),
+      isComplete,
+      isQueryCovered,
+      isLiteral: isLiteral && isQueryCovered,
+    }
+  }
+}
+
+/**
+ * Names with an uncertain difference are below this: 850 * 0.9165 plus all evidence is 899. Higher similarities are
+ * compressed, not cut off, so that the order of names stays the same.
+ */
+const UNCERTAIN_MAX = 0.9165
+const UNCERTAIN_FROM = 0.9
+
+function compressed(similarity: number): number {
+  return UNCERTAIN_FROM + ((similarity - UNCERTAIN_FROM) / (1 - UNCERTAIN_FROM)) * (UNCERTAIN_MAX - UNCERTAIN_FROM)
+}
+
+/** Words of fewer letters differ by one letter from many others. */
+const CERTAIN_LETTERS_MIN = 5
+
+/**
+ * Whether a pair of different words has a number or few letters. Abbreviations and other notations of a number do not
+ * count.
+ */
+function isUncertainPair(
+  index: NameIndex,
+  query: NameQuery,
+  { pair, words }: { pair: Pair; words: Uint32Array },
+): boolean {
+  const asked = query.words.slice(pair.first, pair.last + 1)
+  const named = Array.from(words.subarray(pair.nameFirst, pair.nameLast + 1), (word) => index.dictionary.text(word))
+  if ([...asked, ...named].some(isNumeral)) return !isEquivalentPair(asked, named)
+  // Only a space differs: the word that is written together has to be long.
+  if (asked.join('') === named.join(''))
+    return asked.join('').length < CERTAIN_LETTERS_MIN || [...asked, ...named].some(({ length }) => length === 1)
+  return [...asked, ...named].some(({ length }) => length < CERTAIN_LETTERS_MIN) && !isEquivalentPair(asked, named)
+}
+
+function isEquivalentPair(
+  [asked = '', ...more]: readonly string[],
+  [named = '', ...others]: readonly string[],
+): boolean {
+  return more.length + others.length === 0 && equivalentsOf(asked).has(named)
+}
+
+/** Rounded down, and below 1. */
+export function publishedSimilarity(similarity: number): number {
+  return Math.floor(Math.min(similarity, FUZZY_MAX) * PRECISION) / PRECISION
+}
+
+function findPairTargets({ terms }: NameQuery): PairTargets {
+  const targets: PairTargets = new Map()
+  for (const { first, last, weight, similar } of terms) {
+    for (const { word, similarity } of similar) {
+      const known = targets.get(word)
+      const target = { first, last, weight, similarity }
+      if (known) known.push(target)
+      else targets.set(word, [target])
+    }
+  }
+  return targets
+}
+
+/** Lists all possible pairs. A query word may also pair with two adjacent words of the name. */
+function listPairs(
+  index: NameIndex,
+  query: NameQuery,
+  { targets, words }: { targets: PairTargets; words: Uint32Array },
+): Pair[] {
+  const pairs: Pair[] = []
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at]!
+    const nameWeight = index.weights[word]!
+    for (const { first, last, weight, similarity } of targets.get(word) ?? []) {
+      const contribution = similarity * (weight + nameWeight)
+      pairs.push({ first, last, nameFirst: at, nameLast: at, similarity, contribution })
+    }
+    for (const { position, weight, parts, similarity } of query.splits) {
+      if (word !== parts[0] || words[at + 1] !== parts[1]) continue
+      const contribution = similarity * (weight + nameWeight + index.weights[parts[1]]!)
+      pairs.push({ first: position, last: position, nameFirst: at, nameLast: at + 1, similarity, contribution })
+    }
+  }
+  return pairs
+}
+
+/** Greedy: takes the largest contributions first, each word once. Returns the pairs in query order. */
+function choosePairs(pairs: Pair[]): Pair[] {
+  if (pairs.length > 1) pairs.sort(byContribution)
+  const chosen: Pair[] = []
+  for (const pair of pairs) if (!chosen.some((other) => overlaps(pair, other))) chosen.push(pair)
+  return chosen.toSorted((one, other) => one.first - other.first)
+}
+
+function byContribution(one: Pair, other: Pair): number {
+  return other.contribution - one.contribution || one.first - other.first || one.nameFirst - other.nameFirst
+}
+
+function overlaps(one: Pair, other: Pair): boolean {
+  const inQuery = one.first <= other.last && other.first <= one.last
+  const inName = one.nameFirst <= other.nameLast && other.nameFirst <= one.nameLast
+  return inQuery || inName
+}
+
+function isInOrder(pairs: readonly Pair[]): boolean {
+  return pairs.every((pair, at) => at === 0 || pairs[at - 1]!.nameLast < pair.nameFirst)
+}
+
+/** A missing legal form is weak evidence of another company. Two different legal forms usually mean two companies. */
+function suffixFactor(querySuffix: string, nameSuffix: string): number {
+  if (querySuffix === nameSuffix || querySuffix === '') return 1
+  return nameSuffix === '' ? MISSING_SUFFIX_FACTOR : OTHER_SUFFIX_FACTOR
+}

@@ -1,0 +1,169 @@
+/**
+ * Signs a payment once and sends it until the outcome is known. The payment is on disk before it is sent, and no second
+ * payment is signed for the same purchase.
+ */
+import { x402Client } from '@x402/core/client'
+import { encodePaymentSignatureHeader } from '@x402/core/http'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import type { ClientEvmSigner } from '@x402/evm'
+import type { PaymentRequired } from '@x402/core/types'
+import { privateKeyToAccount } from 'viem/accounts'
+import { z } from 'zod'
+import { decodeBase64 } from '../../../store/base/base64.ts'
+import { canonicalJson } from '../../../store/base/canonical.ts'
+import { PAYMENT_IDENTIFIER } from '../../payment/extensions.ts'
+import { parseJson } from '../../../store/base/read-body.ts'
+import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import { findPurchase, writePurchase, type Purchase } from './purchase-file.ts'
+import type { DecodedQuote } from './quote.ts'
+import type { PurchaseRequest } from './purchase-request.ts'
+import type { ReservedAuthorization } from './spending.ts'
+import type { StoredEntry } from './storage.ts'
+
+/** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */
+export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503])
+const REPEATS_MAX = 6
+const RETRY_AFTER_SECONDS_DEFAULT = 2
+const RETRY_AFTER_SECONDS_MAX = 60
+
+export interface BuyerRuntime {
+  fetch: Fetch
+  sleep: (milliseconds: number) => Promise<void>
+  now: () => Date
+}
+
+export const RUNTIME: BuyerRuntime = {
+  fetch: (...input) => globalThis.fetch(...input),
+  sleep: (milliseconds) => new Promise((resolve) => void setTimeout(resolve, milliseconds)),
+  now: () => new Date(),
+}
+
+export interface PurchaseAnswer {
+  status: number
+  body: string
+  paymentRequired: string | null
+  paymentResponse: string | null
+}
+
+/** @throws if no answer arrives */
+export async function sendRequest(
+  { fetch }: BuyerRuntime,
+  request: PurchaseRequest,
+  payment?: string,
+): Promise<PurchaseAnswer & { retryAfterSeconds: number }> {
+  const { response, text } = await fetchText(fetch, request.url, {
+    method: request.method,
+    headers: { ...request.headers, ...(payment !== undefined && { 'PAYMENT-SIGNATURE': payment }) },
+    body: request.body,
+  })
+  return {
+    status: response.status,
+    body: text,
+    paymentRequired: response.headers.get('PAYMENT-REQUIRED'),
+    paymentResponse: response.headers.get('PAYMENT-RESPONSE'),
+    retryAfterSeconds: parseRetryAfter(response.headers.get('Retry-After')),
+  }
+}
+
+/** The default if the header is missing or has another form than seconds. */
+function parseRetryAfter(header: string | null): number {
+  return /^[1-9][0-9]{0,8}$/.test(header ?? '') ? Number(header) : RETRY_AFTER_SECONDS_DEFAULT
+}
+
+interface Signing {
+  privateKey: `0x${string}`
+  now: Date
+  /**
+   * Reserves the amount of an authorization before it is signed, and names the reservation. Throws if it must not be
+   * signed.
+   */
+  reserve?: ((authorization: ReservedAuthorization) => Promise<string>) | undefined
+}
+
+/** Signs one EIP-3009 authorization for a quote that the caller has checked. The purchase is not saved yet. */
+export async function signPurchase(
+  request: PurchaseRequest,
+  { required, requirements }: DecodedQuote,
+  { privateKey, now, reserve }: Signing,
+): Promise<Purchase> {
+  const account = privateKeyToAccount(privateKey)
+  let reservation: string | undefined
+  const signer: ClientEvmSigner = {
+    address: account.address,
+    async signTypedData(typed) {
+      // The library passes times as numbers.
+      const { from, nonce, validBefore } = typed.message as { from: string; nonce: string; validBefore: unknown }
+      reservation = await reserve?.({ from, nonce, validBefore: String(validBefore) })
+      return account.signTypedData(typed)
+    },
+  }
+  const client = new x402Client().register('eip155:*', new ExactEvmScheme(signer))
+  // The library chooses among all accepted payments, so it gets only the one that was checked.
+  const extensions = withPaymentId(required.extensions)
+  const payload = await client.createPaymentPayload({ ...required, extensions, accepts: [requirements] })
+  const payment = encodePaymentSignatureHeader(payload)
+  return { request, payment, quote: { ...required }, signed_at: now.toISOString(), reservation, answer: null }
+}
+
+/**
+ * Adds a random payment id to the extensions of a quote that declares them. Signature and authorization become public
+ * on chain; without the id, anyone could rebuild the payment from them and fetch the bought answer.
+ */
+function withPaymentId(extensions: PaymentRequired['extensions']): Record<string, unknown> {
+  const declared = z.looseObject({ info: z.looseObject({}) }).safeParse(extensions?.[PAYMENT_IDENTIFIER]).data
+  if (!declared) return { ...extensions }
+  return { ...extensions, [PAYMENT_IDENTIFIER]: { ...declared, info: { ...declared.info, id: crypto.randomUUID() } } }
+}
+
+/** Sends the payment in the file of a purchase, repeats it while the outcome is unknown, and saves the answer. */
+export async function sendPayment(
+  runtime: BuyerRuntime,
+  entry: StoredEntry,
+  purchase: Purchase,
+): Promise<PurchaseAnswer> {
+  const answer = await sendUntilKnown(runtime, purchase)
+  // Another process may have saved its answer to the same payment in the meantime.
+  const current = (await findPurchase(entry)) ?? purchase
+  // A later reply never replaces a bought answer, not even another answer to the same payment.
+  if (current.answer?.status === 200 && !isSavedAnswer(current, answer)) return answer
+  await writePurchase(entry, { ...purchase, answer: toSaved(answer) })
+  return answer
+}
+
+/** The form of an answer in a purchase file. */
+export function toSaved({ status, body, paymentResponse }: PurchaseAnswer): NonNullable<Purchase['answer']> {
+  return { status, body, payment_response: paymentResponse }
+}
+
+/** Whether a repeated answer is the saved one, or the saved one with the receipt that it lacked. */
+export function isSavedAnswer({ answer: saved }: Purchase, { status, body, paymentResponse }: PurchaseAnswer): boolean {
+  if (saved?.status !== status || saved.body !== body) return false
+  return saved.payment_response === paymentResponse || addsReceipt(saved.payment_response, paymentResponse)
+}
+
+/** The receipt is in the only member that the saved settlement response lacks. */
+function addsReceipt(saved: string | null, repeated: string | null): boolean {
+  const [before, after] = [saved, repeated].map(decodeSettlement)
+  if (!before || !after || 'extensions' in before) return false
+  const { extensions, ...rest } = after
+  return extensions !== undefined && canonicalJson(rest) === canonicalJson(before)
+}
+
+function decodeSettlement(header: string | null): Record<string, unknown> | undefined {
+  const bytes = header === null ? undefined : decodeBase64(header)
+  const json = bytes && parseJson(new TextDecoder().decode(bytes))
+  return z.record(z.string(), z.unknown()).safeParse(json).data
+}
+
+async function sendUntilKnown(runtime: BuyerRuntime, purchase: Purchase): Promise<PurchaseAnswer> {
+  for (let repeats = 0; ; repeats += 1) {
+    const isLast = repeats === REPEATS_MAX
+    const answer = await sendRequest(runtime, purchase.request, purchase.payment).catch((cause: unknown) => {
+      if (isLast) throw cause
+      return undefined
+    })
+    if (answer && (isLast || !REPEAT_STATUSES.has(answer.status))) return answer
+    const waitSeconds = answer?.retryAfterSeconds ?? RETRY_AFTER_SECONDS_DEFAULT
+    await runtime.sleep(Math.min(waitSeconds, RETRY_AFTER_SECONDS_MAX) * 1000)
+  }
+}

@@ -1,0 +1,21 @@
+/** Reads the private key of the buyer from its file. */
+import { open } from 'node:fs/promises'
+import { readUpTo } from '../../../store/files/bounded-read.ts'
+import { findOpenMode } from '../../../store/files/private-files.ts'
+
+/** A key and a line end. A larger file is not a key file. */
+const KEY_FILE_BYTES_MAX = 128
+
+/**
+ * The file may be a pipe, such as that of a shell's process substitution.
+ * @throws an error that names the file, if other users can read it or if it has no key
+ */
+export async function readPrivateKey(path: string): Promise<`0x${string}`> {
+  await using file = await open(path).catch(() => undefined)
+  const fault = file && findOpenMode((await file.stat()).mode)
+  if (fault !== undefined) throw new Error(`${path} ${fault}: run chmod 600 ${JSON.stringify(path)}`)
+  const bytes = file && (await readUpTo(file, KEY_FILE_BYTES_MAX).catch(() => undefined))
+  const key = bytes?.toString().trim() ?? ''
+  if (!/^0x[0-9a-fA-F]{64}$/.test(key)) throw new Error(`${path} must hold a private key: 0x and 64 hex digits`)
+  return key as `0x${string}`
+}

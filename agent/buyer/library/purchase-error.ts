@@ -1,0 +1,77 @@
+/**
+ * The errors of the buyer's library. Each has a stable code, says whether a payment was sent, and has what the service
+ * answered: only codes, never texts of the service.
+ */
+import { z } from 'zod'
+import { decodeBase64 } from '../../../store/base/base64.ts'
+import { REFUSALS, type RefusalCode } from '../../operation/refusal.ts'
+import { parseJson } from '../../../store/base/read-body.ts'
+
+/** What the caller does next. */
+const ADVICE = {
+  request_unsupported: 'Use GET or POST with a text body, and no payment header.',
+  quote_unexpected: 'Check the service and the expected terms.',
+  price_above_limit: 'Raise the limit for one request, or do not buy.',
+  day_limit_reached: 'Wait until the next day in UTC, or raise the limit of the day.',
+  spending_unknown: 'Restore the missing or damaged file, or begin the day again with --reset-day.',
+  purchase_unreadable: 'Keep the file. It may hold a payment that was sent.',
+  outcome_unknown: 'Repeat the same request. The same payment is sent again and charged at most once.',
+  payment_refused: 'Remove the reason that the answer names. To sign again, use another Idempotency-Key.',
+  answer_unexpected: 'Keep the file of the purchase, which has the answer, and contact the operator.',
+  receipt_invalid: 'Keep the file of the purchase, which has the answer, and contact the operator.',
+} as const
+
+export type PurchaseErrorCode = keyof typeof ADVICE
+
+interface PurchaseErrorOptions extends ErrorOptions {
+  /** The file of the purchase, if a payment was signed. */
+  file?: string
+  answer?: ServiceAnswer
+}
+
+export class PurchaseError extends Error {
+  override readonly name = 'PurchaseError'
+  readonly code: PurchaseErrorCode
+  /** The file of the purchase. Undefined if nothing was signed. */
+  readonly file: string | undefined
+  /** The answer of the service to the payment: its status, code, reason and charge. Undefined if none arrived. */
+  readonly answer: ServiceAnswer | undefined
+
+  constructor(code: PurchaseErrorCode, message: string, { file, answer, ...options }: PurchaseErrorOptions = {}) {
+    super(message, options)
+    this.code = code
+    this.file = file
+    this.answer = answer
+  }
+
+  get advice(): string {
+    return ADVICE[this.code]
+  }
+}
+
+export interface ServiceAnswer {
+  status: number
+  /** The error code, if it is one of the contract. */
+  code: RefusalCode | undefined
+  /** Why a payment was refused, for example `insufficient_funds`. */
+  reason: string | undefined
+  /** What the contract says for this code. A service that breaks its contract can have charged nevertheless. */
+  charged: (typeof REFUSALS)[RefusalCode]['charged']
+}
+
+const errorSchema = z.object({ error: z.object({ code: z.string() }) })
+const reasonSchema = z.object({ error: z.string().regex(/^[a-z][a-z0-9_]{0,79}$/) })
+
+export function describeAnswer(answer: {
+  status: number
+  body: string
+  paymentRequired?: string | null
+}): ServiceAnswer {
+  const { status, body, paymentRequired = null } = answer
+  const named = errorSchema.safeParse(parseJson(body)).data?.error.code
+  const code = named !== undefined && Object.hasOwn(REFUSALS, named) ? (named as RefusalCode) : undefined
+  const quoted = paymentRequired === null ? undefined : decodeBase64(paymentRequired)
+  const quote = quoted && parseJson(new TextDecoder().decode(quoted))
+  const reason = reasonSchema.safeParse(quote).data?.error
+  return { status, code, reason, charged: code === undefined ? 'unknown' : REFUSALS[code].charged }
+}

@@ -1,0 +1,82 @@
+/**
+ * The file of a purchase: the request, the signed payment and, later, the answer. It is written before the payment is
+ * sent, because a buyer who loses a sent payment has to pay again.
+ */
+import { decodePaymentSignatureHeader } from '@x402/core/http'
+import { z } from 'zod'
+import { parseJson } from '../../../store/base/read-body.ts'
+import { PurchaseError } from './purchase-error.ts'
+import { purchaseRequestSchema } from './purchase-request.ts'
+import { locationOf, type StoredEntry } from './storage.ts'
+
+const purchaseSchema = z.strictObject({
+  request: purchaseRequestSchema,
+  /** The `PAYMENT-SIGNATURE` header. It is a secret: with it anyone can fetch the bought answer. */
+  payment: z.string(),
+  /** The quote that was signed. */
+  quote: z.record(z.string(), z.unknown()),
+  signed_at: z.iso.datetime(),
+  /** The entry that reserves the amount, if the spending of a day is limited. */
+  reservation: z.string().optional(),
+  answer: z.strictObject({ status: z.int(), body: z.string(), payment_response: z.string().nullable() }).nullable(),
+})
+
+export type Purchase = z.infer<typeof purchaseSchema>
+
+/** Creates or replaces the file. It is durable when this resolves. */
+export const writePurchase = ({ storage, name }: StoredEntry, purchase: Purchase): Promise<void> =>
+  storage.replace(name, toText(purchase))
+
+/** Creates the file. Returns false, and changes nothing, if it exists. */
+export const createPurchase = ({ storage, name }: StoredEntry, purchase: Purchase): Promise<boolean> =>
+  storage.create(name, toText(purchase))
+
+const toText = (purchase: Purchase): string => `${JSON.stringify(purchase, null, 2)}\n`
+
+/**
+ * Returns undefined if the file does not exist.
+ * @throws PurchaseError if it is not a purchase
+ */
+export async function findPurchase(entry: StoredEntry): Promise<Purchase | undefined> {
+  const text = await entry.storage.read(entry.name)
+  if (text === undefined) return undefined
+  const purchase = parsePurchase(parseJson(text))
+  if (purchase) return purchase
+  const file = locationOf(entry)
+  throw new PurchaseError('purchase_unreadable', `${file} is not the file of a purchase`, { file })
+}
+
+/** @throws PurchaseError if the file does not exist or is not a purchase */
+export async function readPurchase(entry: StoredEntry): Promise<Purchase> {
+  const purchase = await findPurchase(entry)
+  if (!purchase) throw new PurchaseError('purchase_unreadable', `${locationOf(entry)} does not exist`)
+  return purchase
+}
+
+/** Undefined if the JSON is not that of a purchase file. */
+export function parsePurchase(value: unknown): Purchase | undefined {
+  return purchaseSchema.safeParse(value).data
+}
+
+const paymentSchema = z.object({
+  accepted: z.object({ network: z.string(), asset: z.string() }),
+  payload: z.object({
+    authorization: z.object({
+      from: z.string(),
+      to: z.string(),
+      value: z.string(),
+      nonce: z.string(),
+      validBefore: z.string().regex(/^[0-9]{1,12}$/),
+    }),
+  }),
+})
+
+/**
+ * The members of the signed payment.
+ * @throws if the file has no payment in this form
+ */
+export function readPayment({ payment }: Purchase) {
+  const { accepted, payload } = paymentSchema.parse(decodePaymentSignatureHeader(payment))
+  const { from: payer, to: pay_to, value: amount, nonce, validBefore } = payload.authorization
+  return { ...accepted, payer, pay_to, amount, nonce, validBefore: new Date(Number(validBefore) * 1000) }
+}

@@ -1,0 +1,105 @@
+/**
+ * Builds the HTTP request of an operation, over REST or A2A. It is saved and repeated byte for byte. Also checks that
+ * an answer belongs to the operation.
+ */
+import { z } from 'zod'
+import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import { FREE_PATHS } from '../../operation/paths.ts'
+import type { Operation, Operations } from '../../operation/operation.ts'
+import { definitionOf, OPERATIONS, parseOperation } from '../../operation/operations.ts'
+import { parseResourceUrl, resourceUrl } from '../../operation/resource.ts'
+import { parseJson } from '../../../store/base/read-body.ts'
+
+export const purchaseRequestSchema = z.strictObject({
+  method: z.enum(['GET', 'POST']),
+  url: z.url(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string().nullable(),
+})
+
+export type PurchaseRequest = z.infer<typeof purchaseRequestSchema>
+
+/** Printable ASCII, because both URLs are sent in the head of a request. */
+const httpUrl = z.url({ protocol: /^https?$/ }).regex(/^[!-~]+$/)
+
+/** The members of an agent card that the client reads (A2A 1.0 section 4.4). */
+const cardSchema = z.object({
+  supportedInterfaces: z.array(z.object({ url: httpUrl, protocolBinding: z.string(), protocolVersion: z.string() })),
+  capabilities: z.object({ extensions: z.array(z.object({ uri: httpUrl })).min(1) }),
+})
+
+export function restRequest(
+  baseUrl: string,
+  operation: Operation,
+  operations: Operations = OPERATIONS,
+): PurchaseRequest {
+  const url = resourceUrl(baseUrl, operation, operations)
+  const { method } = definitionOf(operation.operation, operations)
+  if (method === 'GET') return { method, url, headers: {}, body: null }
+  return { method, url, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(operation.input) }
+}
+
+const a2aBodySchema = z.object({
+  params: z.object({ message: z.object({ parts: z.tuple([z.object({ data: z.unknown() })]) }) }),
+})
+const operationSchema = z.object({ operation: z.string(), input: z.unknown() })
+
+/** The operation that a saved request asks for. Undefined if it is no request of a paid operation. */
+export function requestedOperation(
+  { url, body }: PurchaseRequest,
+  operations: Operations = OPERATIONS,
+): Operation | undefined {
+  const named = parseResourceUrl(new URL(url), operations)
+  if (named?.operation) return named.operation
+  const json = parseJson(body ?? '')
+  const overA2a = a2aBodySchema.safeParse(json).data?.params.message.parts[0].data
+  const asked = operationSchema.safeParse(named ? { operation: named.name, input: json } : overA2a).data
+  if (!asked || !operations.some(({ name }) => name === asked.operation)) return undefined
+  const parsed = parseOperation(asked.operation, asked.input, operations)
+  return parsed.kind === 'valid' ? parsed.operation : undefined
+}
+
+/**
+ * Whether an answer belongs to the operation, which a receipt does not prove. False if the answer has another
+ * form, another company than the requested number, or another query.
+ */
+export function answersOperation(
+  { operation, input }: Operation,
+  answer: unknown,
+  operations: Operations = OPERATIONS,
+): boolean {
+  const definition = definitionOf(operation, operations)
+  const parsed = definition.answerSchema.safeParse(answer)
+  return parsed.success && definition.isAnswerTo(input, parsed.data)
+}
+
+/**
+ * Reads the URL for messages and the payment extension from the agent card.
+ * @param a2aUrl the URL for messages that the user has named. Without it, the URL of the card must have the origin of
+ * the service, because a card can name any URL
+ */
+export async function a2aRequest(
+  { baseUrl, a2aUrl }: { baseUrl: string; a2aUrl?: string | undefined },
+  operation: Operation,
+  fetch: Fetch,
+): Promise<PurchaseRequest> {
+  const card = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.agentCard}`, cardSchema)
+  const endpoint = card.supportedInterfaces.find(
+    (each) => each.protocolBinding === 'JSONRPC' && each.protocolVersion === '1.0',
+  )
+  const [extension] = card.capabilities.extensions
+  if (!endpoint || !extension) throw new Error('The agent card has no A2A 1.0 JSON-RPC interface')
+  const url = a2aUrl ?? endpoint.url
+  if (a2aUrl === undefined && new URL(url).origin !== new URL(baseUrl).origin) {
+    throw new Error(
+      `The agent card names an A2A URL of another host, ${url}. Nothing was sent. To use it, add --a2a-url`,
+    )
+  }
+  const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ data: operation }] }
+  return {
+    method: 'POST',
+    url,
+    headers: { 'Content-Type': 'application/json', 'A2A-Version': '1.0', 'A2A-Extensions': extension.uri },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
+  }
+}

@@ -1,0 +1,86 @@
+/** Decodes a quote and compares it with the terms that the buyer expects, before anything is signed. */
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { PaymentRequiredV2Schema } from '@x402/core/schemas'
+import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
+import { z } from 'zod'
+import { canonicalJson } from '../../../store/base/canonical.ts'
+import { FREE_PATHS } from '../../operation/paths.ts'
+import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import { PurchaseError } from './purchase-error.ts'
+
+export const MICRO_USDC_PER_USDC = 1_000_000
+
+/** A longer authorization could still be settled after the buyer has stopped waiting. */
+const LIFETIME_SECONDS_MAX = 600
+
+const metadataSchema = z.object({ access: z.object({ pay_to: z.string() }) })
+
+/** The receiver that a service publishes (contract 2.9). Network and asset are not taken from the service. */
+export async function fetchReceiver(fetch: Fetch, baseUrl: string): Promise<string> {
+  const { access } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema)
+  return access.pay_to
+}
+
+export interface DecodedQuote {
+  required: PaymentRequired
+  requirements: PaymentRequirements
+}
+
+/** @throws if the header is not an x402 v2 quote */
+export function decodeQuote(header: string): DecodedQuote {
+  try {
+    const required = PaymentRequiredV2Schema.parse(decodePaymentRequiredHeader(header)) as PaymentRequired
+    const [requirements] = required.accepts
+    if (requirements) return { required, requirements }
+  } catch {
+    // Without the cause, because the messages of the parsers quote the header.
+  }
+  throw new PurchaseError('quote_unexpected', 'The quote is not a valid x402 v2 quote. Nothing was signed')
+}
+
+/** The terms that a quote must have before the buyer signs it. */
+export interface ExpectedTerms {
+  /** The URL of the REST resource. */
+  resource: string
+  network: string
+  asset: string
+  /** The EIP-712 domain of the asset. A wrong one could be the domain of another token. */
+  domain: { name: string; version: string }
+  payTo: string
+}
+
+/** Whether the amount of a quote is a whole number that is not above the buyer's limit. Both are in micro-USDC. */
+export function isWithinLimit({ requirements: { amount } }: DecodedQuote, amountMax: number): boolean {
+  return /^[0-9]{1,15}$/.test(amount) && Number(amount) <= amountMax
+}
+
+/** Compares a quote with the expected terms. The caller compares the amount. */
+export function compareQuote({ required, requirements }: DecodedQuote, expected: ExpectedTerms) {
+  const quoted = URL.canParse(required.resource.url) ? new URL(required.resource.url) : undefined
+  const asked = new URL(expected.resource)
+  const resource = quoted ? pathOf(quoted) : 'unreadable'
+  const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
+  return [
+    { name: 'host', value: quoted?.origin ?? 'unreadable', passed: quoted?.origin === asked.origin },
+    { name: 'resource', value: resource, passed: resource === pathOf(asked) },
+    { name: 'scheme', value: requirements.scheme, passed: requirements.scheme === 'exact' },
+    { name: 'network', value: requirements.network, passed: requirements.network === expected.network },
+    { name: 'asset', value: requirements.asset, passed: isSame(requirements.asset, expected.asset) },
+    {
+      // Any other member, such as `assetTransferMethod`, could make the library sign another type of message.
+      name: 'token',
+      value: JSON.stringify(requirements.extra),
+      passed: canonicalJson(requirements.extra ?? {}) === canonicalJson(expected.domain),
+    },
+    { name: 'receiver', value: requirements.payTo, passed: isSame(requirements.payTo, expected.payTo) },
+    {
+      name: 'expiry',
+      value: `${requirements.maxTimeoutSeconds} s after signing`,
+      passed: requirements.maxTimeoutSeconds > 0 && requirements.maxTimeoutSeconds <= LIFETIME_SECONDS_MAX,
+    },
+  ]
+}
+
+function pathOf({ pathname, search, hash }: URL): string {
+  return `${pathname}${search}${hash}`
+}

@@ -1,0 +1,192 @@
+/**
+ * The spending of a UTC day, as numbered entries beside the purchases. Each entry reserves the amount of one nonce
+ * before the payment is signed. It counts until the chain shows that the nonce can no longer be used.
+ */
+import { z } from 'zod'
+import { parseJson } from '../../../store/base/read-body.ts'
+import { PurchaseError } from './purchase-error.ts'
+import { parsePurchase } from './purchase-file.ts'
+import type { BuyerStorage } from './storage.ts'
+
+const PREFIX = 'spending-'
+
+/** At most this many reservations are checked for one purchase, because each is several requests to the chain. */
+const CHECKS_MAX = 10
+
+/** The members of an EIP-3009 authorization that tell whether it can still be settled. */
+const authorizationSchema = z.strictObject({ from: z.string(), nonce: z.string(), validBefore: z.string() })
+
+export type ReservedAuthorization = z.infer<typeof authorizationSchema>
+
+const reservationSchema = z.strictObject({
+  /** The name of the purchase. */
+  purchase: z.string(),
+  /** Micro-USDC. */
+  amount: z.int().min(0),
+  authorization: authorizationSchema,
+})
+
+type Reservation = z.infer<typeof reservationSchema>
+
+interface SpendingOptions {
+  storage: BuyerStorage
+  /** Micro-USDC for a UTC day. */
+  amountMax: number
+  now: () => Date
+  /**
+   * Whether the chain shows that this authorization was not used and never will be. By default nothing is given back.
+   */
+  isUnusable?: ((authorization: ReservedAuthorization) => Promise<boolean>) | undefined
+}
+
+/**
+ * Returns a function that reserves an amount and returns the name of the reservation. It throws a PurchaseError if the
+ * day would exceed its limit, or if an entry of the day is lost or damaged.
+ */
+export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOptions) {
+  /** The number of reservations that this process has seen, by the prefix of their names. */
+  const seen = new Map<string, number>()
+  /**
+   * Reservations of this process run one after another. Otherwise one would read the day before the other has written.
+   */
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function readChecked(day: string): Promise<Day> {
+    const current = await readDay(storage, day)
+    const before = seen.get(current.prefix)
+    if (before === undefined) await requireReservations(storage, current)
+    if (current.reservations.length < (before ?? 0)) throw lost(current.prefix)
+    seen.set(current.prefix, current.reservations.length)
+    return current
+  }
+
+  async function reserve(wanted: Reservation): Promise<string> {
+    const day = dayOf(now())
+    for (let isChecked = false; ;) {
+      const current = await readChecked(day)
+      if (spentOn(current) + wanted.amount > amountMax) {
+        if (isChecked || !isUnusable)
+          throw new PurchaseError(
+            'day_limit_reached',
+            'The payment would exceed the limit of the day. Nothing was signed',
+          )
+        const query = { storage, isUnusable, now: now() }
+        for (const reservation of await findUnusable(current, query))
+          await storage.create(releaseOf(reservation), '{}\n')
+        isChecked = true
+        continue
+      }
+      // Of several processes one creates the entry. The others read it next.
+      const name = `${current.prefix}${current.reservations.length}.json`
+      if (!(await storage.create(name, `${JSON.stringify(wanted)}\n`))) continue
+      seen.set(current.prefix, current.reservations.length + 1)
+      return name
+    }
+  }
+
+  return (wanted: Reservation): Promise<string> => {
+    const reserved = last.then(() => reserve(wanted))
+    last = reserved.catch(() => undefined)
+    return reserved
+  }
+}
+
+/**
+ * Begins the spending of the current day again. For a user who accepts that an entry of the day is lost or damaged: the
+ * payments of the day up to now no longer count.
+ */
+export async function resetSpending(storage: BuyerStorage, now = new Date()): Promise<void> {
+  const day = dayOf(now)
+  for (let number = (await lastReset(storage, day)) + 1; ; number += 1) {
+    if (await storage.create(resetName(day, number), `${JSON.stringify({ reset_at: now.toISOString() })}\n`)) return
+  }
+}
+
+interface NamedReservation extends Reservation {
+  name: string
+  isReleased: boolean
+}
+
+interface Day {
+  day: string
+  /** How often the day was reset. Reservations before the last reset do not count. */
+  resets: number
+  prefix: string
+  reservations: NamedReservation[]
+}
+
+const dayOf = (now: Date): string => now.toISOString().slice(0, 10)
+const spentOn = ({ reservations }: Day): number =>
+  reservations.reduce((sum, { amount, isReleased }) => (isReleased ? sum : sum + amount), 0)
+
+const resetName = (day: string, number: number) => `${PREFIX}${day}-reset-${number}.json`
+const prefixOf = (day: string, resets: number) => `${PREFIX}${day}-${resets === 0 ? '' : `r${resets}-`}`
+const releaseOf = (reservation: string) => reservation.replace(/\.json$/, '-released.json')
+
+/** The number of the last reset of a day, or 0. */
+async function lastReset(storage: BuyerStorage, day: string): Promise<number> {
+  const names = await storage.list(resetName(day, 0).replace('0.json', ''))
+  return Math.max(0, ...names.map((name) => Number(/-(\d+)\.json$/.exec(name)?.[1])))
+}
+
+async function readDay(storage: BuyerStorage, day: string): Promise<Day> {
+  const resets = await lastReset(storage, day)
+  const prefix = prefixOf(day, resets)
+  const names = new Set(await storage.list(prefix))
+  const numbers = [...names].flatMap((name) => /^(\d+)\.json$/.exec(name.slice(prefix.length))?.[1] ?? [])
+  const reservations: NamedReservation[] = []
+  for (let number = 0; number <= Math.max(-1, ...numbers.map(Number)); number += 1) {
+    const name = `${prefix}${number}.json`
+    // Reads every number, because a listing made during a write can omit an entry.
+    const reservation = await readReservation(storage, name)
+    if (!reservation) throw lost(storage.locate(name))
+    reservations.push({ ...reservation, name, isReleased: names.has(releaseOf(name)) })
+  }
+  return { day, resets, prefix, reservations }
+}
+
+async function readReservation(storage: BuyerStorage, name: string): Promise<Reservation | undefined> {
+  const text = await storage.read(name)
+  return text === undefined ? undefined : reservationSchema.safeParse(parseJson(text)).data
+}
+
+/** @throws PurchaseError unless each purchase of the day has its reservation */
+async function requireReservations(storage: BuyerStorage, { day, resets, reservations }: Day): Promise<void> {
+  const purchases = new Map(reservations.map(({ name, purchase }) => [name, purchase]))
+  for (const name of await storage.list('')) {
+    if (name.startsWith(PREFIX)) continue
+    const reservation = parsePurchase(parseJson((await storage.read(name)) ?? ''))?.reservation
+    const found = new RegExp(`^${PREFIX}${day}-(?:r(\\d+)-)?\\d+\\.json$`).exec(reservation ?? '')
+    if (!reservation || !found || Number(found[1] ?? 0) < resets) continue
+    // Another process can have made both after the day was read.
+    const purchase = purchases.get(reservation) ?? (await readReservation(storage, reservation))?.purchase
+    if (purchase !== name) throw lost(reservation)
+  }
+}
+
+function lost(name: string): PurchaseError {
+  return new PurchaseError('spending_unknown', `${name} is missing or damaged. Nothing was signed`)
+}
+
+interface UnusableQuery {
+  storage: BuyerStorage
+  isUnusable: NonNullable<SpendingOptions['isUnusable']>
+  now: Date
+}
+
+/**
+ * The reservations of the day whose payments can no longer be settled. If the chain does not answer, the reservation
+ * still counts.
+ */
+async function findUnusable({ reservations }: Day, { storage, isUnusable, now }: UnusableQuery): Promise<string[]> {
+  const found: string[] = []
+  let checks = 0
+  for (const { name, purchase, authorization, isReleased } of reservations) {
+    if (isReleased || Number(authorization.validBefore) * 1000 >= now.getTime()) continue
+    const saved = parsePurchase(parseJson((await storage.read(purchase)) ?? ''))
+    if (saved?.reservation === name && saved.answer?.status === 200) continue
+    if ((checks += 1) > CHECKS_MAX) break
+    if (await isUnusable(authorization).catch(() => false)) found.push(name)
+  }
+  return found
+}

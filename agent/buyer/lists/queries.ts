@@ -1,0 +1,103 @@
+/**
+ * Reconciliation queries and results (Reconciliation Service API 0.2, sections 4.1 and 4.2) as rows and their results.
+ */
+import { z } from 'zod'
+import { SCORE_MAX } from '../../operation/result.ts'
+import { parseJson } from '../../../store/base/read-body.ts'
+import type { ResolveResponse } from '../../operation/resolve.ts'
+import { ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
+
+/** Every company has this type. A client that asks for types gets one that is always right. */
+const TYPE = { id: 'company', name: 'Irish company' }
+
+/** A property value. An object is a cell that was reconciled before. */
+const valueSchema = z.union([
+  z.string(),
+  z.number().transform(String),
+  z.boolean().transform(String),
+  z.object({ id: z.string() }).transform(({ id }) => id),
+])
+
+const querySchema = z.object({
+  query: z.string().default(''),
+  limit: z.number().optional(),
+  properties: z.array(z.object({ pid: z.string(), v: z.union([valueSchema, z.array(valueSchema)]) })).default([]),
+})
+
+/** The values of a batch before they are validated, by their keys. */
+type Batch = Readonly<Record<string, unknown>>
+
+const objectSchema = z.record(z.string(), z.unknown())
+const batchSchema = z.record(z.string(), querySchema)
+
+/** The queries of a batch, by their keys. */
+type Queries = [key: string, query: { cells: RowCells; limit: number }][]
+
+/**
+ * Undefined if the text is not a JSON object. Its values are not validated, so that the caller can check their number
+ * first.
+ */
+export function parseBatch(text: string): Batch | undefined {
+  return objectSchema.safeParse(parseJson(text)).data
+}
+
+/** Undefined if a value is not a query. */
+export function parseQueries(values: Batch): Queries | undefined {
+  const batch = batchSchema.safeParse(values).data
+  return batch && Object.entries(batch).map(([key, query]) => [key, { cells: toCells(query), limit: query.limit ?? 0 }])
+}
+
+/** Properties that a query can have. Others are ignored. Of several values the first one counts. */
+const PROPERTIES = ['company_number', 'eircode', 'address'] as const
+
+function toCells({ query, properties }: z.infer<typeof querySchema>): RowCells {
+  // The API expects that an identifier as the query finds its entity.
+  const cells: RowCells = /^\s*[0-9]+\s*$/.test(query) ? { company_number: query } : { name: query }
+  for (const property of PROPERTIES) {
+    const value = properties.find(({ pid }) => pid === property)?.v
+    const [first] = Array.isArray(value) ? value : [value]
+    if (first !== undefined) cells[property] = first
+  }
+  return cells
+}
+
+/** The results by the key of the query. A query that the service refused has no candidates. */
+export function toResultBatch(queries: Queries, results: readonly RowResult[]): object {
+  return Object.fromEntries(
+    queries.map(([key, { limit }], index) => {
+      const result = results[index]
+      const candidates = result?.kind === 'bought' ? toCandidates(result.answer) : []
+      return [key, { result: limit > 0 ? candidates.slice(0, limit) : candidates }]
+    }),
+  )
+}
+
+/** Only the match of a decided answer has `match: true`, so a client never matches an undecided row by itself. */
+function toCandidates({ match, candidates }: ResolveResponse): object[] {
+  return candidates.map(({ company, score, signals, conflicts }) => ({
+    id: company.company_number,
+    name: company.legal_name,
+    description: [company.status, ...company.registered_address.lines].filter(Boolean).join(', '),
+    type: [TYPE],
+    score: (score / SCORE_MAX) * 100,
+    features: [
+      ...Object.entries(signals).flatMap(([id, value]) => (value === null ? [] : { id, value })),
+      ...conflicts.map((id) => ({ id, value: true })),
+    ],
+    match: company.company_number === match?.company.company_number,
+  }))
+}
+
+/** The manifest. It names no suggest, preview or extension service. */
+export function createManifest(baseUrl: string, version: string): object {
+  return {
+    versions: ['0.2'],
+    name: 'Irish companies (paid)',
+    identifierSpace: `${baseUrl}/api/v1/company/`,
+    schemaSpace: `${baseUrl}/docs/api.md`,
+    documentation: `${baseUrl}/docs`,
+    serviceVersion: version,
+    defaultTypes: [TYPE],
+    batchSize: ROWS_AT_ONCE,
+  }
+}

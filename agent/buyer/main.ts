@@ -1,0 +1,15 @@
+#!/usr/bin/env node
+/** The program of the buyer's package, `irish-company-agent-client`: the commands that need no service. */
+import { addMcpCommand, addReconcileServiceCommand } from './local-servers.ts'
+import { runInProcess } from '../command-line/run-in-process.ts'
+import { runProgram } from '../command-line/run-program.ts'
+
+const PROGRAM = {
+  name: 'irish-company-agent-client',
+  description: 'Buys Irish company records, paid with x402.',
+  help: '',
+  commands: [addMcpCommand, addReconcileServiceCommand],
+  describeFailure: ({ message }: Error) => message,
+}
+
+await runInProcess((args, context) => runProgram(PROGRAM, args, context))

@@ -1,0 +1,50 @@
+/** What the commands use of the process: environment, streams, clock and network. Tests pass their own values. */
+import type { Command } from 'commander'
+import type { Config } from '../service/config.ts'
+
+export interface CliContext {
+  environment: Record<string, string | undefined>
+  /** Writes one line to stdout. Commands get a version that escapes invisible characters. */
+  print: (line: string) => void
+  /** Errors, usage and progress bars. Progress bars appear on a terminal only. */
+  stderr: NodeJS.WritableStream
+  now: () => Date
+  fetch: typeof globalThis.fetch
+  sleep: (milliseconds: number) => Promise<void>
+  /** Asks the user a question. False if there is no terminal to ask at. */
+  confirm: (question: string) => Promise<boolean>
+  /**
+   * Aborted by the first SIGINT or SIGTERM after this call; its reason is the name of the signal. The next one ends the
+   * process.
+   */
+  interrupted: () => AbortSignal
+}
+
+/** A context for the definitions of commands. */
+export interface CommandContext extends CliContext {
+  finish: (result: CommandResult) => void
+}
+
+/**
+ * Whether the command succeeded. `outcome unknown`: a payment was sent and may have been settled. A number is the exit
+ * status of the child process that ran the command.
+ */
+export type CommandResult = boolean | 'outcome unknown' | number
+
+/**
+ * Adds a command with its subcommands to the program. The file of a command imports only types and light modules. Its
+ * action imports the rest, so that `--help` starts fast.
+ */
+export type AddCommand = (program: Command, context: CommandContext) => void
+
+/** Reads the configuration when a command needs it, so that `--help` works with any environment. */
+export async function loadConfig({ environment }: CliContext): Promise<Config> {
+  const { readConfig } = await import('../service/config.ts')
+  return readConfig(environment)
+}
+
+/** The URL at which a service with this configuration is reached. */
+export async function serviceUrl(context: CliContext): Promise<string> {
+  const { baseUrl, host, port } = await loadConfig(context)
+  return baseUrl ?? `http://${host}:${port}`
+}

@@ -1,0 +1,74 @@
+/** Runs a command line: parses the arguments, and maps the result or the error of its command to an exit status. */
+import { Command, CommanderError } from 'commander'
+import { escapeInvisible } from '../../store/base/hidden.ts'
+import type { AddCommand, CliContext, CommandContext, CommandResult } from './context.ts'
+
+const EXIT_DONE = 0
+const EXIT_FAILED = 1
+const EXIT_USAGE = 2
+/** As in testnet-client.py. */
+const EXIT_OUTCOME_UNKNOWN = 4
+
+const EXIT_HELP = '\nExit status: 0 done, 1 failed or refused, 2 wrong arguments, 4 outcome of a payment unknown.'
+
+interface ProgramDefinition {
+  name: string
+  description: string
+  /** Examples, shown after the list of commands. */
+  help: string
+  commands: readonly AddCommand[]
+  /** The line for an error that a command throws. */
+  describeFailure: (error: Error) => string
+}
+
+/**
+ * Resolves with the exit status. Only the callbacks and the stream of the context are used for output. All printed text
+ * is escaped here, because it may come from another party.
+ */
+export async function runProgram(
+  definition: ProgramDefinition,
+  args: readonly string[],
+  context: CliContext,
+): Promise<number> {
+  let result: CommandResult = true
+  const print = (line: string) => context.print(escapeInvisible(line))
+  const program = createProgram(definition, { ...context, print, finish: (value) => (result = value) })
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return exitStatus(result)
+  } catch (cause) {
+    // Commander throws for usage errors, and for --help with exit status 0.
+    if (cause instanceof CommanderError) return cause.exitCode === 0 ? EXIT_DONE : EXIT_USAGE
+    context.stderr.write(`${escapeInvisible(firstLine(cause, definition))}\n`)
+    return EXIT_FAILED
+  }
+}
+
+/** Without a stack and nested causes. */
+function firstLine(cause: unknown, { describeFailure }: ProgramDefinition): string {
+  if (!(cause instanceof Error)) return 'The command failed for an unknown reason'
+  return describeFailure(cause).split('\n', 1)[0] ?? ''
+}
+
+function exitStatus(result: CommandResult): number {
+  if (typeof result === 'number') return result
+  if (result === 'outcome unknown') return EXIT_OUTCOME_UNKNOWN
+  return result ? EXIT_DONE : EXIT_FAILED
+}
+
+function createProgram({ name, description, help, commands }: ProgramDefinition, context: CommandContext): Command {
+  const program = new Command(name)
+    .description(description)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => text.trimEnd().split('\n').forEach(context.print),
+      writeErr: (text) => context.stderr.write(text),
+      outputError: (text, write) =>
+        write(`${escapeInvisible(text.trim().replaceAll('\n', ' '))} (add --help for usage)\n`),
+    })
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText('after', help)
+    .addHelpText('afterAll', EXIT_HELP)
+  for (const addCommand of commands) addCommand(program, context)
+  return program
+}

@@ -1,0 +1,42 @@
+/** Checks that a remote facilitator accepts the credentials and settles on the network of the configuration. */
+import { z } from 'zod'
+import type { Config, RemoteFacilitatorConfig } from '../../service/config.ts'
+import { DEPLOYMENTS, X402_VERSION } from '../../payment/terms.ts'
+import { authorizationOf } from '../../service/externals.ts'
+import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import { parseJson } from '../../../store/base/read-body.ts'
+import { failed, passed, type Check, type CheckResult } from './check.ts'
+
+const supportedSchema = z.object({
+  kinds: z.array(z.looseObject({ x402Version: z.unknown(), scheme: z.string(), network: z.string() })),
+})
+
+export function facilitatorChecks({ facilitator, mode }: Config, fetch: Fetch): Check[] {
+  if (facilitator.kind !== 'remote') return []
+  return facilitator.facilitators.map((each) => ({
+    name: 'facilitator',
+    run: () => checkFacilitator(each, DEPLOYMENTS[mode].network, fetch),
+  }))
+}
+
+async function checkFacilitator(
+  facilitator: RemoteFacilitatorConfig,
+  network: string,
+  fetch: Fetch,
+): Promise<CheckResult[]> {
+  const { url } = facilitator
+  const header = await authorizationOf(facilitator)('GET', `${url}/supported`)
+  const headers = { Accept: 'application/json', ...(header !== undefined && { Authorization: header }) }
+  const reply = await fetchText(fetch, `${url}/supported`, { headers }).catch(() => undefined)
+  if (!reply) return failed(`${url} does not answer: check FACILITATOR, or name another one`)
+  const { status } = reply.response
+  if (status === 401 || status === 403) return failed(`${url} refuses the credentials (${status}): correct them`)
+  const supported = status === 200 ? supportedSchema.safeParse(parseJson(reply.text)).data : undefined
+  if (!supported) return failed(`${url} does not list what it supports (status ${status}): check FACILITATOR`)
+  const isSupported = supported.kinds.some(
+    (kind) =>
+      kind.x402Version === X402_VERSION && kind.scheme === 'exact' && [network, 'eip155:*'].includes(kind.network),
+  )
+  if (isSupported) return passed(`${url} settles "exact" on ${network}`)
+  return failed(`${url} does not settle x402 version ${X402_VERSION} "exact" on ${network}: name another one`)
+}

@@ -1,0 +1,94 @@
+/** Checks that use nothing but this machine. They change nothing. */
+import { access, constants, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { privateKeyToAddress } from 'viem/accounts'
+import { readDirectory } from '../../../keys/directory.ts'
+import { isLoopback, toUrlHost } from '../../../store/base/url-policy.ts'
+import { FREE_BYTES_MIN, readFreeBytes } from '../../../store/files/disk-space.ts'
+import { responsesFolder } from '../../../store/files/layout.ts'
+import { checkPrivateDirectory } from '../../../store/files/private-files.ts'
+import type { Config } from '../../service/config.ts'
+import { readRelayerKey } from '../../service/externals.ts'
+import { findIgnored } from '../../service/ignored-variables.ts'
+import { failed, passed, warning, type CheckResult } from './check.ts'
+
+const MIB = 2 ** 20
+
+export async function checkVariables(
+  environment: Record<string, string | undefined>,
+  config: Config,
+): Promise<CheckResult[]> {
+  const ignored = findIgnored(environment, config)
+  if (ignored.length === 0) return passed(`the configuration of ${config.mode} is valid`)
+  return ignored.flatMap(({ variable, reason }) => warning(`${variable} does nothing: ${reason}`))
+}
+
+/** Refuses directories of payments and keys that other users of this machine can access (contract 14.6). */
+export async function checkPermissions({ dataDirectory, keysDirectory }: Config): Promise<void> {
+  for (const path of [responsesFolder(dataDirectory), join(dataDirectory, 'keys'), keysDirectory]) {
+    await checkPrivateDirectory(path)
+  }
+}
+
+export async function checkDataDirectory(config: Config): Promise<CheckResult[]> {
+  const { dataDirectory } = config
+  const existing = await nearestDirectory(dataDirectory)
+  const isMissing = existing !== dataDirectory
+  const path = JSON.stringify(existing)
+  const isUsable = await access(existing, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  if (!isUsable) return failed(`this user may not write to ${path}: change its owner, or DATA_DIR`)
+  await checkPermissions(config)
+  return passed(isMissing ? `the first start creates ${JSON.stringify(dataDirectory)}` : path)
+}
+
+/** The directory, or the nearest one above it that exists. */
+async function nearestDirectory(path: string): Promise<string> {
+  for (let each = path; ; each = dirname(each)) {
+    const stats = await stat(each).catch(() => undefined)
+    if (stats && !stats.isDirectory()) throw new Error(`${JSON.stringify(each)} is not a directory: change DATA_DIR`)
+    if (stats || each === dirname(each)) return each
+  }
+}
+
+export async function checkKeys({ keysDirectory }: Config): Promise<CheckResult[]> {
+  const { signing } = await readDirectory(keysDirectory)
+  const [key] = signing
+  return passed(key ? `receipts are signed with ${key.publicJwk.kid}` : 'the first start creates a key')
+}
+
+export async function checkDisk({ dataDirectory }: Config, readFree = readFreeBytes): Promise<CheckResult[]> {
+  const free = readFree(await nearestDirectory(dataDirectory))
+  const left = Number.isFinite(free)
+    ? `${Math.floor(free / MIB)} MiB are free`
+    : 'the file system does not say what is free'
+  if (free < FREE_BYTES_MIN.sale)
+    return failed(`${left}, a sale needs ${FREE_BYTES_MIN.sale / MIB} MiB: free space on the disk of DATA_DIR`)
+  if (free < FREE_BYTES_MIN.import)
+    return warning(`${left}, an import needs ${FREE_BYTES_MIN.import / MIB} MiB: free space on the disk of DATA_DIR`)
+  return passed(left)
+}
+
+/** The key of the receiver should be on no machine of the service. That of the relayer is on this one. */
+export async function checkReceiver({ facilitator }: Config): Promise<CheckResult[]> {
+  if (facilitator.kind === 'sandbox') return passed('the sandbox has its own')
+  const { payTo } = facilitator
+  if (facilitator.kind === 'self') {
+    const relayer = privateKeyToAddress(await readRelayerKey(facilitator.relayerKeyFile))
+    if (relayer.toLowerCase() === payTo.toLowerCase())
+      return failed('PAY_TO is the relayer, whose key is on this machine: set it to an account that is kept elsewhere')
+  }
+  return passed(payTo)
+}
+
+/** What can be known of reverse proxies without a request. */
+export async function checkProxies({ baseUrl, host, trustedProxies }: Config): Promise<CheckResult[]> {
+  const isTls = baseUrl !== undefined && new URL(baseUrl).protocol === 'https:'
+  if (isTls && trustedProxies === 0)
+    return warning('BASE_URL is https, so requests pass a proxy: set TRUST_PROXY to the number of proxies')
+  if (trustedProxies > 0 && !isLoopback(toUrlHost(host)))
+    return warning('clients that reach HOST without the proxy can forge their address: close PORT for others')
+  return passed(`${trustedProxies} in front of the service`)
+}

@@ -1,0 +1,76 @@
+/** Checks of the running service through its public URL. Nothing is bought. */
+import { z } from 'zod'
+import { isLoopback } from '../../../store/base/url-policy.ts'
+import type { Config } from '../../service/config.ts'
+import { fetchDocument, fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import { verifyCard } from '../../buyer/library/verify-card.ts'
+import { FREE_PATHS } from '../../operation/paths.ts'
+import { DEPLOYMENTS } from '../../payment/terms.ts'
+import { failed, passed, warning, type Check, type CheckResult } from './check.ts'
+
+const metadataSchema = z.object({ access: z.object({ network: z.string(), pay_to: z.string() }) })
+
+export function publicChecks(config: Config, fetch: Fetch): Check[] {
+  const { baseUrl, a2aEnabled } = config
+  if (baseUrl === undefined)
+    return [{ name: 'base URL', run: async () => warning('BASE_URL is not set: clients of other machines cannot buy') }]
+  return [
+    { name: 'base URL', run: () => checkBaseUrl(baseUrl, config, fetch) },
+    { name: 'documents', run: () => checkDocuments(baseUrl, config, fetch) },
+    ...(a2aEnabled ? [{ name: 'agent card', run: () => checkCard(baseUrl, fetch) }] : []),
+  ]
+}
+
+async function checkBaseUrl(baseUrl: string, { mode, payTo }: Config, fetch: Fetch): Promise<CheckResult[]> {
+  const { protocol, hostname } = new URL(baseUrl)
+  const metadata = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema).catch(() => undefined)
+  if (!metadata)
+    return warning(
+      `${baseUrl} is not reached as this service: start it, and check its name, its certificate and the proxy`,
+    )
+  const { network, pay_to } = metadata.access
+  const isSame = network === DEPLOYMENTS[mode].network && (payTo === undefined || same(pay_to, payTo))
+  if (!isSame)
+    return failed(`${baseUrl} is a service of ${network} that pays ${pay_to}: correct BASE_URL, or restart it`)
+  if (protocol === 'http:' && !isLoopback(hostname))
+    return warning(`${baseUrl} is not encrypted: anyone on the way can change the receiver. Use https`)
+  return passed(`${baseUrl} answers as this service`)
+}
+
+const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
+
+async function checkDocuments(baseUrl: string, config: Config, fetch: Fetch): Promise<CheckResult[]> {
+  const { agentCard, a2aGuide, mcpGuide, serverJson, securityTxt, ...others } = FREE_PATHS
+  const paths = [
+    ...Object.values(others),
+    ...(config.a2aEnabled ? [agentCard, a2aGuide] : []),
+    ...(config.mcpEnabled ? [mcpGuide, serverJson] : []),
+    ...(config.contactEmail === undefined ? [] : [securityTxt]),
+  ]
+  const faults = await Promise.all(paths.map((path) => documentFault(baseUrl, path, fetch)))
+  const found = faults.filter((fault) => fault !== undefined)
+  if (found.length === paths.length) return warning('no document is reached: see base URL')
+  return found.length === 0 ? passed(`${paths.length} documents`) : found.flatMap(failed)
+}
+
+async function documentFault(baseUrl: string, path: string, fetch: Fetch): Promise<string | undefined> {
+  const reply = await fetchText(fetch, `${baseUrl}${path}`).catch(() => undefined)
+  if (reply?.response.status === 200) return undefined
+  const fault = reply ? `answers with status ${reply.response.status}` : 'does not answer'
+  return `${path} ${fault}: let the proxy pass every path`
+}
+
+/** The key set that the signature names is that of BASE_URL, so a card of another URL is invalid. */
+async function checkCard(baseUrl: string, fetch: Fetch): Promise<CheckResult[]> {
+  try {
+    const kid = await verifyCard(baseUrl, fetch)
+    if (kid !== undefined) return passed(`is signed by ${kid}`)
+    return failed(
+      'has no signature that is valid for BASE_URL: let the proxy change no document, and restart the service',
+    )
+  } catch {
+    const fault = await documentFault(baseUrl, FREE_PATHS.agentCard, fetch)
+    if (fault !== undefined) return warning('cannot be read: see base URL')
+    return failed('is no signed agent card, or its key set cannot be read: let the proxy change no document')
+  }
+}

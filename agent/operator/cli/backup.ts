@@ -1,0 +1,63 @@
+/** The commands `backup` and `restore`: a copy of the response log, the keys, the catalogue and the journal. */
+import { resolve } from 'node:path'
+import type { Config } from '../../service/config.ts'
+import { loadConfig, type AddCommand, type CommandContext } from '../../command-line/context.ts'
+
+const BACKUP_HELP = `
+The copy is one state of the response log, taken while the service runs. It contains private keys, payments and paid
+answers: keep it secret. The catalogue is copied, which names the current snapshot, its source and refused archives, and so is
+the journal of past records. Snapshots are not copied; an import rebuilds them.
+If RESPONSE_LOG is a database, keys, catalogue and journal are copied: copy the database with pg_dump.
+
+Example:
+  irish-company-agent backup /var/backups/companies-1`
+
+const RESTORE_HELP = `
+DATA_DIR must have no response log and no keys. Payments after the backup are on chain and not in the restored log: they
+are neither charged again nor answered (409 payment_already_settled). docs/operations/drills.md explains what to do for their buyers.
+
+Example:
+  DATA_DIR=/var/lib/companies irish-company-agent restore /var/backups/companies-1`
+
+const DATABASE_NOTE = 'The response log is in a database: copy it with pg_dump.'
+
+export const addBackupCommands: AddCommand = (program, context) => {
+  program
+    .command('backup')
+    .description('Copy the response log, the keys, the catalogue and the journal of DATA_DIR to a new folder')
+    .argument('<folder>', 'a folder that does not exist yet')
+    .addHelpText('after', BACKUP_HELP)
+    .action(async (folder: string) => {
+      const { backUp } = await import('../../../store/backup.ts')
+      const directories = await readDirectories(context, folder)
+      const counts = await backUp({ ...directories, now: context.now })
+      context.print(
+        directories.hasLog
+          ? `backed up ${describeCounts(counts)}`
+          : `backed up the keys, the catalogue and the journal. ${DATABASE_NOTE}`,
+      )
+      context.finish(counts.damaged === 0)
+    })
+  program
+    .command('restore')
+    .description('Put a backup into an empty DATA_DIR')
+    .argument('<folder>', 'a folder that "backup" has written')
+    .addHelpText('after', RESTORE_HELP)
+    .action(async (folder: string) => {
+      const { restore } = await import('../../../store/backup.ts')
+      const directories = await readDirectories(context, folder)
+      const { createdAt, ...counts } = await restore(directories)
+      const restored = directories.hasLog ? describeCounts(counts) : 'the keys, the catalogue and the journal'
+      context.print(`restored ${restored} of ${createdAt}`)
+      context.finish(counts.damaged === 0)
+    })
+}
+
+function describeCounts({ records, damaged }: { records: number; damaged: number }): string {
+  return damaged === 0 ? `${records} records` : `${records} records and ${damaged} damaged ones`
+}
+
+async function readDirectories(context: CommandContext, folder: string) {
+  const { dataDirectory, keysDirectory, responseLog }: Config = await loadConfig(context)
+  return { dataDirectory, keysDirectory, folder: resolve(folder), hasLog: responseLog === undefined }
+}

@@ -1,0 +1,97 @@
+/** The commands about datasets: `import`, `snapshot-id` and `generate`. */
+import { tmpdir } from 'node:os'
+import { resolve } from 'node:path'
+import { isUrl } from '../../../store/base/url-policy.ts'
+import { matching } from '../../command-line/arguments.ts'
+import { loadConfig, type AddCommand, type CommandContext } from '../../command-line/context.ts'
+
+const IMPORT_HELP = `
+The register's archive is a ZIP with one CSV file, or the CSV file itself. A running service on the same DATA_DIR
+sells the new snapshot at once.
+
+Examples:
+  irish-company-agent import companies.csv.zip
+  irish-company-agent import https://opendata.example/companies.csv.zip
+  irish-company-agent import made-up.csv --synthetic`
+
+export const addImportCommand: AddCommand = (program, context) => {
+  program
+    .command('import')
+    .description('Import an archive of the register into DATA_DIR')
+    .argument('<source>', 'a path, an https URL, or an http URL on a loopback address')
+    .option('--force', 'accept an archive that is older, has far fewer companies, or has crashed an import before')
+    .option('--synthetic', 'mark the records as made up; they are then not sold under the name of the register')
+    .addHelpText('after', IMPORT_HELP)
+    .action((source: string, options: ImportOptions) => importSource(context, source, options))
+}
+
+interface ImportOptions {
+  force?: boolean
+  synthetic?: boolean
+}
+
+async function importSource(
+  context: CommandContext,
+  source: string,
+  { force: isForced = false, synthetic = false }: ImportOptions,
+): Promise<void> {
+  const { importCommand } = await import('../../../store/import/command.ts')
+  const { openImportBar } = await import('../../command-line/progress-bar.ts')
+  const { dataDirectory, archiveDirectory } = await loadConfig(context)
+  const path = isUrl(source) ? source : resolve(source)
+  using bar = openImportBar(context)
+  const target = { dataDirectory, archiveDirectory, path, synthetic, isForced }
+  const peakMemoryBytes = () => process.resourceUsage().maxRSS * 1024
+  await importCommand({ ...target, now: context.now, peakMemoryBytes, ...bar })
+}
+
+const SNAPSHOT_ID_HELP = `
+The snapshot id is a digest of the records. The same archive always gives the same id. Nothing is kept; the
+computation takes the space of one snapshot in the system's temporary folder.
+
+Example:
+  irish-company-agent snapshot-id companies.csv.zip`
+
+export const addSnapshotIdCommand: AddCommand = (program, context) => {
+  program
+    .command('snapshot-id')
+    .description('Compute the snapshot id of an archive')
+    .argument('<path>', 'a .csv or .zip file')
+    .addHelpText('after', SNAPSHOT_ID_HELP)
+    .action(async (path: string) => {
+      const { snapshotIdCommand } = await import('../../../store/import/command.ts')
+      const { openImportBar } = await import('../../command-line/progress-bar.ts')
+      using bar = openImportBar(context)
+      const temporaryDirectory = tmpdir()
+      await snapshotIdCommand({ path: resolve(path), temporaryDirectory, now: context.now, ...bar })
+    })
+}
+
+const GENERATE_HELP = `
+The same number of rows and the same seed give the same bytes on every machine. No company in the file exists.
+
+Examples:
+  irish-company-agent generate --rows 20000 --seed 1 --out made-up.csv
+  irish-company-agent generate --rows 800000 --seed 1 --out made-up.zip`
+
+const checkCount = matching(/^[0-9]{1,10}$/, 'It must be a whole number of at most 10 digits.')
+const parseCount = (text: string) => Number(checkCount(text))
+const parseOut = matching(/\.(csv|zip)$/, 'It must end in .csv or .zip.')
+
+export const addGenerateCommand: AddCommand = (program, context) => {
+  program
+    .command('generate')
+    .description('Write a made-up register of any size')
+    .requiredOption('--rows <n>', 'number of rows, damaged ones included', parseCount)
+    .requiredOption('--seed <n>', 'a whole number from 0 to 4294967295', parseCount)
+    .requiredOption('--out <file>', 'a file name that ends in .csv or .zip', parseOut)
+    .addHelpText('after', GENERATE_HELP)
+    .action(async ({ rows, seed, out }: { rows: number; seed: number; out: string }) => {
+      const { generateRegister } = await import('../../sandbox/generate-register.ts')
+      const { openBar } = await import('../../command-line/progress-bar.ts')
+      using bar = openBar(context)
+      const onProgress = (done: number) => bar.onProgress({ share: done / rows, text: `${done} of ${rows} rows` })
+      await generateRegister({ rows, seed, out, onProgress })
+      bar.print(`${rows} rows in ${out}`)
+    })
+}

@@ -1,0 +1,68 @@
+/** The commands `history`: the journal of what each file of the register said. */
+import { tmpdir } from 'node:os'
+import { resolve } from 'node:path'
+import { matching } from '../../command-line/arguments.ts'
+import { loadConfig, type AddCommand, type CommandContext } from '../../command-line/context.ts'
+
+const HELP = `
+Each import writes the journal. An archive is given with its date, ARCHIVE=DATE or ARCHIVE=TIME, or has its facts beside it in
+ARCHIVE.json, which the service writes if ARCHIVE_DIRECTORY is set. The order of the archives does not matter.
+
+Examples:
+  irish-company-agent history build 2026-01-01.zip=2026-01-01 2026-01-02.zip=2026-01-02
+  irish-company-agent history digest
+  irish-company-agent history verify archives/*.zip
+  irish-company-agent history erase 123456`
+
+export const addHistoryCommand: AddCommand = (program, context) => {
+  const history = program
+    .command('history')
+    .description('Build, check or erase past records')
+    .addHelpText('after', HELP)
+  for (const [name, description] of [
+    ['build', 'add archives to the journal of DATA_DIR'],
+    ['verify', 'compare the journal with one that is built from archives'],
+  ] as const) {
+    history
+      .command(name)
+      .description(description)
+      .argument('<archive...>', 'ARCHIVE=DATE, or an archive with ARCHIVE.json beside it')
+      .option('--synthetic', 'the records of archives without ARCHIVE.json are made up')
+      .action((archives: string[], { synthetic = false }: { synthetic?: boolean }) =>
+        useArchives(context, name, { archives, synthetic }),
+      )
+  }
+  history
+    .command('digest')
+    .description('print the digest of the journal')
+    .action(async () => {
+      const { printHistoryDigest } = await import('../../../store/import/history.ts')
+      const { dataDirectory } = await loadConfig(context)
+      await printHistoryDigest({ dataDirectory, print: context.print })
+    })
+  history
+    .command('erase')
+    .description('erase the past records of a number')
+    .argument('<number>', 'the company number', matching(/^[0-9]{1,20}$/, 'It must be 1 to 20 digits.'))
+    .action(async (companyNumber: string) => {
+      const { eraseHistory } = await import('../../../store/import/history.ts')
+      const { dataDirectory } = await loadConfig(context)
+      const isFound = await eraseHistory({ dataDirectory, companyNumber, now: context.now })
+      context.print(isFound ? `erased the past records of ${companyNumber}` : `no file has had ${companyNumber}`)
+      context.finish(isFound)
+    })
+}
+
+async function useArchives(
+  context: CommandContext,
+  name: 'build' | 'verify',
+  archives: { archives: string[]; synthetic: boolean },
+): Promise<void> {
+  const { buildHistory, verifyHistory } = await import('../../../store/import/history.ts')
+  const { openImportBar } = await import('../../command-line/progress-bar.ts')
+  const { dataDirectory } = await loadConfig(context)
+  using bar = openImportBar(context)
+  const options = { ...archives, dataDirectory, temporaryDirectory: resolve(tmpdir()), now: context.now, ...bar }
+  if (name === 'build') await buildHistory(options)
+  else context.finish(await verifyHistory(options))
+}

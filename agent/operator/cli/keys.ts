@@ -1,0 +1,44 @@
+/** The command `keys`: the ES256 keys that sign receipts and the agent card. */
+import { loadConfig, type AddCommand } from '../../command-line/context.ts'
+
+const HELP = `
+A running service publishes a new key within a minute and signs with it an hour later. A retired key stays in the key
+set permanently, because receipts are verified years later. No restart is needed.
+
+If a private key was stolen, mark it as compromised: the key set then lists only its id and the time, and its signatures
+no longer verify. Mark all private keys of a stolen directory in one command. If the command fails, run it again.
+
+Examples:
+  irish-company-agent keys list
+  irish-company-agent keys rotate
+  irish-company-agent keys compromise KID`
+
+const ACTIONS = [
+  ['generate', 'make the first key', 'generateFirstKey'],
+  ['rotate', 'make the key that signs next', 'rotateAndReport'],
+  ['list', 'show each key with its state', 'listKeys'],
+] as const
+
+export const addKeysCommand: AddCommand = (program, context) => {
+  const run = async (action: (typeof ACTIONS)[number][2] | 'compromiseAndReport', kids: string[] = []) => {
+    const commands = await import('../../../keys/command.ts')
+    const { keysDirectory: directory } = await loadConfig(context)
+    await commands[action]({ directory, now: () => context.now().getTime(), print: context.print, kids })
+  }
+  const keys = program
+    .command('keys')
+    .description('Manage the keys that sign receipts and the agent card')
+    .addHelpText('after', HELP)
+  for (const [name, description, action] of ACTIONS)
+    keys
+      .command(name)
+      .description(description)
+      .action(() => run(action))
+  keys
+    .command('compromise')
+    .description('mark keys as compromised, and make a new key if no other can sign')
+    .argument('<kid...>', 'the ids that "keys list" prints')
+    // Some ids begin with a hyphen and look like an option.
+    .allowUnknownOption()
+    .action((kids: string[]) => run('compromiseAndReport', kids))
+}

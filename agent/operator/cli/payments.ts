@@ -1,0 +1,75 @@
+/** The command `payments`: inspects the response log beside a running service. Only `recheck` changes a record. */
+import { loadConfig, type AddCommand } from '../../command-line/context.ts'
+
+const HELP = `
+The identity of a payment is network, asset, payer and nonce, as "payments unfinished" prints it. Signatures and bought
+answers are not shown.
+
+Examples:
+  irish-company-agent payments unfinished
+  irish-company-agent payments unrecorded
+  irish-company-agent payments show IDENTITY
+  irish-company-agent payments recheck IDENTITY --from-block 21000000`
+
+export const addPaymentsCommand: AddCommand = (program, context) => {
+  const { print, finish } = context
+  const openLog = async () => {
+    const { openLogForReading } = await import('../../service/response-log.ts')
+    return openLogForReading(await loadConfig(context))
+  }
+  const payments = program
+    .command('payments')
+    .description('Inspect and recheck payments in the response log')
+    .addHelpText('after', HELP)
+  payments
+    .command('unfinished')
+    .description('list the payments whose outcome is not final')
+    .action(async () => {
+      const { listUnfinishedPayments } = await import('../../settlement/command.ts')
+      await using log = await openLog()
+      finish(await listUnfinishedPayments(log, print))
+    })
+  payments
+    .command('unrecorded')
+    .description('list the payments that the chain shows as settled and that have no record')
+    .action(async () => {
+      const { listUnrecordedPayments } = await import('../../settlement/command.ts')
+      await using log = await openLog()
+      await listUnrecordedPayments(log, print)
+    })
+  payments
+    .command('show')
+    .description('show one payment')
+    .argument('<identity>', 'the identity that "payments unfinished" prints')
+    .action(async (identity: string) => {
+      const { showPayment } = await import('../../settlement/command.ts')
+      await using log = await openLog()
+      finish(await showPayment(log, identity, print))
+    })
+  payments
+    .command('recheck')
+    .description('search the transfer of a payment on RPC_URL again, and deliver if it is there')
+    .argument('<identity>', 'the identity that "payments unfinished" prints')
+    .option('--from-block <number>', 'the first block of the search')
+    .action(async (identity: string, { fromBlock }: { fromBlock?: string }) => {
+      const { ConfigError } = await import('../../service/config.ts')
+      const { openConfiguredLog } = await import('../../service/response-log.ts')
+      const { openChain } = await import('../../settlement/chain/chain.ts')
+      const { recheckPayment } = await import('./recheck-payment.ts')
+      const { DEPLOYMENTS } = await import('../../payment/terms.ts')
+      if (fromBlock !== undefined && !/^(0|[1-9][0-9]{0,15})$/.test(fromBlock))
+        throw new ConfigError('--from-block must be a block number')
+      const config = await loadConfig(context)
+      if (config.rpcUrls.length === 0) throw new ConfigError('RPC_URL must be set')
+      const { rpcUrls: urls, finalConfirmations, mode } = config
+      const chain = openChain({ urls, chainId: DEPLOYMENTS[mode].chainId, finalConfirmations, now: context.now })
+      const log = await openConfiguredLog({ config })
+      try {
+        const from = fromBlock === undefined ? undefined : BigInt(fromBlock)
+        const report = (event: string) => print(event)
+        finish(await recheckPayment({ log, chain, now: context.now, report, print, identity, fromBlock: from }))
+      } finally {
+        await log.close()
+      }
+    })
+}

@@ -1,0 +1,74 @@
+/** The commands of the program `irish-company-agent` (contract 14.5). */
+import { ImportError } from '../../../store/import/errors.ts'
+import { addBackupCommands } from './backup.ts'
+import { addCheckCommand } from './check.ts'
+import { addClientCommand } from '../../buyer/client-command.ts'
+import { addGenerateCommand, addImportCommand, addSnapshotIdCommand } from './dataset.ts'
+import { addHistoryCommand } from './history.ts'
+import { addKeysCommand } from './keys.ts'
+import { addMcpCommand, addReconcileServiceCommand } from '../../buyer/local-servers.ts'
+import { addMigrateCommand } from './migrate.ts'
+import { addPaymentsCommand } from './payments.ts'
+import { addRegistryCommand } from './registry.ts'
+import { addServeCommand } from './serve.ts'
+import { addVerifyCommand } from './verify.ts'
+import { runProgram } from '../../command-line/run-program.ts'
+import type { CliContext } from '../../command-line/context.ts'
+
+const HELP = `
+Examples:
+  irish-company-agent serve                        start the sandbox
+  irish-company-agent client lookup 00000000       buy one company record from it
+  irish-company-agent help client                  show the help of a command
+
+In a checkout, write "npm run cli --" in place of "irish-company-agent".
+Configuration is read from environment variables; docs/operations.md lists them.`
+
+export function runCli(args: readonly string[], context: CliContext): Promise<number> {
+  return runProgram(PROGRAM, args, context)
+}
+
+const PROGRAM = {
+  name: 'irish-company-agent',
+  description: 'A paid data service for agents: Irish company records over A2A and REST, paid with x402.',
+  help: HELP,
+  commands: [
+    addServeCommand,
+    addCheckCommand,
+    addClientCommand,
+    addVerifyCommand,
+    addMcpCommand,
+    addReconcileServiceCommand,
+    addImportCommand,
+    addSnapshotIdCommand,
+    addGenerateCommand,
+    addHistoryCommand,
+    addKeysCommand,
+    addBackupCommands,
+    addMigrateCommand,
+    addPaymentsCommand,
+    addRegistryCommand,
+  ],
+  describeFailure,
+}
+
+/** One line for the operator. */
+function describeFailure(error: Error): string {
+  if (error instanceof ImportError) return `import refused, ${error.code}: ${error.message}`
+  switch ('code' in error && error.code) {
+    case 'EADDRINUSE':
+      return 'PORT is in use by another process'
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'syscall' in error && /^(?:listen|getaddrinfo)$/.test(String(error.syscall))
+        ? 'HOST is not an address of this machine'
+        : error.message
+    case 'EACCES':
+      return 'This user may not use PORT or DATA_DIR'
+    case 'ENOSPC':
+      return 'The disk of DATA_DIR is full'
+    default:
+      return error.message
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The command `serve`: runs the service until a signal. Stdout has the lines of contract 14.3, the log goes to stderr.
+ */
+import { once } from 'node:events'
+import { loadConfig, type AddCommand, type CommandContext } from '../../command-line/context.ts'
+import { readVersion } from '../../command-line/version.ts'
+import type { AllowedChanges } from '../../service/check-log-owner.ts'
+import type { Timer } from '../../../store/base/runtime.ts'
+
+const HELP = `
+Without configuration this starts the sandbox: a local chain, a test token, a buyer with money, and made-up companies.
+Stdout has the lines "rpc URL" and "buyer KEY" (sandbox only) and "ready URL". The log goes to stderr, one JSON object
+per line. SIGTERM and SIGINT stop the service after the requests in progress; a second signal ends it at once.
+
+Examples:
+  irish-company-agent serve
+  PORT=8080 DATA_DIR=/var/lib/companies irish-company-agent serve`
+
+export const addServeCommand: AddCommand = (program, context) => {
+  program
+    .command('serve')
+    .description('Run the service')
+    .option('--new-log', 'use another response log in DATA_DIR than before, for example an empty one')
+    .option('--new-receiver', 'give the response log to the receiver PAY_TO, if all payments are final')
+    .option('--new-keys', 'accept that the keys of earlier receipts are lost, so that these no longer verify')
+    .addHelpText('after', HELP)
+    .action((allowed: AllowedChanges) => serve(context, allowed))
+}
+
+async function serve(context: CommandContext, allowed: AllowedChanges): Promise<void> {
+  const { print, now } = context
+  const config = await loadConfig(context)
+  const { prepareDataDirectory } = await import('../../../store/files/data-directory.ts')
+  await prepareDataDirectory(config.dataDirectory)
+  const { checkPermissions } = await import('../check/machine.ts')
+  await checkPermissions(config)
+  const { runInChildIfIdTaken, stopOfParent } = await import('./own-process-id.ts')
+  const interrupted = context.interrupted()
+  const stop = once(interrupted, 'abort').then(() => String(interrupted.reason))
+  const { environment } = context
+  const status = await runInChildIfIdTaken({ environment, dataDirectory: config.dataDirectory, stop })
+  if (status !== undefined) return context.finish(status)
+  const { logEvents, openLog } = await import('../../service/log.ts')
+  const { startService } = await import('../../service/service.ts')
+  const { openExternals } = await import('../../service/externals.ts')
+  const { keyRecovery } = await import('../../payment/key-recovery.ts')
+  const log = openLog(config.logLevel)
+  const { findIgnored } = await import('../../service/ignored-variables.ts')
+  for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
+  const { findQuickFaults } = await import('../check/list.ts')
+  for (const fault of await findQuickFaults(config)) log.warn(fault, 'check_failed')
+  const events = logEvents(log)
+  const { report } = events
+  // On a full disk LMDB also rejects promises that have no handler. The failed write itself was reported to its caller.
+  process.on('unhandledRejection', (cause) => report('unhandled_rejection', cause))
+  const signal = Promise.race([stop, stopOfParent(environment)])
+
+  await using opened = await openExternals({
+    config,
+    ownPid: process.pid,
+    now,
+    report,
+    log: (line) => log.warn(line),
+  })
+  const { externals, lines } = opened
+  const version = await readVersion()
+  const runtime = { now, random: Math.random, timer, ...events }
+  const service = await startService({ config, version, externals, allowed, ...runtime })
+  const signature_recovery = keyRecovery.kind
+  log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery }, 'ready')
+  for (const line of lines) print(line)
+  print(`ready ${service.baseUrl}`)
+  log.info({ signal: await signal }, 'stopping')
+  await service.stop()
+}
+
+/** Timers do not keep the process alive. */
+const timer: Timer = (callback, milliseconds) => {
+  const timeout = setTimeout(callback, milliseconds).unref()
+  return () => clearTimeout(timeout)
+}

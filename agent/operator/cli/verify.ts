@@ -1,0 +1,56 @@
+/** The command `verify`: checks a receipt, and optionally the transfer on chain and the register. */
+import { parseHttpUrl } from '../../command-line/arguments.ts'
+import type { AddCommand } from '../../command-line/context.ts'
+
+const HELP = `
+FILE is a purchase file of "client", or an answer: the body of a response over REST, A2A or MCP, an A2A message, or the result
+of an MCP tool. The result of a tool contains its receipt. Other answers need --receipt: the value of the header
+PAYMENT-RESPONSE, its JSON, saved header lines, or the JWT alone.
+
+The command prints one line for each check. With a saved key set (--jwks) it needs no network. Otherwise it fetches the key set
+from --issuer, or from the service that the purchase file names. Use --issuer or --jwks for a file from another person: a forged
+purchase file can name the forger's own service. A saved key set does not show keys that were marked as compromised later.
+
+--rpc also reads the transfer from the chain. --dataset also computes the snapshot id of an archive of the register, and
+compares the companies in the answer with those of the archive. For a history, any file that a version names will do: the
+versions that name it are compared. Of a list of changes only the snapshot id is compared.
+
+Examples:
+  irish-company-agent verify data/purchases/FILE.json
+  irish-company-agent verify answer.json --receipt payment-response.txt --issuer https://companies.example
+  irish-company-agent verify data/purchases/FILE.json --rpc https://sepolia.base.org --dataset companies.csv.zip`
+
+interface VerifyOptions {
+  receipt?: string
+  issuer?: string
+  jwks?: string
+  rpc?: string
+  dataset?: string
+}
+
+export const addVerifyCommand: AddCommand = (program, context) => {
+  program
+    .command('verify')
+    .description('Check the receipt of a bought answer')
+    .argument('<file>', 'a purchase file or an answer')
+    .option('--receipt <file>', 'the receipt of the answer: the PAYMENT-RESPONSE header, its JSON, or the JWT')
+    .option('--issuer <url>', 'the base URL of the service that must have issued the receipt', parseHttpUrl)
+    .option('--jwks <file>', 'a saved key set')
+    .option('--rpc <url>', 'a node of the chain of the payment')
+    .option('--dataset <file>', 'an archive of the register, .csv or .zip')
+    .addHelpText('after', HELP)
+    .action(async (file: string, { receipt, issuer, jwks, rpc, dataset }: VerifyOptions) => {
+      const { verifyFile } = await import('../../buyer/library/verify-command.ts')
+      const { checkDataset, checkTransfer } = await import('./verify-checks.ts')
+      const { fetch, print } = context
+      const options = { file, receiptFile: receipt, issuer: issuer?.replace(/\/$/, ''), keySetFile: jwks, fetch, print }
+      const isValid = await verifyFile({
+        ...options,
+        further: async (claims, answer) => [
+          ...(rpc === undefined ? [] : await checkTransfer(claims, rpc)),
+          ...(dataset === undefined ? [] : await checkDataset(claims, answer, { dataset, context })),
+        ],
+      })
+      context.finish(isValid)
+    })
+}

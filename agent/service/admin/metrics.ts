@@ -1,0 +1,195 @@
+/**
+ * The Prometheus metrics of a service. They are measured around the interfaces of the parts (HTTP, response log,
+ * facilitator, chain, report), so the parts themselves contain no measurement. docs/operations.md lists the metrics.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { ImportError } from '../../../store/import/errors.ts'
+import type { ImportResult } from '../../../store/import/run.ts'
+import type { RecordState } from '../../../store/log/record.ts'
+import type { Report } from '../../../store/base/runtime.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../operation/paths.ts'
+import type { Outcome } from '../../operation/outcome.ts'
+import { priceKey, type Operations } from '../../operation/operation.ts'
+import { OPERATIONS } from '../../operation/operations.ts'
+import { findRoute } from '../../operation/resource.ts'
+import { DeadlineError } from '../../settlement/rpc/deadline.ts'
+import { RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
+import { ReplyError } from '../../settlement/rpc/post-json.ts'
+import type { ServiceObserver } from './observed-services.ts'
+
+/** From a cached quote to the longest sale. */
+const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90]
+
+/** Prefixes of the names of steps that call a remote service. */
+const REMOTES: ReadonlySet<string> = new Set(['facilitator', 'chain'])
+
+/** These counters exist from the start with value 0. Prometheus sees no increase in a series whose first value is 1. */
+const ALERTED_EVENTS = ['sale_failed', 'payment_without_record', 'unrecorded_payment_not_listed']
+
+/** Any other path is counted as this route, so a client cannot create labels. */
+const OTHER_ROUTE = 'other'
+const FIXED_ROUTES: ReadonlySet<string> = new Set([
+  A2A_PATH,
+  MCP_PATH,
+  ...Object.values(FREE_PATHS),
+  ...Object.values(TESTNET_PATHS),
+])
+
+export class ServiceMetrics implements ServiceObserver {
+  readonly registry = new Registry()
+  readonly #requests = this.#counter(
+    'company_agent_http_requests_total',
+    ['route', 'method', 'status'],
+    'Answered HTTP requests',
+  )
+  readonly #requestSeconds = this.#histogram(
+    'company_agent_http_request_duration_seconds',
+    ['route'],
+    'Time from the headers of a request to the end of its answer',
+  )
+  readonly #stepSeconds = this.#histogram(
+    'company_agent_step_duration_seconds',
+    ['step', 'result'],
+    'Time of a call to the response log, the facilitator or the chain',
+  )
+  readonly #transitions = this.#counter(
+    'company_agent_payment_transitions_total',
+    ['state'],
+    'Payments that reached a state, by state',
+  )
+  readonly #events = this.#counter('company_agent_events_total', ['event'], 'Log events of failures, by event')
+  readonly #remoteErrors = this.#counter(
+    'company_agent_remote_errors_total',
+    ['remote', 'kind'],
+    'Failed calls of the facilitator and of the chain node, by kind of failure',
+  )
+  readonly #outcomes = this.#counter(
+    'company_agent_operation_outcomes_total',
+    ['operation', 'outcome'],
+    'Requests for an operation over all transports, by answer or code of the refusal',
+  )
+  readonly #imports = this.#counter(
+    'company_agent_imports_total',
+    ['result'],
+    'Retrievals of the dataset by this process, by result',
+  )
+  readonly #operations: Operations
+
+  constructor(operations: Operations = OPERATIONS) {
+    this.#operations = operations
+    collectDefaultMetrics({ register: this.registry })
+    for (const event of ALERTED_EVENTS) this.#events.inc({ event }, 0)
+  }
+
+  #counter(name: string, labelNames: string[], help: string): Counter {
+    return new Counter({ name, help, labelNames, registers: [this.registry] })
+  }
+
+  #histogram(name: string, labelNames: string[], help: string): Histogram {
+    return new Histogram({ name, help, labelNames, buckets: SECONDS_BUCKETS, registers: [this.registry] })
+  }
+
+  /** Counts a paid, refused or quoted request of any transport. */
+  countOutcome(operation: string, outcome: Outcome): void {
+    this.#outcomes.inc({ operation, outcome: outcome.kind === 'answer' ? 'answer' : outcome.refusal.code })
+  }
+
+  countImport({ changed }: ImportResult): void {
+    this.#imports.inc({ result: changed ? 'changed' : 'unchanged' })
+  }
+
+  countFailedImport(cause: unknown): void {
+    this.#imports.inc({ result: cause instanceof ImportError ? cause.code : 'other' })
+  }
+
+  /** Registers a gauge that is read at each scrape. An undefined value is absent. */
+  addGauge(name: string, help: string, read: () => Promise<number | undefined> | number | undefined): void {
+    this.#addGauge({ name, help }, async (gauge) => {
+      const value = await read()
+      if (value !== undefined) gauge.set(value)
+    })
+  }
+
+  /** Registers a gauge with a value for each label. */
+  addLabelledGauge(
+    { name, help, label }: { name: string; help: string; label: string },
+    read: () => Promise<Iterable<readonly [string, number]>>,
+  ): void {
+    this.#addGauge({ name, help, labelNames: [label] }, async (gauge) => {
+      for (const [value, count] of await read()) gauge.set({ [label]: value }, count)
+    })
+  }
+
+  /** While the response log cannot be read, the other metrics are still shown. */
+  #addGauge(
+    options: { name: string; help: string; labelNames?: string[] },
+    setValues: (gauge: Gauge) => Promise<void>,
+  ): void {
+    const gauge = new Gauge({
+      ...options,
+      registers: [this.registry],
+      async collect() {
+        gauge.reset()
+        // Without labels, `reset` sets 0.
+        if (!options.labelNames) gauge.remove()
+        await setValues(gauge).catch(() => undefined)
+      },
+    })
+  }
+
+  observeReport(report: Report): Report {
+    return (event, cause, requestId) => {
+      this.#events.inc({ event })
+      report(event, cause, requestId)
+    }
+  }
+
+  /** Express middleware that runs before a request is routed. */
+  observeRequests() {
+    return (request: IncomingMessage, response: ServerResponse, next: () => void) => {
+      const start = performance.now()
+      const route = routeOf(request.url ?? '', this.#operations)
+      response.once('finish', () => {
+        this.#requests.inc({ route, method: methodOf(request.method ?? ''), status: response.statusCode })
+        this.#requestSeconds.observe({ route }, (performance.now() - start) / 1000)
+      })
+      next()
+    }
+  }
+
+  onStep({ step, result, seconds, cause }: Parameters<ServiceObserver['onStep']>[0]): void {
+    this.#stepSeconds.observe({ step, result }, seconds)
+    const [remote = ''] = step.split('_')
+    if (result === 'failed' && REMOTES.has(remote)) this.#remoteErrors.inc({ remote, kind: failureKind(cause) })
+  }
+
+  onState({ state }: { state: RecordState }): void {
+    this.#transitions.inc({ state })
+  }
+}
+
+function routeOf(target: string, operations: Operations): string {
+  const [path = ''] = target.split('?', 1)
+  const paid = findRoute(path, operations)
+  if (paid) return priceKey(paid.definition)
+  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  return FIXED_ROUTES.has(trimmed) ? trimmed : OTHER_ROUTE
+}
+
+/** Node accepts about 30 methods. */
+function methodOf(method: string): string {
+  return ['GET', 'HEAD', 'POST', 'OPTIONS'].includes(method) ? method : 'other'
+}
+
+/** The kind of a failed call of a remote service. The set is fixed, so no remote can create labels. */
+export function failureKind(cause: unknown): string {
+  // The error of `post` in `agent/settlement/rpc/http-client.ts` and of `AbortSignal.timeout`.
+  const isTimeout = cause instanceof DOMException && cause.name === 'TimeoutError'
+  if (cause instanceof DeadlineError || isTimeout) return 'timeout'
+  if (cause instanceof RpcError) return 'rpc_error'
+  if (cause instanceof WrongChain) return 'wrong_chain'
+  if (!(cause instanceof ReplyError)) return 'other'
+  if (cause.code === 'UNREACHABLE') return 'unreachable'
+  return cause.code.startsWith('STATUS_') ? 'http_status' : 'invalid_reply'
+}

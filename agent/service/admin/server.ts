@@ -1,0 +1,62 @@
+/** The admin address: `/metrics`, `/livez` and `/readyz`, for the operator's own network only. */
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Registry } from 'prom-client'
+import type { Report } from '../../../store/base/runtime.ts'
+import { toUrlHost } from '../../../store/base/url-policy.ts'
+
+/** A scrape needs one connection. */
+const CONNECTIONS_MAX = 20
+const REQUEST_MS_MAX = 10_000
+
+interface AdminOptions {
+  host: string
+  port: number
+  registry: Registry
+  readiness: () => Promise<Record<string, boolean>>
+  report: Report
+}
+
+/** @throws the system's error when the port cannot be used */
+export async function startAdminServer({ host, port, registry, readiness, report }: AdminOptions) {
+  const routes: Record<string, (response: ServerResponse) => Promise<void>> = {
+    '/livez': async (response) => send(response, 200, 'text/plain', 'ok\n'),
+    '/readyz': async (response) => {
+      const checks = await readiness()
+      const isReady = Object.values(checks).every(Boolean)
+      send(response, isReady ? 200 : 503, 'application/json', `${JSON.stringify({ ready: isReady, checks })}\n`)
+    },
+    '/metrics': async (response) => send(response, 200, registry.contentType, await registry.metrics()),
+  }
+  const server = createServer(
+    { requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX },
+    (request, response) => {
+      const route = routes[request.url ?? '']
+      if (!route) return send(response, 404, 'text/plain', 'not found\n')
+      if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'text/plain', 'use GET\n')
+      route(response).catch((cause: unknown) => {
+        report('admin_request_failed', cause)
+        send(response, 500, 'text/plain', 'failed\n')
+      })
+    },
+  )
+  server.maxConnections = CONNECTIONS_MAX
+  server.listen(port, host)
+  await once(server, 'listening')
+  const bound = (server.address() as AddressInfo).port
+  return {
+    url: `http://${toUrlHost(host)}:${bound}`,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  if (response.headersSent) return
+  response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' })
+  response.end(response.req.method === 'HEAD' ? undefined : body)
+}

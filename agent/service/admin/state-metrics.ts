@@ -1,0 +1,136 @@
+/** Gauges of the state of a service, read at each scrape: dataset, open payments, rate limit. */
+import type { Catalog } from '../../../store/dataset/catalog.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
+import type { Timer } from '../../../store/base/runtime.ts'
+import type { AddressBudgets } from '../../sale/limits/address-budget.ts'
+import type { RelayerFunds } from '../../settlement/facilitator/in-process-facilitator.ts'
+import { withDeadline } from '../../settlement/rpc/deadline.ts'
+import type { ServiceMetrics } from './metrics.ts'
+
+/** More open payments than this are counted in the state `unread`, because reading one is a disk access. */
+const READ_PAYMENTS_MAX = 1_000
+/** By default a scrape by Prometheus has ten seconds, and other gauges need time to read the database. */
+const FUNDS_MS_MAX = 2_500
+const WEI_PER_ETHER = 1e18
+
+interface ServiceState {
+  catalog: Pick<Catalog, 'current'>
+  log: ResponseLog
+  budgets: AddressBudgets
+  rateLimitPerMinute: number
+  relayerFunds: (() => Promise<RelayerFunds>) | undefined
+  isClockWrong: () => boolean
+  readiness: () => Promise<Record<string, boolean>>
+  now: () => Date
+  timer: Timer
+}
+
+export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): void {
+  const { catalog, log, budgets, rateLimitPerMinute, now } = state
+  metrics.addGauge(
+    'company_agent_dataset_age_seconds',
+    'Time since the last successful retrieval of the dataset; absent without a dataset',
+    () => {
+      const retrievedAt = catalog.current()?.source.retrieved_at
+      return retrievedAt === undefined ? undefined : (now().getTime() - Date.parse(retrievedAt)) / 1000
+    },
+  )
+  metrics.addGauge(
+    'company_agent_dataset_companies',
+    'Companies of the current snapshot; 0 without a dataset',
+    () => catalog.current()?.snapshot.info.company_count ?? 0,
+  )
+  for (const [name, count] of [
+    ['rejected_rows', 'rejected_row_count'],
+    ['quarantined_companies', 'quarantined_company_count'],
+  ] as const)
+    metrics.addGauge(
+      `company_agent_dataset_${name}`,
+      `${count} of the current snapshot; absent without a dataset`,
+      () => catalog.current()?.snapshot.info[count],
+    )
+  metrics.addGauge('company_agent_sales_last_minute', 'Sales that count in the limit, of all processes', () =>
+    log.countSales(),
+  )
+  metrics.addGauge(
+    'company_agent_sales_per_minute_max',
+    'Sales that are allowed in a minute (RATE_LIMIT_PER_MINUTE)',
+    () => rateLimitPerMinute,
+  )
+  metrics.addGauge(
+    'company_agent_addresses_without_budget',
+    'Client addresses that have spent their budget (ADDRESS_BUDGET), of this process',
+    () => budgets.countSpent(),
+  )
+  metrics.addGauge(
+    'company_agent_clock_wrong',
+    'Whether the local clock is wrong, as far as the last observations of the chain show',
+    () => (state.isClockWrong() ? 1 : 0),
+  )
+  addRelayerMetrics(metrics, state)
+  metrics.addGauge(
+    'company_agent_payments_without_record',
+    'Payments that the chain shows as settled and that have no record; the answer to them is 409',
+    async () => (await log.unrecorded()).length,
+  )
+  addOpenPaymentMetrics(metrics, state)
+  // Measured at each scrape, so an outage also shows without sales.
+  metrics.addLabelledGauge(
+    { name: 'company_agent_ready', help: 'Whether each part that a sale needs works: 1 or 0', label: 'part' },
+    async () => Object.entries(await state.readiness()).map(([part, isReady]) => [part, isReady ? 1 : 0]),
+  )
+}
+
+/** Both gauges of a scrape use one read of the open payments. */
+function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, now }: ServiceState): void {
+  let reading: ReturnType<typeof readOpenPayments> | undefined
+  const read = () => {
+    reading ??= readOpenPayments(log).finally(() => (reading = undefined))
+    return reading
+  }
+  metrics.addLabelledGauge(
+    { name: 'company_agent_open_payments', help: 'Payments whose outcome is not final, by state', label: 'state' },
+    async () => (await read()).counts,
+  )
+  metrics.addGauge(
+    'company_agent_oldest_open_payment_age_seconds',
+    'Time since the oldest payment without a final outcome was stored; 0 without one',
+    async () => {
+      const { oldest } = await read()
+      // The clock can have been set back, or be that of another machine.
+      return oldest === undefined ? 0 : Math.max(0, (now().getTime() - oldest) / 1000)
+    },
+  )
+}
+
+function addRelayerMetrics(metrics: ServiceMetrics, { relayerFunds, timer }: ServiceState): void {
+  if (!relayerFunds) return
+  const read = () => withDeadline({ timer, milliseconds: FUNDS_MS_MAX }, relayerFunds)
+  metrics.addGauge(
+    'company_agent_relayer_balance_ether',
+    'Balance that pays for the gas of settlements; absent while the chain does not answer',
+    async () => Number((await read()).wei) / WEI_PER_ETHER,
+  )
+  metrics.addGauge(
+    'company_agent_relayer_settlements_left',
+    'Settlements that the balance of the relayer pays for; absent while the chain does not answer',
+    async () => Number((await read()).settlements),
+  )
+}
+
+/** `oldest` is when the oldest one was stored, in milliseconds; undefined without one. */
+async function readOpenPayments(log: ResponseLog) {
+  const counts = new Map<string, number>()
+  let oldest: number | undefined
+  const identities = await log.unfinished()
+  for (const identity of identities.slice(0, READ_PAYMENTS_MAX)) {
+    const found = await log.read(identity).catch(() => 'damaged' as const)
+    // Undefined when the payment became final since the list was read.
+    if (found === undefined) continue
+    const state = found === 'damaged' ? found : found.state
+    counts.set(state, (counts.get(state) ?? 0) + 1)
+    if (found !== 'damaged') oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, Date.parse(found.prepared_at))
+  }
+  if (identities.length > READ_PAYMENTS_MAX) counts.set('unread', identities.length - READ_PAYMENTS_MAX)
+  return { counts, oldest }
+}

@@ -1,0 +1,97 @@
+/**
+ * Checks at each start that the response log is the one that the data directory uses, and that it belongs to the
+ * configured receiver and chain. `PAY_TO` belongs to one response log: a second one would sell again for the same
+ * payments.
+ */
+import { randomUUID } from 'node:crypto'
+import { readLogMarker, writeLogMarker, type LogOwner } from '../../store/log/log-owner.ts'
+import { StoreError } from '../../store/files/environment.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
+import type { Terms } from '../payment/terms.ts'
+
+/** What the operator allows at one start. */
+export interface AllowedChanges {
+  /** The data directory may use another response log than before, also an empty one. */
+  newLog?: boolean
+  /** The log may get the configured receiver. */
+  newReceiver?: boolean
+  /** The keys of earlier receipts may be missing. */
+  newKeys?: boolean
+}
+
+interface OwnerCheck {
+  log: Pick<ResponseLog, 'owner' | 'setOwner' | 'unfinished'>
+  dataDirectory: string
+  terms: Pick<Terms, 'network' | 'asset' | 'payTo'>
+  allowed: AllowedChanges
+}
+
+/**
+ * Why a start without allowed changes would be refused, as one line for the operator. Changes nothing.
+ * @throws StoreError if the marker cannot be read
+ */
+export async function findOwnerFault({
+  log,
+  dataDirectory,
+  terms,
+}: Pick<OwnerCheck, 'dataDirectory' | 'terms'> & { log: Pick<ResponseLog, 'owner'> }): Promise<string | undefined> {
+  const markedId = await readLogMarker(dataDirectory)
+  const owner = await log.owner()
+  if (!owner) return markedId === undefined ? undefined : EMPTY_LOG
+  return findMismatch(owner, markedId, terms) ?? (isPaid(owner, terms) ? undefined : otherReceiver(owner))
+}
+
+const EMPTY_LOG =
+  'The response log is empty, but DATA_DIR was used with another: restore it, or start once with --new-log'
+
+function findMismatch(
+  owner: LogOwner,
+  markedId: string | undefined,
+  { network, asset }: OwnerCheck['terms'],
+): string | undefined {
+  if (markedId !== undefined && markedId !== owner.log_id)
+    return 'DATA_DIR was used with another response log: restore that log, or start once with --new-log'
+  if (owner.network !== network || owner.asset !== asset.toLowerCase())
+    return `The response log belongs to ${owner.network}: use another DATA_DIR or RESPONSE_LOG`
+  return undefined
+}
+
+const isPaid = (owner: LogOwner, { payTo }: OwnerCheck['terms']) => owner.pay_to === payTo.toLowerCase()
+
+const otherReceiver = (owner: LogOwner) =>
+  `The response log belongs to the receiver ${owner.pay_to}: set PAY_TO to it, or start once with --new-receiver`
+
+/** @throws StoreError whose message is one line for the operator */
+export async function checkLogOwner({ log, dataDirectory, terms, allowed }: OwnerCheck): Promise<void> {
+  const markedId = allowed.newLog === true ? undefined : await readLogMarker(dataDirectory)
+  const owner = (await log.owner()) ?? (await setFirstOwner({ log, terms }, markedId))
+  const mismatch = findMismatch(owner, markedId, terms)
+  if (mismatch !== undefined) throw new StoreError(mismatch)
+  if (!isPaid(owner, terms)) await changeReceiver({ log, owner, terms, allowed })
+  // Last, so that a start that was refused or killed changes nothing in the directory.
+  if (markedId !== owner.log_id) await writeLogMarker(dataDirectory, owner.log_id)
+}
+
+/** A log without an owner is new. A new log in a used data directory replaces a lost one. */
+async function setFirstOwner(
+  { log, terms: { network, asset, payTo } }: Pick<OwnerCheck, 'log' | 'terms'>,
+  markedId: string | undefined,
+): Promise<LogOwner> {
+  if (markedId !== undefined) throw new StoreError(EMPTY_LOG)
+  const owner = { network, asset: asset.toLowerCase(), pay_to: payTo.toLowerCase() }
+  return log.setOwner({ log_id: randomUUID(), ...owner }, undefined)
+}
+
+async function changeReceiver({
+  log,
+  owner,
+  terms,
+  allowed,
+}: Pick<OwnerCheck, 'log' | 'terms' | 'allowed'> & { owner: LogOwner }): Promise<void> {
+  if (allowed.newReceiver !== true) throw new StoreError(otherReceiver(owner))
+  const { length } = await log.unfinished()
+  if (length > 0) throw new StoreError(`The receiver cannot change while ${length} payments have no final outcome`)
+  const next = { ...owner, pay_to: terms.payTo.toLowerCase() }
+  const { pay_to } = await log.setOwner(next, owner)
+  if (pay_to !== next.pay_to) throw new StoreError('Another process changes the receiver: start this one again')
+}

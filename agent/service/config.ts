@@ -1,0 +1,324 @@
+/**
+ * The configuration: the environment, read once and checked (contract 14.1). Without configuration the sandbox runs.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { findOpenMode } from '../../store/files/private-files.ts'
+import { isLoopback, isUrl, mayFetch, toUrlHost } from '../../store/base/url-policy.ts'
+import { CRO_COMPANIES_LOCATION } from '../../store/dataset/source.ts'
+import { isPayableAddress } from '../payment/accounts.ts'
+import { FINAL_CONFIRMATIONS_DEFAULT } from '../settlement/chain/blocks.ts'
+import { CDP_HOST, parseCdpKey } from '../settlement/facilitator/cdp-token.ts'
+import { DEPLOYMENTS } from '../payment/terms.ts'
+
+/** Contract 6.2.1. */
+const RATE_LIMIT_PER_MINUTE = 120
+const PORT_DEFAULT = 4021
+/** The usual port of OpenTelemetry's exporter for Prometheus. */
+const ADMIN_PORT_DEFAULT = 9464
+/** Contract 5.6.4: buyers can fetch a paid answer again for at least this time. */
+const RETENTION_DAYS_MIN = 30
+/** RFC 5321: a path has at most 256 octets, including two angle brackets. */
+const EMAIL_CHARACTERS_MAX = 254
+const EMAIL_RULE = `must be an e-mail address of at most ${EMAIL_CHARACTERS_MAX} ASCII characters`
+/** More than one database can sell. In PostgreSQL each sale of a minute is a row. */
+const RATE_LIMIT_MAX = 100_000
+/** The smallest default of ADDRESS_BUDGET, and the default as a multiple of RATE_LIMIT_PER_MINUTE. */
+const ADDRESS_BUDGET_MIN = 300
+const ADDRESS_BUDGET_SHARE = 2.5
+/** More than a PEM file of a key on P-256. */
+const SECRET_CHARACTERS_MAX = 4_096
+const AGENT_ID_RULE = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
+
+/** An invalid variable. The message is one line with its name and the rule, and never repeats the value. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+const notEmpty = z.string().min(1, 'must not be empty')
+
+const address = z
+  .string()
+  .refine(isPayableAddress, 'must be an address in lower case or with its checksum, and not zero')
+
+const port = z
+  .string()
+  .refine((value) => /^[0-9]{1,5}$/.test(value) && Number(value) <= 65_535, 'must be a port number from 0 to 65535')
+  .transform(Number)
+
+const adminPort = z.union([z.literal('off'), port], { error: 'must be a port number from 0 to 65535, or off' })
+
+const positive = z
+  .string()
+  .regex(/^[1-9][0-9]{0,8}$/, 'must be a whole number greater than zero')
+  .transform(Number)
+
+const url = z.string().refine((value) => URL.canParse(value), { error: 'must be a URL', abort: true })
+
+const baseUrl = url.refine((value) => {
+  const { protocol, pathname, search, hash } = new URL(value)
+  const isOrigin = ['http:', 'https:'].includes(protocol) && pathname === '/' && !search && !hash
+  // Signatures of the agent card need ASCII.
+  return isOrigin && !value.endsWith('/') && /^[!-~]+$/.test(value)
+}, 'must be http:// or https:// and a host in ASCII, with nothing after the host')
+
+const safeUrl = url.refine(
+  (value) => mayFetch(new URL(value)),
+  'must be an https URL without a password, or an http URL on a loopback address',
+)
+
+const nodeUrls = notEmpty
+  .transform((value) => value.split(',').map((each) => each.trim()))
+  .pipe(z.tuple([safeUrl], safeUrl))
+
+const facilitatorUrl = safeUrl
+  .refine((value) => !/[?#]/.test(value), 'must be a URL without a query')
+  .transform((value) => value.replace(/\/+$/, ''))
+
+const facilitatorUrls = notEmpty
+  .transform((value) => value.split(',').map((each) => each.trim()))
+  .pipe(z.tuple([facilitatorUrl], facilitatorUrl))
+  .refine((urls) => new Set(urls).size === urls.length)
+
+const FACILITATOR_RULE =
+  'must be sandbox, self, or different https URLs without password and query, separated by commas; http only on a loopback address'
+
+const facilitatorSchema = z.string().transform((value, context) => {
+  if (value === 'sandbox' || value === 'self') return value
+  const urls = facilitatorUrls.safeParse(value)
+  if (urls.success) return urls.data
+  context.addIssue(FACILITATOR_RULE)
+  return z.NEVER
+})
+
+const retentionDays = z
+  .string()
+  .refine(
+    (value) => /^[1-9][0-9]{0,4}$/.test(value) && Number(value) >= RETENTION_DAYS_MIN,
+    `must be a whole number of days, ${RETENTION_DAYS_MIN} or more`,
+  )
+  .transform(Number)
+
+const dataset = notEmpty
+  .refine(
+    (value) => !isUrl(value) || (URL.canParse(value) && mayFetch(new URL(value))),
+    'must be a path, an https URL without a password, or an http URL on a loopback address',
+  )
+  .transform((value) => (isUrl(value) ? value : resolve(value)))
+
+const flag = z.enum(['true', 'false'], { error: 'must be true or false' })
+
+/** Never repeated in a message, because it can hold a password. */
+const responseLog = url.refine((value) => /^postgres(ql)?:$/.test(new URL(value).protocol), 'must be a postgres:// URL')
+
+const schema = z.object({
+  MODE: z.enum(['testnet', 'mainnet'], { error: 'must be testnet or mainnet' }).default('testnet'),
+  FACILITATOR: facilitatorSchema.default('sandbox'),
+  FACILITATOR_AUTHORIZATION: z
+    .string()
+    .regex(/^[!-~]([ -~]*[!-~])?$/, 'must be the value of an Authorization header')
+    .optional(),
+  CDP_API_KEY_ID: z
+    .string()
+    .regex(/^[!-~]{1,200}$/, 'must be the id of an API key')
+    .optional(),
+  CDP_API_KEY_SECRET: notEmpty.optional(),
+  CDP_API_KEY_SECRET_FILE: notEmpty.optional(),
+  RELAYER_KEY_FILE: notEmpty.optional(),
+  RPC_URL: nodeUrls.optional(),
+  FINAL_CONFIRMATIONS: positive.default(FINAL_CONFIRMATIONS_DEFAULT),
+  PAY_TO: address.optional(),
+  HOST: notEmpty.default('127.0.0.1'),
+  PORT: port.default(PORT_DEFAULT),
+  ADMIN_HOST: notEmpty.default('127.0.0.1'),
+  ADMIN_PORT: adminPort.optional(),
+  BASE_URL: baseUrl.optional(),
+  DATA_DIR: notEmpty.default('./data'),
+  DATASET: dataset.optional(),
+  ARCHIVE_DIRECTORY: notEmpty.optional(),
+  TRUST_PROXY: z
+    .string()
+    .regex(/^[0-9]$/, 'must be the number of trusted proxies, 0 to 9')
+    .transform(Number)
+    .default(0),
+  RATE_LIMIT_PER_MINUTE: positive
+    .refine((value) => value <= RATE_LIMIT_MAX, `must be a whole number from 1 to ${RATE_LIMIT_MAX}`)
+    .default(RATE_LIMIT_PER_MINUTE),
+  ADDRESS_BUDGET: positive.optional(),
+  A2A_ENABLED: flag.default('true'),
+  MCP_ENABLED: flag.default('true'),
+  KEYS_DIR: notEmpty.optional(),
+  RESPONSE_LOG: responseLog.optional(),
+  RESPONSE_RETENTION_DAYS: retentionDays.default(RETENTION_DAYS_MIN),
+  // 0 is a valid agent id. Larger numbers than the maximum are not exact in JSON.
+  ERC8004_AGENT_ID: z
+    .string()
+    .refine((value) => /^(0|[1-9][0-9]{0,15})$/.test(value) && Number.isSafeInteger(Number(value)), AGENT_ID_RULE)
+    .transform(BigInt)
+    .optional(),
+  ERC8004_OWNER: address.optional(),
+  CONTACT_EMAIL: z.email({ error: EMAIL_RULE }).max(EMAIL_CHARACTERS_MAX, { error: EMAIL_RULE }).optional(),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      error: 'must be a pino level: fatal, error, warn, info, debug, trace or silent',
+    })
+    .default('info'),
+})
+
+export type Config = ReturnType<typeof readConfig>
+
+/** The variables that the program reads. */
+export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(schema.shape))
+
+export function readConfig(environment: Record<string, string | undefined>) {
+  const parsed = schema.safeParse(environment)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new ConfigError(`${String(issue?.path[0] ?? 'configuration')} ${issue?.message ?? 'is not valid'}`)
+  }
+  const values = parsed.data
+  const facilitator = readFacilitator(values)
+  // Buyers and the agent card would otherwise get a URL that they cannot reach.
+  if (facilitator.kind !== 'sandbox' && values.BASE_URL === undefined && !isLoopback(toUrlHost(values.HOST))) {
+    throw new ConfigError('BASE_URL must be set when HOST is not a loopback address and FACILITATOR is not sandbox')
+  }
+  if (values.ERC8004_OWNER !== undefined && values.ERC8004_AGENT_ID === undefined) {
+    throw new ConfigError('ERC8004_OWNER must come with ERC8004_AGENT_ID')
+  }
+  const dataDirectory = resolve(values.DATA_DIR)
+  return {
+    mode: values.MODE,
+    facilitator,
+    rpcUrls: values.RPC_URL ?? [],
+    finalConfirmations: values.FINAL_CONFIRMATIONS,
+    payTo: values.PAY_TO,
+    host: values.HOST,
+    port: values.PORT,
+    admin: readAdmin(values),
+    baseUrl: values.BASE_URL,
+    dataDirectory,
+    /** A local archive or a URL. Undefined for the sample of the sandbox. */
+    dataset: values.DATASET ?? (facilitator.kind === 'sandbox' ? undefined : CRO_COMPANIES_LOCATION),
+    /** Where imported archives are kept. Undefined for none. */
+    archiveDirectory: values.ARCHIVE_DIRECTORY === undefined ? undefined : resolve(values.ARCHIVE_DIRECTORY),
+    /** The number of reverse proxies that requests pass, each of which appends to `X-Forwarded-For`. */
+    trustedProxies: values.TRUST_PROXY,
+    rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
+    /**
+     * Units a minute of each client address (contract 6.2.2). By default half of the limit of sales in payments of five
+     * units.
+     */
+    addressBudget:
+      values.ADDRESS_BUDGET ??
+      Math.max(ADDRESS_BUDGET_MIN, Math.ceil(ADDRESS_BUDGET_SHARE * values.RATE_LIMIT_PER_MINUTE)),
+    a2aEnabled: values.A2A_ENABLED === 'true',
+    mcpEnabled: values.MCP_ENABLED === 'true',
+    keysDirectory: resolve(values.KEYS_DIR ?? join(dataDirectory, 'keys')),
+    /** A PostgreSQL database that several machines share. Undefined for LMDB in the data directory. */
+    responseLog: values.RESPONSE_LOG,
+    retentionDays: values.RESPONSE_RETENTION_DAYS,
+    /** Undefined if not configured. The sandbox then registers an agent. */
+    erc8004:
+      values.ERC8004_AGENT_ID === undefined
+        ? undefined
+        : { agentId: values.ERC8004_AGENT_ID, owner: values.ERC8004_OWNER },
+    /** The contact that the documents name. */
+    contactEmail: values.CONTACT_EMAIL,
+    logLevel: values.LOG_LEVEL,
+  }
+}
+
+/** The address of metrics and probes, or undefined for none. Mainnet has no default (contract 14.12). */
+function readAdmin({ MODE: mode, ADMIN_HOST: host, ADMIN_PORT: given }: z.infer<typeof schema>) {
+  if (given === 'off' || (given === undefined && mode === 'mainnet')) return undefined
+  return { host, port: given ?? ADMIN_PORT_DEFAULT, isDefaultPort: given === undefined }
+}
+
+/** The nodes of the chain. The registry and the relayer use the first one. */
+type NodeUrls = readonly [string, ...string[]]
+
+export interface RemoteFacilitatorConfig {
+  /** Without a trailing slash. */
+  url: string
+  authorization:
+    | { kind: 'none' }
+    | { kind: 'fixed'; header: string }
+    | { kind: 'cdp'; key: NonNullable<ReturnType<typeof parseCdpKey>> }
+}
+
+/** In the order in which they are asked. */
+type RemoteFacilitators = readonly [RemoteFacilitatorConfig, ...RemoteFacilitatorConfig[]]
+
+/** The facilitator that settles payments. Outside the sandbox RPC_URL and PAY_TO have no default (contract 14.2). */
+type ConfiguredFacilitator =
+  | { kind: 'sandbox' }
+  | { kind: 'self'; relayerKeyFile: string; rpcUrls: NodeUrls; payTo: string }
+  | { kind: 'remote'; facilitators: RemoteFacilitators; rpcUrls: NodeUrls; payTo: string }
+
+function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator {
+  const { MODE: mode, FACILITATOR: chosen, RPC_URL: rpcUrls, PAY_TO: payTo, RELAYER_KEY_FILE: keyFile } = values
+  if (chosen === 'sandbox') {
+    if (mode === 'mainnet') throw new ConfigError('FACILITATOR must not be sandbox when MODE is mainnet')
+    // An http URL is on a loopback address: `safeUrl` refuses others.
+    if (rpcUrls !== undefined && (rpcUrls.length > 1 || !rpcUrls.every((each) => new URL(each).protocol === 'http:'))) {
+      throw new ConfigError('RPC_URL must be one http URL on a loopback address when FACILITATOR is sandbox')
+    }
+    return { kind: 'sandbox' }
+  }
+  if (rpcUrls === undefined) throw new ConfigError('RPC_URL must be set when FACILITATOR is not sandbox')
+  if (payTo === undefined) throw new ConfigError('PAY_TO must be set when FACILITATOR is not sandbox')
+  // USDC refuses transfers to its own contract.
+  if (payTo.toLowerCase() === DEPLOYMENTS[mode].asset.toLowerCase()) {
+    throw new ConfigError('PAY_TO must be an account, not the token contract')
+  }
+  if (chosen !== 'self') {
+    return { kind: 'remote', facilitators: readRemotes(chosen, values), rpcUrls, payTo }
+  }
+  if (keyFile === undefined) throw new ConfigError('RELAYER_KEY_FILE must be set when FACILITATOR is self')
+  return { kind: 'self', relayerKeyFile: resolve(keyFile), rpcUrls, payTo }
+}
+
+/** Credentials go only to the facilitator for which they are meant. */
+function readRemotes(
+  [first, ...others]: readonly [string, ...string[]],
+  values: z.infer<typeof schema>,
+): RemoteFacilitators {
+  const { FACILITATOR_AUTHORIZATION: header } = values
+  const key = readCdpKey(values)
+  const isOnly = others.length === 0
+  const isCdp = (each: string) => key !== undefined && (isOnly || new URL(each).host === CDP_HOST)
+  const urls = [first, ...others]
+  if (key !== undefined && !urls.some(isCdp))
+    throw new ConfigError(`FACILITATOR must have a URL of ${CDP_HOST} when CDP_API_KEY_ID is set`)
+  if (header !== undefined && (!isOnly || key !== undefined))
+    throw new ConfigError('FACILITATOR_AUTHORIZATION must not be set with CDP_API_KEY_ID or with several facilitators')
+  const toRemote = (each: string): RemoteFacilitatorConfig => {
+    if (key !== undefined && isCdp(each)) return { url: each, authorization: { kind: 'cdp', key } }
+    return { url: each, authorization: header === undefined ? { kind: 'none' } : { kind: 'fixed', header } }
+  }
+  return [toRemote(first), ...others.map(toRemote)]
+}
+
+function readCdpKey(values: z.infer<typeof schema>): ReturnType<typeof parseCdpKey> {
+  const { CDP_API_KEY_ID: id, CDP_API_KEY_SECRET: text, CDP_API_KEY_SECRET_FILE: file } = values
+  if (id === undefined && text === undefined && file === undefined) return undefined
+  if (id === undefined || (text === undefined) === (file === undefined)) {
+    throw new ConfigError('CDP_API_KEY_ID must come with either CDP_API_KEY_SECRET or CDP_API_KEY_SECRET_FILE')
+  }
+  const key = parseCdpKey({ id, secret: text ?? readSecret(file ?? '') })
+  const name = text === undefined ? 'CDP_API_KEY_SECRET_FILE' : 'CDP_API_KEY_SECRET'
+  if (!key) throw new ConfigError(`${name} must hold a private key: PEM on P-256, or Ed25519 as Base64 of 64 bytes`)
+  return key
+}
+
+function readSecret(path: string): string {
+  try {
+    if (findOpenMode(statSync(path).mode) !== undefined)
+      throw new ConfigError('CDP_API_KEY_SECRET_FILE must be readable by its owner only: chmod 600')
+    return readFileSync(path, 'utf8').slice(0, SECRET_CHARACTERS_MAX)
+  } catch (cause) {
+    if (cause instanceof ConfigError) throw cause
+    throw new ConfigError('CDP_API_KEY_SECRET_FILE must be a file that can be read')
+  }
+}

@@ -1,0 +1,135 @@
+/** Opens the configured remote services: the facilitator, the chain, and the registry RPC. */
+import { open } from 'node:fs/promises'
+import { privateKeyToAddress } from 'viem/accounts'
+import { relayerFolder } from '../../store/files/layout.ts'
+import { findOpenMode } from '../../store/files/private-files.ts'
+import { acquireProcessLock } from '../../store/files/process-lock.ts'
+import type { Report } from '../../store/base/runtime.ts'
+import { ConfigError, type Config, type RemoteFacilitatorConfig } from './config.ts'
+import { openChain } from '../settlement/chain/chain.ts'
+import { cdpAuthorization } from '../settlement/facilitator/cdp-token.ts'
+import { FACILITATOR_TIMEOUT_MS, type Facilitator } from '../settlement/facilitator/facilitator.ts'
+import { openFacilitators, type NamedFacilitator } from '../settlement/facilitator/facilitators.ts'
+import { openRemoteFacilitator, type Authorization } from '../settlement/facilitator/remote-facilitator.ts'
+import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
+import { RpcError, WrongChain } from '../settlement/rpc/json-rpc.ts'
+import { isPrivateKey } from '../payment/accounts.ts'
+import { DEPLOYMENTS } from '../payment/terms.ts'
+import { openSandbox } from '../sandbox/sandbox.ts'
+import type { Externals } from './service.ts'
+
+/** Base has a block time of two seconds. */
+const POLLING_MS = 1_000
+/** A key and a line end. A larger file is not a key file. */
+const KEY_FILE_BYTES_MAX = 128
+
+interface ExternalsOptions {
+  config: Config
+  ownPid: number
+  now: () => Date
+  report: Report
+  /** Receives lines for the operator. */
+  log: (line: string) => void
+}
+
+/** Returns the services, and the stdout lines that a buyer needs in the sandbox. Disposal stops the sandbox. */
+export async function openExternals({ config, ownPid, now, report, log }: ExternalsOptions) {
+  const { facilitator: configured, mode } = config
+  if (configured.kind === 'sandbox') {
+    const { externals, rpcUrl, buyerKey, stop } = await openSandbox({
+      config,
+      now,
+      onClockChange: reportClock(report),
+      log,
+    })
+    return { externals, lines: [`rpc ${rpcUrl}`, `buyer ${buyerKey}`], [Symbol.asyncDispose]: stop }
+  }
+  const { rpcUrls, payTo } = configured
+  const [rpcUrl] = rpcUrls
+  const deployment = DEPLOYMENTS[mode]
+  const chain = openChain({
+    urls: rpcUrls,
+    chainId: deployment.chainId,
+    finalConfirmations: config.finalConfirmations,
+    now,
+    onClockChange: reportClock(report),
+  })
+  try {
+    await chain.observe([])
+  } catch (cause) {
+    if (cause instanceof WrongChain) {
+      throw new ConfigError(`RPC_URL must be a node of chain ${deployment.chainId} when MODE is ${mode}`)
+    }
+    // The service starts anyway: quotes do not need the node, and the node may recover.
+    report(cause instanceof RpcError ? 'chain_view_refused' : 'chain_unavailable', cause)
+  }
+  const shared = { chain, payTo, registry: { rpcUrl } }
+  if (configured.kind === 'remote') {
+    const facilitator = openRemoteFacilitators(configured.facilitators, report)
+    return { externals: { facilitator, ...shared }, lines: [], [Symbol.asyncDispose]: async () => undefined }
+  }
+  const relayerKey = await readRelayerKey(configured.relayerKeyFile)
+  const lock = await lockRelayer(config.dataDirectory, { relayerKey, ownPid })
+  const client = openInProcessFacilitator({ deployment, rpcUrl, relayerKey, pollingMs: POLLING_MS, now, report })
+  // With a name, so that it never settles the payment of a remote one, and the other way round.
+  const facilitator = openFacilitators([{ name: 'self', client }], report)
+  const externals: Externals = { facilitator, relayerFunds: () => client.readFunds(), ...shared }
+  return { externals, lines: [], [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
+}
+
+export function openRemoteFacilitators(
+  [first, ...others]: readonly [RemoteFacilitatorConfig, ...RemoteFacilitatorConfig[]],
+  report: Report,
+): Facilitator {
+  // `verify` asks one after the other within the time of one call.
+  const verifyTimeoutMs = FACILITATOR_TIMEOUT_MS / (1 + others.length)
+  const openOne = (config: RemoteFacilitatorConfig): NamedFacilitator => ({
+    name: config.url,
+    client: openRemoteFacilitator({ url: config.url, authorization: authorizationOf(config), verifyTimeoutMs }),
+  })
+  return openFacilitators([openOne(first), ...others.map(openOne)], report)
+}
+
+export function authorizationOf({ authorization }: RemoteFacilitatorConfig): Authorization {
+  switch (authorization.kind) {
+    case 'none':
+      return async () => undefined
+    case 'fixed':
+      return async () => authorization.header
+    case 'cdp':
+      return (method, url) => cdpAuthorization(authorization.key, method, url)
+  }
+}
+
+/** One line when the clock becomes wrong. */
+function reportClock(report: Report): (isWrong: boolean) => void {
+  return (isWrong) => {
+    if (isWrong) report('clock_wrong', 'the local clock differs from the newest block by more than a minute')
+  }
+}
+
+/** Two processes would give two transactions of one relayer the same nonce. */
+async function lockRelayer(
+  dataDirectory: string,
+  { relayerKey, ownPid }: { relayerKey: `0x${string}`; ownPid: number },
+): Promise<AsyncDisposable> {
+  const folder = relayerFolder(dataDirectory, privateKeyToAddress(relayerKey))
+  const lock = await acquireProcessLock({ folder, ownPid })
+  if (lock.kind === 'acquired') return lock
+  throw new ConfigError('RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses')
+}
+
+/** @throws ConfigError */
+export async function readRelayerKey(path: string): Promise<`0x${string}`> {
+  await using file = await open(path, 'r').catch(() => {
+    throw new ConfigError('RELAYER_KEY_FILE must be a file that can be read')
+  })
+  const { mode } = await file.stat()
+  if (findOpenMode(mode) !== undefined) {
+    throw new ConfigError('RELAYER_KEY_FILE must be readable by its owner only: chmod 600')
+  }
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(KEY_FILE_BYTES_MAX), 0, KEY_FILE_BYTES_MAX, 0)
+  const key = buffer.toString('latin1', 0, bytesRead).trim()
+  if (!isPrivateKey(key)) throw new ConfigError('RELAYER_KEY_FILE must hold one private key: 0x and 64 hex digits')
+  return key
+}

@@ -1,0 +1,252 @@
+/**
+ * The HTTP server with its limits. It answers requests that exceed a limit or violate HTTP, or ends their connections.
+ */
+import { once } from 'node:events'
+import { createServer, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { createApp } from '../../rest-facade/app.ts'
+import { expressMessages } from '../../rest-facade/messages.ts'
+import type { Report, Timer } from '../../store/base/runtime.ts'
+import { toUrlHost } from '../../store/base/url-policy.ts'
+import { Connections } from '../transport/http/connections.ts'
+import { readTarget } from '../transport/http/request.ts'
+import { assignRequestId, newRequestId, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request-id.ts'
+import { commonHeaders, sendResponse } from '../transport/http/response.ts'
+import { renderOutcome, renderWireError, type HttpResponseContent } from '../transport/http/render-outcome.ts'
+import { refused } from '../operation/outcome.ts'
+import type { Config } from './config.ts'
+
+/** A stop waits this long for requests in progress: twice the 30 s of a facilitator, and a margin (contract 14.4). */
+const STOP_TIMEOUT_MS = 70_000
+/** The interval at which a stop closes connections that have become idle. */
+const IDLE_SWEEP_MS = 100
+/**
+ * After an error answer the connection stays open this long, so that the client can read it. Its input is discarded.
+ */
+const LINGER_MS = 1_000
+
+/** Names end in the unit; counts have none. Node's defaults are in brackets. */
+const LIMITS = {
+  /** For the headers of a request. Slow clients occupy sockets [60,000]. */
+  headersMs: 10_000,
+  /** For a whole request, which has at most 16 KiB [300,000]. */
+  requestMs: 15_000,
+  /** Longer than the 60 s of common proxies, so that the proxy closes first and no request is lost [5,000]. */
+  keepAliveMs: 65_000,
+  /** Without a byte in either direction. Longer than the slowest sale, which takes 90 s [none]. */
+  silenceMs: 120_000,
+  /**
+   * Interval between checks of `headersMs` and `requestMs`. Each check visits every connection with a request in
+   * progress [30,000].
+   */
+  checkMs: 1_000,
+  /** Request target and headers. A payment has up to 8 KiB, a query 3 KiB [16,384]. */
+  headerBytes: 16_384,
+  /** A browser behind two proxies sends 40. Node drops further headers silently; this server refuses them [2,000]. */
+  headers: 100,
+  /**
+   * About 100 MiB with the largest requests. A further connection resets one of the address that has the most [none].
+   */
+  connections: 2_000,
+  /**
+   * Pipelined requests of a connection. Clients that pipeline send a few; the next one resets the connection [none].
+   */
+  unanswered: 16,
+  /** Pipelined requests of all connections, at most 16 KiB each, so that they need at most 16 MiB [none]. */
+  waiting: 1_000,
+}
+export type HttpServerLimits = typeof LIMITS
+
+interface HttpServerOptions {
+  config: Config
+  /** Replaces limits. */
+  limits?: Partial<HttpServerLimits> | undefined
+  timer: Timer
+  report: Report
+}
+
+/** Listens at once, and answers 503 `overloaded` until `open` routes requests to the app. */
+export async function startHttpServer({ config, timer, report, ...options }: HttpServerOptions) {
+  const { host, port, baseUrl } = config
+  const limits = { ...LIMITS, ...options.limits }
+  let listener: RequestListener = (_request, response) =>
+    sendResponse(response, renderOutcome(refused({ code: 'overloaded' })))
+  const connections = new Connections({ limits, timer, report })
+  const messages = expressMessages((socket) => connections.isFull(socket))
+  const server = createLimitedServer({
+    limits,
+    connections,
+    classes: messages.options,
+    headers: commonHeaders(baseUrl),
+    listener: (request, response) => listener(request, response),
+  })
+  server.listen(port, host)
+  await once(server, 'listening')
+  const bound = (server.address() as AddressInfo).port
+  return {
+    baseUrl: baseUrl ?? `http://${toUrlHost(host)}:${bound}`,
+    port: bound,
+    open(app: ReturnType<typeof createApp>) {
+      messages.connectTo(app)
+      listener = app
+    },
+    keepOpen: (socket: Socket) => connections.keepOpen(socket),
+    close: () => closeServer(server, connections, limits.requestMs),
+  }
+}
+
+interface ServerParts {
+  limits: HttpServerLimits
+  connections: Connections
+  /** The request and response classes. */
+  classes: object
+  /** Sent with every response. */
+  headers: Readonly<Record<string, string>>
+  listener: RequestListener
+}
+
+function createLimitedServer({ limits, connections, classes, headers, listener }: ServerParts): Server {
+  const headerEntries = Object.entries(headers)
+  /** Connections that are being ended. */
+  const closing = new WeakSet<Socket>()
+  /** Connections whose current request is their last one. */
+  const ending = new WeakSet<Socket>()
+
+  const handle: RequestListener = (request, response) => {
+    const { socket } = request
+    // Requests after a fault are not trusted, and an answer could not be sent.
+    if (closing.has(socket)) return void response.destroy()
+    for (const [name, value] of headerEntries) response.setHeader(name, value)
+    response.setHeader(REQUEST_ID_HEADER, assignRequestId(request))
+    const run = () => {
+      const code = findFault(request, limits)
+      if (code === undefined) listener(request, response)
+      else sendResponse(response, renderWireError(code))
+    }
+    if (mustEnd(request)) {
+      response.setHeader('Connection', 'close')
+      ending.add(socket)
+    }
+    connections.enqueue(socket, { response, run })
+  }
+
+  /**
+   * Sends the error after the answers to earlier requests, or not at all if the client could take it for one of them.
+   */
+  function endConnection(socket: Socket, reply: HttpResponseContent, ownId?: string): void {
+    if (closing.has(socket)) return
+    closing.add(socket)
+    socket.on('error', () => undefined)
+    const last = connections.lastResponse(socket)
+    // Without `ownId`, the fault is in the body of the last request or in bytes after it.
+    const requestId = ownId ?? (last?.req.complete === false ? requestIdOf(last.req) : undefined) ?? newRequestId()
+    const write = () =>
+      writeAndClose(socket, { ...reply, headers: { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers } })
+    const writeAfterAnswers = () => (ending.has(socket) ? socket.destroySoon() : write())
+    if (!socket.writable) socket.destroy()
+    else if (!last || last.writableFinished) writeAfterAnswers()
+    else if (last.req.complete) last.once('finish', writeAfterAnswers)
+    else if (last.headersSent || last.socket !== socket) socket.destroy()
+    else write()
+  }
+
+  const server = createServer({ ...classes, ...nodeOptions(limits) }, handle)
+  server.timeout = limits.silenceMs
+  // One header more, so that `findFault` sees that there are too many.
+  server.maxHeadersCount = limits.headers + 1
+  server.on('connection', (socket) => connections.add(socket))
+  // Emitted only for a request beyond a limit of its connection (rest-facade/messages.ts).
+  server.on('upgrade', (_request, socket) => connections.resetPipelining(socket as Socket))
+  // Ignores other `Expect` values; Node would answer with an empty 417.
+  server.on('checkExpectation', handle)
+  server.on('connect', (request, socket) => {
+    const refusal = refused({ code: 'method_not_allowed', allow: 'GET, HEAD, POST, OPTIONS' })
+    endConnection(socket as Socket, renderOutcome(refusal), assignRequestId(request))
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET') socket.destroy()
+    // Data after a request with `Connection: close`. The connection ends with the answer to that request.
+    else if (error.code === 'HPE_CLOSED_CONNECTION') return
+    else endConnection(socket as Socket, renderWireError(toWireCode(error)))
+  })
+  return server
+}
+
+function nodeOptions(limits: HttpServerLimits): ServerOptions {
+  return {
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.checkMs,
+    maxHeaderSize: limits.headerBytes,
+    // Node would answer without a body. `findFault` checks it instead.
+    requireHostHeader: false,
+  }
+}
+
+/**
+ * Whether the connection closes after the answer. After a request for an upgrade, Node drops the rest of the data that
+ * it has read. After an answer, Node reads and discards the rest of the body, and an endless chunked body would take
+ * all CPU time.
+ */
+function mustEnd({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined || headers['transfer-encoding'] !== undefined
+}
+
+/** The characters of a host with its port (RFC 3986 section 3.2). A client without one sends an empty value. */
+const HOST_PATTERN = /^[\w.~!$&'()*+,;=%:[\]-]*$/
+
+/** Finds faults that Node's parser accepts: too many headers, and violations of RFC 9112 sections 3.2 and 6.1. */
+function findFault(request: IncomingMessage, limits: HttpServerLimits): string | undefined {
+  const { rawHeaders, headers, headersDistinct, httpVersion } = request
+  if (rawHeaders.length > 2 * limits.headers) return 'headers_too_large'
+  const hosts = headersDistinct['host'] ?? []
+  if (hosts.length > 1 || !HOST_PATTERN.test(hosts[0] ?? '')) return 'malformed_request'
+  if (httpVersion === '1.1' && hosts.length === 0) return 'malformed_request'
+  const coding = headers['transfer-encoding']?.toLowerCase()
+  // HTTP/1.0 has no chunks. A proxy in between could see another end of the body.
+  if (coding !== undefined && (httpVersion === '1.0' || coding !== 'chunked')) return 'malformed_request'
+  const target = readTarget(request)
+  if (target === undefined) return 'malformed_request'
+  request.url = target
+  return undefined
+}
+
+function toWireCode({ code }: NodeJS.ErrnoException): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'malformed_request'
+}
+
+/** Writes an answer without Node's HTTP layer and closes the connection when the client has read it. */
+function writeAndClose(socket: Socket, { status, headers, body }: HttpResponseContent): void {
+  const all = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
+  socket.once('end', () => socket.destroySoon())
+  socket.resume()
+}
+
+/** `requestMs` is the time limit of a request. A closed server no longer checks it. */
+function closeServer(server: Server, connections: Connections, requestMs: number): Promise<void> {
+  connections.closeAfterAnswers()
+  return new Promise((resolve) => {
+    let isLate = false
+    const requestTimer = setTimeout(() => void (isLate = true), requestMs)
+    const timer = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS)
+    // A connection that becomes idle during the stop would otherwise stay open for the keep-alive time.
+    const sweep = setInterval(() => {
+      connections.closeIdle()
+      if (isLate) connections.closeIncomplete()
+    }, IDLE_SWEEP_MS)
+    server.close(() => {
+      clearTimeout(timer)
+      clearTimeout(requestTimer)
+      clearInterval(sweep)
+      connections.reportResets()
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,411 @@
+/** Creates the parts of the service, starts them in order, and stops them in reverse order. */
+import { setMaxListeners } from 'node:events'
+import { signCard } from '../../keys/card-signature.ts'
+import type { Keyring } from '../../keys/keyring.ts'
+import { createApp } from '../../rest-facade/app.ts'
+import { openDocuments } from '../../rest-facade/documents/current-documents.ts'
+import { currentAttribution, currentMetadata } from '../../rest-facade/documents/metadata.ts'
+import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
+import { Journal } from '../../store/history/journal.ts'
+import { createReserveCheck, FREE_BYTES_MIN } from '../../store/files/disk-space.ts'
+import type { ImportResult } from '../../store/import/run.ts'
+import type { Report, Timer } from '../../store/base/runtime.ts'
+import { openBuildProcesses } from '../../store/import/build-process.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
+import { responsesFolder } from '../../store/files/layout.ts'
+import { openServiceKeys } from './card-keys.ts'
+import { agentCard, paymentExtensionUri } from '../transport/a2a/card.ts'
+import { helpText } from '../transport/a2a/help.ts'
+import { a2aRoute } from '../transport/a2a/route.ts'
+import { ServiceMetrics } from './admin/metrics.ts'
+import { observeChain, observeFacilitator, observeLog } from './admin/observed-services.ts'
+import { checkServiceReadiness } from './admin/readiness.ts'
+import { startAdminServer } from './admin/server.ts'
+import { traceSale, type SaleLine } from './admin/sale-trace.ts'
+import { addStateMetrics } from './admin/state-metrics.ts'
+import { ConfigError, type Config } from './config.ts'
+import { startDailyRetrieval } from './dataset.ts'
+import { checkReceiptKeys } from './check-receipt-keys.ts'
+import { checkLogOwner, type AllowedChanges } from './check-log-owner.ts'
+import { openConfiguredLog } from './response-log.ts'
+import { startHttpServer, type HttpServerLimits } from './http-server.ts'
+import { CompanyAgentExecutor } from '../sale/agent-executor.ts'
+import type { SaleContext } from '../sale/sale-context.ts'
+import { Clients } from '../transport/http/clients.ts'
+import { AddressBudgets } from '../sale/limits/address-budget.ts'
+import { FairQueue } from '../sale/limits/fair-queue.ts'
+import { GuessLimit } from '../sale/limits/guess-limit.ts'
+import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
+import { PayerReservations } from '../sale/limits/payer-reservations.ts'
+import type { Operations } from '../operation/operation.ts'
+import { buildExamples, type ExampleCompany } from '../operation/operations.ts'
+import { mcpRoute } from '../transport/mcp/route.ts'
+import { listTools } from '../payment/tools.ts'
+import { FREE_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
+import type { Chain } from '../settlement/chain/chain.ts'
+import { PastObservations } from '../settlement/past-observations.ts'
+import type { PaymentServices } from '../settlement/services.ts'
+import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
+import type { RelayerFunds } from '../settlement/facilitator/in-process-facilitator.ts'
+import { startReconciler } from '../settlement/reconciler.ts'
+import { startRetention } from '../settlement/retention.ts'
+import { buildTerms, type Terms } from '../payment/terms.ts'
+import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
+import { openRegistry, UNREGISTERED, type Registry } from '../../rest-facade/registry/registry.ts'
+import { exampleCompanies } from '../answer/example-number.ts'
+import { cachedNameIndex } from '../answer/registers.ts'
+
+/** The remote services. Tests pass their own. */
+export interface Externals {
+  facilitator: Facilitator
+  chain: Chain
+  payTo: string
+  /** Only an in-process facilitator has a relayer. */
+  relayerFunds?: () => Promise<RelayerFunds>
+  /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
+  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<NonNullable<Config['erc8004']>> }
+}
+
+/**
+ * Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification.
+ */
+const VERIFICATIONS_MAX = 64
+/** The client of the reconciler's work. No client address is empty. */
+const RECONCILER = ''
+
+export interface ServiceOptions {
+  config: Config
+  version: string
+  externals: Externals
+  /** What the service sells. */
+  operations?: Operations
+  /** Changes of the response log or of its receiver that the operator has announced. */
+  allowed?: AllowedChanges
+  /** Opens the response log; the configured one by default, after a check of its owner. */
+  openLog?: (config: Config) => Promise<ResponseLog>
+  /** Replaces limits of the HTTP server. */
+  limits?: Partial<HttpServerLimits>
+  now: () => Date
+  /** Milliseconds of a clock that never goes back. Default: that of the process. */
+  clock?: () => number
+  /** From 0 to below 1. It is not used for secrets. */
+  random: () => number
+  timer: Timer
+  report: Report
+  /** Called when another snapshot is served than before. */
+  onDatasetChange?: (dataset: Dataset) => void
+  /** Called at the end of each sale. */
+  onSale?: (line: SaleLine) => void
+}
+
+type Closer = () => Promise<void> | void
+
+export async function startService(given: ServiceOptions) {
+  const metrics = given.config.admin && new ServiceMetrics(given.operations)
+  const options = metrics ? observeExternals(given, metrics) : given
+  const { config, now, timer, report } = options
+  // The server starts first: the port is the most likely failure, and the base URL may contain it.
+  const server = await startHttpServer({ config, limits: options.limits, timer, report })
+  const { baseUrl } = server
+  const closers: Closer[] = []
+  const stopping = new AbortController()
+  /** Stops accepting requests, finishes those in progress, and closes the stores. */
+  const stop = async (): Promise<void> => {
+    stopping.abort()
+    await server.close()
+    for (const close of closers.splice(0).toReversed()) await close()
+  }
+  try {
+    const catalog = new Catalog(config.dataDirectory, {
+      report,
+      ...(options.onDatasetChange && { onChange: options.onDatasetChange }),
+    })
+    closers.push(() => catalog.close())
+    const journal = journalWhenRead(config.dataDirectory, closers)
+    const opened = await (options.openLog?.(config) ?? openOwnLog(options))
+    closers.push(() => opened.close())
+    const log = metrics ? observeLog(opened, metrics) : opened
+    const { clock = () => performance.now() } = options
+    const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
+    const { keepOpen } = server
+    const clients = new Clients({ budgets, trustedProxies: config.trustedProxies, keepOpen, report })
+    const admin =
+      metrics &&
+      (await startAdmin(options, {
+        metrics,
+        catalog,
+        log,
+        budgets,
+        chain: given.externals.chain,
+        isStopping: () => stopping.signal.aborted,
+      }))
+    if (admin) closers.push(() => admin.close())
+
+    const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
+    closers.push(() => keys.stop())
+    const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
+      signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
+    const stopSignal = stopping.signal
+    // Each request that waits for the chain listens. Above ten, Node.js would print a warning.
+    setMaxListeners(0, stopSignal)
+    const saleContext = createSaleContext(options, { catalog, journal, log, clock, signReceipt, stopSignal })
+    const exampleCompany = exampleCompanies({ mode: config.mode, current: () => catalog.current() })
+    const extensionUri = paymentExtensionUri(baseUrl)
+    const { operations } = saleContext.terms
+    const help = () => helpText({ baseUrl, extensionUri, examples: buildExamples(exampleCompany(), operations) })
+    const { onSale = () => undefined } = options
+    const executor = new CompanyAgentExecutor({
+      context: saleContext,
+      baseUrl,
+      help,
+      trace: (sale, sell) => traceSale({ ...sale, onSale }, sell),
+      onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
+    })
+    closers.push(() => executor.drain())
+    closers.push(
+      startRetention({ log, chain: saleContext.payments.chain, days: config.retentionDays, now, timer, report }),
+    )
+    await startDataset(options, { catalog, metrics }, closers)
+
+    const { payments, paymentMutex } = saleContext
+    const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(paymentMutex) })
+    closers.push(() => reconciler.stop())
+    const registry = await openAgentRegistry(options, { baseUrl, clock })
+
+    const observe = metrics?.observeRequests()
+    server.open(
+      await createRoutes(options, {
+        baseUrl,
+        terms: saleContext.terms,
+        catalog,
+        executor,
+        registry,
+        clients,
+        exampleCompany,
+        observe,
+        keys,
+      }),
+    )
+    // `PORT=0` uses a free port.
+    return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
+  } catch (cause) {
+    await stop()
+    throw cause
+  }
+}
+
+function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): ServiceOptions {
+  const { externals, report } = options
+  const facilitator = observeFacilitator(externals.facilitator, metrics)
+  const chain = observeChain(externals.chain, metrics)
+  return { ...options, report: metrics.observeReport(report), externals: { ...externals, facilitator, chain } }
+}
+
+/** Opens the configured log if it belongs to this service. */
+async function openOwnLog({ config, externals, allowed = {}, now, report }: ServiceOptions): Promise<ResponseLog> {
+  const log = await openConfiguredLog({ config, salesPerMinute: config.rateLimitPerMinute, now, report })
+  try {
+    const terms = buildTerms(config.mode, externals.payTo)
+    const { dataDirectory, keysDirectory } = config
+    await checkLogOwner({ log, dataDirectory, terms, allowed })
+    await checkReceiptKeys({ log, dataDirectory, keysDirectory, newKeys: allowed.newKeys === true })
+    return log
+  } catch (cause) {
+    await log.close()
+    throw cause
+  }
+}
+
+interface AdminParts {
+  metrics: ServiceMetrics
+  catalog: Catalog
+  log: ResponseLog
+  budgets: AddressBudgets
+  /** Not observed: probes of the operator do not count in the metrics. */
+  chain: Chain
+  isStopping: () => boolean
+}
+
+/** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
+async function startAdmin({ config, externals, now, timer, report }: ServiceOptions, parts: AdminParts) {
+  if (!config.admin) return undefined
+  const { metrics, catalog, log, budgets, chain, isStopping } = parts
+  const { relayerFunds } = externals
+  const { rateLimitPerMinute } = config
+  const isClockWrong = () => chain.isClockWrong()
+  const usesDisk = config.responseLog === undefined
+  const checkDisk = usesDisk
+    ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
+    : () => undefined
+  const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
+  const state = { catalog, log, budgets, rateLimitPerMinute, relayerFunds, isClockWrong, readiness, now, timer }
+  addStateMetrics(metrics, state)
+  const { isDefaultPort, ...address } = config.admin
+  const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
+  return server.catch((cause: unknown) => {
+    // The default port is probably in use by another service on this machine. Run without the address.
+    if (isDefaultPort) return report('admin_port_unusable', cause)
+    // The message of the system does not say which of the two addresses of the service it means.
+    throw new ConfigError('ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine', { cause })
+  })
+}
+
+function createSaleContext(
+  { config, externals, operations, now, timer, report }: ServiceOptions,
+  {
+    log,
+    clock,
+    signReceipt,
+    ...shared
+  }: { log: ResponseLog; clock: () => number; signReceipt: PaymentServices['signReceipt'] } & Pick<
+    SaleContext,
+    'catalog' | 'journal' | 'stopSignal'
+  >,
+): SaleContext {
+  const { facilitator, chain, payTo } = externals
+  return {
+    ...shared,
+    terms: buildTerms(config.mode, payTo, operations),
+    payments: {
+      log,
+      facilitator,
+      chain,
+      pastObservations: new PastObservations(now),
+      signReceipt,
+      now,
+      monotonic: clock,
+      timer,
+      report,
+    },
+    guessLimit: new GuessLimit(clock),
+    verifications: new FairQueue(VERIFICATIONS_MAX),
+    batches: new FairQueue(1),
+    payers: new PayerReservations(timer),
+    paymentMutex: new KeyedMutex(),
+  }
+}
+
+/** Retrieves the dataset now and daily. The service starts without one if a remote source cannot be reached. */
+async function startDataset(
+  options: ServiceOptions,
+  { catalog, metrics }: { catalog: Catalog; metrics: ServiceMetrics | undefined },
+  closers: Closer[],
+): Promise<void> {
+  const { config, now, random, timer } = options
+  const report: Report = (event, cause) => {
+    metrics?.countFailedImport(cause)
+    options.report(event, cause)
+  }
+  const { dataDirectory, archiveDirectory, dataset: path } = config
+  const { build, record } = openBuildProcesses()
+  const onRetrieved = (result: ImportResult) => {
+    metrics?.countImport(result)
+    loadNameIndex(catalog, options.report)
+  }
+  const daily = {
+    dataDirectory,
+    archiveDirectory,
+    path,
+    catalog,
+    build,
+    record,
+    now,
+    random,
+    timer,
+    report,
+    onRetrieved,
+  }
+  const schedule = await startDailyRetrieval(daily)
+  // The retrieval must end before the catalogue is closed.
+  closers.push(() => schedule.stop())
+  loadNameIndex(catalog, options.report)
+}
+
+/** Loads the name index before the first search. A damaged index is rebuilt by the next retrieval. */
+function loadNameIndex(catalog: Catalog, report: Report): void {
+  try {
+    const dataset = catalog.current()
+    if (dataset) cachedNameIndex(dataset.snapshot)
+  } catch (cause) {
+    report('name_index_unreadable', cause)
+  }
+}
+
+/** Opens the journal when it is read for the first time, because the first import creates it. */
+function journalWhenRead(dataDirectory: string, closers: Closer[]): () => Journal {
+  let journal: Journal | undefined
+  closers.push(async () => journal?.close())
+  return () => (journal ??= new Journal(dataDirectory))
+}
+
+/** Skips a payment whose mutex a request holds, because that request reconciles the record itself. */
+function runIfUnlocked(mutex: KeyedMutex) {
+  return async (key: string, work: () => Promise<void>): Promise<void> => {
+    if (!mutex.isHeld(key)) await mutex.run({ key, client: RECONCILER }, work, () => undefined)
+  }
+}
+
+/** Opens the ERC-8004 identity of the service. Mainnet has none. */
+async function openAgentRegistry(
+  { config, externals, now, timer, report }: ServiceOptions,
+  { baseUrl, clock }: { baseUrl: string; clock: () => number },
+): Promise<Registry> {
+  const agentUri = `${baseUrl}${TESTNET_PATHS.registrationFile}`
+  if (!externals.registry || config.mode !== 'testnet') return UNREGISTERED
+  const { rpcUrl: url, register } = externals.registry
+  const agent = config.erc8004 ?? (await register?.(agentUri))
+  if (!agent) return UNREGISTERED
+  const { chainId } = buildTerms(config.mode, externals.payTo)
+  return openRegistry({ ...agent, url, chainId, agentUri, now, clock, timer, report })
+}
+
+async function createRoutes(
+  { config, version, now, timer, report }: ServiceOptions,
+  parts: {
+    baseUrl: string
+    terms: Terms
+    catalog: Catalog
+    executor: CompanyAgentExecutor
+    registry: Registry
+    clients: Clients
+    exampleCompany: () => ExampleCompany | undefined
+    observe: ReturnType<ServiceMetrics['observeRequests']> | undefined
+    keys: Awaited<ReturnType<typeof openServiceKeys>>
+  },
+): Promise<ReturnType<typeof createApp>> {
+  const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, observe, keys } = parts
+  const { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail } = config
+  const extensionUri = paymentExtensionUri(baseUrl)
+
+  // The card is built once, so its examples cannot follow the dataset.
+  const examples = buildExamples(config.mode === 'testnet' ? exampleCompany() : undefined, terms.operations)
+  const card = (extensionRequired: boolean) => agentCard({ baseUrl, version, terms, examples, extensionRequired })
+  const sign = (keyring: Keyring) => signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
+  if (a2aEnabled) await keys.publishCard(sign)
+  const route = a2aRoute({ executor, card: card(false), extensionUri, clients, timer, report })
+
+  const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
+  const deployment = { baseUrl, version, terms, ...limits, extensionUri }
+  const pages = await openDocuments({ deployment, exampleCompany, catalog, now })
+  const facts = { version, terms, rateLimitPerMinute, catalog, now }
+  const serviceInfo = () => ({
+    metadata: currentMetadata(facts) ?? null,
+    attribution: currentAttribution(facts),
+    guide: `${baseUrl}${FREE_PATHS.mcpGuide}`,
+  })
+  const tools = listTools(terms)
+  const mcp = mcpRoute({ executor, baseUrl, version, tools, serviceInfo, clients, timer, report })
+  return createApp({
+    executor,
+    baseUrl,
+    clients,
+    facts,
+    signed: keys.documents,
+    pages,
+    ...(a2aEnabled && { a2aRoute: route }),
+    ...(mcpEnabled && { mcp }),
+    registry,
+    report,
+    observe,
+  })
+}

@@ -1,0 +1,178 @@
+/**
+ * Observes the chain: reads the newest block and the state of payments from one node with one call. A call that fails
+ * is repeated on the next node, and a block that is too old is compared with those of the other nodes.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
+import { RateLimited, ReplyError } from '../rpc/post-json.ts'
+import { readBlock, readFinalBlock } from './blocks.ts'
+import type { ClockCheck } from './clock.ts'
+import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './view.ts'
+
+/** Before the nodes are asked again after a failure. Behind one URL, the next call often reaches another node. */
+const REPEAT_MS = 300
+/** The longest `Retry-After` that a request waits for. Providers that limit calls per second ask for one second. */
+const RATE_WAIT_MS_MAX = 2_000
+/**
+ * A provider behind one URL can have four nodes, one of them stuck on an old block. Four replies in a row rarely all
+ * come from that node.
+ */
+const ROUNDS_MAX = 4
+
+type ChainState = ReturnType<typeof decodeView>
+
+/** One state of one node. */
+export interface Observation {
+  /** The index of the node that was observed. */
+  node: number
+  /** The newest block of the node. */
+  number: bigint
+  /** Its timestamp, in seconds. */
+  time: bigint
+  /** A block that no reorganisation changes and that precedes every event of a payment whose nonce is free. */
+  anchor: { number: bigint; hash: string }
+  /** In the order of the call. */
+  payments: ChainState['payments']
+  /** The newest final block, if it was asked for and is an ancestor of the newest block. */
+  final?: { number: bigint; time: bigint } | undefined
+}
+
+interface ObserveOptions {
+  /** Prefers every other node to this one. */
+  otherThan?: number | undefined
+  /** Reads the final block as well, with a second call. */
+  withFinal?: boolean
+}
+
+interface Observer {
+  /** Rejects if no node gives an answer, if they belong to another chain, or if their state is not complete. */
+  observe(payments: readonly ObservedPayment[], options?: ObserveOptions): Promise<Observation>
+}
+
+interface ObserverOptions {
+  chainId: number
+  finalConfirmations: bigint
+  clock: ClockCheck
+  pause?: (milliseconds: number) => Promise<unknown>
+}
+
+type Read = (node: number) => Promise<Observation>
+
+export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): Observer {
+  const { clock, pause = sleep } = options
+  /** The node that answered last. */
+  let preferred = 0
+
+  /** The first observation that is not older than a minute, otherwise the newest one. Rejects if all nodes fail. */
+  async function observeInTurn(order: readonly number[], read: Read): Promise<Observation> {
+    let newest: Observation | undefined
+    let cause: unknown
+    for (const node of order) {
+      try {
+        const observation = await read(node)
+        if (!newest || observation.time > newest.time) newest = observation
+        if (clock.isFresh(observation)) break
+      } catch (failure) {
+        cause = failure
+      }
+    }
+    if (!newest) throw cause
+    return newest
+  }
+
+  async function observeInRounds(order: readonly number[], read: Read): Promise<Observation> {
+    let newest = await observeInTurn(order, read).catch(async (cause: unknown) => {
+      const pauseMs = pauseBeforeRepeat(cause)
+      if (pauseMs === undefined) throw cause
+      await pause(pauseMs)
+      return observeInTurn(order, read)
+    })
+    for (let round = 1; round < ROUNDS_MAX && !clock.isFresh(newest); round += 1) {
+      const next = await observeInTurn(order, read).catch(() => undefined)
+      if (next && next.time > newest.time) newest = next
+    }
+    return newest
+  }
+
+  return {
+    async observe(payments, { otherThan, withFinal = false } = {}) {
+      if (payments.length > PAYMENTS_MAX) throw new Error(`At most ${PAYMENTS_MAX} payments can be observed at once`)
+      const inTurn = nodes.map((_, index) => (preferred + index) % nodes.length)
+      const order = otherThan === undefined ? inTurn : [...inTurn.filter((node) => node !== otherThan), otherThan]
+      const read = async (node: number) => readState(nodes[node] as Rpc, node, { ...options, payments, withFinal })
+      const observation = await observeInRounds(order, read)
+      if (otherThan === undefined) preferred = observation.node
+      clock.note(observation)
+      return observation
+    },
+  }
+}
+
+/**
+ * Undefined if it cannot help: a node of another chain stays one, and a time-out has used up the time of the caller.
+ */
+function pauseBeforeRepeat(cause: unknown): number | undefined {
+  if (cause instanceof WrongChain || (cause instanceof Error && cause.name === 'TimeoutError')) return undefined
+  if (!(cause instanceof RateLimited)) return REPEAT_MS
+  return cause.waitMs <= RATE_WAIT_MS_MAX ? Math.max(REPEAT_MS, cause.waitMs) : undefined
+}
+
+interface ReadOptions extends ObserverOptions {
+  payments: readonly ObservedPayment[]
+  withFinal: boolean
+}
+
+async function readState(
+  rpc: Rpc,
+  node: number,
+  { payments, withFinal, ...options }: ReadOptions,
+): Promise<Observation> {
+  const final = withFinal ? await readFinalBlock(rpc, options.finalConfirmations) : undefined
+  const data = encodeView(payments, final?.number)
+  const state = decodeView(await rpc('eth_call', [{ data }, 'latest']), payments)
+  if (state.chainId !== BigInt(options.chainId)) throw new WrongChain()
+  const { anchor, number, time } = state
+  if (anchor.hash === undefined) throw new ReplyError('NO_BLOCK_HASH')
+  const states = await completeHashes(rpc, state, payments)
+  const isAncestor = final !== undefined && (await checkFinal(rpc, state, final))
+  return {
+    node,
+    number,
+    time,
+    anchor: { ...anchor, hash: anchor.hash },
+    payments: states,
+    final: isAncestor ? { number: final.number, time: final.timestamp } : undefined,
+  }
+}
+
+/** Reads the recorded blocks that are too old for the view. */
+async function completeHashes(
+  rpc: Rpc,
+  { number, payments: states }: ChainState,
+  payments: readonly ObservedPayment[],
+): Promise<ChainState['payments']> {
+  const hashes = new Map<bigint, Promise<string>>()
+  const read = (block: bigint) => {
+    const found = hashes.get(block) ?? readBlock(rpc, block).then((header) => header.hash)
+    hashes.set(block, found)
+    return found
+  }
+  return Promise.all(
+    states.map(async (state, index) => {
+      const recorded = payments[index]?.recordedBlock
+      if (state.recordedHash !== undefined || recorded === undefined || recorded >= number) return state
+      return { ...state, recordedHash: await read(recorded) }
+    }),
+  )
+}
+
+/** The final block and the newest block can come from two nodes. A final block above the newest one does not count. */
+async function checkFinal(
+  rpc: Rpc,
+  state: ChainState,
+  final: Awaited<ReturnType<typeof readFinalBlock>>,
+): Promise<boolean> {
+  if (final.number > state.number) return false
+  if ((state.checkedHash ?? (await readBlock(rpc, final.number)).hash) !== final.hash) throw new WrongChain()
+  return true
+}

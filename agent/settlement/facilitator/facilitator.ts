@@ -1,0 +1,176 @@
+/**
+ * Calls a facilitator and trusts explicit, consistent answers only: a success whose fields match, or a refusal for a
+ * reason that occurs only before broadcast. Everything else is `unclear`, including errors and timeouts.
+ */
+import type { FacilitatorClient } from '@x402/core/server'
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { isAddress } from 'viem'
+import { z } from 'zod'
+import type { Timer } from '../../../store/base/runtime.ts'
+import { withDeadline } from '../rpc/deadline.ts'
+import type { Payment } from '../../payment/headers.ts'
+import type { QuoteReason } from '../../operation/outcome.ts'
+
+/**
+ * For one call, including the body of the reply. One `verify` and one `settle` fit in the 65 s of an A2A or MCP call.
+ */
+export const FACILITATOR_TIMEOUT_MS = 30_000
+
+/** Facilitators in Python send an absent member as `null`. */
+const optionalText = z.string().nullish()
+/** The members of a reply that are used (x402 v2 sections 5.4 and 5.3). */
+const verifyReplySchema = z.object({
+  isValid: z.boolean(),
+  invalidReason: optionalText,
+  payer: optionalText,
+  /** Which of several facilitators has answered. */
+  facilitator: z.string().optional(),
+})
+
+/** @throws if a reply is no answer to `verify` */
+export const parseVerifyReply = (reply: unknown) => verifyReplySchema.parse(reply)
+
+const settleReplySchema = z.object({
+  success: z.boolean(),
+  errorReason: optionalText,
+  transaction: z.string(),
+  network: z.string(),
+  payer: optionalText,
+  amount: optionalText,
+})
+type SettleReply = z.infer<typeof settleReplySchema>
+
+/** The official Python facilitator sends the 64 digits without `0x`. */
+const TRANSACTION_HASH = /^(?:0x)?([0-9a-fA-F]{64})$/
+
+/** Maps refusal reasons of facilitators to the reason in the quote. Others become `verification_refused`. */
+const KNOWN_REASONS: ReadonlyMap<string, QuoteReason> = new Map([
+  ['insufficient_funds', 'insufficient_funds'],
+  ['invalid_exact_evm_insufficient_balance', 'insufficient_funds'],
+  ['invalid_exact_evm_nonce_already_used', 'authorization_used'],
+  ['invalid_exact_evm_signature', 'invalid_exact_evm_payload_signature'],
+  ['invalid_exact_evm_payload_signature', 'invalid_exact_evm_payload_signature'],
+  ['invalid_exact_evm_payload_authorization_valid_before', 'invalid_exact_evm_payload_authorization_valid_before'],
+  ['invalid_exact_evm_payload_authorization_valid_after', 'invalid_exact_evm_payload_authorization_valid_after'],
+])
+
+/** Settlement errors that occur only before the transaction is sent. After any other error the outcome is unknown. */
+export const REFUSED_BEFORE_BROADCAST: ReadonlySet<string> = new Set([
+  'insufficient_funds',
+  'invalid_exact_evm_insufficient_balance',
+  'invalid_exact_evm_signature',
+  'invalid_exact_evm_payload_signature',
+  'invalid_exact_evm_payload_authorization_valid_before',
+  'invalid_exact_evm_payload_authorization_valid_after',
+])
+
+/** The error reason of the in-process facilitator if the token reverted the transfer, in a simulation or on chain. */
+export const TRANSFER_REVERTED = 'transfer_reverted'
+
+type Verify = FacilitatorClient['verify']
+type Settle = FacilitatorClient['settle']
+
+export interface Facilitator {
+  /** The reply names the facilitator that gave it. A single facilitator of this process has no name. */
+  verify(...call: Parameters<Verify>): Promise<Awaited<ReturnType<Verify>> & { facilitator?: string }>
+  /** `name`: the facilitator that verified the payment. Undefined in records of versions that had only one. */
+  settle(...call: [...Parameters<Settle>, name?: string | undefined]): ReturnType<Settle>
+}
+
+type Verification =
+  | { kind: 'verified'; facilitator: string | undefined }
+  | { kind: 'refused'; reason: QuoteReason }
+  | { kind: 'unclear'; cause: unknown }
+
+type Settlement =
+  | { kind: 'settled'; transaction: string }
+  /** Refused before broadcast according to the facilitator. Final only if the nonce is free on chain. */
+  | { kind: 'refused'; reason: string; transaction?: string | undefined }
+  | { kind: 'unclear'; cause: unknown; transaction?: string | undefined; isReverted?: boolean }
+
+interface FacilitatorRequest {
+  facilitator: Facilitator
+  timer: Timer
+  payment: Payment
+  requirements: PaymentRequirements
+}
+
+export async function verifyWithFacilitator(request: FacilitatorRequest): Promise<Verification> {
+  const { facilitator, timer, payment, requirements } = request
+  try {
+    const call = () => facilitator.verify(toPaymentPayload(payment), requirements)
+    const reply = parseVerifyReply(await withDeadline({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
+    if (!reply.isValid) return { kind: 'refused', reason: toQuoteReason(reply.invalidReason) }
+    return isPayer(reply.payer, payment)
+      ? { kind: 'verified', facilitator: reply.facilitator }
+      : { kind: 'unclear', cause: 'the facilitator verified another payer' }
+  } catch (cause) {
+    return { kind: 'unclear', cause }
+  }
+}
+
+/** `name`: the facilitator that verified the payment. */
+export async function settleWithFacilitator(request: FacilitatorRequest, name?: string): Promise<Settlement> {
+  const { facilitator, timer, payment, requirements } = request
+  try {
+    const call = () => facilitator.settle(toPaymentPayload(payment), requirements, name)
+    const reply = settleReplySchema.parse(await withDeadline({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
+    return reply.success ? checkSuccess(reply, request) : toRefusal(reply)
+  } catch (cause) {
+    return { kind: 'unclear', cause }
+  }
+}
+
+/** An error reason or a field that does not fit the payment makes a success unclear. */
+function checkSuccess(reply: SettleReply, { payment, requirements }: FacilitatorRequest): Settlement {
+  const transaction = parseTransactionHash(reply.transaction)
+  const isConsistent =
+    !reply.errorReason &&
+    reply.network === requirements.network &&
+    isPayer(reply.payer, payment) &&
+    (reply.amount ?? requirements.amount) === requirements.amount
+  if (isConsistent && transaction !== undefined) return { kind: 'settled', transaction }
+  return { kind: 'unclear', cause: 'the settlement reply does not match the payment', transaction }
+}
+
+function toRefusal({ errorReason, transaction: text }: SettleReply): Settlement {
+  const transaction = parseTransactionHash(text)
+  if (typeof errorReason === 'string' && REFUSED_BEFORE_BROADCAST.has(errorReason))
+    return { kind: 'refused', reason: errorReason, transaction }
+  if (errorReason === TRANSFER_REVERTED)
+    return { kind: 'unclear', cause: 'the transfer was reverted', transaction, isReverted: true }
+  return { kind: 'unclear', cause: 'the error may have occurred after broadcast', transaction }
+}
+
+/** In lower case with `0x`. Undefined if the text is no transaction hash. */
+function parseTransactionHash(text: string): string | undefined {
+  const digits = TRANSACTION_HASH.exec(text)?.[1]
+  return digits && `0x${digits.toLowerCase()}`
+}
+
+/**
+ * The payload as the client sent it, but for the case of some addresses. The cast is safe, because `checkTerms` has
+ * compared `accepted` with the quote.
+ */
+function toPaymentPayload(payment: Payment): PaymentPayload {
+  const { authorization } = payment.payload
+  const [from, to] = [readableAddress(authorization.from), readableAddress(authorization.to)]
+  const payload = { ...payment.payload, authorization: { ...authorization, from, to } }
+  return { ...payment, payload } as unknown as PaymentPayload
+}
+
+/**
+ * Facilitators call a signature invalid if the case of an address is not that of its checksum (EIP-55). The signature
+ * covers the bytes only.
+ */
+function readableAddress(address: string): string {
+  return isAddress(address) ? address : address.toLowerCase()
+}
+
+function isPayer(payer: string | null | undefined, { payload }: Payment): boolean {
+  return payer?.toLowerCase() === payload.authorization.from.toLowerCase()
+}
+
+function toQuoteReason(reason: string | null | undefined): QuoteReason {
+  return KNOWN_REASONS.get(reason ?? '') ?? 'verification_refused'
+}

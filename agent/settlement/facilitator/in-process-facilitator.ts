@@ -1,0 +1,233 @@
+/**
+ * The facilitator of x402 in this process, with a relayer key that pays for gas. Its answers are checked like those of
+ * a remote one (`facilitator.ts`). Its store of pending settlements is disabled, because the response log replaces it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { x402Facilitator, type PendingSettlementStore } from '@x402/core/facilitator'
+import type { FacilitatorClient } from '@x402/core/server'
+import type { SettleResponse } from '@x402/core/types'
+import { toFacilitatorEvmSigner } from '@x402/evm'
+import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  createWalletClient,
+  custom,
+  defineChain,
+  publicActions,
+  type Hex,
+} from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { createNonceManager, jsonRpc } from 'viem/nonce'
+import type { Report } from '../../../store/base/runtime.ts'
+import { onChain, openRpc } from '../rpc/json-rpc.ts'
+import { REFUSED_BEFORE_BROADCAST, TRANSFER_REVERTED } from './facilitator.ts'
+import type { NetworkDeployment } from '../../payment/terms.ts'
+
+/** Below the 30 s limit of a facilitator call. */
+const CONFIRMATION_TIMEOUT_MS = 20_000
+const RPC_TIMEOUT_MS = 10_000
+
+/** For one transfer. The transfer of an EOA needs 95,000. The rest is for the signature check of a contract wallet. */
+const GAS_MAX = 300_000n
+/** The gas of a typical transfer, to estimate how many settlements the balance pays for. */
+const GAS_USUAL = 100_000n
+/** The balance is reported when it pays for fewer settlements than this. */
+export const SETTLEMENTS_LEFT_MIN = 1_000n
+const BALANCE_CHECK_INTERVAL_MS = 10 * 60_000
+
+const NO_PENDING_SETTLEMENTS: PendingSettlementStore = {
+  get: async () => undefined,
+  set: async () => undefined,
+  delete: async () => undefined,
+}
+
+interface InProcessFacilitatorOptions {
+  deployment: NetworkDeployment
+  rpcUrl: string
+  relayerKey: Hex
+  /** Interval between two requests for a receipt. */
+  pollingMs: number
+  /** How long a settlement waits for its receipt. After that its outcome is unknown. */
+  confirmationMs?: number
+  now: () => Date
+  report: Report
+}
+
+export interface RelayerFunds {
+  wei: bigint
+  /** The number of settlements that `wei` pays for at the current gas price. */
+  settlements: bigint
+}
+
+interface InProcessFacilitator extends FacilitatorClient {
+  readFunds(): Promise<RelayerFunds>
+}
+
+export function openInProcessFacilitator(options: InProcessFacilitatorOptions): InProcessFacilitator {
+  const { deployment, confirmationMs = CONFIRMATION_TIMEOUT_MS, report } = options
+  const { chainId, network } = deployment
+  const nonces = createNonceManager({ source: jsonRpc() })
+  const { account, wallet } = openWallet(options, nonces)
+  const enqueue = createQueue()
+
+  const sender = {
+    ...wallet,
+    address: account.address,
+    // One transaction at a time: the next nonce is assigned only after the transaction with the earlier nonce is sent.
+    writeContract: (call: Parameters<typeof wallet.writeContract>[0]) =>
+      enqueue(async () => {
+        try {
+          return await wallet.writeContract({ ...call, gas: GAS_MAX } as never)
+        } catch (cause) {
+          // x402 reads refusal reasons from error messages. A node reports a relayer without gas as "insufficient
+          // funds", which would look like a refusal of the payer before broadcast.
+          report('transaction_not_sent', cause)
+          // oxlint-disable-next-line preserve-caught-error -- the cause is reported, and x402 must not read it
+          throw new Error('The transaction was not sent')
+        }
+      }),
+    waitForTransactionReceipt: ({ hash, timeout }: { hash: Hex; timeout: number }) =>
+      pollReceipt(wallet, { hash, timeoutMs: timeout, pollingMs: options.pollingMs }),
+  }
+  const open = (observed: typeof sender) => {
+    // The transaction types of x402's signer and of viem differ. The signer does not use them.
+    const signer = toFacilitatorEvmSigner(observed as never, { confirmationTimeoutMs: confirmationMs })
+    const scheme = new ExactEvmScheme(signer, {
+      pendingSettlementStore: NO_PENDING_SETTLEMENTS,
+      simulateInSettle: true,
+    })
+    return new x402Facilitator().register(network, scheme)
+  }
+  const facilitator = open(sender)
+
+  const checkBalance = createBalanceCheck(options, wallet)
+  void checkBalance()
+
+  return {
+    verify: (payload, requirements) => facilitator.verify(payload, requirements),
+    async settle(payload, requirements) {
+      void checkBalance()
+      let isSettled = false
+      try {
+        // A sender for each settlement, because x402 does not tell a revert from other failures.
+        const observed = observeReverts(sender)
+        const reply = await open(observed).settle(payload, requirements)
+        isSettled = reply.success
+        const isReverted = observed.isReverted() && !isSettled && !isRefused(reply)
+        return isReverted ? { ...reply, errorReason: TRANSFER_REVERTED } : reply
+      } finally {
+        // Takes the nonce from the node again, because a dropped transaction leaves a gap that blocks later ones.
+        if (!isSettled) await enqueue(async () => nonces.reset({ address: account.address, chainId }))
+      }
+    },
+    getSupported: async () => facilitator.getSupported() as Awaited<ReturnType<FacilitatorClient['getSupported']>>,
+    readFunds: () => readFunds(wallet),
+  }
+}
+
+/**
+ * Asks for the receipt of a transaction until it exists or the time is over. `waitForTransactionReceipt` of viem asks
+ * only when the newest block number rises, so that one number that is too high would stop it for all settlements.
+ */
+async function pollReceipt(
+  wallet: RelayerWallet,
+  { hash, timeoutMs, pollingMs }: { hash: Hex; timeoutMs: number; pollingMs: number },
+) {
+  const end = performance.now() + timeoutMs
+  for (;;) {
+    const receipt = await wallet.getTransactionReceipt({ hash }).catch(() => undefined)
+    if (receipt) return receipt
+    if (performance.now() >= end) throw new Error('The transaction has no receipt yet')
+    await sleep(pollingMs)
+  }
+}
+
+interface RevertingCalls {
+  readContract: RelayerWallet['readContract']
+  waitForTransactionReceipt: (wait: { hash: Hex; timeout: number }) => ReturnType<typeof pollReceipt>
+}
+
+/** Notes whether the token reverts a simulation or the transaction. */
+function observeReverts<Sender extends RevertingCalls>(sender: Sender) {
+  let isReverted = false
+  return {
+    ...sender,
+    isReverted: () => isReverted,
+    readContract: async (call: Parameters<Sender['readContract']>[0]) => {
+      try {
+        return await sender.readContract(call)
+      } catch (cause) {
+        isReverted ||=
+          cause instanceof BaseError && cause.walk((each) => each instanceof ContractFunctionRevertedError) !== null
+        throw cause
+      }
+    },
+    waitForTransactionReceipt: async (wait: Parameters<Sender['waitForTransactionReceipt']>[0]) => {
+      const receipt = await sender.waitForTransactionReceipt(wait)
+      isReverted ||= receipt.status === 'reverted'
+      return receipt
+    },
+  }
+}
+
+/** Whether x402 refused before broadcast. This costs no gas and may be temporary, so it does not count as a revert. */
+function isRefused({ errorReason }: SettleResponse): boolean {
+  return errorReason !== undefined && REFUSED_BEFORE_BROADCAST.has(errorReason)
+}
+
+type RelayerWallet = ReturnType<typeof openWallet>['wallet']
+
+function openWallet(
+  { deployment: { chainId, network }, rpcUrl, relayerKey, pollingMs }: InProcessFacilitatorOptions,
+  nonceManager: ReturnType<typeof createNonceManager>,
+) {
+  const rpc = onChain(openRpc({ url: rpcUrl, timeoutMs: RPC_TIMEOUT_MS }), chainId)
+  const account = privateKeyToAccount(relayerKey, { nonceManager })
+  const wallet = createWalletClient({
+    account,
+    chain: defineChain({
+      id: chainId,
+      name: network,
+      nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+      rpcUrls: { default: { http: [rpcUrl] } },
+      contracts: { multicall3: { address: '0xcA11bde05977b3631167028862bE2a173976CA11' } },
+    }),
+    transport: custom({ request: ({ method, params }) => rpc(method, params) }, { retryCount: 0 }),
+    pollingInterval: pollingMs,
+  }).extend(publicActions)
+  return { account, wallet }
+}
+
+async function readFunds(wallet: RelayerWallet): Promise<RelayerFunds> {
+  const { address } = wallet.account
+  const [wei, price] = await Promise.all([wallet.getBalance({ address }), wallet.getGasPrice()])
+  return { wei, settlements: wei / (price * GAS_USUAL || 1n) }
+}
+
+/** Reports a low balance of the relayer, at most once per interval. */
+function createBalanceCheck({ now, report }: InProcessFacilitatorOptions, wallet: RelayerWallet) {
+  let nextCheckAt = 0
+  return async function checkBalance(): Promise<void> {
+    const time = now().getTime()
+    // If the clock is set back by more than the interval, the check is due.
+    if (time < nextCheckAt && nextCheckAt - time <= BALANCE_CHECK_INTERVAL_MS) return
+    nextCheckAt = time + BALANCE_CHECK_INTERVAL_MS
+    try {
+      const { settlements } = await readFunds(wallet)
+      if (settlements < SETTLEMENTS_LEFT_MIN) report('relayer_balance_low', `for about ${settlements} settlements`)
+    } catch (cause) {
+      report('relayer_balance_unknown', cause)
+    }
+  }
+}
+
+/** Runs tasks one after the other. A failed task rejects only its own promise. */
+function createQueue() {
+  let last: Promise<unknown> = Promise.resolve()
+  return function enqueue<T>(task: () => Promise<T>): Promise<T> {
+    const result = last.then(task)
+    last = result.catch(() => undefined)
+    return result
+  }
+}

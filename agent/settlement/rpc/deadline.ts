@@ -1,0 +1,54 @@
+/** Time limits for asynchronous work. Work that cannot be aborted keeps running after its limit. */
+import type { Timer } from '../../../store/base/runtime.ts'
+
+/** The limit passed, or the caller's signal aborted the work. */
+export class DeadlineError extends Error {
+  override name = 'DeadlineError'
+  readonly code = 'LATE'
+
+  constructor() {
+    super('The time limit has passed')
+  }
+}
+
+/** Abort reason after the work has ended. Shared, because an abort without a reason creates an exception each time. */
+const ENDED = new Error('The work has ended')
+
+interface Deadline {
+  timer: Timer
+  milliseconds: number
+  /** Aborts the work before the limit. */
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Runs `work`, whose signal aborts after the limit.
+ * @throws DeadlineError after the limit, or when `signal` aborts
+ */
+export async function withDeadline<Result>(
+  { timer, milliseconds, signal }: Deadline,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController()
+  let expire = (): void => undefined
+  const expired = new Promise<never>((_, reject) => {
+    expire = () => {
+      const error = new DeadlineError()
+      // Before the abort, so that the caller gets this error and not the one that the abort causes in the work.
+      reject(error)
+      controller.abort(error)
+    }
+  })
+  // Not AbortSignal.any: Node 20 keeps every signal derived from a long-lived one.
+  signal?.addEventListener('abort', expire, { once: true })
+  const cancel = timer(expire, milliseconds)
+  try {
+    if (signal?.aborted) expire()
+    return await Promise.race([expired, work(controller.signal)])
+  } finally {
+    cancel()
+    signal?.removeEventListener('abort', expire)
+    // Ends what the work left open, such as an unread response body.
+    controller.abort(ENDED)
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * JSON-RPC 2.0 client for untrusted chain nodes. Every reply must have the id of its call. The client never retries,
+ * which would exceed the time limit, and never follows redirects. Client libraries do not guarantee this.
+ */
+import { z } from 'zod'
+import { postJson, ReplyError } from './post-json.ts'
+
+/** Fits the largest expected reply: ten feedback entries with two tags of 24 KiB each, in hex digits. */
+const REPLY_BYTES_MAX = 1_048_576
+/** Callers of a batch have shorter limits for all their calls together. */
+const BATCH_TIMEOUT_MS = 30_000
+
+/** An error reply of the node. Only the x402 facilitator may read `message`, which is untrusted text. */
+export class RpcError extends Error {
+  override name = 'RpcError'
+  readonly code: number
+  readonly data: unknown
+
+  constructor({ code, message, data }: { code: number; message: string; data?: unknown }) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+interface RpcCall {
+  method: string
+  params: readonly unknown[]
+}
+
+type RpcReply = { kind: 'result'; result: unknown } | { kind: 'error'; error: RpcError }
+
+/** One call in one request. Rejects unless the node returns a result. */
+export type Rpc = (method: string, params?: readonly unknown[]) => Promise<unknown>
+
+/** Several calls in one request. The replies have the order of the calls. */
+type RpcBatch = (calls: readonly RpcCall[], signal: AbortSignal) => Promise<RpcReply[]>
+
+const replySchema = z
+  .object({
+    jsonrpc: z.literal('2.0'),
+    id: z.int(),
+    result: z.unknown().optional(),
+    error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
+  })
+  .refine((reply) => Object.hasOwn(reply, 'result') !== Object.hasOwn(reply, 'error'))
+
+/** Never repeated within the process, so the reply to one call is never taken for the reply to another. */
+let lastId = 0
+
+export function openRpc({ url, timeoutMs }: { url: string; timeoutMs: number }): Rpc {
+  return async (method, params = []) => {
+    const reply = await send(toRequest({ method, params }), { url, timeoutMs })
+    if (reply.kind === 'error') throw reply.error
+    return reply.result
+  }
+}
+
+export function openRpcBatch({ url }: { url: string }): RpcBatch {
+  return async (calls, signal) => {
+    const requests = calls.map(toRequest)
+    const post = { url, timeoutMs: BATCH_TIMEOUT_MS, signal }
+    const { status, json } = await postToNode({ ...post, body: requests })
+    if (isRefusedBatch(status, json)) return Promise.all(requests.map((request) => send(request, post)))
+    if (status !== 200) throw new ReplyError(`STATUS_${status}`)
+    const parsed = z.array(replySchema).safeParse(json)
+    if (!parsed.success) throw new ReplyError('NOT_JSON_RPC')
+    const repliesById = new Map(parsed.data.map((reply) => [reply.id, reply]))
+    if (parsed.data.length !== requests.length || repliesById.size !== requests.length) throw new ReplyError('OTHER_ID')
+    return requests.map(({ id }) => {
+      const reply = repliesById.get(id)
+      if (!reply) throw new ReplyError('OTHER_ID')
+      return toReply(reply)
+    })
+  }
+}
+
+type Request = ReturnType<typeof toRequest>
+
+async function send(request: Request, post: Omit<Parameters<typeof postToNode>[0], 'body'>): Promise<RpcReply> {
+  const { json } = await postToNode({ ...post, body: request })
+  // The HTTP status is ignored: nodes send JSON-RPC errors with various statuses.
+  const parsed = replySchema.safeParse(json)
+  if (!parsed.success) throw new ReplyError('NOT_JSON_RPC')
+  if (parsed.data.id !== request.id) throw new ReplyError('OTHER_ID')
+  return toReply(parsed.data)
+}
+
+/** Some providers answer every batch with one error. */
+function isRefusedBatch(status: number, json: unknown): boolean {
+  return status < 500 && typeof json === 'object' && json !== null && 'error' in json
+}
+
+function toRequest({ method, params }: RpcCall) {
+  lastId += 1
+  return { jsonrpc: '2.0', id: lastId, method, params }
+}
+
+function toReply({ result, error }: z.infer<typeof replySchema>): RpcReply {
+  return error ? { kind: 'error', error: new RpcError(error) } : { kind: 'result', result }
+}
+
+function postToNode(post: { url: string; body: unknown; timeoutMs: number; signal?: AbortSignal }) {
+  return postJson({ ...post, bytesMax: REPLY_BYTES_MAX, isTypeChecked: false })
+}
+
+/** The node belongs to another chain than the configured one. */
+export class WrongChain extends Error {
+  override name = 'WrongChain'
+  readonly code = 'WRONG_CHAIN'
+
+  constructor() {
+    super('RPC_URL belongs to another chain')
+  }
+}
+
+const chainIdSchema = z.string().regex(/^0x[0-9a-f]{1,64}$/i)
+
+/** A node that is starting may return `null` or `0x`. That is no chain id, and the call can be repeated. */
+async function checkChainId(rpc: Rpc, chainId: number): Promise<void> {
+  const parsed = chainIdSchema.safeParse(await rpc('eth_chainId'))
+  if (!parsed.success) throw new ReplyError('NO_CHAIN_ID')
+  if (BigInt(parsed.data) !== BigInt(chainId)) throw new WrongChain()
+}
+
+/** Checks the chain id before the first call. A failed check is repeated before the next call. */
+export function onChain(rpc: Rpc, chainId: number): Rpc {
+  let checked: Promise<void> | undefined
+  return async (method, params) => {
+    checked ??= checkChainId(rpc, chainId).catch((cause: unknown) => {
+      checked = undefined
+      throw cause
+    })
+    await checked
+    return rpc(method, params)
+  }
+}

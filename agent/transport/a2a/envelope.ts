@@ -1,0 +1,167 @@
+/**
+ * Checks the JSON-RPC envelope and the message of `POST /a2a` before the SDK decodes them. The SDK accepts numbers as
+ * text, two contents in one part and a missing role. It gets only the known members, so unknown ones have no effect.
+ */
+import { z } from 'zod'
+import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
+import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
+
+/** Contract 4.5.2. */
+const MESSAGE_ID_BYTES_MAX = 128
+/** Longer than any UUID or counter. The response repeats the id, so its length is limited. */
+const RPC_ID_CHARACTERS_MAX = 256
+
+/** A JSON-RPC request. Its method and parameters are not checked yet. */
+export interface Envelope {
+  id: RpcId
+  method: string
+  params: unknown
+}
+
+const objectSchema = z.record(z.string(), z.unknown())
+
+const idSchema = z.union([z.string().max(RPC_ID_CHARACTERS_MAX), z.int()])
+
+const envelopeSchema = z.strictObject({
+  jsonrpc: z.literal('2.0'),
+  id: idSchema,
+  method: z.string(),
+  params: z.unknown().optional(),
+})
+
+/** An optional member. ProtoJSON treats null as absent. */
+const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().transform((value) => value ?? undefined)
+
+const partSchema = z.object({
+  text: optional(z.string()),
+  // Null is also a JSON value, which a data part may hold.
+  data: z.unknown().optional(),
+  raw: optional(z.unknown()),
+  url: optional(z.unknown()),
+  mediaType: optional(z.string()),
+  filename: optional(z.string()),
+  metadata: optional(objectSchema),
+})
+
+const messageSchema = z.object({
+  messageId: z
+    .string({ error: 'messageId must be text' })
+    .refine((id) => id !== '' && Buffer.byteLength(id) <= MESSAGE_ID_BYTES_MAX && id.isWellFormed(), {
+      error: `messageId must have 1 to ${MESSAGE_ID_BYTES_MAX} bytes`,
+    }),
+  role: z.literal('ROLE_USER', { error: 'role must be ROLE_USER' }),
+  parts: z.array(partSchema).length(1, { error: 'parts must hold exactly one part' }),
+  contextId: optional(z.string()),
+  taskId: optional(z.string()),
+  metadata: optional(objectSchema),
+  extensions: optional(z.array(z.string())),
+  referenceTaskIds: optional(z.array(z.string())),
+})
+
+const configurationSchema = z.object({
+  acceptedOutputModes: optional(z.array(z.string())),
+  taskPushNotificationConfig: optional(z.unknown()),
+  historyLength: optional(z.number()),
+  returnImmediately: optional(z.boolean()),
+})
+
+/** Unknown members are ignored at every level (A2A 1.0 section 5.7). The schemas of the operations refuse them. */
+const sendMessageSchema = z.object({
+  message: messageSchema,
+  configuration: optional(configurationSchema),
+  metadata: optional(objectSchema),
+  tenant: optional(z.string()),
+})
+
+type SendMessageParams = z.output<typeof sendMessageSchema>
+
+/** The errors of the methods of A2A 1.0 that this service does not support. */
+const UNSUPPORTED_METHODS: ReadonlyMap<string, ErrorObject> = new Map([
+  ['SendStreamingMessage', RPC_ERRORS.unsupported],
+  ['SubscribeToTask', RPC_ERRORS.unsupported],
+  ['GetExtendedAgentCard', RPC_ERRORS.unsupported],
+  ['CreateTaskPushNotificationConfig', RPC_ERRORS.pushNotSupported],
+  ['GetTaskPushNotificationConfig', RPC_ERRORS.pushNotSupported],
+  ['ListTaskPushNotificationConfigs', RPC_ERRORS.pushNotSupported],
+  ['DeleteTaskPushNotificationConfig', RPC_ERRORS.pushNotSupported],
+])
+
+/** Decodes the body and checks the envelope. Throws {@link RpcFault}. */
+export function readEnvelope(body: Uint8Array): Envelope {
+  const request = decode(body)
+  const envelope = envelopeSchema.safeParse(request)
+  if (!envelope.success) throw new RpcFault(RPC_ERRORS.invalidRequest, readId(request))
+  const { id, method, params } = envelope.data
+  return { id, method, params }
+}
+
+/** Checks that the method is `SendMessage`. Throws {@link RpcFault}. */
+export function checkMethod({ id, method }: Envelope): void {
+  if (method !== 'SendMessage') throw new RpcFault(UNSUPPORTED_METHODS.get(method) ?? RPC_ERRORS.methodNotFound, id)
+}
+
+interface PaymentExtension {
+  uri: string
+  /** Whether the request names it. */
+  isActive: boolean
+}
+
+/** Checks the parameters of `SendMessage`, and returns their known members. Throws {@link RpcFault}. */
+export function readSendMessage({ id, params }: Envelope, extension: PaymentExtension): SendMessageParams {
+  const refuse = (fault: ErrorObject): never => {
+    throw new RpcFault(fault, id)
+  }
+  const given = objectSchema.safeParse(params)
+  if (!given.success) return refuse(invalidParams('params must be an object'))
+  if (isDeeperThan(given.data, JSON_LEVELS_MAX)) return refuse(invalidParams('they are nested too deeply'))
+  const parsed = sendMessageSchema.safeParse(given.data)
+  if (!parsed.success) return refuse(invalidParams(describeIssue(parsed.error.issues[0])))
+  const { message, configuration } = parsed.data
+  const content = contentOf(message.parts[0])
+  if (content === undefined) return refuse(invalidParams('a part must hold exactly one of text and data'))
+  if (content === 'raw' || content === 'url') return refuse(RPC_ERRORS.contentType)
+  // Checked here, because the SDK writes unknown task ids, which are client input, to the log.
+  if (message.taskId || message.referenceTaskIds?.length) return refuse(RPC_ERRORS.taskNotFound)
+  if (message.contextId) return refuse(RPC_ERRORS.contextsUnsupported)
+  if (configuration?.taskPushNotificationConfig !== undefined) return refuse(RPC_ERRORS.pushNotSupported)
+  if (content === 'data' && !extension.isActive) return refuse(extensionRequired(extension.uri))
+  return parsed.data
+}
+
+const CONTENTS = ['text', 'data', 'raw', 'url'] as const
+
+/** The only content of a part, or undefined. `data` of null counts if the part has no other content. */
+function contentOf(part: z.output<typeof partSchema> | undefined): (typeof CONTENTS)[number] | undefined {
+  if (part === undefined) return undefined
+  const [content, ...more] = CONTENTS.filter((name) => part[name] !== undefined && part[name] !== null)
+  if (more.length > 0) return undefined
+  return content ?? (part.data === null ? 'data' : undefined)
+}
+
+/**
+ * Describes the first fault without repeating input. Uses the message of the schema if it starts with the member's
+ * name.
+ */
+function describeIssue(issue: z.core.$ZodIssue | undefined): string {
+  const last = issue?.path.findLast((step) => typeof step === 'string') ?? 'params'
+  return issue?.message.startsWith(last) ? issue.message : `${last} is missing or of the wrong type`
+}
+
+/** A repeated member name gets an error with a null id, because the repeated member may be the id. */
+function decode(body: Uint8Array): unknown {
+  const read = parseStrictJson(body)
+  switch (read.kind) {
+    case 'invalid':
+      throw new RpcFault(RPC_ERRORS.parse, null)
+    case 'duplicate_name':
+      throw new RpcFault(RPC_ERRORS.repeatedName, null)
+    case 'valid':
+      return read.value
+  }
+}
+
+/** The id for the error response to an invalid envelope; null when the id is invalid too. */
+function readId(request: unknown): RpcId {
+  const id = idSchema.safeParse(objectSchema.safeParse(request).data?.['id'])
+  return id.success ? id.data : null
+}

@@ -1,0 +1,151 @@
+/**
+ * `POST /a2a`: JSON-RPC of A2A 1.0 over the SDK's handlers. The route reads the body and sets the HTTP status itself,
+ * because the SDK's Express handler answers every request with 200 and accepts invalid messages.
+ */
+import type { AgentCard } from '@a2a-js/sdk'
+import { DefaultRequestHandler, JsonRpcTransportHandler, type TaskStore } from '@a2a-js/sdk/server'
+import { Router, type Request, type Response } from 'express'
+import type { Report, Timer } from '../../../store/base/runtime.ts'
+import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executor.ts'
+import { WEIGHTS } from '../../sale/limits/address-budget.ts'
+import { CALL_TIMEOUT_MS, CallLimit, LATE } from '../../sale/limits/call-limit.ts'
+import type { Client } from '../../sale/limits/address-budget.ts'
+import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
+import type { Clients } from '../http/clients.ts'
+import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
+import { requestIdOf } from '../http/request-id.ts'
+import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
+import { refused } from '../../operation/outcome.ts'
+import { A2A_PATH } from '../../operation/paths.ts'
+import { PAYMENT_HEADERS } from '../../payment/terms.ts'
+import { withDeadline } from '../../settlement/rpc/deadline.ts'
+import { checkMethod, readEnvelope, readSendMessage } from './envelope.ts'
+import { A2A_VERSION, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
+import { answerTaskMethod } from './task-methods.ts'
+
+/** Contract 4.5.1. */
+export const A2A_BODY_BYTES_MAX = 16_384
+/** Contract 4.5.10. */
+export const RESPONSE_BYTES_MAX = 1_048_576
+/**
+ * Batches are refused before they are charged (contract 4.11.4). Only a page of a history of extremely long records is
+ * larger.
+ */
+const TOO_LARGE = 'it exceeds 1 MiB, and the same payment gets it over REST'
+
+/** The header and the query parameter with the protocol version. */
+const VERSION_NAME = 'A2A-Version'
+
+/** Stores nothing, because the service has no tasks (contract 4.5.9). */
+const NO_TASKS: TaskStore = {
+  save: async () => undefined,
+  load: async () => undefined,
+  list: async () => ({ tasks: [], nextPageToken: '', pageSize: 0, totalSize: 0 }),
+}
+
+interface A2aRouteOptions {
+  executor: CompanyAgentExecutor
+  /**
+   * For the SDK's handler. The payment extension is not required in it: the SDK would enforce it for text messages too.
+   */
+  card: AgentCard
+  extensionUri: string
+  clients: Clients
+  timer: Timer
+  report: Report
+}
+
+interface SaleOfClient {
+  client: Client
+  paymentHeaders: readonly string[]
+}
+
+export function a2aRoute(options: A2aRouteOptions): Router {
+  const { executor, card, extensionUri, clients, timer, report } = options
+  const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
+  const callLimit = new CallLimit()
+
+  async function answer(request: Request, body: Uint8Array, sale: SaleOfClient): Promise<HttpResponseContent> {
+    checkType(request)
+    const envelope = readEnvelope(body)
+    const { id } = envelope
+    if (readVersion(request) !== A2A_VERSION) throw new RpcFault(RPC_ERRORS.version, id)
+    const tasks = answerTaskMethod(envelope)
+    if (tasks) return renderRpc(id, { jsonrpc: '2.0', result: tasks })
+    checkMethod(envelope)
+    const extensions = (request.get('A2A-Extensions') ?? '').split(',').map((uri) => uri.trim())
+    const hasExtension = extensions.includes(extensionUri)
+    const params = readSendMessage(envelope, { uri: extensionUri, isActive: hasExtension })
+
+    const call = new CompanyCall({
+      requestedVersion: A2A_VERSION,
+      requestedExtensions: extensions,
+      sale: { ...sale, requestId: requestIdOf(request), callLimit },
+    })
+    const response = await handle(handler, { jsonrpc: '2.0', id, method: 'SendMessage', params }, call)
+    const content = call.outcome ? renderOutcome(call.outcome) : renderRpc(id, response)
+    if (call.outcome?.kind === 'answer') content.body = JSON.stringify({ ...response, id })
+    if (hasExtension) content.headers['A2A-Extensions'] = extensionUri
+    return Buffer.byteLength(content.body) > RESPONSE_BYTES_MAX ? gatewayUnavailable(TOO_LARGE) : content
+  }
+
+  async function route(request: Request, response: Response): Promise<void> {
+    const body = await readBody(request, A2A_BODY_BYTES_MAX)
+    if (typeof body === 'string') return refuse(response, { code: body })
+    if (isEncoded(request)) return refuse(response, { code: 'unsupported_media_type' })
+    const client = clients.of(request)
+    const paymentHeaders = headerValues(request, PAYMENT_HEADERS.request)
+    // A request with a payment may repeat a purchase, so it is admitted now and then after the budget is spent.
+    const limited =
+      paymentHeaders.length > 0 ? client.budget.chargeRecordLookUp() : client.budget.raiseTo(WEIGHTS.request)
+    if (limited) return sendResponse(response, renderOutcome(limited))
+    // A call that exceeds the time limit continues and counts as running. Its answer is stored for a retry.
+    const work = answer(request, body, { client, paymentHeaders }).catch((fault: unknown) => {
+      if (fault instanceof RpcFault) return renderRpc(fault.id, { jsonrpc: '2.0', error: fault.error })
+      report('a2a_call_failed', fault, requestIdOf(request))
+      return renderRpc(null, { jsonrpc: '2.0', error: RPC_ERRORS.internal })
+    })
+    sendResponse(
+      response,
+      await withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => work).catch(() => gatewayUnavailable(LATE)),
+    )
+  }
+
+  const router = Router({ caseSensitive: true })
+  router.post(A2A_PATH, route)
+  router.all(A2A_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
+  return router
+}
+
+function checkType(request: Request): void {
+  const types = headerValues(request, 'Content-Type')
+  if (types.length === 0) throw new RpcFault(RPC_ERRORS.invalidParams, null)
+  if (!isJsonType(types)) throw new RpcFault(RPC_ERRORS.contentType, null)
+}
+
+/**
+ * The requested protocol version, from the header or else from the query (A2A 1.0 section 3.6.1). A repeated header is
+ * joined by commas and a repeated parameter counts as none, so neither is a supported version.
+ */
+function readVersion(request: Request): string | undefined {
+  const header = request.get(VERSION_NAME)
+  if (header !== undefined) return header
+  const [version, ...more] = new URLSearchParams(request.originalUrl.split('?')[1]).getAll(VERSION_NAME)
+  return more.length === 0 ? version : undefined
+}
+
+/** Calls the SDK. Replaces its error messages, because they may repeat input. */
+async function handle(handler: JsonRpcTransportHandler, request: Record<string, unknown>, call: CompanyCall) {
+  const handled = await handler.handle(request, call)
+  const { error } = handled as { error?: ErrorObject }
+  return error ? { jsonrpc: '2.0', error: RPC_ERRORS.internal } : handled
+}
+
+function renderRpc(id: RpcId, response: object): HttpResponseContent {
+  const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' }
+  return { status: 200, headers, body: JSON.stringify({ ...response, id }) }
+}
+
+function gatewayUnavailable(detail: string): HttpResponseContent {
+  return renderOutcome(refused({ code: 'gateway_unavailable', detail }))
+}

@@ -1,0 +1,53 @@
+/** Reads HTTP requests: the target, all values of a header, the content type, and the body up to a limit. */
+import type { IncomingMessage } from 'node:http'
+import { parseUrl } from '../../../store/base/url-policy.ts'
+
+/**
+ * The path and query of the request target. The target may be an absolute URL, whose host is ignored, and for OPTIONS
+ * also `*`. Undefined for any other target (RFC 9112 section 3.2).
+ */
+export function readTarget({ method, url = '' }: IncomingMessage): string | undefined {
+  if (url.startsWith('/')) return url
+  if (url === '*' && method === 'OPTIONS') return '/'
+  const parsed = parseUrl(url)
+  return parsed && /^https?:$/.test(parsed.protocol) ? `${parsed.pathname}${parsed.search}` : undefined
+}
+
+/** All values of a header as sent. `request.headers` joins repeated ones with a comma. */
+export function headerValues(request: IncomingMessage, name: string): string[] {
+  return request.headersDistinct[name.toLowerCase()] ?? []
+}
+
+/** Whether `Content-Type` was sent once, is `application/json`, and has no charset other than UTF-8. */
+export function isJsonType(contentTypes: readonly string[]): boolean {
+  const [type = '', ...more] = contentTypes
+  return more.length === 0 && /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i.test(type)
+}
+
+/** Whether the body has a content encoding. Nothing is decompressed, so a small body cannot become a large one. */
+export function isEncoded({ headers }: IncomingMessage): boolean {
+  return headers['content-encoding'] !== undefined
+}
+
+/**
+ * Reads the body, or returns the code of the refusal. A body that is too large is refused at once. The rest of a body
+ * of known length is read and discarded, because a client that is still sending would lose the answer if the connection
+ * closed. A chunked body may have no end, so its connection closes (contract 4.7.4).
+ */
+export function readBody(
+  request: IncomingMessage,
+  bytesMax: number,
+): Promise<Uint8Array | 'body_too_large' | 'invalid_body'> {
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve('body_too_large')
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    request.on('data', (chunk: Uint8Array) => {
+      bytes += chunk.length
+      if (bytes > bytesMax) resolve('body_too_large')
+      else chunks.push(chunk)
+    })
+    request.on('end', () => resolve(Buffer.concat(chunks)))
+    for (const event of ['error', 'close']) request.on(event, () => resolve('invalid_body'))
+  })
+}

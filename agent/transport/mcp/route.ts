@@ -1,0 +1,117 @@
+/**
+ * `POST /mcp`: the stateless streamable HTTP transport of MCP over the SDK's handler. The route reads the body itself,
+ * because the SDK accepts repeated member names and batches.
+ */
+import { createMcpHandler } from '@modelcontextprotocol/server'
+import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
+import type { Clients } from '../http/clients.ts'
+import { renderOutcome } from '../http/render-outcome.ts'
+import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
+import { requestIdOf } from '../http/request-id.ts'
+import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
+import { CallLimit } from '../../sale/limits/call-limit.ts'
+import { MCP_PATH } from '../../operation/paths.ts'
+import type { RefusalCode } from '../../operation/refusal.ts'
+import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
+import { readOrdinaryCall, renderResult } from './ordinary-call.ts'
+import { fixErrorMessages } from './protocol-error.ts'
+import { callTool, createServer, describeServer } from './server.ts'
+
+/** Contract 4.6.6. Enough for a request and a payment of at most 8 KiB. */
+export const MCP_BODY_BYTES_MAX = 16_384
+/**
+ * Contract 4.6.6. A batch of a hundred inputs has three hundred, with a payment that repeats the extensions of the
+ * quote.
+ */
+export const MCP_MEMBERS_MAX = 400
+
+type ServerParameters = Parameters<typeof createServer>
+type Caller = ServerParameters[1]
+
+interface McpRouteOptions extends Omit<ServerParameters[0], 'callLimit'> {
+  clients: Clients
+}
+
+interface Reply {
+  status: number
+  type: string | null
+  body: string
+}
+
+export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
+  const serverOptions = { ...options, callLimit: new CallLimit() }
+  const { origin } = new URL(options.baseUrl)
+  /** The SDK passes the web request to the factory. It has no fields for these. */
+  const callers = new WeakMap<Request, Caller>()
+  const handler = createMcpHandler(({ requestInfo }) => {
+    const caller = requestInfo && callers.get(requestInfo)
+    if (caller === undefined) throw new Error('The SDK did not pass the web request')
+    return createServer(serverOptions, caller)
+  })
+
+  async function route(request: ExpressRequest, response: ExpressResponse): Promise<void> {
+    const body = await readBody(request, MCP_BODY_BYTES_MAX)
+    const code = findFault(request, body, origin)
+    if (code !== undefined) return refuse(response, { code })
+    if (typeof body === 'string') return refuse(response, { code: body })
+    // The payment is in the body. A request may repeat a purchase, so its cost is that of a look-up.
+    const client = clients.of(request)
+    const limited = client.budget.chargeRecordLookUp()
+    if (limited) return sendResponse(response, renderOutcome(limited))
+    const parsed = parseStrictJson(body)
+    if (parsed.kind !== 'valid' || !isMessage(parsed.value))
+      return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
+    const caller = { client, requestId: requestIdOf(request) }
+    const call = readOrdinaryCall(parsed.value, { headers: request.headers, operations: options.executor.operations })
+    if (call === undefined) return send(response, await askSdk(request, parsed.value, caller))
+    const result = await callTool(serverOptions, { ...call, caller })
+    send(response, {
+      status: 200,
+      type: 'application/json',
+      body: renderResult(call.id, result, describeServer(options.version)),
+    })
+  }
+
+  async function askSdk(request: ExpressRequest, parsedBody: unknown, caller: Caller): Promise<Reply> {
+    // Without the body, which the SDK takes parsed. A web request with a body costs more (`bench perf --only mcp`).
+    const web = new Request(`${origin}${MCP_PATH}`, { method: 'POST', headers: copyHeaders(request) })
+    callers.set(web, caller)
+    const answer = await handler.fetch(web, { parsedBody })
+    const body = fixErrorMessages(await answer.text(), answer.status)
+    return { status: answer.status, type: answer.headers.get('Content-Type'), body }
+  }
+
+  const router = Router({ caseSensitive: true })
+  router.post(MCP_PATH, route)
+  router.all(MCP_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
+  return router
+}
+
+function send(response: ExpressResponse, { status, type, body }: Reply): void {
+  const headers = { ...(type !== null && { 'Content-Type': type }), 'Cache-Control': 'private, no-store' }
+  sendResponse(response, { status, headers, body })
+}
+
+/** The SDK copies and checks every member, so many of them take milliseconds. */
+function isMessage(value: unknown): boolean {
+  return !Array.isArray(value) && !isDeeperThan(value, JSON_LEVELS_MAX) && countMembers(value) <= MCP_MEMBERS_MAX
+}
+
+/** A page of another origin must not reach a service in the network of its visitor (MCP, streamable HTTP, security). */
+function findFault(request: ExpressRequest, body: Uint8Array | string, origin: string): RefusalCode | undefined {
+  const origins = headerValues(request, 'Origin')
+  if (origins.some((each) => each !== origin)) return 'origin_not_allowed'
+  if (typeof body === 'string') return undefined
+  if (!isJsonType(headerValues(request, 'Content-Type')) || isEncoded(request)) return 'unsupported_media_type'
+  return undefined
+}
+
+/** The headers that the SDK reads. */
+function copyHeaders(request: ExpressRequest): Headers {
+  const headers = new Headers()
+  for (const [name, values = []] of Object.entries(request.headersDistinct)) {
+    if (['content-type', 'accept'].includes(name) || name.startsWith('mcp-'))
+      for (const value of values) headers.append(name, value)
+  }
+  return headers
+}

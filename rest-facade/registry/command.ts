@@ -1,0 +1,76 @@
+/** The actions of the command `registry`. None of them needs a private key. */
+import { encodeFunctionData, parseAbi } from 'viem'
+import { z } from 'zod'
+import { TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { parseJson, readReply } from '../../store/base/read-body.ts'
+import { REGISTRIES } from './contracts.ts'
+
+/** For the request to the service, including the body of the reply. */
+const SHOW_MS_MAX = 10_000
+/** The reply has about 1 KiB. */
+const SHOW_BYTES_MAX = 64 * 1024
+
+const REGISTER_ABI = parseAbi(['function register(string agentURI) returns (uint256 agentId)'])
+
+const agentFileSchema = z.looseObject({ status: z.string(), checked_at: z.string().nullable() })
+const errorSchema = z.object({ error: z.object({ code: z.string() }) })
+
+interface ShowOptions {
+  /** The URL of the service. */
+  url: string
+  print: (line: string) => void
+  fetch: typeof fetch
+}
+
+/** Prints what a running service reports about its identity. Returns false if it reports none. */
+export async function showRegistration({ url, fetch: send, print }: ShowOptions): Promise<boolean> {
+  const signal = AbortSignal.timeout(SHOW_MS_MAX)
+  const response = await send(`${url.replace(/\/$/, '')}${TESTNET_PATHS.registryIdentity}`, {
+    signal,
+    redirect: 'error',
+  }).catch(() => null)
+  if (!response) {
+    print('the service does not answer; check that it is running')
+    return false
+  }
+  const bytes = await readReply(response, SHOW_BYTES_MAX).catch(() => undefined)
+  const json = bytes && parseJson(new TextDecoder().decode(bytes))
+  const agentFile = agentFileSchema.safeParse(json)
+  if (!response.ok || !agentFile.success) {
+    const error = errorSchema.safeParse(json)
+    print(error.success ? `refused: ${error.data.error.code}` : 'the reply is not a valid /agent.json')
+    return false
+  }
+  const { block: _, ...shown } = agentFile.data
+  for (const [name, value] of Object.entries(shown)) print(`${name.padEnd(23)} ${toText(value)}`)
+  return true
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : value === null ? '-' : JSON.stringify(value)
+}
+
+interface RegistrationCall {
+  network: string
+  /** The URI to register. */
+  agentUri: string
+  /** Whether BASE_URL is configured. */
+  isPublic: boolean
+  print: (line: string) => void
+}
+
+/** Prints the transaction that registers the service. */
+export function printRegistrationCall({ network, agentUri, isPublic, print }: RegistrationCall): void {
+  print(`network   ${network}`)
+  print(`to        ${REGISTRIES.identity}`)
+  print('value     0')
+  print('function  register(string agentURI)')
+  print(`agentURI  ${agentUri}`)
+  print(`calldata  ${encodeFunctionData({ abi: REGISTER_ABI, functionName: 'register', args: [agentUri] })}`)
+  print('')
+  print(
+    'Send this transaction from the wallet that will own the agent. The event Registered contains agentId, which may be 0.',
+  )
+  print('Set ERC8004_AGENT_ID to agentId and ERC8004_OWNER to the address of the wallet, and restart the service.')
+  if (!isPublic) print('BASE_URL is not set: other hosts cannot reach this URI.')
+}

@@ -1,0 +1,92 @@
+/**
+ * The agent's entries in the ERC-8004 registries, read from the chain on demand. Results are kept for some seconds, and
+ * concurrent requests share one read. The budget of the client pays for a read, and few reads run at once.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Report, Timer } from '../../store/base/runtime.ts'
+import { WEIGHTS, type Client } from '../../agent/sale/limits/address-budget.ts'
+import { FairQueue } from '../../agent/sale/limits/fair-queue.ts'
+import { withDeadline } from '../../agent/settlement/rpc/deadline.ts'
+import { openRpcBatch } from '../../agent/settlement/rpc/json-rpc.ts'
+import { readIdentity, readPage, type FeedbackQuery } from './reader.ts'
+
+export const CACHE_SECONDS = 15
+const CACHED_RESULTS_MAX = 512
+/** For both batches of one read. */
+const READ_MS_MAX = 3_000
+const CONCURRENT_READS_MAX = 16
+
+export type RegistryIdentity = Awaited<ReturnType<typeof readIdentity>> | { status: 'not_registered' }
+
+export type FeedbackPage = Awaited<ReturnType<typeof readPage>>
+
+export type ReadOutcome<Result> =
+  | { kind: 'read'; result: Result }
+  /** The budget of the client does not pay for a read. */
+  | { kind: 'busy' }
+  /** The node failed. */
+  | { kind: 'unread' }
+
+export interface Registry {
+  /** Undefined if no agent is configured. Then the chain is never read. */
+  agentId: bigint | undefined
+  identity(client: Client): Promise<ReadOutcome<RegistryIdentity>>
+  page(query: FeedbackQuery, client: Client): Promise<ReadOutcome<FeedbackPage>>
+}
+
+interface RegistryOptions extends Omit<Parameters<typeof readIdentity>[0], 'callAll'> {
+  /** The JSON-RPC URL of the node. */
+  url: string
+  /** Milliseconds of a clock that never goes back. */
+  clock: () => number
+  timer: Timer
+  report: Report
+}
+
+export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOptions): Registry {
+  const options = { ...agent, callAll: openRpcBatch({ url }) }
+  const queue = new FairQueue(CONCURRENT_READS_MAX)
+
+  function openCache<Result>(event: string) {
+    const lifetime = { ttl: CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
+    const outcomes = new LRUCache<string, Promise<ReadOutcome<Result>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
+    return (
+      key: string,
+      client: Client,
+      read: (signal: AbortSignal) => Promise<Result>,
+    ): Promise<ReadOutcome<Result>> => {
+      const known = outcomes.get(key)
+      if (known) return known
+      if (client.budget.spend(WEIGHTS.remoteCall)) return Promise.resolve({ kind: 'busy' })
+      const work = () => withDeadline({ timer, milliseconds: READ_MS_MAX }, read)
+      const outcome = queue.run(client.address, work).then(
+        (result): ReadOutcome<Result> => ({ kind: 'read', result }),
+        (cause: unknown): ReadOutcome<Result> => {
+          outcomes.delete(key)
+          report(event, cause)
+          return { kind: 'unread' }
+        },
+      )
+      outcomes.set(key, outcome)
+      return outcome
+    }
+  }
+
+  const identities = openCache<RegistryIdentity>('registry_unread')
+  const pages = openCache<FeedbackPage>('reputation_unread')
+  return {
+    agentId: options.agentId,
+    identity: (client) => identities('', client, (signal) => readIdentity(options, signal)),
+    page(query, client) {
+      const key = `${query.client}:${query.start}:${query.limit}`
+      return pages(key, client, (signal) => readPage(options, query, signal))
+    },
+  }
+}
+
+/** The registry of a service without a configured agent. */
+export const UNREGISTERED: Registry = {
+  agentId: undefined,
+  identity: async () => ({ kind: 'read', result: { status: 'not_registered' } }),
+  page: async () => ({ kind: 'unread' }),
+}

@@ -1,0 +1,456 @@
+/** The operations on earlier files of the register, over a journal of files that change, repeat and come late. */
+import { expect } from 'chai'
+import { answersOperation } from '../../../agent/buyer/library/purchase-request.ts'
+import { GAPS_MAX } from '../../../agent/operation/result.ts'
+import { parseOperation } from '../../../agent/operation/operations.ts'
+import { prepareAnswer } from '../../../agent/answer/skills.ts'
+import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID } from '../../../store/dataset/synthetic.ts'
+import { companyKey } from '../../../store/files/layout.ts'
+import { HistoryDatabase } from '../../../store/history/history-database.ts'
+import { Journal } from '../../../store/history/journal.ts'
+import { eraseNumber } from '../../../store/history/record.ts'
+import { noJournal, recordFiles, snapshotIdOf, type PastFile } from '../../support/journal.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+type Json = Record<string, unknown>
+interface Version {
+  state: string
+  first_seen: { snapshot_id: string; date: string }
+  last_seen: { snapshot_id: string; date: string } | null
+  company: Company | null
+  changed: string[]
+}
+interface Change {
+  company_number: string
+  date: string
+  kind: string
+  changed: string[]
+  before: object | null
+  after: object | null
+}
+
+const NOW = '2026-02-01T10:00:00Z'
+
+const company = (company_number: string, legal_name: string, status = 'Normal'): Company => ({
+  ...SYNTHETIC_COMPANY,
+  company_number,
+  legal_name,
+  status,
+})
+const FIRST = company('7', 'FIRST LIMITED')
+const SECOND = company('7', 'SECOND LIMITED')
+const STAYS = company('10', 'STAYS LIMITED')
+const ENDED = company('10', 'STAYS LIMITED', 'Dissolved ')
+const LATE = company('8', 'LATE LIMITED')
+
+const file = (updated: string, ...entries: (Company | [string, SnapshotEntry])[]): PastFile => ({
+  updated,
+  entries: Object.fromEntries(entries.map((each) => (Array.isArray(each) ? each : [each.company_number, each]))),
+})
+
+/** Company 7 is renamed, quarantined, removed and added again. 3 January has no file, and 6 January has two. */
+const FILES = [
+  file('2026-01-02', FIRST, STAYS),
+  file('2026-01-04', SECOND, STAYS),
+  file('2026-01-05', ['7', 'quarantined'], STAYS),
+  file('2026-01-06T08:00:00Z', STAYS, LATE),
+  file('2026-01-06T18:00:00Z', SECOND, ENDED, LATE),
+  file('2026-01-07', SECOND, ENDED, LATE),
+]
+
+async function openHistory(files: readonly PastFile[], { hasSyntheticCompany = true, erase = '', now = NOW } = {}) {
+  const directory = await makeTemporaryDirectory()
+  await recordFiles(directory, files)
+  if (erase !== '') {
+    const database = new HistoryDatabase(directory, { readOnly: false })
+    eraseNumber(database, companyKey(erase), NOW)
+    await database.close()
+  }
+  let journal: Journal = new Journal(directory)
+  const context = { dataset: undefined, journal: () => journal, hasSyntheticCompany, now: () => new Date(now) }
+  function ask(operation: string, input: Json) {
+    const parsed = parseOperation(operation, input)
+    if (parsed.kind === 'invalid') throw new Error(parsed.fault.rule)
+    const prepared = prepareAnswer(parsed.operation, context)
+    if (prepared.kind === 'refused') return { code: prepared.refusal.code, ...prepared.refusal.provenance }
+    const answer = JSON.parse(prepared.body) as Json
+    expect(answersOperation(parsed.operation, answer)).to.equal(true)
+    expect(prepared.snapshotId).to.equal(answer['snapshot_id'])
+    return answer
+  }
+  return {
+    /** A process opens a journal for reading or for writing. */
+    async add(later: readonly PastFile[]) {
+      await journal.close()
+      await recordFiles(directory, later)
+      journal = new Journal(directory)
+    },
+    ask,
+    versions: (input: Json) => ask('history', input)['versions'] as Version[],
+    changes: (input: Json) => ask('changes', input)['changes'] as Change[],
+    close: () => journal.close(),
+  }
+}
+
+type Opened = Awaited<ReturnType<typeof openHistory>>
+
+describe('the operations on earlier files', () => {
+  let history: Opened
+  before(async () => {
+    history = await openHistory(FILES)
+  })
+  after(() => history.close())
+
+  describe('history', () => {
+    it('[2.11] has each state with the files that had it, oldest first, and the changed fields', () => {
+      const seen = history.versions({ company_number: '7' }).map(({ state, first_seen, last_seen, changed }) => ({
+        state,
+        days: [first_seen.date, last_seen?.date ?? null],
+        changed,
+      }))
+      expect(seen).to.deep.equal([
+        { state: 'present', days: ['2026-01-02', '2026-01-02'], changed: [] },
+        { state: 'present', days: ['2026-01-04', '2026-01-04'], changed: ['legal_name'] },
+        { state: 'quarantined', days: ['2026-01-05', '2026-01-05'], changed: [] },
+        { state: 'absent', days: ['2026-01-06', '2026-01-06'], changed: [] },
+        { state: 'present', days: ['2026-01-06', null], changed: [] },
+      ])
+    })
+
+    it('[2.11] has the company of a present version only, and the snapshots of its files', () => {
+      const versions = history.versions({ company_number: '7' })
+      expect(versions.map((version) => version.company)).to.deep.equal([FIRST, SECOND, null, null, SECOND])
+      expect(versions[1]?.first_seen.snapshot_id).to.equal(snapshotIdOf(FILES[1]!))
+      expect(versions[4]?.first_seen).to.deep.equal({ snapshot_id: snapshotIdOf(FILES[4]!), date: '2026-01-06' })
+    })
+
+    it('[4.8.1] has the newest file as its source, and lists the days without a file', () => {
+      const { complete_since, gaps, snapshot_id, source, next_before } = history.ask('history', { company_number: '8' })
+      expect({ complete_since, gaps, next_before }).to.deep.equal({
+        complete_since: '2026-01-02',
+        gaps: ['2026-01-03'],
+        next_before: null,
+      })
+      expect(snapshot_id).to.equal(snapshotIdOf(FILES.at(-1)!))
+      expect(source).to.include({ source_updated_at: '2026-01-07T00:00:00.000Z' })
+    })
+
+    it('[4.8.1] refuses a number that no file had, which names the newest file', () => {
+      expect(history.ask('history', { company_number: '07' })).to.include({
+        code: 'company_not_found',
+        snapshot_id: snapshotIdOf(FILES.at(-1)!),
+      })
+    })
+
+    for (const count of [99, 100, 101, 201]) {
+      it(`[2.11] has ${count} versions on pages of at most 100, which a later file does not change`, async () => {
+        const start = Date.parse('2020-01-01')
+        const files = Array.from({ length: count }, (_, at) =>
+          file(new Date(start + at * 86_400_000).toISOString(), company('7', `NAME ${at} LIMITED`)),
+        )
+        const paged = await openHistory(files)
+        const read: Version[][] = []
+        let before: unknown
+        do {
+          const answer = paged.ask('history', { company_number: '7', ...(before !== undefined && { before }) })
+          read.unshift(answer['versions'] as Version[])
+          before = answer['next_before'] ?? undefined
+          await paged.add([file('2026-01-02', company('7', 'NEWER LIMITED'))])
+        } while (before !== undefined)
+        await paged.close()
+        const names = read.flat().map(({ company: each }) => each?.legal_name)
+        expect(names).to.deep.equal(Array.from({ length: count }, (_, at) => `NAME ${at} LIMITED`))
+        expect(read.map(({ length }) => length)).to.deep.equal(
+          count > 200 ? [1, 100, 100] : count > 100 ? [1, 100] : [count],
+        )
+        for (const { changed } of read.flat().slice(1)) expect(changed).to.deep.equal(['legal_name'])
+      })
+    }
+
+    it('[4.8.1] lists at most the 1,000 newest days without a file', async () => {
+      const sparse = await openHistory([file('2020-01-01', FIRST), file('2026-01-01', FIRST)])
+      const { gaps } = sparse.ask('history', { company_number: '7' }) as { gaps: string[] }
+      await sparse.close()
+      expect([gaps.length, gaps.at(-1)]).to.deep.equal([GAPS_MAX, '2025-12-31'])
+    })
+  })
+
+  describe('as_of', () => {
+    const asOf = (date: string, company_number = '7') => history.ask('as_of', { company_number, date })
+
+    for (const [date, name, at] of [
+      ['2026-01-02', FIRST, 0],
+      ['2026-01-03', FIRST, 0],
+      ['2026-01-04', SECOND, 1],
+      ['2026-01-06', SECOND, 4],
+      ['2026-02-01', SECOND, 5],
+    ] as const) {
+      it(`[4.9.1] has the company in the last file of ${date} or before, with its source`, () => {
+        const { company: found, snapshot_id, source } = asOf(date) as { company: Company; source: Json } & Json
+        expect(found).to.deep.equal(name)
+        expect(snapshot_id).to.equal(snapshotIdOf(FILES[at]!))
+        expect(source['source_updated_at']).to.equal(new Date(FILES[at]!.updated).toISOString())
+      })
+    }
+
+    for (const [date, code, at] of [
+      ['2026-01-01', 'date_not_covered', 5],
+      ['0001-01-01', 'date_not_covered', 5],
+      ['2026-02-02', 'date_not_covered', 5],
+      ['9999-12-31', 'date_not_covered', 5],
+      ['2026-01-05', 'source_data_conflict', 2],
+    ] as const) {
+      it(`[4.9.1] refuses ${date} with ${code}`, () => {
+        expect(asOf(date)).to.include({ code, snapshot_id: snapshotIdOf(FILES[at]!) })
+      })
+    }
+
+    it('[4.9.1] refuses a company that the file of the day lacks', () => {
+      expect(asOf('2026-01-05', '8')).to.include({ code: 'company_not_found', snapshot_id: snapshotIdOf(FILES[2]!) })
+      expect(asOf('2026-01-06', '99')).to.include({ code: 'company_not_found', snapshot_id: snapshotIdOf(FILES[4]!) })
+    })
+  })
+
+  describe('changes', () => {
+    const brief = ({ company_number, date, kind }: Change) => `${date} ${company_number} ${kind}`
+    const ALL = [
+      '2026-01-04 7 changed',
+      '2026-01-05 7 changed',
+      '2026-01-06 7 removed',
+      '2026-01-06 8 added',
+      '2026-01-06 7 added',
+      '2026-01-06 10 changed',
+    ]
+
+    it('[4.10.1] are in the order of day, file and number, without the companies of the oldest file', () => {
+      expect(history.changes({ since: '2020-01-01' }).map(brief)).to.deep.equal(ALL)
+    })
+
+    it('[2.12] have the changed fields, and name and status before and after', () => {
+      const [renamed, conflict, , added, , ended] = history.changes({ since: '2026-01-02' })
+      expect(renamed).to.deep.include({
+        changed: ['legal_name'],
+        before: { legal_name: 'FIRST LIMITED', status: 'Normal' },
+        after: { legal_name: 'SECOND LIMITED', status: 'Normal' },
+      })
+      expect(conflict).to.deep.include({ changed: [], after: null })
+      expect(added).to.deep.include({ changed: [], before: null })
+      expect(ended).to.deep.include({ changed: ['status'] })
+    })
+
+    for (const [filter, expected] of [
+      [{ since: '2026-01-05', until: '2026-01-05' }, ALL.slice(1, 2)],
+      [{ since: '2026-01-06' }, ALL.slice(2)],
+      [{ until: '2026-01-05' }, ALL.slice(0, 2)],
+      [{ until: '9999-12-31' }, ALL],
+      [{ kind: 'added' }, [ALL[3], ALL[4]]],
+      [{ kind: 'removed' }, [ALL[2]]],
+      [{ field: 'legal_name' }, [ALL[0]]],
+      [{ field: 'status' }, [ALL[5]]],
+      [{ status: 'dissolved' }, [ALL[5]]],
+      [{ status: 'NORMAL', until: '2026-01-05' }, [ALL[0]]],
+      [{ kind: 'changed', field: 'status', status: 'Normal' }, []],
+    ] as const) {
+      it(`[4.10.1] are filtered by ${JSON.stringify(filter)}`, () => {
+        expect(history.changes({ since: '2026-01-02', ...filter }).map(brief)).to.deep.equal(expected)
+      })
+    }
+
+    it('[4.10.1] refuses a range without a recorded day', () => {
+      for (const range of [{ since: '2026-01-08' }, { since: '2020-01-01', until: '2026-01-01' }])
+        expect(history.ask('changes', range)).to.include({ code: 'date_not_covered' })
+    })
+
+    it('[4.10.2] lists the days of the range without a file, those before the oldest file included', () => {
+      const gapsOf = (range: Json) => history.ask('changes', range)['gaps'] as string[]
+      expect(gapsOf({ since: '2025-12-31', until: '2026-01-04' })).to.deep.equal([
+        '2025-12-31',
+        '2026-01-01',
+        '2026-01-03',
+      ])
+      expect(gapsOf({ since: '2026-01-04', until: '2027-01-01' })).to.deep.equal([])
+      expect(gapsOf({ since: '0001-01-01' })).to.have.lengthOf(GAPS_MAX)
+    })
+
+    for (const limit of [1, 2, 4, 6, 7]) {
+      it(`[4.10.2] come on pages of ${limit}, each change once, also if a file is added meanwhile`, async () => {
+        const paged = await openHistory(FILES)
+        const read: string[] = []
+        let cursor: unknown
+        do {
+          const input = { since: '2026-01-02', until: '2026-01-07', limit, ...(cursor !== undefined && { cursor }) }
+          const answer = paged.ask('changes', input)
+          const page = (answer['changes'] as Change[]).map(brief)
+          expect(page.length).to.be.at.most(limit)
+          read.push(...page)
+          cursor = answer['next_cursor'] ?? undefined
+          await paged.add([file('2026-01-20', FIRST)])
+        } while (cursor !== undefined)
+        await paged.close()
+        expect(read).to.deep.equal(ALL)
+      })
+    }
+
+    it('[4.10.2] examines at most 500 changes for a page, and continues after them', async () => {
+      const numbers = Array.from({ length: 1_100 }, (_, at) => company(String(1_000 + at), 'MANY LIMITED'))
+      const many = await openHistory([file('2026-01-02', STAYS), file('2026-01-03', STAYS, ...numbers)])
+      const pages: number[] = []
+      let cursor: unknown
+      do {
+        const input = { since: '2026-01-02', kind: 'removed', ...(cursor !== undefined && { cursor }) }
+        const answer = many.ask('changes', input)
+        pages.push((answer['changes'] as Change[]).length)
+        cursor = answer['next_cursor'] ?? undefined
+      } while (cursor !== undefined)
+      await many.close()
+      expect(pages).to.deep.equal([0, 0, 0])
+    })
+  })
+
+  describe('of an erased number', () => {
+    let erased: Opened
+    before(async () => {
+      erased = await openHistory(FILES, { erase: '7' })
+    })
+    after(() => erased.close())
+
+    it('[2.11] have no content of the past in the history', () => {
+      const versions = erased.versions({ company_number: '7' })
+      expect(versions.map(({ state, company: each }) => [state, each?.legal_name])).to.deep.equal([
+        ['erased', undefined],
+        ['present', 'SECOND LIMITED'],
+      ])
+      expect(versions[1]?.changed).to.deep.equal([])
+    })
+
+    it('[4.9.1] have no company on a day of the past', () => {
+      const asOf = (date: string) => erased.ask('as_of', { company_number: '7', date })
+      expect(asOf('2026-01-04')).to.include({ code: 'company_not_found' })
+      expect(asOf('2026-01-07')).to.have.nested.property('company.legal_name', 'SECOND LIMITED')
+    })
+
+    it('[4.10.1] have no change from or to an erased version', () => {
+      const numbers = erased.changes({ since: '2026-01-02' }).map(({ company_number }) => company_number)
+      expect(numbers).to.deep.equal(['8', '10'])
+    })
+  })
+
+  describe('[1.7] of the synthetic company', () => {
+    const number = SYNTHETIC_COMPANY.company_number
+    const reused = company(number, 'NOT SYNTHETIC LIMITED')
+
+    it('need no journal on testnet: one version since 2026-01-01', () => {
+      const context = { dataset: undefined, journal: noJournal, hasSyntheticCompany: true, now: () => new Date(NOW) }
+      const ask = (operation: string, input: Record<string, unknown>) => {
+        const prepared = prepareAnswer({ operation, input }, context)
+        return prepared.kind === 'refused' ? prepared.refusal.code : (JSON.parse(prepared.body) as Json)
+      }
+      const answer = ask('history', { company_number: number }) as Json
+      const seen = { snapshot_id: SYNTHETIC_SNAPSHOT_ID, date: '2026-01-01' }
+      expect(answer['versions']).to.deep.equal([
+        { state: 'present', first_seen: seen, last_seen: null, company: SYNTHETIC_COMPANY, changed: [] },
+      ])
+      expect(answer).to.deep.include({ complete_since: '2026-01-01', gaps: [], snapshot_id: SYNTHETIC_SNAPSHOT_ID })
+      expect(ask('as_of', { company_number: number, date: '2026-01-01' })).to.have.property('company')
+      for (const date of ['2025-12-31', '2026-02-02'])
+        expect(ask('as_of', { company_number: number, date })).to.equal('date_not_covered')
+    })
+
+    it('do not show a row of the register with its number, which mainnet does', async () => {
+      for (const hasSyntheticCompany of [true, false]) {
+        const opened = await openHistory([file('2026-01-02', STAYS), file('2026-01-03', STAYS, reused)], {
+          hasSyntheticCompany,
+        })
+        expect(opened.changes({ since: '2026-01-02' }).length).to.equal(hasSyntheticCompany ? 0 : 1)
+        const [version] = opened.versions({ company_number: number })
+        expect(version?.company?.legal_name).to.equal(
+          hasSyntheticCompany ? SYNTHETIC_COMPANY.legal_name : reused.legal_name,
+        )
+        await opened.close()
+      }
+    })
+  })
+
+  it('are refused by the buyer if they are for another company, day or filter', () => {
+    const isAbout = (operation: string, input: Json, answer: unknown) => {
+      const parsed = parseOperation(operation, input)
+      return parsed.kind === 'valid' && answersOperation(parsed.operation, answer)
+    }
+    const versions = history.ask('history', { company_number: '7' })
+    expect(isAbout('history', { company_number: '8' }, versions)).to.equal(false)
+    expect(isAbout('history', { company_number: '8' }, { ...versions, company_number: '8' })).to.equal(false)
+    const found = history.ask('as_of', { company_number: '7', date: '2026-01-04' })
+    expect(isAbout('as_of', { company_number: '7', date: '2026-01-05' }, found)).to.equal(true)
+    expect(isAbout('as_of', { company_number: '7', date: '2026-01-03' }, found)).to.equal(false)
+    expect(isAbout('as_of', { company_number: '8', date: '2026-01-04' }, found)).to.equal(false)
+    const all = history.ask('changes', { since: '2026-01-04' })
+    expect(isAbout('changes', { since: '2026-01-04', until: '2026-01-06', limit: 6 }, all)).to.equal(true)
+    for (const other of [
+      { since: '2026-01-05' },
+      { since: '2026-01-04', until: '2026-01-05' },
+      { since: '2026-01-04', limit: 5 },
+      { since: '2026-01-04', kind: 'added' },
+      { since: '2026-01-04', field: 'status' },
+      { since: '2026-01-04', status: 'Normal' },
+    ])
+      expect(isAbout('changes', other, all), JSON.stringify(other)).to.equal(false)
+  })
+
+  it('[3.1] refuse with an empty journal', async () => {
+    const empty = await openHistory([])
+    expect(empty.ask('history', { company_number: '7' })).to.include({ code: 'dataset_unavailable' })
+    expect(empty.ask('as_of', { company_number: '7', date: '2026-01-02' })).to.include({ code: 'dataset_unavailable' })
+    expect(empty.ask('changes', { since: '2026-01-02' })).to.include({ code: 'dataset_unavailable' })
+    await empty.close()
+  })
+})
+
+describe('the input of the operations on earlier files', () => {
+  const faultOf = (operation: string, input: unknown) => {
+    const parsed = parseOperation(operation, input)
+    return parsed.kind === 'invalid' ? `${parsed.fault.field} ${parsed.fault.rule}` : undefined
+  }
+  const KEY = 'mbx2k9a0mbx2k9a0'
+
+  it('[4.9.1, 4.10.1] has days of the calendar', () => {
+    for (const date of ['2024-02-29', '2026-12-31', '0001-01-01', '9999-12-31']) {
+      expect(faultOf('as_of', { company_number: '1', date }), date).to.equal(undefined)
+      expect(faultOf('changes', { since: date }), date).to.equal(undefined)
+    }
+    for (const date of [
+      '2026-02-29',
+      '2026-13-01',
+      '2026-1-1',
+      '20260101',
+      '2026-01-01T00:00:00Z',
+      '',
+      ' 2026-01-01',
+      1,
+    ]) {
+      expect(faultOf('as_of', { company_number: '1', date }), String(date)).to.match(/^date must be a day/)
+      expect(faultOf('changes', { since: date }), String(date)).to.match(/^since must be a day/)
+      expect(faultOf('changes', { since: '2026-01-01', until: date }), String(date)).to.match(/^until must be a day/)
+    }
+    expect(faultOf('changes', { since: '2026-01-02', until: '2026-01-01' })).to.equal(
+      'null until must not be before since',
+    )
+    expect(faultOf('changes', {})).to.equal('since is required')
+  })
+
+  it('[4.8.1, 4.10.1] has pages of an earlier answer, and values of the tables', () => {
+    expect(faultOf('history', { company_number: '1', before: KEY })).to.equal(undefined)
+    for (const before of ['', 'x', KEY.slice(1), `${KEY}0`, KEY.toUpperCase(), `${KEY}-1`])
+      expect(faultOf('history', { company_number: '1', before }), before).to.match(/^before must be/)
+    const changes = (input: Json) => faultOf('changes', { since: '2026-01-01', ...input })
+    expect(changes({ cursor: `${KEY}-007`, limit: 100, kind: 'added', field: 'status', status: 'Normal' })).to.equal(
+      undefined,
+    )
+    for (const cursor of ['', KEY, `${KEY}-`, `${KEY}-x`, `${KEY}-${'1'.repeat(21)}`, `${KEY}-1 `])
+      expect(changes({ cursor }), cursor).to.match(/^cursor must be/)
+    for (const limit of [0, 101, 1.5, Number.NaN]) expect(changes({ limit })).to.match(/^limit must be/)
+    expect(changes({ kind: 'erased' })).to.equal('kind must be added, removed or changed')
+    expect(changes({ field: 'company_number' })).to.match(/^field must be/)
+    expect(changes({ page: 2 })).to.match(/unknown fields/)
+  })
+})

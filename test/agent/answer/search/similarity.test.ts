@@ -1,0 +1,167 @@
+/** Name similarity: rare words weigh more, and a name of a possibly different company stays below a match. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { exactMatchType, parseQueryName } from '../../../../agent/answer/search/equality.ts'
+import { similarityMeasure } from '../../../../agent/answer/search/similarity.ts'
+import { parseName } from '../../../../store/index/normalise-name.ts'
+import type { NameIndex } from '../../../../store/index/name-index.ts'
+import { analyseQuery } from '../../../../store/index/query.ts'
+import { editDistance, toCodeUnits } from '../../../../store/index/spelling.ts'
+import { anyName, buildIndex, unlimited } from '../../../support/names.ts'
+
+/** 850 times this and 120 for all evidence is 900, the score of a match. */
+const MATCH_WITH_EVIDENCE = 780 / 850
+
+/** Makes HOLDINGS and FOODS common words. */
+const COMMON = [
+  ...Array.from({ length: 40 }, (_, each) => `CROWD${'ABCDEFGHIJ'[each % 10]}${'KLMN'[each % 4]} HOLDINGS LIMITED`),
+  ...Array.from({ length: 20 }, (_, each) => `MASS${'ABCDEFGHIJ'[each % 10]}${'KLMN'[each % 4]} FOODS LIMITED`),
+]
+
+function compare(index: NameIndex, query: string, name = 0) {
+  const { core, suffix } = parseName(query)
+  return similarityMeasure(index, analyseQuery(index, core, unlimited()), { suffix, budget: unlimited() })(name)
+}
+
+/** The similarity of a query name to a registered name. */
+const similarity = (query: string, registered: string) => compare(buildIndex([registered, ...COMMON]), query).similarity
+
+describe('the similarity of names', () => {
+  it('is low when only the common word is equal', () => {
+    expect(similarity('KERRY HOLDINGS LIMITED', 'CORK HOLDINGS LIMITED')).to.be.below(0.3)
+    expect(similarity('KERRY HOLDINGS LIMITED', 'KERRY FOODS LIMITED')).to.be.below(0.8)
+  })
+
+  it('is higher for an equal rare word than for an equal common word', () => {
+    const registered = 'KERRY HOLDINGS LIMITED'
+    expect(similarity('KERRY FARMS LIMITED', registered)).to.be.above(similarity('CORK HOLDINGS LIMITED', registered))
+  })
+
+  const different: [string, string][] = [
+    ['KERRY NO 57 LIMITED', 'KERRY NO 58 LIMITED'],
+    ['KERRY II LIMITED', 'KERRY III LIMITED'],
+    ['KERRY PHASE2 LIMITED', 'KERRY PHASE3 LIMITED'],
+    ['KERRY 2 LIMITED', 'KERRY LIMITED'],
+    ['KERRY LIMITED', 'KERRY 2 LIMITED'],
+    ['LEASING NO 5 LIMITED', 'LEASING NO 6 LIMITED'],
+    ['KERRY FOODS LIMITED', 'KERRY LIMITED'],
+    ['KERRY LIMITED', 'KERRY FOODS LIMITED'],
+    ['KERRY FOODS LIMITED', 'KERRY FOODS DAC'],
+    ['DERRY FOODS LIMITED', 'KERBY FOODS LIMITED'],
+    ['AB FOODS LIMITED', 'AC FOODS LIMITED'],
+    ['ANYDAY POWER LIMITED', 'POWER ANYDAY LIMITED'],
+    ['MH&AM STORES LIMITED', 'AM&MH STORES LIMITED'],
+  ]
+  for (const [query, registered] of different) {
+    it(`[12.2] is too low for a match with evidence for ${query} and ${registered}`, () => {
+      expect(similarity(query, registered)).to.be.below(MATCH_WITH_EVIDENCE)
+      expect(similarity(registered, query)).to.be.below(MATCH_WITH_EVIDENCE)
+    })
+  }
+
+  const variants: [why: string, query: string, registered: string, least: number, most?: number][] = [
+    ['the words in another order', 'FOODS KERRIGAN LIMITED', 'KERRIGAN FOODS LIMITED', 0.8999, 0.9],
+    ['one letter wrong', 'KERRIGAM FOODS LIMITED', 'KERRIGAN FOODS LIMITED', 0.9],
+    ['two letters swapped', 'KERRIAGN FOODS LIMITED', 'KERRIGAN FOODS LIMITED', 0.9],
+    ['words written together', 'KERRIGANFOODS LIMITED', 'KERRIGAN FOODS LIMITED', 0.9699],
+    ['words written apart', 'KERRI GAN FOODS LIMITED', 'KERRIGAN FOODS LIMITED', 0.97],
+    ['an abbreviation', 'KERRIGAN INTL LIMITED', 'KERRIGAN INTERNATIONAL LIMITED', 0.95],
+    ['a number spelt out', 'KERRIGAN TWO LIMITED', 'KERRIGAN 2 LIMITED', 0.95],
+    ['a legal form that the register leaves out', 'KERRIGAN FOODS LIMITED', 'KERRIGAN FOODS', 0.9799],
+  ]
+  for (const [why, query, registered, least, most = 0.9999] of variants) {
+    it(`is high and below 1 with ${why}`, () => {
+      expect(similarity(query, registered)).to.be.within(least, most)
+    })
+  }
+
+  it('counts a repeated word as often as it occurs', () => {
+    expect(similarity('DUM DUM LIMITED', 'DUM LIMITED')).to.be.below(MATCH_WITH_EVIDENCE)
+    expect(similarity('DUM LIMITED', 'DUM DUM LIMITED')).to.be.below(MATCH_WITH_EVIDENCE)
+    expect(similarity('DUM DUM', 'DUM DUM LIMITED')).to.equal(0.9999)
+  })
+
+  it('[2.5] has four decimals, from 0 to 0.9999', () => {
+    fc.assert(
+      fc.property(fc.array(anyName, { minLength: 1, maxLength: 20 }), anyName, (register, query) => {
+        const index = buildIndex(register)
+        for (const name of register.keys()) {
+          const each = compare(index, query, name).similarity
+          expect(each).to.be.within(0, 0.9999)
+          expect(Math.round(each * 10_000) / 10_000).to.equal(each)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  /** Whether the name repeats two adjacent words as one. They pair with each other, and the rest is out of order. */
+  const repeatsWords = (name: string) => {
+    const { core } = parseName(name)
+    return core.some((word, at) => core.includes(`${word}${core[at + 1]}`))
+  }
+
+  it('is 0.9999 for the same words and legal form', () => {
+    const names = anyName.filter((name) => !repeatsWords(name))
+    fc.assert(
+      fc.property(fc.array(names, { minLength: 1, maxLength: 20 }), (register) => {
+        const index = buildIndex(register)
+        for (const [name, text] of register.entries()) expect(compare(index, text, name).similarity).to.equal(0.9999)
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it('is below 1 for an equal name that repeats two words as one, which exact comparison finds first', () => {
+    const name = 'CLEAR POINT CLEARPOINT KERRY LIMITED'
+    expect(repeatsWords(name)).to.equal(true)
+    expect(similarity(name, name)).to.be.within(0.8, 0.9998)
+    expect(exactMatchType(parseQueryName(name), name)).to.equal('strict_name')
+  })
+
+  it('[12.2] is too low for a match with a word without counterpart, a weak pair or another legal form', () => {
+    let checked = 0
+    fc.assert(
+      fc.property(fc.array(anyName, { minLength: 1, maxLength: 30 }), anyName, (register, query) => {
+        const index = buildIndex(register)
+        for (const [name, registered] of register.entries()) {
+          const isOther =
+            haveOtherForms(query, registered) ||
+            hasUnpairedWord(query, registered) ||
+            hasUnpairedWord(registered, query)
+          if (!isOther) continue
+          checked += 1
+          expect(compare(index, query, name).similarity, `${query} / ${registered}`).to.be.below(MATCH_WITH_EVIDENCE)
+        }
+      }),
+      { numRuns: 300 },
+    )
+    expect(checked).to.be.above(1000)
+  })
+})
+
+function haveOtherForms(one: string, other: string): boolean {
+  const forms = [parseName(one).suffix, parseName(other).suffix]
+  return !forms.includes('') && forms[0] !== forms[1]
+}
+
+/** Whether a word of one name has no counterpart in the other: not joined, split, abbreviated or misspelt. */
+function hasUnpairedWord(one: string, other: string): boolean {
+  const words = parseName(other).core
+  const letters = words.join('')
+  const hasCounterpart = (word: string) =>
+    letters.includes(word) ||
+    words.some((each) => word.includes(each) || SAME_MEANING.has(`${word} ${each}`)) ||
+    words.some(
+      (each) =>
+        editDistance(toCodeUnits(word), toCodeUnits(each), 3) <= Math.floor(Math.max(word.length, each.length) / 4),
+    )
+  return parseName(one).core.some((word) => !hasCounterpart(word))
+}
+
+const SAME_MEANING = new Set(
+  ['international intl', 'saint st', 'street st', '2 two', '2 ii', 'two ii', 'and n'].flatMap((pair) => [
+    pair,
+    pair.split(' ').toReversed().join(' '),
+  ]),
+)

@@ -1,0 +1,526 @@
+/**
+ * The buyer's side: what it refuses to sign, what it writes before it sends, and how it repeats without signing again.
+ */
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { decodePaymentSignatureHeader, encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
+import { expect } from 'chai'
+import { signPurchase } from '../../../../agent/buyer/library/buy.ts'
+import { fileEntry } from '../../../../agent/buyer/library/folder-storage.ts'
+import { readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
+import { compareQuote, decodeQuote, isWithinLimit } from '../../../../agent/buyer/library/quote.ts'
+import { requestedOperation } from '../../../../agent/buyer/library/purchase-request.ts'
+import { buildRequirements, DEPLOYMENTS } from '../../../../agent/payment/terms.ts'
+import { jsonDigest, RECEIPT_EXTENSION, type ReceiptClaims } from '../../../../agent/payment/receipt/claims.ts'
+import { runCommand } from '../../../support/cli.ts'
+import { testTerms } from '../../../support/payments.ts'
+import { keySetOf, makeReceiptKey, receiptFor, type TestKey } from '../../../support/signed-receipt.ts'
+
+const BASE = 'http://127.0.0.1:4021'
+const RESOURCE = { url: `${BASE}/api/v1/company/1` }
+const OTHER = '0x00000000000000000000000000000000000000d3'
+const KEY = `0x${'42'.repeat(32)}` as const
+const SNAPSHOT_ID = `sha256:${'5a'.repeat(32)}`
+const KEY_OF_STEP = 'mbx2k9a0mbx2k9a0'
+const OUTCOME_UNKNOWN = 'The outcome is not known. Keep the payment, send it again, and do not sign another one.'
+
+const access = { pay_to: testTerms.payTo }
+
+type Quote = Parameters<typeof encodePaymentRequiredHeader>[0]
+
+const quote = (change: object = {}, resource = RESOURCE): Quote => ({
+  x402Version: 2,
+  resource,
+  accepts: [{ ...buildRequirements(testTerms, 'lookup'), ...change }],
+})
+
+describe('a quote check', () => {
+  const expected = { ...DEPLOYMENTS.testnet, resource: RESOURCE.url, payTo: testTerms.payTo }
+  const failing = (made: Quote) =>
+    compareQuote(decodeQuote(encodePaymentRequiredHeader(made)), expected)
+      .filter(({ passed }) => !passed)
+      .map(({ name }) => name)
+
+  it('passes for the published terms, in any letter case of the addresses', () => {
+    expect(failing(quote())).to.deep.equal([])
+    expect(failing(quote({ asset: testTerms.asset.toLowerCase() }))).to.deep.equal([])
+  })
+
+  const WRONG: [name: string, made: Quote][] = [
+    ['host', quote({}, { url: 'http://127.0.0.1:4022/api/v1/company/1' })],
+    ['resource', quote({}, { url: `${BASE}/api/v1/company/2` })],
+    ['resource', quote({}, { url: `${BASE}/api/v1/company/1?q=foo` })],
+    ['scheme', quote({ scheme: 'upto' })],
+    ['network', quote({ network: 'eip155:8453' })],
+    ['token', quote({ extra: { name: 'USD Coin', version: '2' } })],
+    ['token', quote({ extra: { name: 'USDC', version: '1' } })],
+    ['token', quote({ extra: { name: 'USDC', version: '2', assetTransferMethod: 'permit2' } })],
+    ['token', quote({ extra: {} })],
+    ['asset', quote({ asset: OTHER })],
+    ['receiver', quote({ payTo: OTHER })],
+    ['expiry', quote({ maxTimeoutSeconds: 601 })],
+  ]
+  for (const [name, made] of WRONG) {
+    const [terms] = made.accepts
+    it(`reports a wrong ${name}: ${JSON.stringify(terms?.extra)}`, () => expect(failing(made)).to.deep.equal([name]))
+  }
+
+  it('limits the amount to whole micro-USDC up to the maximum of the buyer', () => {
+    const isAccepted = (amount: string) =>
+      isWithinLimit(decodeQuote(encodePaymentRequiredHeader(quote({ amount }))), 1000)
+    expect(['0', '1', '999', '1000'].map(isAccepted)).to.deep.equal([true, true, true, true])
+    expect(['1001', '99999999999999999999', '-1', '1e3', '0x1', '1.0'].filter(isAccepted)).to.deep.equal([])
+  })
+
+  it('rejects a header that is not an x402 v2 quote', () => {
+    for (const header of ['', 'e30=', '%%%', Buffer.from('{"x402Version":1}').toString('base64')]) {
+      expect(() => decodeQuote(header)).to.throw(/^The quote is not a valid x402 v2 quote. Nothing was signed$/)
+    }
+  })
+})
+
+describe('a signed quote', () => {
+  it('uses only the payment requirements that were checked', async () => {
+    const [checked] = quote().accepts
+    const [other] = quote({ payTo: OTHER, amount: '999999' }).accepts
+    const several = { ...quote(), accepts: [{ ...checked, scheme: 'upto' }, other] } as Quote
+    const request = { ...RESOURCE, method: 'GET', headers: {}, body: null } as const
+    const decoded = decodeQuote(encodePaymentRequiredHeader(several))
+    const signing = { privateKey: KEY, now: new Date() }
+    const signed = await signPurchase(request, decoded, signing).catch(() => undefined)
+    expect(signed).to.equal(undefined)
+  })
+})
+
+type Answer = { status: number; headers?: Record<string, string>; body?: unknown; text?: string } | 'no answer'
+
+describe('the client', () => {
+  let directory: string
+  let requests: { payment: string | null; method: string; url: string; body: string }[]
+  /** The answers to the next paid requests; then `paid`. */
+  let answers: Answer[]
+  let printed: string[]
+  let slept: number[]
+  /** Changes to the terms of a lookup quote. */
+  let terms: object
+  /** What the service says about itself. */
+  let meta: unknown
+  let card: unknown
+  /** The purchase file when the first paid request arrived. */
+  let keptBefore: string | undefined
+  let key: TestKey
+  /** The key set, or null if it cannot be read. */
+  let keys: object | null
+  let receipts: Map<string, string>
+
+  const transaction = `0x${'ab'.repeat(32)}`
+  const paid: Exclude<Answer, string> = { status: 200, body: { company: 'A\u202EB\uFE0F', snapshot_id: SNAPSHOT_ID } }
+  const other = { ...paid, body: { company: 'other', snapshot_id: SNAPSHOT_ID } }
+  const unknown = { status: 503, headers: { 'Retry-After': '7' }, body: { error: {} } }
+
+  /** The header for a sale, the same each time. */
+  function settle(
+    { method, url, body, payment }: { method: string; url: string; body: string; payment: string },
+    answer: object,
+  ) {
+    const { accepted, payload } = decodePaymentSignatureHeader(payment)
+    const { from, to, value: amount, nonce } = (payload as { authorization: Record<string, string> }).authorization
+    const { network, asset } = accepted
+    const operation = requestedOperation({ method: method as 'GET', url: BASE + url, headers: {}, body })
+    const claims = {
+      iss: BASE,
+      jti: [network, asset, from, nonce].join('/').toLowerCase(),
+      operation,
+      operation_digest: jsonDigest(operation),
+      payment: { network, asset, payer: from, pay_to: to, amount, nonce, transaction },
+    } as Partial<ReceiptClaims>
+    const receipt = receiptFor(key, answer as { snapshot_id: string }, claims)
+    const extensions = { [RECEIPT_EXTENSION]: { info: { receipt } } }
+    const header = encodePaymentResponseHeader({
+      success: true,
+      transaction,
+      network,
+      payer: from,
+      amount,
+      extensions,
+    } as never)
+    const id = payment + JSON.stringify(answer)
+    receipts.set(id, receipts.get(id) ?? header)
+    return receipts.get(id) ?? ''
+  }
+
+  const service: typeof fetch = async (input, init) => {
+    const { url } = new Request(input)
+    if (url === `${BASE}/api/v1/meta`) return Response.json(meta)
+    if (url === `${BASE}/.well-known/agent-card.json`) return Response.json(card)
+    if (url === `${BASE}/.well-known/jwks.json`) return keys ? Response.json(keys) : Response.error()
+    const { payment, ...request } = {
+      payment: new Headers(init?.headers).get('PAYMENT-SIGNATURE'),
+      method: init?.method ?? '',
+      url: url.slice(BASE.length),
+      body: typeof init?.body === 'string' ? init.body : '',
+    }
+    requests.push({ payment, ...request })
+    if (payment === null) {
+      const header = encodePaymentRequiredHeader(quote(terms, { url }))
+      return Response.json({}, { status: 402, headers: { 'PAYMENT-REQUIRED': header } })
+    }
+    keptBefore ??= await readFile(purchasePath(), 'utf8')
+    const answer = answers.shift() ?? paid
+    if (answer === 'no answer') throw new TypeError('fetch failed')
+    const { status, body = {}, text } = answer
+    const headers =
+      answer.headers ?? (status === 200 ? { 'PAYMENT-RESPONSE': settle({ payment, ...request }, body as object) } : {})
+    return text === undefined ? Response.json(body, { status, headers }) : new Response(text, { status, headers })
+  }
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'client-'))
+    await mkdir(join(directory, 'sandbox'))
+    await writeFile(join(directory, 'sandbox', 'buyer.key'), `${KEY}\n`, { mode: 0o600 })
+    ;[requests, answers, printed, slept] = [[], [], [], []]
+    key = await makeReceiptKey()
+    keys = keySetOf(key)
+    receipts = new Map()
+    terms = {}
+    meta = { access }
+    card = {}
+    keptBefore = undefined
+  })
+  afterEach(() => rm(directory, { recursive: true }))
+
+  async function client(...args: string[]): Promise<number> {
+    const { code, stderr } = await runCommand(['client', ...args], {
+      environment: { DATA_DIR: directory, BASE_URL: BASE },
+      print: (line) => void printed.push(line),
+      sleep: async (milliseconds) => void slept.push(milliseconds),
+      fetch: service,
+    })
+    if (stderr !== '') printed.push(...stderr.trimEnd().split('\n'))
+    return code
+  }
+
+  const paymentsSent = () => requests.flatMap(({ payment }) => payment ?? [])
+  const purchasePath = () => /payment is saved in (\S+)/.exec(printed.join('\n'))?.[1] ?? ''
+
+  it('saves the payment, readable by the owner only, before sending it, and prints the answer escaped', async () => {
+    expect(await client('lookup', '1')).to.equal(0)
+    expect(JSON.parse(keptBefore ?? '{}')).to.deep.include({ payment: paymentsSent()[0], answer: null })
+    expect((await stat(purchasePath())).mode & 0o777).to.equal(0o600)
+    const [header] = receipts.values()
+    const answer = { status: 200, body: JSON.stringify(paid.body), payment_response: header }
+    expect(await readPurchase(fileEntry(purchasePath()))).to.deep.include({ answer })
+    expect(printed.at(-1)).to.equal('The receipt is valid.')
+    expect(printed.join('\n')).to.contain('A\\u{202e}B\\u{fe0f}')
+  })
+
+  it('repeats the same payment after 429, 500, 502, 503 and a lost connection, after Retry-After', async () => {
+    const limited = { status: 429, headers: { 'Retry-After': '3' } }
+    answers = [limited, { status: 502 }, unknown, 'no answer', { status: 500 }]
+    expect(await client('lookup', '1')).to.equal(0)
+    expect(paymentsSent()).to.have.lengthOf(6)
+    expect(new Set(paymentsSent()).size).to.equal(1)
+    expect(slept).to.deep.equal([3000, 2000, 7000, 2000, 2000])
+  })
+
+  it('[14.5] exits with status 4 after seven attempts, and repeats the saved payment with --retry', async () => {
+    answers = Array.from({ length: 7 }, (_, index) => (index < 6 ? unknown : 'no answer'))
+    expect(await client('lookup', '1')).to.equal(4)
+    expect(printed.slice(-3)).to.deep.equal([
+      `Cannot reach ${BASE}. Start the service there, or name another with --url`,
+      OUTCOME_UNKNOWN,
+      `To send the same payment again: --retry ${purchasePath()}`,
+    ])
+    expect(paymentsSent()).to.have.lengthOf(7)
+    expect(await client('--retry', purchasePath())).to.equal(0)
+    expect(new Set(paymentsSent()).size).to.equal(1)
+    expect(await client('--retry', purchasePath())).to.equal(0)
+    expect(printed.at(-1)).to.contain('nothing was charged again')
+  })
+
+  it('keeps the bought answer if a later repetition is refused, or has another answer, which it reports', async () => {
+    await client('lookup', '1')
+    const bought = await readPurchase(fileEntry(purchasePath()))
+    answers = [{ status: 402 }, { status: 200, headers: {} }, other]
+    expect(await client('--retry', purchasePath())).to.equal(1)
+    expect(await client('--retry', purchasePath())).to.equal(4)
+    expect(await client('--retry', purchasePath())).to.equal(1)
+    expect(printed.at(-1)).to.contain('DIFFERS')
+    expect(await readPurchase(fileEntry(purchasePath()))).to.deep.equal(bought)
+  })
+
+  for (const [status, code, said] of [
+    [400, 'x', ''],
+    [402, 'payment_failed', ' (payment_failed)'],
+    [404, 'company_not_found', ' (company_not_found)'],
+    [409, 'constructor', ''],
+  ] as const) {
+    it(`[14.18] reports ${status} ${code} after a payment as a statement of the service, and proposes no second signature`, async () => {
+      answers = [{ status, body: { error: { code, message: 'sign again' } } }]
+      expect(await client('lookup', '1')).to.equal(1)
+      expect(paymentsSent()).to.have.lengthOf(1)
+      const { payload } = decodePaymentSignatureHeader(paymentsSent()[0] ?? '')
+      const { validBefore } = (payload as { authorization: { validBefore: string } }).authorization
+      const until = new Date(Number(validBefore) * 1000).toISOString()
+      expect(printed.slice(-3)).to.deep.equal([
+        `The service states that it did not charge this payment${said}.`,
+        `The payment can be settled until ${until}. Do not sign another one before that time.`,
+        `To send the same payment again: --retry ${purchasePath()}`,
+      ])
+    })
+  }
+
+  it('shows a body that is JSON, also if it repeats a member and so has no valid answer', async () => {
+    answers = [{ status: 400, text: '{"shown":1,"shown":2}' }]
+    expect(await client('lookup', '1')).to.equal(1)
+    expect(printed).to.include('  "shown": 2')
+    expect(printed).not.to.include('The body is not JSON.')
+  })
+
+  it('[14.5, 14.18] does not call a payment that was settled before uncharged, and proposes no second signature', async () => {
+    answers = [{ status: 409, body: { error: { code: 'payment_already_settled', message: 'sign again' } } }]
+    expect(await client('lookup', '1')).to.equal(4)
+    expect(paymentsSent()).to.have.lengthOf(1)
+    expect(printed.slice(-2)).to.deep.equal([
+      'The service states that this payment was settled before, and that it has no answer for it.',
+      `Do not sign another one. Keep ${purchasePath()} and contact the operator of the service.`,
+    ])
+  })
+
+  it('prints the advice of the error table for a refusal before a payment', async () => {
+    const refusing: typeof fetch = async () =>
+      Response.json({ error: { code: 'company_not_found', message: 'y' } }, { status: 404 })
+    const { code, lines } = await runCommand(['client', 'lookup', '1', '--url', BASE], {
+      environment: { DATA_DIR: directory },
+      fetch: refusing,
+    })
+    expect(code).to.equal(1)
+    expect(lines.at(-1)).to.match(/^charged: no\. Use the number /)
+  })
+
+  const SETTLED = { success: true, transaction, network: 'eip155:84532' } as const
+  const HEADERS: Record<string, string | undefined> = {
+    'no settlement response': undefined,
+    'one that is not base64 JSON': '\u00ff',
+    'one without a receipt': encodePaymentResponseHeader(SETTLED),
+  }
+  for (const [name, header] of Object.entries(HEADERS)) {
+    it(`[14.5] exits with 4 after a 200 with ${name}, and keeps the payment`, async () => {
+      answers = [{ status: 200, headers: header === undefined ? {} : { 'PAYMENT-RESPONSE': header } }]
+      expect(await client('lookup', '1')).to.equal(4)
+      expect(printed.slice(-3)).to.deep.equal([
+        'The answer has no receipt of this payment.',
+        OUTCOME_UNKNOWN,
+        `To send the same payment again: --retry ${purchasePath()}`,
+      ])
+    })
+  }
+
+  it('[14.5] exits with 4 after an answer with a wrong receipt, which it keeps, and names the checks that failed', async () => {
+    keys = keySetOf(await makeReceiptKey())
+    expect(await client('lookup', '1')).to.equal(4)
+    expect(printed.at(-1)).to.match(
+      /^The receipt is wrong: signature\. The answer is in \S+\. Keep the file of the purchase/,
+    )
+    expect((await readPurchase(fileEntry(purchasePath()))).answer?.status).to.equal(200)
+  })
+
+  it('tells that a receipt was not checked if the key set cannot be read', async () => {
+    keys = null
+    expect(await client('lookup', '1')).to.equal(0)
+    expect(printed.at(-1)).to.equal('The receipt was not checked: the key set cannot be read.')
+  })
+
+  describe('with a service that publishes false data', () => {
+    const MAINNET = DEPLOYMENTS.mainnet
+    const mainnetTerms = { network: MAINNET.network, asset: MAINNET.asset, extra: MAINNET.domain }
+    const pricedAt = (amount: number) => {
+      terms = { ...mainnetTerms, amount: String(amount) }
+    }
+
+    it('[14.7] signs nothing for mainnet on testnet', async () => {
+      pricedAt(1_000_000)
+      expect(await client('lookup', '1', '--max-amount', '1000000')).to.equal(1)
+      expect(paymentsSent()).to.deep.equal([])
+      expect(printed.at(-1)).to.equal(
+        'The quote differs from what is expected on testnet: network, asset, token. Nothing was signed. ' +
+          'To pay on another network, add --mode.',
+      )
+    })
+
+    it('[14.7] signs for mainnet with --mode mainnet, up to the usual price', async () => {
+      pricedAt(10_000)
+      expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(0)
+      expect(paymentsSent()).to.have.lengthOf(1)
+      pricedAt(10_001)
+      expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(1)
+      expect(paymentsSent()).to.have.lengthOf(1)
+      expect(printed.at(-1)).to.equal(
+        'The quote differs from what is expected on mainnet: amount. Nothing was signed. ' +
+          'To pay more than the limit, add --max-amount.',
+      )
+    })
+
+    it('[14.7] signs at most --max-amount', async () => {
+      pricedAt(1_000_000)
+      const buy = (max: string) => client('lookup', '1', '--mode', 'mainnet', '--max-amount', max)
+      expect(await buy('999999')).to.equal(1)
+      expect(paymentsSent()).to.have.lengthOf(0)
+      expect(await buy('1000000')).to.equal(0)
+      expect(await buy('1000001')).to.equal(0)
+      expect(paymentsSent()).to.have.lengthOf(2)
+    })
+
+    const cardOf = (url: string) => ({
+      supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+      capabilities: { extensions: [{ uri: `${BASE}/docs#http-x402-v1` }] },
+    })
+
+    it('[14.7] sends nothing to an A2A URL of another host, unless it is named', async () => {
+      for (const url of [
+        'http://127.0.0.1:4022/a2a',
+        'https://127.0.0.1:4021/a2a',
+        'http://127.0.0.1.example:4021/a2a',
+      ]) {
+        card = cardOf(url)
+        expect(await client('lookup', '1', '--a2a')).to.equal(1)
+        expect(printed.at(-1)).to.equal(
+          `The agent card names an A2A URL of another host, ${url}. Nothing was sent. To use it, add --a2a-url`,
+        )
+      }
+      expect(requests).to.deep.equal([])
+      card = cardOf('http://127.0.0.1:4022/a2a')
+      await client('lookup', '1', '--a2a-url', `${BASE}/elsewhere`)
+      expect(requests.map(({ url }) => url)).to.include('/elsewhere')
+    })
+
+    it('prints one clear line for documents of another form', async () => {
+      for (const value of [null, 'text', {}, { access: { pay_to: 1 } }]) {
+        meta = value
+        expect(await client('lookup', '1')).to.equal(1)
+        expect(printed.at(-1)).to.equal('The answer of /api/v1/meta does not have the expected form')
+        card = value
+        expect(await client('lookup', '1', '--a2a')).to.equal(1)
+        expect(printed.at(-1)).to.equal('The answer of /.well-known/agent-card.json does not have the expected form')
+      }
+      expect(paymentsSent()).to.deep.equal([])
+    })
+  })
+
+  it('[14.5] escapes every control character that the service sends', async () => {
+    const evil = '\u001B]0;x\u0007\u009B2J\r\n\u202E'
+    answers = [
+      { status: 404, body: { error: { code: evil, message: evil } } },
+      { status: 418, text: evil },
+      { status: 200, body: { [evil]: evil }, headers: { 'PAYMENT-RESPONSE': Buffer.from(evil).toString('base64') } },
+    ]
+    for (const _ of answers.slice()) await client('lookup', '1')
+    terms = { network: `eip155:1${evil}`, payTo: evil, asset: evil, extra: { name: evil } }
+    await client('lookup', '1')
+    meta = { access: { pay_to: evil } }
+    await client('lookup', '1')
+    await client('lookup', evil)
+    await client('--retry', join(directory, evil))
+    await client(evil)
+    expect(printed).to.have.length.above(40)
+    expect(printed.filter((line) => /[\p{C}\p{Zl}\p{Zp}]/u.test(line))).to.deep.equal([])
+    expect(printed.join(' ')).to.contain(String.raw`\u{1b}`)
+  })
+
+  it('signs nothing if the quote differs from the published terms', async () => {
+    terms = { payTo: OTHER }
+    expect(await client('lookup', '1')).to.equal(1)
+    expect(printed.join('\n')).to.match(/receiver .* DIFFERS/)
+    expect(paymentsSent()).to.deep.equal([])
+  })
+
+  const changes =
+    'changes --since 2026-01-01 --until 2026-01-31 --kind changed --field status --status Normal --limit 9 --cursor '
+  for (const [args, path] of [
+    [
+      ['search', ' Foo & Bar', '--limit', '3', '--status', 'Normal', '--eircode', 'd02 x285'],
+      '/api/v1/search?q=Foo%20%26%20Bar&limit=3&status=Normal&eircode=D02X285',
+    ],
+    [['history', '7', '--before', KEY_OF_STEP], `/api/v1/company/7/history?before=${KEY_OF_STEP}`],
+    [['as-of', '007', '2026-01-31'], '/api/v1/company/007/as-of/2026-01-31'],
+    [
+      `${changes}${KEY_OF_STEP}-7`.split(' '),
+      `/api/v1/changes?since=2026-01-01&until=2026-01-31&kind=changed&field=status&status=Normal&limit=9&cursor=${KEY_OF_STEP}-7`,
+    ],
+  ] as const) {
+    it(`sends ${args.join(' ')} in the URL, and the same request with --retry`, async () => {
+      expect(await client(...args)).to.equal(0)
+      expect(requests.map(({ method, url, body }) => [method, url, body])).to.deep.equal([
+        ['GET', path, ''],
+        ['GET', path, ''],
+      ])
+      expect(await client('--retry', purchasePath())).to.equal(0)
+      expect(requests[2]).to.deep.equal(requests[1])
+    })
+  }
+
+  it('sends the options of a resolve in a body, with the same bytes each time', async () => {
+    terms = { amount: '2000' }
+    const args = ['--number', '007', '--eircode', 'D02X285', '--address', 'Main  Street']
+    expect(await client('resolve', 'Foo', ...args)).to.equal(0)
+    const body = '{"name":"Foo","company_number":"007","eircode":"D02X285","address":"Main Street"}'
+    expect(await client('--retry', purchasePath())).to.equal(0)
+    expect(requests.map((request) => [request.method, request.url, request.body])).to.deep.equal(
+      Array.from({ length: 3 }, () => ['POST', '/api/v1/resolve', body]),
+    )
+    requests = []
+    expect(await client('resolve', '--number', '7')).to.equal(0)
+    expect(requests[0]).to.include({ body: '{"company_number":"7"}' })
+  })
+
+  it('buys the batch of a file, and prints what is charged before it signs', async () => {
+    terms = { amount: '2000' }
+    const file = join(directory, 'inputs.json')
+    const body = '{"operation":"lookup","inputs":[{"company_number":"7"},{"company_number":"8"}]}'
+    await writeFile(file, body)
+    expect(await client('batch', file)).to.equal(0)
+    expect(requests.map((request) => [request.url, request.body])).to.deep.equal([
+      ['/api/v1/batch', body],
+      ['/api/v1/batch', body],
+    ])
+    const notice = printed.findIndex((line) =>
+      line.includes('Missing and contradictory records are results and are charged'),
+    )
+    expect(notice).to.be.within(
+      0,
+      printed.findIndex((line) => line.startsWith('The payment is saved')),
+    )
+    await writeFile(file, '{"operation":"lookup","inputs":[{"company_number":"x"}]}')
+    expect(await client('batch', file)).to.equal(1)
+    expect(printed.at(-1)).to.equal('inputs[0].company_number must be 1 to 20 ASCII digits')
+    expect(requests).to.have.length(2)
+  })
+
+  it('reports a wrong value without sending a request', async () => {
+    const wrong: [args: string[], line: string][] = [
+      [['search', 'foo', '--limit', '0'], 'limit must be a whole number from 1 to 10'],
+      [['search', 'foo', '--limit', ''], 'limit must be a whole number from 1 to 10'],
+      [['resolve'], 'the request: name or company_number is required'],
+      [['resolve', 'foo', '--number', 'x'], 'company_number must be 1 to 20 ASCII digits'],
+      [['as-of', '1', '2026-02-30'], 'date must be a day of the calendar, YYYY-MM-DD'],
+      [['lookup', 'abc'], 'company_number must be 1 to 20 ASCII digits'],
+    ]
+    for (const [args, line] of wrong) {
+      expect(await client(...args), args.join(' ')).to.equal(1)
+      expect(printed.at(-1)).to.equal(line)
+    }
+    expect(requests).to.deep.equal([])
+  })
+
+  it('names the service that cannot be reached', async () => {
+    const url = 'http://127.0.0.1:1'
+    for (const args of [['lookup', '1'], ['verify-card']]) {
+      const { code, stderr } = await runCommand(['client', ...args, '--url', url], {
+        environment: { DATA_DIR: directory },
+      })
+      expect(code).to.equal(1)
+      expect(stderr).to.equal(`Cannot reach ${url}. Start the service there, or name another with --url\n`)
+    }
+  })
+})

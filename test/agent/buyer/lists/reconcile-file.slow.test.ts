@@ -1,0 +1,302 @@
+/** The command `client reconcile` with the real service and real payments. */
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { parse } from 'csv-parse/sync'
+import { generatePrivateKey } from 'viem/accounts'
+import type { CliContext } from '../../../../agent/command-line/context.ts'
+import { SCORE_MAX } from '../../../../agent/operation/result.ts'
+import { runCommand } from '../../../support/cli.ts'
+import { startTestService, type TestService } from '../../../support/service.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+
+const ADDED =
+  'company_number,legal_name,status,decision,score,alternative_1,alternative_2,alternative_3,snapshot_id,receipt'
+const LIST = `id,Supplier,note
+1,Plain Fixture Ltd,"a ""quoted"" note"
+2,PLAIN FIXTURE LTD,
+3,Twin Fixture Limited,"two
+lines"
+4,Unheard Of Holdings,=1+1
+5,,
+6,ab,too short
+7,Plain Fixture Ltd,
+`
+
+describe('[15.11] the command client reconcile', function () {
+  this.timeout(240_000)
+  let service: TestService
+  let directory: string
+  let file: string
+  let out: string
+
+  before(async () => {
+    service = await startTestService()
+  })
+  after(() => service.stop())
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    file = join(directory, 'list.csv')
+    out = join(directory, 'list.reconciled.csv')
+    await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
+  })
+
+  const run = (args: string[], change: Partial<CliContext> = {}) =>
+    runCommand(
+      ['client', '--url', service.url, '--key-file', join(directory, 'buyer.key'), 'reconcile', file, ...args],
+      change,
+    )
+  const readOut = async () => parse(await readFile(out), { columns: true, bom: true }) as Record<string, string>[]
+  const purchases = async () =>
+    (await readdir(`${out}.purchases`).catch(() => [])).filter((name) => /^[0-9a-f]{64}-/.test(name))
+
+  it('adds the company of each matched row, buys equal rows once, and names no company for another row', async () => {
+    await writeFile(file, LIST)
+    expect(await service.transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(4)
+    const text = await readFile(out, 'utf8')
+    expect(text.split('\n')[0]).to.equal(`id,Supplier,note,${ADDED}`)
+    expect(text).to.contain('\n1,Plain Fixture Ltd,"a ""quoted"" note",73848,PLAIN FIXTURE LIMITED,')
+    const rows = await readOut()
+    expect(rows.map(({ decision }) => decision)).to.deep.equal([
+      'matched',
+      'matched',
+      'ambiguous',
+      'no_match',
+      '',
+      'invalid_body',
+      'matched',
+    ])
+    expect(rows[2]).to.include({ note: 'two\nlines', company_number: '', legal_name: '', status: '' })
+    const alternatives = [rows[2]?.['alternative_1'], rows[2]?.['alternative_2']]
+    expect(alternatives).to.have.members([
+      `1004 TWIN FIXTURE LIMITED (${SCORE_MAX})`,
+      `1005 TWIN FIXTURE LIMITED (${SCORE_MAX})`,
+    ])
+    expect(rows[0]).to.include({ company_number: '73848', status: 'Normal', receipt: rows[6]?.['receipt'] })
+    expect(rows[0]?.['snapshot_id']).to.match(/^sha256:/)
+    expect(rows[3]?.['note']).to.equal('=1+1')
+    const verified = await runCommand(['verify', join(directory, rows[0]?.['receipt'] ?? ''), '--issuer', service.url])
+    expect(verified.code).to.equal(0)
+  })
+
+  it('pays nothing when the same command runs again, and writes the same file', async () => {
+    await writeFile(file, LIST)
+    await run(['--column', 'Supplier', '--yes'])
+    const before = await readFile(out)
+    expect(await service.transfersOf(() => run(['--column', '2']))).to.equal(0)
+    expect((await readFile(out)).equals(before)).to.equal(true)
+  })
+
+  it('reads other separators, Windows-1252 and rows without a header', async () => {
+    await writeFile(
+      file,
+      Buffer.from('9;"Al\xe9o Fixture Teoranta"; D02 X285;n/a \x80\r\n8;Numbered Fixture 3\r\n', 'latin1'),
+    )
+    const args = ['--column', '2', '--eircode-column', '3', '--address-column', '4', '--no-header', '--yes']
+    const { code, stderr } = await run(args)
+    expect([code, stderr]).to.deep.equal([0, ''])
+    const text = await readFile(out, 'utf8')
+    expect(text.split('\r\n')[0]).to.match(
+      /^\uFEFF9;Aléo Fixture Teoranta; D02 X285;n\/a €;1002;ALÉO FIXTURE TEORANTA;/,
+    )
+    expect(text.split('\r\n')[1]).to.match(/^8;Numbered Fixture 3;;;5003;/)
+  })
+
+  it('leaves out evidence that is not valid, and refuses a number that is not valid or not in the register', async () => {
+    await writeFile(file, 'n\tc\te\nPlain Fixture\t\tn/a\nPlain Fixture\tx1\t\nPlain Fixture\t999999\t\n')
+    const args = ['--column', 'n', '--number-column', 'c', '--eircode-column', 'e', '--yes']
+    expect(await service.transfersOf(() => run(args))).to.equal(1)
+    const rows = parse(await readFile(out), { columns: true, delimiter: '\t' }) as Record<string, string>[]
+    expect(rows.map(({ decision }) => decision)).to.deep.equal(['matched', 'invalid_body', 'company_not_found'])
+  })
+
+  it('keeps columns of the file that have the names of added ones', async () => {
+    await writeFile(file, 'status,name\nold,Plain Fixture Limited\n')
+    await run(['--column', 'name', '--yes'])
+    expect((await readOut())[0]).to.include({ status: 'old', status_2: 'Normal', decision: 'matched' })
+  })
+
+  describe('signs nothing', () => {
+    const twin = 'name\nTwin Fixture\n'
+    const cases: [fault: string, text: string | Buffer, args: string[], message: RegExp][] = [
+      [
+        'above --max-total, which counts every row',
+        `${twin}Plain Fixture\n`,
+        ['--yes', '--max-total', '3999'],
+        /4000 micro/,
+      ],
+      ['without an answer to the question', twin, [], /add --yes/],
+      ['for a column that the file lacks', 'nom\nTwin\n', ['--yes'], /no column name\. Its columns are: nom/],
+      [
+        'for a row with too many fields in the last line',
+        'name\tb\nTwin Fixture\tc\na\tb\tc\n',
+        ['--separator', 'tab', '--yes'],
+        /Row 2 has 3/,
+      ],
+      ['for UTF-16', Buffer.from('\uFEFFname\nTwin\n', 'utf16le'), ['--yes'], /not text in UTF-8/],
+    ]
+    for (const [fault, text, args, message] of cases)
+      it(fault, async () => {
+        await writeFile(file, text)
+        const result = await run(['--column', 'name', ...args])
+        expect(`${result.text}\n${result.stderr}`).to.match(message)
+        expect(result.code).to.equal(1)
+        expect(await purchases()).to.deep.equal([])
+      })
+    it('for a file that would be overwritten', async () => {
+      await writeFile(file, twin)
+      expect((await run(['--column', 'name', '--yes', '--out', file])).stderr).to.match(/is the file itself/)
+      expect(await readFile(file, 'utf8')).to.equal(twin)
+    })
+    it('on mainnet without --max-total', async () => {
+      await writeFile(file, 'name\nTwin Fixture\n')
+      const args = ['client', '--mode', 'mainnet', '--url', service.url, 'reconcile', file, '--column', 'name', '--yes']
+      const result = await runCommand(args)
+      expect([result.code, result.stderr]).to.deep.equal([
+        2,
+        "error: option '--max-total' is required on mainnet (add --help for usage)\n",
+      ])
+    })
+  })
+
+  it('asks with the highest cost, and counts rows of earlier runs in --max-total', async () => {
+    await writeFile(file, 'name\nTwin Fixture\n')
+    const questions: string[] = []
+    const confirm = async (question: string) => questions.push(question) > 0
+    const first = await run(['--column', 'name', '--max-total', '2000'], { confirm })
+    expect(first.lines).to.include('At most 0.002 USDC will be paid on eip155:84532, 0.002 for a row.')
+    expect([first.code, questions.length]).to.deep.equal([0, 1])
+    await writeFile(file, 'name\nPlain Fixture\n')
+    const second = await run(['--column', 'name', '--max-total', '2000'], { confirm })
+    expect(second.stderr).to.match(/can cost 4000 micro-USDC/)
+  })
+
+  describe('--batch', () => {
+    const batched = ['--column', 'Supplier', '--yes', '--batch']
+    const numbered = ['--column', 'name', '--number-column', 'number', '--yes', '--batch']
+    const withoutReceipts = (rows: Record<string, string>[]) => rows.map((row) => ({ ...row, receipt: undefined }))
+
+    it('gives the rows of single purchases for one payment, after a notice of what is charged', async () => {
+      await writeFile(file, LIST)
+      await run(['--column', 'Supplier', '--yes', '--out', `${out}.single`])
+      const single = parse(await readFile(`${out}.single`), { columns: true, bom: true }) as Record<string, string>[]
+      let lines: string[] = []
+      expect(await service.transfersOf(async () => ({ lines } = await run(batched)))).to.equal(1)
+      expect(lines.join()).to.contain('missing or quarantined are charged')
+      const rows = await readOut()
+      expect(withoutReceipts(rows)).to.deep.equal(withoutReceipts(single))
+      const verified = await runCommand([
+        'verify',
+        join(directory, rows[3]?.['receipt'] ?? ''),
+        '--issuer',
+        service.url,
+      ])
+      expect(verified.code).to.equal(0)
+    })
+
+    it('pays for no row twice when the list grows or the option changes', async () => {
+      await writeFile(file, LIST)
+      await run(['--column', 'Supplier', '--yes'])
+      const longer = `${LIST}8,Numbered Fixture 1,\n9,Numbered Fixture 2,\n`
+      await writeFile(file, longer)
+      expect(await service.transfersOf(() => run(batched))).to.equal(1)
+      const text = await readFile(out)
+      expect(await service.transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(0)
+      expect((await readFile(out)).equals(text)).to.equal(true)
+      await writeFile(file, `${longer}10,Numbered Fixture 3,\n`)
+      expect(await service.transfersOf(() => run(batched))).to.equal(1)
+    })
+
+    it('charges a missing number beside an answer, with its receipt', async () => {
+      await writeFile(file, 'name,number\nPlain Fixture,\n,999999\n')
+      expect(await service.transfersOf(() => run(numbered))).to.equal(1)
+      const [found, missing] = await readOut()
+      expect(missing).to.include({ decision: 'company_not_found', company_number: '', receipt: found?.['receipt'] })
+      expect(missing?.['receipt']).to.match(/^list\.reconciled\.csv\.purchases\//)
+    })
+
+    it('asks row by row if a batch is refused, and never sends its payment again', async () => {
+      await writeFile(file, 'name,number\n,999998\n,999999\n')
+      const sent: string[] = []
+      const record: typeof fetch = async (input, init) => {
+        if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) sent.push(new URL(input).pathname)
+        return fetch(input, init)
+      }
+      expect(await service.transfersOf(() => run(numbered, { fetch: record }))).to.equal(0)
+      expect((await readOut()).map(({ decision }) => decision)).to.deep.equal([
+        'company_not_found',
+        'company_not_found',
+      ])
+      await run(numbered, { fetch: record })
+      expect(sent.filter((path) => path === '/api/v1/batch')).to.have.length(1)
+    })
+
+    it('signs no quote above the price of its rows', async () => {
+      await writeFile(file, 'name\nPlain Fixture\nTwin Fixture\n')
+      const maximum = ['--url', service.url, '--key-file', join(directory, 'buyer.key'), '--max-amount', '1999']
+      const { code, text } = await runCommand([
+        'client',
+        ...maximum,
+        'reconcile',
+        file,
+        ...numbered.slice(0, 2),
+        '--yes',
+        '--batch',
+      ])
+      expect(code).to.equal(1)
+      expect(text).to.contain('above 3998 micro-USDC')
+      expect(await purchases()).to.deep.equal([])
+    })
+  })
+
+  it('stops after an interruption, and continues with the same command', async () => {
+    const names = Array.from({ length: 25 }, (_, index) => `Numbered Fixture ${index + 1}`)
+    await writeFile(file, `name\n${names.join('\n')}\n`)
+    const controller = new AbortController()
+    const interruptAtFirst: typeof fetch = async (input, init) => {
+      if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) controller.abort()
+      return fetch(input, init)
+    }
+    const paid = await service.transfersOf(async () => {
+      const first = await run(['--column', 'name', '--yes'], {
+        fetch: interruptAtFirst,
+        interrupted: () => controller.signal,
+      })
+      expect([first.code, (await purchases()).length]).to.deep.equal([1, 9])
+      expect(first.stderr).to.match(/The same command continues/)
+      expect((await run(['--column', 'name', '--yes'])).code).to.equal(0)
+    })
+    expect([paid, (await purchases()).length]).to.deep.equal([25, 25])
+    expect((await readOut()).every(({ company_number }) => company_number !== undefined)).to.equal(true)
+  })
+
+  for (const args of [[], ['--batch']])
+    it(`states that the outcome is unknown, and pays once when the service answers again, ${args.join('')}`, async () => {
+      await writeFile(file, 'name\nPlain Fixture\n')
+      const loseAnswers: typeof fetch = async (input, init) => {
+        const response = await fetch(input, init)
+        if (!new Headers(init?.headers).has('PAYMENT-SIGNATURE')) return response
+        throw new TypeError('fetch failed')
+      }
+      const command = ['--column', 'name', '--yes', ...args]
+      const paid = await service.transfersOf(async () => {
+        const lost = await run(command, { fetch: loseAnswers })
+        expect([lost.code, lost.lines.at(-1)]).to.deep.equal([4, 'The same command continues, and pays nothing twice.'])
+        expect((await run(command)).code).to.equal(0)
+      })
+      expect(paid).to.equal(1)
+    })
+
+  it('ends at a refused payment with its reason, and replaces it after it has expired', async () => {
+    await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
+    await writeFile(file, 'name\nPlain Fixture\n')
+    const refused = await run(['--column', 'name', '--yes'])
+    expect(refused.code).to.equal(1)
+    expect(refused.text).to.contain('insufficient_funds')
+    await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
+    expect((await run(['--column', 'name', '--yes'])).code).to.equal(1)
+    const later = () => new Date(Date.now() + 600_000)
+    expect(await service.transfersOf(() => run(['--column', 'name', '--yes'], { now: later }))).to.equal(1)
+    expect((await readOut())[0]).to.include({ company_number: '73848' })
+  })
+})

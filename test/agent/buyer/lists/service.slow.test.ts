@@ -1,0 +1,285 @@
+/**
+ * The command `reconcile-service`, with requests as OpenRefine 3.8 to 3.10 sends them, the real service and real
+ * payments.
+ */
+import { request as httpRequest } from 'node:http'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { z } from 'zod'
+import { runCommand, type CliResult } from '../../../support/cli.ts'
+import { startTestService, type TestService } from '../../../support/service.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+
+/** The members of a result batch, as the published schema requires them. No other member is accepted. */
+const batchSchema = z.record(
+  z.string(),
+  z.strictObject({
+    result: z.array(
+      z.strictObject({
+        id: z.string(),
+        name: z.string(),
+        description: z.string(),
+        type: z.array(z.strictObject({ id: z.string(), name: z.string() })),
+        score: z.number().min(0).max(100),
+        features: z.array(z.strictObject({ id: z.string(), value: z.union([z.boolean(), z.number()]) })),
+        match: z.boolean(),
+      }),
+    ),
+  }),
+)
+
+/** OpenRefine sends queries from its server. */
+const FORM = {
+  'Content-Type': 'application/x-www-form-urlencoded; charset=UTF-8',
+  'Accept-Encoding': 'gzip, x-gzip, deflate',
+  'User-Agent': 'OpenRefine 3.10.1',
+}
+describe('[15.12] the command reconcile-service', function () {
+  this.timeout(240_000)
+  let service: TestService
+  let directory: string
+  const stops: (() => Promise<unknown>)[] = []
+
+  before(async () => {
+    service = await startTestService()
+  })
+  after(() => service.stop())
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
+  })
+  afterEach(async () => {
+    for (const stop of stops.splice(0)) await stop()
+  })
+
+  /** Starts the command, and returns the URL that it prints. */
+  async function start(args: string[] = [], url = service.url): Promise<string> {
+    const controller = new AbortController()
+    let ended: Promise<CliResult> | undefined
+    const ready = new Promise<string>((resolve, reject) => {
+      const required = ['--url', url, '--key-file', join(directory, 'buyer.key'), '--folder', join(directory, 'folder')]
+      ended = runCommand(['reconcile-service', ...required, '--port', '0', ...args], {
+        interrupted: () => controller.signal,
+        print(line) {
+          const found = /^ready (\S+)$/.exec(line)?.[1]
+          if (found !== undefined) resolve(found)
+        },
+      })
+      ended.then(({ stderr }) => reject(new Error(stderr)), reject)
+    })
+    stops.push(async () => {
+      controller.abort()
+      expect((await ended)?.code).to.equal(0)
+    })
+    return ready
+  }
+  /** As `HttpClient.postNameValue` of OpenRefine. */
+  const post = (url: string, queries: object, headers: Record<string, string> = FORM) =>
+    fetch(url, {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams({ queries: JSON.stringify(queries) }).toString(),
+    })
+  const resultsOf = async (response: Response) => {
+    expect(response.status).to.equal(200)
+    return batchSchema.parse(await response.json())
+  }
+
+  it('has a manifest for version 0.2, which a page of OpenRefine can read, without suggest, preview and extension', async () => {
+    const url = await start()
+    for (const [origin, site] of [
+      ['http://127.0.0.1:3333', 'same-site'],
+      ['http://localhost:3333', 'cross-site'],
+    ] as const) {
+      const response = await fetch(url, { headers: { Origin: origin, 'Sec-Fetch-Site': site } })
+      expect(response.headers.get('Access-Control-Allow-Origin')).to.equal(origin)
+      expect(await response.json()).to.deep.equal({
+        versions: ['0.2'],
+        name: 'Irish companies (paid)',
+        identifierSpace: `${service.url}/api/v1/company/`,
+        schemaSpace: `${service.url}/docs/api.md`,
+        documentation: `${service.url}/docs`,
+        serviceVersion: '0.1.0',
+        defaultTypes: [{ id: 'company', name: 'Irish company' }],
+        batchSize: 10,
+      })
+    }
+  })
+
+  it('refuses a JSONP request for its manifest', async () => {
+    // OpenRefine tries JSONP if the first request fails. Every page could read such an answer.
+    const script = { Accept: '*/*', 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Dest': 'script' }
+    const jsonp = await fetch(`${await start()}?callback=jQuery3710987_1764000000000&_=1764000000001`, {
+      headers: script,
+    })
+    expect(jsonp.status).to.equal(400)
+    expect(await jsonp.json()).to.deep.equal({ error: 'Only queries are supported' })
+  })
+
+  it('matches only what is decided, and gives undecided candidates with scores and features', async () => {
+    const url = await start()
+    let results: z.infer<typeof batchSchema> = {}
+    const paid = await service.transfersOf(async () => {
+      results = await resultsOf(
+        await post(url, {
+          q0: { query: 'Plain Fixture Ltd', type: 'company', type_strict: 'should' },
+          q1: { query: 'Twin Fixture Limited', type: 'company', type_strict: 'should' },
+          q2: { query: 'Unheard Of Holdings' },
+          q3: { query: 'ab' },
+          q4: { query: '999999' },
+          q5: { query: '1002' },
+          q6: { query: 'Plain Fixture', properties: [{ pid: 'eircode', v: 'D02X285' }] },
+          q7: {
+            query: 'Numbered Fixture 4',
+            properties: [
+              { pid: 'company_number', v: { id: '5004', name: 'x' } },
+              { pid: 'address', v: ['4 Numbered', 'y'] },
+              { pid: 'other', v: 7 },
+            ],
+          },
+          q8: { query: 'Numbered Fixture 5', properties: [{ pid: 'company_number', v: 5005 }] },
+        }),
+      )
+    })
+    expect(paid).to.equal(7)
+    expect(Object.keys(results)).to.deep.equal(['q0', 'q1', 'q2', 'q3', 'q4', 'q5', 'q6', 'q7', 'q8'])
+    const matches = Object.values(results).map(({ result }) => result.filter(({ match }) => match).map(({ id }) => id))
+    expect(matches).to.deep.equal([['73848'], [], [], [], [], ['1002'], [], ['5004'], ['5005']])
+    // The Eircode of the query contradicts the one of the register.
+    expect(results['q6']?.result[0]?.features).to.deep.include({ id: 'eircode_mismatch', value: true })
+    const twins = results['q1']?.result ?? []
+    expect(
+      twins
+        .slice(0, 2)
+        .map(({ id }) => id)
+        .toSorted(),
+    ).to.deep.equal(['1004', '1005'])
+    expect(twins[0]?.features).to.deep.include({ id: 'strict_name_exact', value: true })
+    expect(twins[0]?.type).to.deep.equal([{ id: 'company', name: 'Irish company' }])
+    for (const { result } of Object.values(results)) {
+      expect(result.map(({ score }) => score)).to.deep.equal(
+        result.map(({ score }) => score).toSorted((one, other) => other - one),
+      )
+      // OpenRefine matches a value only to the first candidate.
+      expect(result.findIndex(({ match }) => match)).to.be.at.most(0)
+      for (const { features } of result) expect(new Set(features.map(({ id }) => id)).size).to.equal(features.length)
+    }
+    for (const query of ['q2', 'q3', 'q4']) expect(results[query]?.result).to.deep.equal([])
+  })
+
+  it('pays once for the ten values that OpenRefine sends to guess types and again to reconcile, also after a restart', async () => {
+    const plain = [
+      'Twin Fixture Limited',
+      'Aléo Fixture Teo',
+      'Ó Fixture\'s & Sons 100%+ "Ltd"',
+      'Unheard Of (Holdings)!',
+    ]
+    const values = [...plain, ...[5, 6, 7, 8, 9, 10].map((number) => `Numbered Fixture ${number} Ltd`)]
+    const batchOf = (others: object) =>
+      Object.fromEntries(values.map((query, index) => [`q${index}`, { query, ...others }]))
+    let guessed: z.infer<typeof batchSchema> = {}
+    let reconciled: z.infer<typeof batchSchema> = {}
+    const paid = await service.transfersOf(async () => {
+      guessed = await resultsOf(await post(await start(), batchOf({ limit: 3 })))
+      for (const stop of stops.splice(0)) await stop()
+      const url = await start()
+      reconciled = await resultsOf(await post(url, batchOf({ type: 'company', type_strict: 'should' })))
+      // A limit of the dialog, and a value with other spaces.
+      const spaced = await resultsOf(await post(url, { q0: { query: ' Twin  Fixture Limited ', limit: 1 } }))
+      expect(spaced['q0']?.result.length).to.equal(1)
+    })
+    expect(paid).to.equal(10)
+    expect(Object.keys(reconciled)).to.have.members(values.map((_, index) => `q${index}`))
+    for (const [key, { result }] of Object.entries(reconciled))
+      expect(guessed[key]?.result, key).to.deep.equal(result.slice(0, 3))
+    const matches = Object.values(reconciled).map(({ result }) => result.find(({ match }) => match)?.id)
+    expect(matches[1]).to.equal('1002')
+    expect(matches.slice(4)).to.deep.equal(['5005', '5006', '5007', '5008', '5009', '5010'])
+  })
+
+  it('refuses the batch that would exceed --max-per-day, and returns what was bought when it is repeated', async () => {
+    const url = await start(['--max-per-day', '4000'])
+    const paid = await service.transfersOf(async () => {
+      await resultsOf(await post(url, { q0: { query: 'Numbered Fixture 1' }, q1: { query: 'Numbered Fixture 2' } }))
+      const refused = await post(url, { q0: { query: 'Numbered Fixture 1' }, q1: { query: 'Numbered Fixture 3' } })
+      expect([refused.status, refused.statusText]).to.deep.equal([403, 'day_limit_reached'])
+      await resultsOf(await post(url, { q0: { query: 'Numbered Fixture 2' } }))
+    })
+    expect(paid).to.equal(2)
+  })
+
+  it('answers 503 with Retry-After if the company service cannot be reached', async () => {
+    const response = await post(await start(['--pay-to', service.payTo], 'http://127.0.0.1:9'), {
+      q0: { query: 'Plain Fixture' },
+    })
+    expect([response.status, response.statusText]).to.deep.equal([503, 'service_unreachable'])
+    expect(response.headers.get('Retry-After')).to.equal('5')
+  })
+
+  it('refuses requests of other web pages, and of names that are bound to this address', async () => {
+    const url = await start()
+    const query = { q0: { query: 'Numbered Fixture 9' } }
+    const get = `?queries=${encodeURIComponent(JSON.stringify(query))}`
+    const statusWith = (headers: Record<string, string>, path = get) =>
+      new Promise<number>((resolve, reject) => {
+        const sent = httpRequest(new URL(path, url), { headers }, (response) => {
+          response.resume()
+          resolve(response.statusCode ?? 0)
+        })
+        sent.on('error', reject).end()
+      })
+    const paid = await service.transfersOf(async () => {
+      for (const headers of [
+        { Host: 'attacker.example' },
+        { Host: 'attacker.example:4040', 'Sec-Fetch-Site': 'same-origin' },
+        { Host: '127.0.0.1.attacker.example' },
+        { Origin: 'https://attacker.example' },
+        { Origin: 'http://localhost.attacker.example' },
+        { Origin: 'null' },
+        { 'Sec-Fetch-Site': 'cross-site' },
+      ])
+        expect(await statusWith(headers), JSON.stringify(headers)).to.equal(403)
+      expect((await post(url, query, { ...FORM, Origin: 'https://attacker.example' })).status).to.equal(403)
+    })
+    expect(paid).to.equal(0)
+    for (const headers of [
+      { Host: 'localhost:4040' },
+      { Host: '[::1]:1', Origin: 'http://localhost:3333' },
+      { 'Sec-Fetch-Site': 'none' },
+    ])
+      expect(await statusWith(headers, '/'), JSON.stringify(headers)).to.equal(200)
+  })
+
+  it('refuses other paths, methods, forms and sizes without a purchase', async () => {
+    const url = await start()
+    const query = { query: 'Numbered Fixture 9' }
+    const many = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`q${index}`, query]))
+    const send = (body: string, type = FORM['Content-Type']) =>
+      fetch(url, { method: 'POST', headers: { 'Content-Type': type }, body })
+    const encoded = encodeURIComponent(JSON.stringify({ q0: query }))
+    const paid = await service.transfersOf(async () => {
+      expect((await fetch(`${url}suggest`)).status).to.equal(404)
+      expect((await fetch(url, { method: 'PUT' })).status).to.equal(405)
+      expect((await fetch(`${url}?callback=x`)).status).to.equal(400)
+      expect((await post(url, many)).status).to.equal(413)
+      // The number of queries is checked before the queries are.
+      expect((await post(url, { ...many, q0: 7 })).status).to.equal(413)
+      expect((await post(url, { q0: { query: 'x'.repeat(300_000) } })).status).to.equal(413)
+      expect((await send(JSON.stringify({ q0: query }), 'application/json')).status).to.equal(415)
+      for (const body of [
+        '',
+        'extend={}',
+        `queries=${encoded}&queries=${encoded}`,
+        'queries=[1]',
+        'queries=null',
+        'queries={"q0":7}',
+        'queries={"q0":{"query":7}}',
+        'queries={',
+        `queries={"q0":{"query":"${query.query}","properties":[{"pid":"eircode"}]}}`,
+      ])
+        expect((await send(body)).status, body).to.equal(400)
+    })
+    expect(paid).to.equal(0)
+  })
+})

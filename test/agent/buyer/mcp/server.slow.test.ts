@@ -1,0 +1,280 @@
+/** The command `mcp` as a real process, with the official client over stdio and the real service. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { expect } from 'chai'
+import { generatePrivateKey } from 'viem/accounts'
+import { sha256Hex } from '../../../../store/base/canonical.ts'
+import { OPERATIONS } from '../../../../agent/operation/operations.ts'
+import { TESTNET_TERMS } from '../../../support/expected-terms.ts'
+import { runCommand } from '../../../support/cli.ts'
+import { listen } from '../../../support/listen.ts'
+import { startTestService, type TestService } from '../../../support/service.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+
+const MAIN = fileURLToPath(import.meta.resolve('#root/dist/agent/main.js'))
+/** The program of the buyer's package. */
+const CLIENT_MAIN = fileURLToPath(import.meta.resolve('#root/dist/agent/buyer/main.js'))
+const LOOKUP = { name: 'lookup_company', arguments: { company_number: '73848' } }
+const OTHER = { ...LOOKUP, arguments: { company_number: '00000000' } }
+const CALLS = [
+  LOOKUP,
+  { name: 'search_companies', arguments: { q: 'plain fixture', limit: 3 } },
+  { name: 'resolve_company', arguments: { name: 'Plain Fixture Limited' } },
+]
+
+describe('[15.5, 15.10] the command mcp', function () {
+  this.timeout(240_000)
+  let service: TestService
+  let directory: string
+  let keyFile: string
+  const clients: Client[] = []
+
+  before(async () => {
+    service = await startTestService()
+  })
+  after(() => service.stop())
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    keyFile = join(directory, 'buyer.key')
+    await writeFile(keyFile, service.buyerKey, { mode: 0o600 })
+  })
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.close()
+  })
+
+  async function connect(args: string[] = [], { url = service.url, options = {}, main = MAIN } = {}) {
+    const folder = join(directory, 'purchases')
+    const command = [main, 'mcp', '--url', url, '--key-file', keyFile, '--folder', folder, ...args]
+    const transport = new StdioClientTransport({ command: process.execPath, args: command })
+    const client = new Client({ name: 'test', version: '1' }, options)
+    await client.connect(transport)
+    clients.push(client)
+    return { client, pid: transport.pid ?? 0 }
+  }
+  const call = async (client: Client, params: typeof LOOKUP | (typeof CALLS)[number]) =>
+    (await client.callTool(params)) as CallToolResult & { structuredContent: Record<string, unknown> }
+  const textOf = ({ content }: CallToolResult) => (content[0] as { text: string }).text
+  const codeOf = ({ isError, structuredContent }: CallToolResult) =>
+    isError === true && (structuredContent as { error: { code: string } }).error.code
+  const paysTimes = async (count: number, work: () => Promise<unknown>) =>
+    expect(await service.transfersOf(work)).to.equal(count)
+
+  it('lists the tools of the service, marks the paid ones as spending money, and describes payment by the local server', async () => {
+    const { tools } = await (await connect()).client.listTools()
+    const post = await fetch(`${service.url}/mcp`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    })
+    const [json = ''] = /\{.*\}/.exec(await post.text()) ?? []
+    const { result } = JSON.parse(json) as { result: { tools: typeof tools } }
+    const withoutText = (each: typeof tools) =>
+      each.map((tool) => ({ ...tool, description: undefined, annotations: undefined }))
+    expect(tools.length).to.equal(OPERATIONS.length + 1)
+    expect(withoutText(tools)).to.deep.equal(withoutText(result.tools))
+    const spending = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
+    for (const { name, annotations } of tools)
+      expect(annotations).to.deep.equal(name === 'service_info' ? { ...spending, readOnlyHint: true } : spending)
+    expect(tools[0]?.description).to.contain('This local server pays').and.to.not.contain('x402/payment')
+  })
+
+  it('is a command of the program of the package irish-company-agent-client as well', () =>
+    paysTimes(1, async () => {
+      const { client } = await connect([], { main: CLIENT_MAIN })
+      const bought = await call(client, LOOKUP)
+      expect(bought.structuredContent).to.have.nested.property('company.company_number', '73848')
+    }))
+
+  it('answers service_info like the service, also for the URL of its MCP endpoint', async () => {
+    const remote = new Client({ name: 'test', version: '1' })
+    await remote.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`)))
+    clients.push(remote)
+    const info = { name: 'service_info', arguments: {} }
+    const expected = await remote.callTool(info)
+    expect(expected.structuredContent).to.have.all.keys('metadata', 'attribution', 'guide')
+    for (const end of ['', '/', '/mcp', '/mcp/']) {
+      const { client } = await connect([], { url: `${service.url}${end}` })
+      const told = await client.callTool(info)
+      expect(told.structuredContent).to.deep.equal(expected.structuredContent)
+      await client.close()
+    }
+  })
+
+  it('reports an empty wallet with the reason, and no advice that a tool cannot follow', () =>
+    paysTimes(0, async () => {
+      await writeFile(keyFile, generatePrivateKey(), { mode: 0o600 })
+      const { client } = await connect()
+      const refused = await call(client, LOOKUP)
+      expect(codeOf(refused)).to.equal('payment_refused')
+      expect(refused.structuredContent).to.have.deep.property('service', {
+        status: 402,
+        code: 'payment_rejected',
+        reason: 'insufficient_funds',
+        charged: 'no',
+      })
+      expect(refused.structuredContent).to.have.nested.property('next.charged', 'no')
+      expect(textOf(refused)).to.contain('add USDC').and.to.not.contain('Idempotency-Key')
+    }))
+
+  it('pays only the receiver of the first purchase of the folder, unless --pay-to names one', () =>
+    paysTimes(1, async () => {
+      const pass = async (path: string, response: ServerResponse) => {
+        const answer = await fetch(`${service.url}${path}`)
+        const text = await answer.text()
+        const quote = answer.headers.get('PAYMENT-REQUIRED')
+        const swap = (each: string) =>
+          each.replaceAll(service.payTo, `0x${'d3'.repeat(20)}`).replaceAll(service.url, url)
+        if (quote !== null) response.setHeader('PAYMENT-REQUIRED', btoa(swap(Buffer.from(quote, 'base64').toString())))
+        response.writeHead(answer.status).end(swap(text))
+      }
+      using changed = await listen(createServer((request, response) => void pass(request.url ?? '', response)))
+      const { url } = changed
+      await call((await connect()).client, LOOKUP)
+      const folder = join(directory, 'purchases')
+      const pin = (await readdir(folder)).find((name) => name.startsWith('receiver-')) ?? ''
+      const text = await readFile(join(folder, pin), 'utf8')
+      expect(text).to.contain(service.payTo)
+      // The service at the same URL publishes another receiver.
+      const moved = `receiver-${sha256Hex(`${TESTNET_TERMS.network} ${url}`)}.json`
+      await writeFile(join(folder, moved), text.replace(service.url, url))
+      const refused = await call((await connect([], { url })).client, LOOKUP)
+      expect(codeOf(refused)).to.equal('quote_unexpected')
+      expect(textOf(refused)).to.contain('unexpected receiver. Nothing was signed')
+      await writeFile(join(folder, pin), '{}')
+      expect(codeOf(await call((await connect()).client, OTHER))).to.equal('purchase_unreadable')
+    }))
+
+  it('returns no answer whose receipt is missing or cannot be checked', async () => {
+    let isDown = true
+    let target = ''
+    const pass = async ({ url: path = '', headers: sent }: IncomingMessage, response: ServerResponse) => {
+      if (path.endsWith('jwks.json') && isDown) return response.writeHead(503).end()
+      const payment = sent['payment-signature']
+      const headers = { ...(typeof payment === 'string' && { 'PAYMENT-SIGNATURE': payment }) }
+      const answer = await fetch(`${target}${path}`, { headers })
+      for (const name of ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE']) {
+        const value = answer.headers.get(name)
+        const isDropped = name === 'PAYMENT-RESPONSE' && path.endsWith('00000000')
+        if (value !== null && !isDropped) response.setHeader(name, value)
+      }
+      return response.writeHead(answer.status).end(await answer.text())
+    }
+    using proxy = await listen(createServer((request, response) => void pass(request, response)))
+    const { url } = proxy
+    const behind = await startTestService({ environment: { BASE_URL: url } })
+    target = behind.localUrl
+    try {
+      await writeFile(keyFile, behind.buyerKey, { mode: 0o600 })
+      const { client } = await connect([], { url })
+      expect(codeOf(await call(client, LOOKUP))).to.equal('receipt_unchecked')
+      isDown = false
+      expect(codeOf(await call(client, LOOKUP))).to.equal(false)
+      expect(codeOf(await call(client, OTHER))).to.equal('receipt_missing')
+    } finally {
+      await behind.stop()
+    }
+  })
+
+  it('begins the spending of the day again with --reset-day only', () =>
+    paysTimes(2, async () => {
+      const folder = join(directory, 'purchases')
+      await call((await connect()).client, LOOKUP)
+      const spending = (await readdir(folder)).find((name) => name.startsWith('spending-')) ?? ''
+      await rm(join(folder, spending))
+      expect(codeOf(await call((await connect()).client, OTHER))).to.equal('spending_unknown')
+      const args = ['mcp', '--url', service.url, '--key-file', keyFile, '--folder', folder, '--reset-day']
+      expect(await runCommand(args)).to.include({ code: 0 })
+      expect(codeOf(await call((await connect()).client, OTHER))).to.equal(false)
+    }))
+
+  it('bounds the text of service_info', async () => {
+    const text = JSON.stringify({ text: 'a'.repeat(40_000) })
+    using forged = await listen(createServer((_request, response) => response.end(text)))
+    const { url } = forged
+    const { client } = await connect([], { url })
+    const told = await client.callTool({ name: 'service_info', arguments: {} })
+    expect(codeOf(told)).to.equal('answer_too_large')
+    expect(textOf(told).length).to.be.below(1000)
+  })
+
+  for (const options of [{}, { versionNegotiation: { mode: { pin: '2026-07-28' } } }]) {
+    it(`buys each operation once, also after it was killed, ${JSON.stringify(options)}`, () =>
+      paysTimes(3, async () => {
+        const first = await connect([], { options })
+        const answers = await Promise.all(CALLS.map((each) => call(first.client, each)))
+        for (const answer of answers) {
+          expect(answer.isError ?? false).to.equal(false)
+          expect(JSON.parse(textOf(answer))).to.deep.equal(answer.structuredContent)
+          expect(answer._meta?.['x402/payment-response']).to.have.nested.property('extensions.payment-receipt')
+        }
+        process.kill(first.pid, 'SIGKILL')
+        const { client } = await connect([], { options })
+        for (const [index, each] of CALLS.entries())
+          expect((await call(client, each)).structuredContent).to.deep.equal(answers[index]?.structuredContent)
+      }))
+  }
+
+  it('keeps to the limits of a call and of a day, also after it was killed', () =>
+    paysTimes(1, async () => {
+      const dear = await connect(['--max-amount', '999'])
+      expect(codeOf(await call(dear.client, LOOKUP))).to.equal('price_above_limit')
+      const args = ['--max-per-day', '1999']
+      const first = await connect(args)
+      expect(codeOf(await call(first.client, LOOKUP))).to.equal(false)
+      process.kill(first.pid, 'SIGKILL')
+      const { client } = await connect(args)
+      expect(codeOf(await call(client, OTHER))).to.equal('day_limit_reached')
+      expect(codeOf(await call(client, LOOKUP))).to.equal(false)
+    }))
+
+  it('refuses wrong arguments, another receiver and a missing company without a payment', () =>
+    paysTimes(0, async () => {
+      const { client } = await connect()
+      const wrong = await call(client, { ...LOOKUP, arguments: { company_number: 'abc' } })
+      expect(codeOf(wrong)).to.equal('invalid_company_number')
+      expect(wrong.structuredContent).to.have.nested.property('next.charged', 'no')
+      const missing = await call(client, { ...LOOKUP, arguments: { company_number: '999999' } })
+      expect(codeOf(missing)).to.equal('company_not_found')
+      const other = await connect(['--pay-to', `0x${'d3'.repeat(20)}`])
+      expect(codeOf(await call(other.client, CALLS[1] as typeof LOOKUP))).to.equal('quote_unexpected')
+      expect((await readdir(join(directory, 'purchases'))).filter((name) => /^[0-9a-f]/.test(name)).length).to.equal(1)
+    }))
+
+  it('escapes the text of the service, and shows none of it in errors', async () => {
+    const forged = createServer(({ url = '' }, response) => {
+      const access = { pay_to: '0x\u202Eevil', endpoint_prices: {} }
+      const error = { code: 'evil\u202E', message: '\u001B[2Jevil' }
+      response.statusCode = url.endsWith('/meta') ? 200 : 418
+      response.end(JSON.stringify(url.endsWith('/meta') ? { access } : { error }))
+    })
+    const forger = await listen(forged)
+    const { url } = forger
+    try {
+      const { client } = await connect([], { url })
+      const told = textOf(await client.callTool({ name: 'service_info', arguments: {} }))
+      expect(told).to.contain('0x\\u202eevil')
+      const refused = await call(client, LOOKUP)
+      expect(codeOf(refused)).to.equal('service_refused')
+      expect(JSON.stringify(refused)).to.not.contain('evil')
+    } finally {
+      forger.close()
+    }
+    const { client } = await connect([], { url })
+    expect(codeOf(await call(client, LOOKUP))).to.equal('service_unreachable')
+  })
+
+  it('[15.8] does not start without a valid key file, or with one that others can read', async () => {
+    const start = (file: string) => runCommand(['mcp', '--url', service.url, '--key-file', file, '--folder', directory])
+    await chmod(keyFile, 0o640)
+    const open = await start(keyFile)
+    expect(open.code).to.equal(1)
+    expect(open.stderr).to.contain('has mode 0640').and.to.contain('chmod 600')
+    const none = await start(join(directory, 'none'))
+    expect(none.code).to.equal(1)
+    expect(none.stderr).to.contain('must hold a private key')
+  })
+})

@@ -1,0 +1,78 @@
+/** Permissions of everything that the program creates, with real processes under umask 022. */
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { filesIn } from '../../../keys/support.ts'
+import { ready, startChild, withUmask, type Child } from '../../../support/child.ts'
+
+describe('the files of the program', () => {
+  let directory: string
+  let children: Child[]
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'files-'))
+    children = []
+  })
+  afterEach(async () => {
+    for (const child of children) child.process.kill('SIGTERM')
+    for (const child of children) await child.ended
+    await rm(directory, { recursive: true })
+  })
+
+  function start(args: string[], environment: Record<string, string> = {}): Child {
+    const defaults = { DATA_DIR: join(directory, 'data'), PORT: '0', LOG_LEVEL: 'silent' }
+    const child = startChild('agent/main.js', args, { ...defaults, ...environment }, withUmask('022'))
+    children.push(child)
+    return child
+  }
+
+  /** The paths that group or others can access, and the names of the directories. */
+  async function inspect(folder: string) {
+    const names = await readdir(folder, { recursive: true })
+    const modes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).mode))
+    return { names, open: names.filter((_name, at) => ((modes[at] ?? 0) & 0o077) !== 0) }
+  }
+
+  it('[14.6] are accessible to their owner only: service, sandbox, its chain, client, keys', async () => {
+    const service = start(['serve'])
+    const url = await ready(service)
+    const [file = ''] = await filesIn(join(directory, 'data', 'keys'))
+    for (const args of [
+      ['client', 'lookup', '00000000', '--url', url],
+      ['keys', 'compromise', file.replace('.jwk.json', '')],
+      ['generate', '--rows', '500', '--seed', '1', '--out', join(directory, 'data', 'made-up.csv')],
+    ]) {
+      const child = start(args)
+      expect(await child.ended, [...child.said].join('\n') + child.stderr()).to.equal(0)
+    }
+    service.process.kill('SIGTERM')
+    expect(await service.ended).to.equal(0)
+    const { names, open } = await inspect(directory)
+    expect(open).to.deep.equal([])
+    for (const name of ['responses', 'keys', 'purchases', 'sandbox', 'snapshots', 'made-up.csv'])
+      expect(names).to.include(join('data', name))
+    // The child process anvil writes its state at a stop.
+    expect(names.filter((name) => name.startsWith('data/sandbox/') && name.endsWith('.json'))).to.have.length.above(1)
+  })
+
+  for (const [name, mode] of [
+    ['responses', 0o755],
+    ['keys', 0o710],
+    ['other-keys', 0o704],
+  ] as const) {
+    it(`[14.6] are refused at the start if ${name} has mode 0${mode.toString(8)}`, async () => {
+      const path = join(directory, 'data', name)
+      await mkdir(path, { recursive: true })
+      await writeFile(join(path, 'file'), '')
+      await chmod(path, mode)
+      const service = start(['serve'], { KEYS_DIR: join(directory, 'data', 'other-keys') })
+      expect(await service.ended).to.equal(1)
+      expect(service.stderr()).to.equal(
+        `"${path}" has mode 0${mode.toString(8)}; only its owner may have access: run chmod 700 "${path}"\n`,
+      )
+      expect([...service.said]).to.deep.equal([])
+      expect(await readdir(join(directory, 'data'))).to.deep.equal([name])
+    })
+  }
+})

@@ -1,0 +1,148 @@
+/** The command line: help, wrong arguments, failures and progress of every command. */
+import { PassThrough } from 'node:stream'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openBar, openImportBar } from '../../../../agent/command-line/progress-bar.ts'
+import { makeKeyAt, START_SECONDS } from '../../../keys/support.ts'
+import { runCommand } from '../../../support/cli.ts'
+
+const COMMANDS = [
+  'serve',
+  'check',
+  'client',
+  'import',
+  'snapshot-id',
+  'generate',
+  'history',
+  'keys',
+  'payments',
+  'registry',
+]
+
+describe('the command line', () => {
+  let directory: string
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'cli-'))
+  })
+  after(() => rm(directory, { recursive: true }))
+
+  const run = (args: string[]) => runCommand(args, { environment: { DATA_DIR: directory } })
+
+  it('lists every command in its help', async () => {
+    const { code, text } = await run(['--help'])
+    expect(code).to.equal(0)
+    for (const command of COMMANDS) expect(text).to.match(new RegExp(`^ {2}${command} `, 'm'))
+  })
+
+  for (const command of COMMANDS) {
+    it(`prints usage, examples and exit status for ${command} --help, with any configuration`, async () => {
+      const { code, text, stderr } = await runCommand([command, '--help'], { environment: { PORT: 'wrong' } })
+      expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
+      expect(text).to.match(new RegExp(`^Usage: irish-company-agent ${command}`))
+      expect(text).to.match(/^Examples?:\n {2}\S/m)
+      expect(text).to.match(/^Exit status: 0 /m)
+    })
+  }
+
+  for (const args of [
+    ['constructor'],
+    ['serve', 'now'],
+    ['import'],
+    ['import', 'a.csv', '--fast'],
+    ['snapshot-id'],
+    ['keys', 'Rotate'],
+    ['keys', ''],
+    ['payments', 'show'],
+    ['registry', 'list'],
+    ['registry', 'show', '--url'],
+    ['client', 'lookup'],
+    ['client', '--nonsense'],
+    ['client', 'search'],
+    ['client', 'search', 'foo', '--number', '1'],
+    ['client', 'lookup', '1', '--retry'],
+    ['client', 'lookup', '1', '--retry', 'FILE'],
+    ['client', 'lookup', '1', '--max-amount', '0'],
+    ['client', 'lookup', '1', '--max-amount', '1.5'],
+    ['client', 'lookup', '1', '--max-amount', '1000000000000000'],
+    ['client', 'lookup', '1', '--mode', 'sepolia'],
+    ['client', 'lookup', '1', '--a2a-url', '/a2a'],
+    ['client', 'lookup', '1', '--url', 'companies.example'],
+    ['client', '--retry', 'FILE', '--max-amount', '1'],
+    ['client', '--retry', 'FILE', '--url', 'http://127.0.0.1:4021'],
+    ['client', 'history'],
+    ['client', 'as-of', '1'],
+    ['client', 'changes'],
+    ['client', 'batch'],
+    ['client', 'batch', 'README.md'],
+  ]) {
+    it(`[14.5] exits with 2 and one line for wrong arguments: ${JSON.stringify(args)}`, async () => {
+      const { code, text, stderr } = await run(args)
+      expect({ code, text }).to.deep.equal({ code: 2, text: '' })
+      expect(stderr).to.match(/^error: [^\n]+ \(add --help for usage\)\n$/)
+    })
+  }
+
+  for (const args of [[], ['client'], ['keys'], ['payments'], ['registry']]) {
+    it(`[14.5] exits with 2 and the usage if the command is missing: ${JSON.stringify(args)}`, async () => {
+      const { code, stderr } = await run(args)
+      expect(code).to.equal(2)
+      expect(stderr).to.match(new RegExp(`^${['Usage: irish-company-agent', ...args].join(' ')} `))
+    })
+  }
+
+  it('[13.4] accepts ids of keys that begin with a hyphen', async () => {
+    const marked = await run(['keys', 'compromise', await makeKeyWithHyphen(join(directory, 'keys'))])
+    expect(marked).to.include({ code: 0, stderr: '' })
+    const { code, stderr } = await run(['keys', 'compromise', '--x', '-hY'])
+    expect({ code, stderr }).to.deep.equal({ code: 1, stderr: `"${join(directory, 'keys')}" has no key "--x"\n` })
+  })
+
+  it('[14.1, 14.5] exits with 1 and one line if a command fails', async () => {
+    const { code, stderr } = await run(['snapshot-id', join(directory, 'missing.csv')])
+    expect(code).to.equal(1)
+    expect(stderr).to.match(/^import refused, source_unreadable: [^\n]+\n$/)
+    const wrong = await runCommand(['keys', 'list'], { environment: { PORT: '80a' } })
+    expect(wrong).to.include({ code: 1, stderr: 'PORT must be a port number from 0 to 65535\n' })
+  })
+})
+
+/** Makes keys until the id of one begins with a hyphen, which is the case for one key of 64. */
+async function makeKeyWithHyphen(keysDirectory: string): Promise<string> {
+  for (;;) {
+    await rm(keysDirectory, { recursive: true, force: true })
+    await mkdir(keysDirectory, { mode: 0o700 })
+    const kid = await makeKeyAt(keysDirectory, START_SECONDS)
+    if (kid.startsWith('-')) return kid
+  }
+}
+
+describe('a progress bar', () => {
+  function showAll(isTTY: boolean): string {
+    const stderr = Object.assign(new PassThrough(), { isTTY, columns: 100 })
+    const lines: string[] = []
+    const output = { stderr, print: (line: string) => void lines.push(line) }
+    for (const step of [
+      { phase: 'rows', rows: 500, share: 0.25 },
+      { phase: 'hash', rows: 100, share: 0.5 },
+    ] as const) {
+      using bar = openImportBar(output)
+      bar.onProgress(step)
+    }
+    using list = openBar(output)
+    list.onProgress({ share: 0.4, text: '400 of 1000 rows' })
+    list.print('done')
+    expect(lines).to.deep.equal(['done'])
+    return String(stderr.read() ?? '')
+  }
+
+  it('shows the step, the share and the rows on a terminal', () => {
+    const text = showAll(true)
+    expect(text).to.match(/25% \| reading, step 1 of 2 \| 500 rows/)
+    expect(text).to.match(/50% \| hashing, step 2 of 2 \| 100 rows/)
+    expect(text).to.match(/40% \| 400 of 1000 rows \| .* left/)
+  })
+
+  it('writes nothing to a file or a pipe', () => expect(showAll(false)).to.equal(''))
+})

@@ -1,0 +1,278 @@
+/** Metrics and probes of a running service. */
+import { execFile } from 'node:child_process'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { DeadlineError } from '../../../../agent/settlement/rpc/deadline.ts'
+import { RpcError, WrongChain } from '../../../../agent/settlement/rpc/json-rpc.ts'
+import { ReplyError } from '../../../../agent/settlement/rpc/post-json.ts'
+import { migrateDatabase } from '../../../../store/log/postgres/schema.ts'
+import { findPostgres, initialiseServer, launchServer, makeServerFolder } from '../../../support/postgres.ts'
+import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
+import { buyOverTransports } from '../../../support/transports.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+describe('the admin address', function () {
+  this.timeout(240_000)
+  let service: TestService
+
+  const start = async (options: TestServiceOptions = {}) => {
+    service = await startTestService({ ...options, environment: { ADMIN_PORT: '0', ...options.environment } })
+  }
+  afterEach(() => service.stop())
+
+  const requests = () => buyOverTransports(() => service)
+  const adminFetch = (path: string, options?: RequestInit) => fetch(`${service.adminUrl}${path}`, options)
+
+  /** The value of a sample, 0 without one. */
+  async function sample(name: string, labels: Record<string, string> = {}): Promise<number> {
+    const text = await (await adminFetch('/metrics')).text()
+    for (const line of text.split('\n')) {
+      const [, found, labelText = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
+      const hasLabels = Object.entries(labels).every(([key, label]) => labelText.includes(`${key}="${label}"`))
+      if (found === name && hasLabels) return Number(value)
+    }
+    return 0
+  }
+
+  const readiness = async () => {
+    const response = await adminFetch('/readyz')
+    return { status: response.status, ...((await response.json()) as { ready: boolean; checks: object }) }
+  }
+
+  it('counts requests, steps and states of a sale', async () => {
+    await start()
+    await requests().buy((payment) => requests().lookup('00000000', payment))
+    const route = '/api/v1/company'
+    expect(await sample('company_agent_http_requests_total', { route, method: 'GET', status: '402' })).to.equal(1)
+    expect(await sample('company_agent_http_requests_total', { route, method: 'GET', status: '200' })).to.equal(1)
+    expect(await sample('company_agent_http_request_duration_seconds_count', { route })).to.equal(2)
+    for (const step of ['log_claim', 'facilitator_verify', 'facilitator_settle', 'chain_observe'])
+      expect(await sample('company_agent_step_duration_seconds_count', { step, result: 'done' }), step).to.be.at.least(
+        1,
+      )
+    for (const state of ['prepared', 'settled'])
+      expect(await sample('company_agent_payment_transitions_total', { state }), state).to.equal(1)
+    expect(await sample('company_agent_open_payments', { state: 'settled' })).to.equal(1)
+    expect(await sample('company_agent_sales_last_minute')).to.be.at.least(1)
+    expect(await sample('company_agent_sales_per_minute_max')).to.equal(10_000)
+    expect(await sample('company_agent_dataset_companies')).to.be.greaterThan(0)
+  })
+
+  it('shows the age of the oldest open payment and of the dataset', async () => {
+    let laterMs = 0
+    await start({ now: () => new Date(Date.now() + laterMs) })
+    await requests().buy((payment) => requests().lookup('00000000', payment))
+    laterMs = DAY_MS
+    for (const name of ['company_agent_oldest_open_payment_age_seconds', 'company_agent_dataset_age_seconds'])
+      expect(await sample(name), name).to.be.within(DAY_MS / 1000, DAY_MS / 1000 + 600)
+    laterMs = -DAY_MS
+    expect(await sample('company_agent_oldest_open_payment_age_seconds')).to.equal(0)
+  })
+
+  it('reads each open payment once for a scrape', async () => {
+    await start()
+    await requests().buy((payment) => requests().lookup('00000000', payment))
+    const reads = () => sample('company_agent_step_duration_seconds_count', { step: 'log_read', result: 'done' })
+    // The reads of a scrape are counted in the next one. The reconciler can read the payment between two scrapes.
+    const counts = [await reads(), await reads(), await reads(), await reads()]
+    const added = counts.slice(1).map((count, index) => count - (counts[index] ?? 0))
+    expect(Math.min(...added)).to.equal(1)
+  })
+
+  it('counts log events and failed calls', async () => {
+    await start({
+      replaceExternals: (own) => ({
+        ...own,
+        facilitator: { ...own.facilitator, verify: () => Promise.reject(new Error('down')) },
+      }),
+    })
+    const reply = await requests().buy((payment) => requests().lookup('00000000', payment))
+    expect(reply.status).to.equal(503)
+    expect(await sample('company_agent_events_total', { event: 'verification_unclear' })).to.equal(1)
+    const failed = { step: 'facilitator_verify', result: 'failed' }
+    expect(await sample('company_agent_step_duration_seconds_count', failed)).to.equal(1)
+  })
+
+  const FAILURES: [kind: string, cause: () => Error][] = [
+    ['timeout', () => new DOMException('late', 'TimeoutError')],
+    ['timeout', () => new DeadlineError()],
+    ['unreachable', () => new ReplyError('UNREACHABLE')],
+    ['http_status', () => new ReplyError('STATUS_502')],
+    ['invalid_reply', () => new ReplyError('NOT_JSON')],
+    ['rpc_error', () => new RpcError({ code: -32000, message: 'x' })],
+    ['wrong_chain', () => new WrongChain()],
+    ['other', () => new TypeError('x')],
+  ]
+  it('counts failures of the facilitator and of the chain by kind', async () => {
+    let failure = () => new Error('unused')
+    let failsChain = false
+    await start({
+      replaceExternals: ({ facilitator, chain, ...own }) => ({
+        ...own,
+        facilitator: { ...facilitator, verify: () => Promise.reject(failure()) },
+        chain: { ...chain, observe: (...call) => (failsChain ? Promise.reject(failure()) : chain.observe(...call)) },
+      }),
+    })
+    for (const remote of ['facilitator', 'chain']) {
+      failsChain = remote === 'chain'
+      const expected = new Map<string, number>()
+      for (const [kind, cause] of FAILURES) {
+        failure = cause
+        await requests().buy((payment) => requests().lookup('00000000', payment))
+        expected.set(kind, (expected.get(kind) ?? 0) + 1)
+      }
+      for (const [kind, count] of expected)
+        expect(await sample('company_agent_remote_errors_total', { remote, kind }), `${remote} ${kind}`).to.equal(count)
+    }
+  })
+
+  it('counts outcomes by operation, over all transports', async () => {
+    await start()
+    const { a2a, buy, search } = requests()
+    await buy((payment) => search('q=example%20trading', payment))
+    await a2a({ operation: 'search', input: { q: 'example trading' } })
+    await a2a({ operation: 'lookup', input: { company_number: '00000000' } })
+    const outcomes = (operation: string, outcome: string) =>
+      sample('company_agent_operation_outcomes_total', { operation, outcome })
+    expect(await outcomes('search', 'answer')).to.equal(1)
+    expect(await outcomes('search', 'payment_required')).to.equal(2)
+    expect(await outcomes('lookup', 'payment_required')).to.equal(1)
+  })
+
+  it('shows the results of imports and the findings of the snapshot', async () => {
+    // The sample of the sandbox has rejected rows and quarantined numbers.
+    await start({ configure: (config) => ({ ...config, dataset: undefined }) })
+    const { rejected_row_count, quarantined_company_count } = (await requests().get('/api/v1/meta')).json
+    expect([rejected_row_count, quarantined_company_count]).not.to.include(0)
+    expect(await sample('company_agent_dataset_rejected_rows')).to.equal(rejected_row_count)
+    expect(await sample('company_agent_dataset_quarantined_companies')).to.equal(quarantined_company_count)
+    expect(await sample('company_agent_imports_total', { result: 'changed' })).to.equal(1)
+    await service.stop()
+    await start({ environment: { DATASET: 'http://127.0.0.1:9/none.zip' } })
+    expect(await sample('company_agent_imports_total', { result: 'source_unreachable' })).to.equal(1)
+  })
+
+  it('shows the balance of the relayer, or nothing while the chain does not answer', async () => {
+    let fails = false
+    await start({
+      replaceExternals: (own) => ({
+        ...own,
+        relayerFunds: () => (fails ? Promise.reject(new Error('down')) : own.relayerFunds!()),
+      }),
+    })
+    const balance = await sample('company_agent_relayer_balance_ether')
+    expect(balance).to.be.greaterThan(0)
+    expect(await sample('company_agent_relayer_settlements_left')).to.be.greaterThan(0)
+    fails = true
+    const text = await (await adminFetch('/metrics')).text()
+    expect(text).not.to.match(/^company_agent_relayer_balance_ether /m)
+  })
+
+  it('counts unknown paths and methods as one route each', async () => {
+    await start()
+    for (const path of ['/a', '/b', '/docs/x', '/api/v1/company']) await requests().get(path)
+    await requests().get('/docs/', undefined, { method: 'PUT' })
+    expect(await sample('company_agent_http_requests_total', { route: 'other', status: '404' })).to.equal(4)
+    expect(await sample('company_agent_http_requests_total', { route: '/docs', method: 'other' })).to.equal(1)
+  })
+
+  it('is ready with a fresh dataset, and not ready with a stale one', async () => {
+    let laterMs = 0
+    await start({ now: () => new Date(Date.now() + laterMs) })
+    const all = { dataset: true, response_log: true, chain: true, running: true }
+    expect(await readiness()).to.deep.equal({ status: 200, ready: true, checks: all })
+    laterMs = 4 * DAY_MS
+    expect(await readiness()).to.deep.equal({ status: 503, ready: false, checks: { ...all, dataset: false } })
+    expect((await adminFetch('/livez')).status).to.equal(200)
+  })
+
+  it('is not ready when the chain does not answer', async () => {
+    await start({
+      replaceExternals: (own) => ({
+        ...own,
+        chain: { ...own.chain, observe: () => Promise.reject(new Error('down')) },
+      }),
+    })
+    expect(await readiness()).to.deep.include({ status: 503, ready: false })
+  })
+
+  it('refuses other paths and methods', async () => {
+    await start()
+    expect((await adminFetch('/')).status).to.equal(404)
+    expect((await adminFetch('/metrics', { method: 'POST' })).status).to.equal(405)
+    expect((await fetch(`${service.url}/metrics`)).status).to.equal(404)
+  })
+
+  it('[14.12] does not exist with ADMIN_PORT=off', async () => {
+    service = await startTestService()
+    expect(service.adminUrl).to.equal('')
+  })
+
+  it('[14.12] does not stop the start if its default port is in use, and does if its configured port is', async () => {
+    await start()
+    const port = Number(new URL(service.adminUrl).port)
+    const taken = (isDefaultPort: boolean) =>
+      startTestService({ configure: (config) => ({ ...config, admin: { host: '127.0.0.1', port, isDefaultPort } }) })
+    const second = await taken(true)
+    expect(second.adminUrl).to.equal('')
+    expect(second.reports.map(([event]) => event)).to.deep.equal(['admin_port_unusable'])
+    await second.stop()
+    const refused = await taken(false).catch((cause: unknown) => cause)
+    expect(refused).to.include({ message: 'ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine' })
+  })
+
+  it('is not ready while the disk of PostgreSQL is full, and ready again afterwards', async function () {
+    const disk = await mountSmallDisk()
+    if (findPostgres() === undefined || !disk) {
+      await start()
+      return this.skip()
+    }
+    const data = join(disk, 'data')
+    await initialiseServer(data)
+    const server = await launchServer({ data, sockets: disk })
+    try {
+      const url = `postgres://test@localhost/postgres?host=${disk}`
+      await migrateDatabase(url)
+      await start({ environment: { RESPONSE_LOG: url } })
+      expect(await readiness()).to.have.nested.property('checks.response_log', true)
+      expect(await sample('company_agent_ready', { part: 'response_log' })).to.equal(1)
+      await fillDisk(join(disk, 'filler'))
+      expect(await readiness()).to.deep.include({ status: 503, ready: false })
+      expect(await readiness()).to.have.nested.property('checks.response_log', false)
+      expect(await sample('company_agent_ready', { part: 'response_log' })).to.equal(0)
+      expect(await sample('company_agent_ready', { part: 'chain' })).to.equal(1)
+      await rm(join(disk, 'filler'))
+      expect(await readiness()).to.have.nested.property('checks.response_log', true)
+    } finally {
+      await server.kill()
+      await promisify(execFile)('umount', ['--lazy', disk])
+    }
+  })
+})
+
+/** Enough for an empty server of PostgreSQL. */
+const SMALL_DISK_BYTES = 96 * 1024 * 1024
+
+/** A folder on a disk of its own. Undefined without the right to mount one. */
+async function mountSmallDisk(): Promise<string | undefined> {
+  const folder = await makeServerFolder()
+  const options = `size=${SMALL_DISK_BYTES},uid=65534,gid=65534,mode=0700`
+  return promisify(execFile)('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).then(
+    () => folder,
+    () => undefined,
+  )
+}
+
+async function fillDisk(path: string): Promise<void> {
+  await using file = await open(path, 'w')
+  const block = Buffer.alloc(4096)
+  while (
+    await file.write(block).then(
+      () => true,
+      () => false,
+    )
+  );
+}

@@ -1,0 +1,308 @@
+/**
+ * Each alert is silent before its cause, and fires after it. A real service produces the cause; its metrics are scraped
+ * once for each minute, and promtool evaluates the alerting rules on them.
+ */
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { responsesFolder } from '../../../../store/files/layout.ts'
+import { LmdbResponseLog } from '../../../../store/log/lmdb-responses.ts'
+import { UNRECORDED_MAX } from '../../../../store/log/responses.ts'
+import { findPostgres, makeEmptyLog, withPool } from '../../../support/postgres.ts'
+import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
+import { buyOverTransports } from '../../../support/transports.ts'
+
+const RULES = fileURLToPath(new URL('docs/monitoring/alerts.yml', new URL('../../../../..', import.meta.url)))
+const HOUR_MS = 60 * 60 * 1000
+/** Scrapes before the cause. */
+const SILENT_MINUTES = 6
+/** Longer than the delay of the event loop at which the alert fires. */
+const BLOCKED_MS = 600
+/** A port that only a privileged process can open, so no server listens on it. */
+const CLOSED_URL = 'http://127.0.0.1:9/register.zip'
+
+type Samples = Map<string, string>
+
+interface Scenario {
+  /** The alert is about requests, so it cannot fire while nobody sends any. */
+  needsLoad?: boolean
+  options?: TestServiceOptions | (() => Promise<TestServiceOptions>)
+  /** Before the first scrape. */
+  before?: () => Promise<unknown>
+  /** Once, after the silent minutes. */
+  cause?: () => Promise<unknown>
+  /** In each minute after the silent ones. */
+  each?: () => Promise<unknown>
+  /** Number of scrapes, one for each minute, after the cause began: 17 by default, for a cause that lasts. */
+  minutes?: number
+}
+
+/** An alert of a lasting cause must still fire then. */
+const LASTING_MINUTES = 17
+
+let service: TestService
+let laterMs = 0
+let isDown = false
+const now = () => new Date(Date.now() + laterMs)
+const requests = () => buyOverTransports(() => service)
+const buy = () => requests().buy((payment) => requests().lookup('00000000', payment))
+const rejectIfDown = <Result>(work: () => Promise<Result>) => (isDown ? Promise.reject(new Error('down')) : work())
+
+/** Damages each record with this text in the file of the response log. */
+async function damage(text: string): Promise<void> {
+  const file = join(responsesFolder(service.directory), 'data.mdb')
+  const bytes = await readFile(file)
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) bytes.write('X', at + 1)
+  await writeFile(file, bytes)
+}
+
+/** The database refuses connections. */
+async function refuseConnections(): Promise<void> {
+  const name = new URL(databaseUrl).pathname.slice(1)
+  const end = 'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = $1'
+  const other = Object.assign(new URL(databaseUrl), { pathname: '/postgres' })
+  await withPool(other.href, async (pool) => {
+    await pool.query(`alter database "${name}" allow_connections false`)
+    await pool.query(end, [name])
+  })
+}
+
+/** The next test uses the same database. */
+async function acceptConnections(): Promise<void> {
+  if (databaseUrl === '') return
+  const other = Object.assign(new URL(databaseUrl), { pathname: '/postgres' })
+  const name = new URL(databaseUrl).pathname.slice(1)
+  await withPool(other.href, (pool) => pool.query(`alter database "${name}" allow_connections true`))
+}
+
+let databaseUrl = ''
+let payment = ''
+
+/** Buys, and removes the response log. */
+async function loseRecord(): Promise<void> {
+  payment = await requests().payFor(requests().lookup('00000000'))
+  await requests().lookup('00000000', payment)
+  await service.restart({
+    whileStopped: () => rm(responsesFolder(service.directory), { recursive: true }),
+    allowed: { newLog: true },
+  })
+}
+
+async function fillUnrecorded(): Promise<void> {
+  const log = new LmdbResponseLog(service.directory)
+  const identities = Array.from({ length: UNRECORDED_MAX }, (_, index) => `other-${index}`)
+  const found_at = new Date().toISOString()
+  await Promise.all(identities.map((identity) => log.noteUnrecorded({ identity, transaction: '0x', found_at })))
+  await log.close()
+}
+
+const damagedRecord: Pick<Scenario, 'before' | 'cause'> = {
+  before: async () => {
+    payment = await requests().payFor(requests().lookup('00000000'))
+    await requests().lookup('00000000', payment)
+  },
+  cause: () => service.restart({ whileStopped: () => damage('"from_block"') }),
+}
+
+/** A key is the name of an alert, or of several scenarios of one alert with a colon and what differs. */
+const SCENARIOS: Record<string, Scenario> = {
+  CompanyAgentDown: { cause: () => service.stop() },
+  CompanyAgentSaleFailed: {
+    before: async () => {
+      await damagedRecord.before?.()
+      await damagedRecord.cause?.()
+    },
+    needsLoad: true,
+    each: () => requests().lookup('00000000', payment),
+  },
+  CompanyAgentPaymentDamaged: damagedRecord,
+  CompanyAgentPaymentUnknown: {
+    options: {
+      replaceExternals: ({ facilitator, ...own }) => ({
+        ...own,
+        facilitator: { ...facilitator, settle: () => Promise.reject(new Error('down')) },
+      }),
+    },
+    cause: buy,
+  },
+  CompanyAgentPaymentWithoutRecord: {
+    before: loseRecord,
+    cause: () => requests().lookup('00000000', payment),
+  },
+  'CompanyAgentPaymentWithoutRecord: the list is full': {
+    before: async () => {
+      await loseRecord()
+      await service.restart({ whileStopped: fillUnrecorded })
+    },
+    cause: () => requests().lookup('00000000', payment),
+  },
+  CompanyAgentPaymentOld: {
+    before: buy,
+    cause: async () => void (laterMs = 3 * HOUR_MS),
+  },
+  CompanyAgentChainUnavailable: {
+    options: {
+      replaceExternals: ({ chain, ...own }) => ({
+        ...own,
+        chain: { ...chain, observe: (...call) => rejectIfDown(() => chain.observe(...call)) },
+      }),
+    },
+    cause: async () => void (isDown = true),
+  },
+  CompanyAgentClockWrong: {
+    options: { replaceExternals: ({ chain, ...own }) => ({ ...own, chain: { ...chain, isClockWrong: () => isDown } }) },
+    cause: async () => void (isDown = true),
+    minutes: 3,
+  },
+  CompanyAgentFacilitatorFailing: {
+    needsLoad: true,
+    options: {
+      replaceExternals: ({ facilitator, ...own }) => ({
+        ...own,
+        facilitator: { ...facilitator, verify: (...call) => rejectIfDown(() => facilitator.verify(...call)) },
+      }),
+    },
+    before: buy,
+    cause: async () => void (isDown = true),
+    each: buy,
+  },
+  CompanyAgentDatabaseLost: {
+    options: async () => ({ environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) } }),
+    cause: refuseConnections,
+    minutes: 4,
+  },
+  CompanyAgentRelayerBalanceLow: {
+    options: {
+      replaceExternals: (own) => ({
+        ...own,
+        relayerFunds: async () => {
+          const funds = await own.relayerFunds!()
+          return isDown ? { ...funds, settlements: 999n } : funds
+        },
+      }),
+    },
+    cause: async () => void (isDown = true),
+  },
+  CompanyAgentDatasetOld: { cause: async () => void (laterMs = 50 * HOUR_MS) },
+  CompanyAgentDatasetMissing: {
+    options: { environment: { DATASET: CLOSED_URL } },
+  },
+  CompanyAgentRateLimited: {
+    needsLoad: true,
+    options: { environment: { ADDRESS_BUDGET: '1' } },
+    before: () => requests().lookup('00000000'),
+    each: () => requests().lookup('00000000'),
+    minutes: 21,
+  },
+  CompanyAgentEventLoopSlow: {
+    needsLoad: true,
+    // More than one long delay, because a percentile of more than 50 delays leaves out the longest one.
+    each: async () => {
+      for (let block = 0; block < 2; block += 1) {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCKED_MS)
+        await sleep(20)
+      }
+    },
+    minutes: 7,
+  },
+}
+
+/** The samples of the metrics that the rules use. A scrape of a stopped service has none. */
+async function scrape(used: ReadonlySet<string>): Promise<Samples> {
+  const up = 'up{job="irish-company-agent"}'
+  const response = await fetch(`${service.adminUrl}/metrics`).catch(() => undefined)
+  const samples: Samples = new Map([[up, response ? '1' : '0']])
+  for (const line of (await response?.text())?.split('\n') ?? []) {
+    const [, series = '', name = '', value = ''] = /^((\w+)(?:\{.*\})?) (\S+)$/.exec(line) ?? []
+    if (used.has(name)) samples.set(series, value)
+  }
+  return samples
+}
+
+/** The alert of a key of `SCENARIOS`. */
+const alertOf = (key: string) => key.replace(/:.*/, '')
+
+/** A unit test of promtool with the state of the alert before the cause and at the end. */
+function unitTest(alert: string, scrapes: readonly Samples[]) {
+  const series = new Set(scrapes.flatMap((samples) => [...samples.keys()]))
+  const expr = `count(ALERTS{alertname="${alert}",alertstate="firing"})`
+  return {
+    rule_files: [RULES],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: [...series].map((each) => ({
+          series: each,
+          values: scrapes.map((samples) => samples.get(each) ?? '_').join(' '),
+        })),
+        promql_expr_test: [
+          { expr, eval_time: `${SILENT_MINUTES - 1}m`, exp_samples: [] },
+          { expr, eval_time: `${scrapes.length - 1}m`, exp_samples: [{ labels: '{}', value: 1 }] },
+        ],
+      },
+    ],
+  }
+}
+
+describe('the alerts', function () {
+  this.timeout(240_000)
+  let directory: string
+  let used: Set<string>
+
+  before(async function () {
+    if (spawnSync('promtool', ['--version']).status !== 0) return this.skip()
+    directory = await mkdtemp(join(tmpdir(), 'alerts-'))
+    used = new Set((await readFile(RULES, 'utf8')).match(/\b(?:company_agent|nodejs)_\w+/g))
+  })
+  after(() => directory && rm(directory, { recursive: true }))
+  afterEach(async () => {
+    laterMs = 0
+    isDown = false
+    await acceptConnections()
+  })
+
+  it('are all tested', async () => {
+    const names = [...(await readFile(RULES, 'utf8')).matchAll(/alert: (\w+)/g)].map(([, name = '']) => name)
+    expect(new Set(Object.keys(SCENARIOS).map(alertOf))).to.deep.equal(new Set(names))
+  })
+
+  const loads = Object.entries(SCENARIOS).flatMap(([alert, scenario]) =>
+    (scenario.needsLoad ? [true] : [false, true]).map((isLoaded) => ({ alert, scenario, isLoaded })),
+  )
+  for (const { alert, scenario, isLoaded } of loads) {
+    const { options = {}, before: prepare, cause, each, minutes = LASTING_MINUTES } = scenario
+    it(`fire after their cause while it lasts, and not before: ${alert}, ${isLoaded ? 'under load' : 'idle'}`, async function () {
+      if (alert === 'CompanyAgentDatabaseLost' && findPostgres() === undefined) return this.skip()
+      const given = typeof options === 'function' ? await options() : options
+      service = await startTestService({ now, ...given, environment: { ADMIN_PORT: '0', ...given.environment } })
+      const scrapes: Samples[] = []
+      try {
+        await prepare?.()
+        for (let minute = 0; minute < SILENT_MINUTES; minute += 1) scrapes.push(await scrape(used))
+        await cause?.()
+        for (let minute = 0; minute < minutes; minute += 1) {
+          await each?.()
+          // A stopped service and an outage refuse it.
+          if (isLoaded && !scenario.needsLoad) await buy().catch(() => undefined)
+          scrapes.push(await scrape(used))
+        }
+      } finally {
+        if (alert !== 'CompanyAgentDown') await service.stop()
+      }
+      const file = join(directory, 'test.yml')
+      // YAML includes JSON.
+      await writeFile(file, JSON.stringify(unitTest(alertOf(alert), scrapes)))
+      const failed = await promisify(execFile)('promtool', ['test', 'rules', file]).then(
+        () => '',
+        ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
+      )
+      expect(failed).to.equal('')
+    })
+  }
+})

@@ -1,0 +1,206 @@
+/** The configuration: its defaults, and one line for each wrong value. */
+import { expect } from 'chai'
+import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
+import { ConfigError, readConfig } from '../../../agent/service/config.ts'
+
+/** The values that break a rule of a variable. */
+const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
+  ['MODE', /testnet or mainnet/, 'production'],
+  ['FACILITATOR', /sandbox/, 'http://10.0.0.1'],
+  ['FACILITATOR', /password/, 'https://user:secret@facilitator.example'],
+  ['FACILITATOR', /query/, 'https://facilitator.example/?key=secret'],
+  ['FACILITATOR', /self/, 'somewhere'],
+  ['FACILITATOR_AUTHORIZATION', /header/, 'Bearer a\nb', ''],
+  ['RELAYER_KEY_FILE', /must/, ''],
+  ['RPC_URL', /loopback/, 'https://node.example/key', 'http://10.0.0.1:8545'],
+  ['RPC_URL', /password/, 'https://user:secret@node.example'],
+  ['RESPONSE_RETENTION_DAYS', /30 or more/, '29', '30.5'],
+  ['RESPONSE_LOG', /URL/, '', 'nonsense'],
+  ['RESPONSE_LOG', /postgres/, 'https://user:secret@database.example/companies'],
+  ['RPC_URL', /URL/, 'nonsense'],
+  ['PAY_TO', /not zero/, '0x0000000000000000000000000000000000000000'],
+  ['PAY_TO', /checksum/, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914', '0x833589FCD6EDB6E08F4C7C32D4F71B54BDA02913'],
+  ['PAY_TO', /address/, 'me'],
+  ['HOST', /must/, ''],
+  ['PORT', /port/, '', '65536', '-1', '80a'],
+  ['ADMIN_PORT', /port number .* or off/, '', '65536', 'none'],
+  ['ADMIN_HOST', /must/, ''],
+  ['BASE_URL', /URL/, 'nonsense'],
+  ['BASE_URL', /http/, 'ftp://host'],
+  ['BASE_URL', /nothing after/, 'http://host/path', 'http://host/', 'http://host?query', 'http://hóst'],
+  ['DATASET', /must/, ''],
+  ['DATASET', /https/, 'http://opendata.example/companies.zip', 'ftp://127.0.0.1/companies.zip', 'https://'],
+  ['DATASET', /password/, 'https://user:secret@opendata.example/companies.zip'],
+  ['TRUST_PROXY', /0 to 9/, '', '-1', '10', '1.5', 'true'],
+  ['RATE_LIMIT_PER_MINUTE', /greater than zero/, '0'],
+  ['RATE_LIMIT_PER_MINUTE', /whole number/, '1.5'],
+  ['A2A_ENABLED', /true or false/, 'yes'],
+  ['MCP_ENABLED', /true or false/, 'yes'],
+  ['ERC8004_AGENT_ID', /whole number/, '', '01', '-1', '0x1', '9007199254740992'],
+  ['ERC8004_OWNER', /not zero/, '0x0000000000000000000000000000000000000000'],
+  ['ERC8004_OWNER', /checksum/, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914'],
+  ['ERC8004_OWNER', /must come with ERC8004_AGENT_ID/, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'],
+  ['CONTACT_EMAIL', /e-mail/, '', 'nobody', 'a@b.example, c@d.example', 'a@b.example\n', '<script>@b.example'],
+  ['CONTACT_EMAIL', /ASCII/, 'é@b.example'],
+  ['CONTACT_EMAIL', /254/, `a@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(63)}.${'e'.repeat(61)}`],
+  ['LOG_LEVEL', /level/, 'loud'],
+]
+
+const PAY_TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+
+describe('[14.1] the configuration', () => {
+  it('is the sandbox on the loopback address by default', () => {
+    expect(readConfig({})).to.deep.include({
+      mode: 'testnet',
+      facilitator: { kind: 'sandbox' },
+      retentionDays: 30,
+      rpcUrls: [],
+      finalConfirmations: 900,
+      payTo: undefined,
+      host: '127.0.0.1',
+      port: 4021,
+      dataset: undefined,
+      trustedProxies: 0,
+      rateLimitPerMinute: 120,
+      addressBudget: 300,
+      a2aEnabled: true,
+      contactEmail: undefined,
+      logLevel: 'info',
+    })
+  })
+
+  it('[14.12] has an admin address by default on testnet, and on mainnet only if it is set', () => {
+    const mainnet = { MODE: 'mainnet', FACILITATOR: 'https://a.example', RPC_URL: 'https://b.example', PAY_TO }
+    const local = { host: '127.0.0.1', port: 9464 }
+    expect(readConfig({}).admin).to.deep.equal({ ...local, isDefaultPort: true })
+    expect(readConfig({ ADMIN_PORT: '9464' }).admin).to.deep.equal({ ...local, isDefaultPort: false })
+    expect(readConfig({ ADMIN_PORT: 'off' }).admin).to.equal(undefined)
+    expect(readConfig(mainnet).admin).to.equal(undefined)
+    expect(readConfig({ ...mainnet, ADMIN_PORT: '0', ADMIN_HOST: '::1' }).admin).to.deep.equal({
+      host: '::1',
+      port: 0,
+      isDefaultPort: false,
+    })
+  })
+
+  it('reads the environment', () => {
+    const BASE_URL = 'https://companies.example'
+    const [DATASET, RPC_URL, CONTACT_EMAIL] = ['/tmp/register.zip', 'http://localhost:8545', 'help@companies.example']
+    const given = { PORT: '0', BASE_URL, PAY_TO, DATA_DIR: '/tmp/somewhere', DATASET, RPC_URL, CONTACT_EMAIL }
+    expect(readConfig(given)).to.deep.include({
+      contactEmail: CONTACT_EMAIL,
+      port: 0,
+      baseUrl: BASE_URL,
+      payTo: PAY_TO,
+      keysDirectory: '/tmp/somewhere/keys',
+      dataset: DATASET,
+      rpcUrls: [RPC_URL],
+    })
+  })
+
+  it('[6.2.7] trusts 0 to 9 proxies', () => {
+    expect(['0', '1', '9'].map((TRUST_PROXY) => readConfig({ TRUST_PROXY }).trustedProxies)).to.deep.equal([0, 1, 9])
+  })
+
+  it('accepts a dataset from https, or from http on a loopback address', () => {
+    for (const url of ['https://opendata.example/a.zip?b=c', 'http://127.0.0.1:8080/a.zip', 'http://[::1]/a']) {
+      expect(readConfig({ DATASET: url }).dataset).to.equal(url)
+    }
+  })
+
+  for (const [variable, rule, ...values] of WRONG) {
+    it(`reports ${variable} and the rule ${rule.source}, without the value`, () => {
+      for (const value of values) {
+        const read = () => readConfig({ [variable]: value })
+        expect(read, value).to.throw(ConfigError, rule)
+        expect(read, value).to.throw(ConfigError, new RegExp(`^${variable} [^\\n]+$`))
+        if (value.length > 4) expect(read).to.not.throw(ConfigError, value)
+      }
+    })
+  }
+
+  describe('[14.2] outside the sandbox', () => {
+    const payTo = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+    const rpcUrl = 'https://node.example/key?a=b'
+    const live = { FACILITATOR: 'https://facilitator.example/x402/', RPC_URL: rpcUrl, PAY_TO: payTo }
+
+    for (const MODE of ['mainnet', 'testnet'] as const) {
+      it(`accepts a remote facilitator and a relayer key on ${MODE}`, () => {
+        const url = 'https://facilitator.example/x402'
+        expect(readConfig({ ...live, MODE, FACILITATOR_AUTHORIZATION: 'Bearer x y' }).facilitator).to.deep.equal({
+          kind: 'remote',
+          facilitators: [{ url, authorization: { kind: 'fixed', header: 'Bearer x y' } }],
+          rpcUrls: [rpcUrl],
+          payTo,
+        })
+        const own = readConfig({ ...live, MODE, FACILITATOR: 'self', RELAYER_KEY_FILE: '/keys/relayer' })
+        expect(own.facilitator).to.deep.equal({
+          kind: 'self',
+          relayerKeyFile: '/keys/relayer',
+          rpcUrls: [rpcUrl],
+          payTo,
+        })
+      })
+    }
+
+    it('retrieves the register by default, never the sample', () => {
+      expect(readConfig(live).dataset).to.match(/^https:\/\/opendata\.cro\.ie\//)
+      expect(readConfig({ ...live, DATASET: '/tmp/a.zip' }).dataset).to.equal('/tmp/a.zip')
+    })
+
+    it('accepts http on a loopback address', () => {
+      const { facilitator } = readConfig({ ...live, FACILITATOR: 'http://127.0.0.1:9', RPC_URL: 'http://[::1]:8545' })
+      expect(facilitator).to.deep.include({
+        facilitators: [{ url: 'http://127.0.0.1:9', authorization: { kind: 'none' } }],
+        rpcUrls: ['http://[::1]:8545'],
+      })
+    })
+
+    for (const [variable, environment] of [
+      ['RPC_URL', { ...live, RPC_URL: undefined }],
+      ['PAY_TO', { ...live, PAY_TO: undefined }],
+      ['RELAYER_KEY_FILE', { ...live, FACILITATOR: 'self' }],
+    ] as const) {
+      it(`requires ${variable}`, () => {
+        expect(() => readConfig(environment)).to.throw(ConfigError, new RegExp(`^${variable} must be set`))
+      })
+    }
+
+    it('refuses the token of the network as the receiver', () => {
+      const { asset } = DEPLOYMENTS.testnet
+      for (const token of [asset, asset.toLowerCase()]) {
+        expect(() => readConfig({ ...live, PAY_TO: token })).to.throw(ConfigError, 'PAY_TO must be an account')
+        expect(readConfig({ ...live, PAY_TO: token, MODE: 'mainnet' }).payTo).to.equal(token)
+      }
+    })
+  })
+
+  describe('[14.2] HOST without BASE_URL', () => {
+    const live = {
+      FACILITATOR: 'https://facilitator.example',
+      RPC_URL: 'https://node.example',
+      PAY_TO: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+    }
+    for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'companies.example', '127.0.0.1.example']) {
+      it(`is refused outside the sandbox: ${HOST}`, () => {
+        expect(() => readConfig({ ...live, HOST })).to.throw(ConfigError, /^BASE_URL must be set when HOST [^\n]+$/)
+        expect(readConfig({ ...live, HOST, BASE_URL: 'https://companies.example' }).host).to.equal(HOST)
+        expect(readConfig({ HOST }).host).to.equal(HOST)
+      })
+    }
+    for (const HOST of ['127.0.0.1', '127.8.9.1', '::1', 'localhost'])
+      it(`is accepted on a loopback address: ${HOST}`, () => expect(readConfig({ ...live, HOST }).host).to.equal(HOST))
+  })
+
+  it('accepts an agent id, also 0, with or without an owner', () => {
+    const owner = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+    expect(readConfig({}).erc8004).to.equal(undefined)
+    expect(readConfig({ ERC8004_AGENT_ID: '0' }).erc8004).to.deep.equal({ agentId: 0n, owner: undefined })
+    const last = readConfig({ ERC8004_AGENT_ID: '9007199254740991', ERC8004_OWNER: owner })
+    expect(last.erc8004).to.deep.equal({ agentId: 9_007_199_254_740_991n, owner })
+  })
+
+  it('[14.2] refuses the sandbox on mainnet', () => {
+    expect(() => readConfig({ MODE: 'mainnet' })).to.throw(ConfigError, 'FACILITATOR must not be sandbox')
+  })
+})

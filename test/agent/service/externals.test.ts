@@ -1,0 +1,178 @@
+/**
+ * The remote services: the in-process facilitator settles on a real chain, and a wrong configuration stops the start.
+ */
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { privateKeyToAddress, generatePrivateKey } from 'viem/accounts'
+import { openExternals } from '../../../agent/service/externals.ts'
+import { readConfig } from '../../../agent/service/config.ts'
+import { buildRequirements, buildTerms } from '../../../agent/payment/terms.ts'
+import { startChain } from '../../../agent/sandbox/chain.ts'
+import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
+import { relayerFolder } from '../../../store/files/layout.ts'
+import { rpc, testChainUrl } from '../../support/chain.ts'
+import { ready, startChild } from '../../support/child.ts'
+import { listen } from '../../support/listen.ts'
+import { signedPayment } from '../../support/payments.ts'
+import { tokenOn } from '../../support/token.ts'
+
+const PAY_TO = '0x00000000000000000000000000000000000000c7'
+const terms = buildTerms('testnet', PAY_TO)
+
+describe('the configured externals', () => {
+  let directory: string
+  let rpcUrl: string
+  let keyFile: string
+  const relayer = generatePrivateKey()
+  const buyer = generatePrivateKey()
+  const reports: string[] = []
+
+  before(async () => {
+    rpcUrl = await testChainUrl()
+    await prepareChain({ url: rpcUrl, buyer: privateKeyToAddress(buyer), relayer: privateKeyToAddress(relayer) })
+  })
+  beforeEach(async () => {
+    reports.length = 0
+    directory = await mkdtemp(join(tmpdir(), 'externals-'))
+    keyFile = join(directory, 'relayer.key')
+    await writeFile(keyFile, `${relayer}\n`, { mode: 0o600 })
+  })
+  afterEach(() => rm(directory, { recursive: true }))
+
+  const own = (change: Record<string, string> = {}) => ({
+    FACILITATOR: 'self',
+    RPC_URL: rpcUrl,
+    PAY_TO,
+    RELAYER_KEY_FILE: keyFile,
+    ...change,
+  })
+  const open = (environment: Record<string, string>) =>
+    openExternals({
+      config: readConfig({ DATA_DIR: directory, ...environment }),
+      ownPid: process.pid,
+      now: () => new Date(),
+      report: (event) => void reports.push(event),
+      log: () => undefined,
+    })
+  const refusal = (environment: Record<string, string>) =>
+    open(environment).then(
+      () => 'opened',
+      (error: unknown) => (error instanceof Error ? `${error.name}: ${error.message}` : 'not an Error'),
+    )
+
+  it('settle concurrent payments with the configured relayer', async () => {
+    const { externals, lines } = await open(own())
+    expect(lines).to.deep.equal([])
+    const requirements = buildRequirements(terms, 'lookup')
+    const payments = await Promise.all(Array.from({ length: 8 }, () => signedPayment({ key: buyer, terms })))
+    const before = await tokenOn(rpcUrl).balanceOf(PAY_TO)
+    const replies = await Promise.all(payments.map((each) => externals.facilitator.settle(each as never, requirements)))
+    expect(replies.map(({ success }) => success)).to.deep.equal(replies.map(() => true))
+    expect((await tokenOn(rpcUrl).balanceOf(PAY_TO)) - before).to.equal(8000n)
+    // The multicall tells a used nonce from other failures of the simulation.
+    expect(await externals.facilitator.verify(payments[0] as never, requirements)).to.include({
+      isValid: false,
+      invalidReason: 'invalid_exact_evm_nonce_already_used',
+    })
+    expect(reports).to.deep.equal([])
+  })
+
+  it('[5.8.1] settle no payment of a remote facilitator in this process', async () => {
+    const { externals } = await open(own())
+    const requirements = buildRequirements(terms, 'lookup')
+    const payment = (await signedPayment({ key: buyer, terms })) as never
+    expect(await externals.facilitator.verify(payment, requirements)).to.include({ isValid: true, facilitator: 'self' })
+    const before = await tokenOn(rpcUrl).balanceOf(PAY_TO)
+    const settling = externals.facilitator.settle(payment, requirements, 'https://facilitator.example')
+    expect(await settling.catch((error: unknown) => error)).to.include({ code: 'FACILITATOR_REMOVED' })
+    expect(await tokenOn(rpcUrl).balanceOf(PAY_TO)).to.equal(before)
+    expect((await externals.facilitator.settle(payment, requirements, 'self')).success).to.equal(true)
+  })
+
+  it('warn of a relayer that is running out of gas', async () => {
+    const poor = generatePrivateKey()
+    await rpc(rpcUrl, 'anvil_setBalance', privateKeyToAddress(poor), '0x10')
+    await writeFile(keyFile, poor)
+    await open(own())
+    while (reports.length === 0) await new Promise((resolve) => void setTimeout(resolve, 10))
+    expect(reports).to.deep.equal(['relayer_balance_low'])
+  })
+
+  it('[14.1] refuse a key file that others can read, that is missing, or that holds no key', async () => {
+    await chmod(keyFile, 0o640)
+    expect(await refusal(own())).to.equal('ConfigError: RELAYER_KEY_FILE must be readable by its owner only: chmod 600')
+    expect(await refusal(own({ RELAYER_KEY_FILE: join(directory, 'none') }))).to.match(/must be a file/)
+    for (const text of ['', '0x12', `0x${'0'.repeat(64)}`, `0x${'f'.repeat(64)}`, `${relayer}${relayer}`]) {
+      await chmod(keyFile, 0o600)
+      await writeFile(keyFile, text)
+      expect(await refusal(own())).to.equal(
+        'ConfigError: RELAYER_KEY_FILE must hold one private key: 0x and 64 hex digits',
+      )
+    }
+  })
+
+  it('[14.2] refuse a node of another chain and accept an unreachable node', async () => {
+    expect(await refusal(own({ MODE: 'mainnet' }))).to.equal(
+      'ConfigError: RPC_URL must be a node of chain 8453 when MODE is mainnet',
+    )
+    const remote = { FACILITATOR: 'http://127.0.0.1:1', PAY_TO }
+    expect(await refusal({ ...remote, RPC_URL: rpcUrl })).to.equal('opened')
+    expect(await refusal({ ...remote, RPC_URL: 'http://127.0.0.1:1' })).to.equal('opened')
+    expect(reports).to.deep.equal(['chain_unavailable'])
+  })
+
+  it('[14.10] refuse a relayer that another process of the data directory uses, until that process ends', async () => {
+    const folder = relayerFolder(directory, privateKeyToAddress(relayer))
+    const other = startChild('test/programs/hold-lock.js', [folder], {})
+    expect(await ready(other)).to.equal('acquired')
+    expect(await refusal(own())).to.equal(
+      'ConfigError: RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses',
+    )
+    await writeFile(keyFile, generatePrivateKey())
+    expect(await refusal(own())).to.equal('opened')
+    await writeFile(keyFile, relayer)
+    other.process.kill('SIGKILL')
+    await other.ended
+    expect(await refusal(own())).to.equal('opened')
+  })
+
+  for (const chainId of [null, '0x']) {
+    it(`[14.2] accept a node that gives ${chainId} as its chain id, because it may be starting`, async () => {
+      const node = await listen(
+        createServer((request, response) => {
+          void json(request).then((call) => {
+            const reply = { jsonrpc: '2.0', id: (call as { id: number }).id, result: chainId }
+            return response.end(JSON.stringify(reply))
+          })
+        }),
+      )
+      expect(await refusal({ FACILITATOR: 'http://127.0.0.1:1', PAY_TO, RPC_URL: node.url })).to.equal('opened')
+      expect(reports).to.deep.equal(['chain_unavailable'])
+      node.close()
+    })
+  }
+
+  describe('on mainnet', () => {
+    let folder: string
+    let chain: Awaited<ReturnType<typeof startChain>>
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'mainnet-'))
+      chain = await startChain({ directory: folder, chainId: 8453 })
+    })
+    after(async () => {
+      await chain.stop()
+      await rm(folder, { recursive: true })
+    })
+
+    for (const FACILITATOR of ['self', 'http://127.0.0.1:1']) {
+      it(`accept a node of mainnet, and print no line, with FACILITATOR=${FACILITATOR}`, async () => {
+        const { lines } = await open(own({ MODE: 'mainnet', FACILITATOR, RPC_URL: chain.url }))
+        expect(lines).to.deep.equal([])
+      })
+    }
+  })
+})

@@ -1,0 +1,234 @@
+/** The HTTP server with clients that are slow, exceed limits or send invalid HTTP, observed on the connection. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { expect } from 'chai'
+import type { HttpServerLimits } from '../../../agent/service/http-server.ts'
+import { WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
+import { startFakedService, type FakedService } from '../../support/faked-service.ts'
+
+/** Text that no answer may repeat. */
+const MARK = 'Qz7foreign'
+const HOST = 'Host: 127.0.0.1\r\n'
+const GOOD = `GET /attribution HTTP/1.1\r\n${HOST}\r\n`
+const RESOLVE = `POST /api/v1/resolve HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n`
+
+const headerLines = (count: number) => 'b: 1\r\n'.repeat(count)
+
+/** Sends the texts and returns what the server sends until it closes the connection. */
+async function talk(service: FakedService, ...texts: string[]): Promise<string> {
+  const socket = await dial(service)
+  const heard = hear(socket)
+  for (const text of texts) socket.write(text)
+  return heard
+}
+
+async function dial({ url }: FakedService): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  return socket
+}
+
+function hear(socket: Socket): Promise<string> {
+  let heard = ''
+  socket.on('data', (bytes: Buffer) => void (heard += bytes.toString('latin1')))
+  socket.on('error', () => undefined)
+  return new Promise((resolve) => void socket.once('close', () => resolve(heard)))
+}
+
+/** The error codes of the received answers in order; the status of an answer without a code. */
+function answers(heard: string): (string | number)[] {
+  return heard
+    .split(/(?=HTTP\/1\.1 [0-9]{3} )/)
+    .filter((each) => each !== '')
+    .map((each) => /"error":\{"code":"(\w+)"/.exec(each)?.[1] ?? Number(each.slice('HTTP/1.1 '.length, 12)))
+}
+
+/** Expects one JSON error and a closed connection. */
+function expectOnly(heard: string, code: string): void {
+  const { status, message } = WIRE_REFUSALS.get(code)!
+  const [head = '', body = ''] = heard.split('\r\n\r\n')
+  const headers = head.toLowerCase().split('\r\n')
+  expect(headers[0]).to.match(new RegExp(`^http/1\\.1 ${status} `))
+  expect(headers).to.include.members([
+    'connection: close',
+    'content-type: application/json; charset=utf-8',
+    'access-control-allow-origin: *',
+    `content-length: ${body.length}`,
+  ])
+  expect(body).to.equal(JSON.stringify({ error: { code, message } }))
+  expect(heard).not.to.include(MARK)
+}
+
+describe('the HTTP server', () => {
+  let service: FakedService
+
+  function useService(limits: Partial<HttpServerLimits>): void {
+    before(async () => void (service = await startFakedService({ limits })))
+    after(() => service.stop())
+  }
+
+  describe('with the default limits', () => {
+    useService({})
+
+    const MALFORMED: [name: string, text: string][] = [
+      ['not HTTP', `${MARK}\r\n\r\n`],
+      ['TLS', '\x16\x03\x01\x02\x00\x01\x00'],
+      ['an unknown method', `${MARK} / HTTP/1.1\r\n${HOST}\r\n`],
+      ['a method in lower case', `get / HTTP/1.1\r\n${HOST}\r\n`],
+      ['another version', `GET / HTTP/9.9\r\n${HOST}\r\n`],
+      ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+      ['bare CRs', `GET / HTTP/1.1\r${HOST.trim()}\rX: ${MARK}\r\r`],
+      ['a bare CR in a header', `GET / HTTP/1.1\r\n${HOST}X: a\rSet-Cookie: ${MARK}\r\n\r\n`],
+      ['a NUL in a header', `GET / HTTP/1.1\r\n${HOST}X: \0${MARK}\r\n\r\n`],
+      ['a blank in a header’s name', `GET / HTTP/1.1\r\n${HOST}${MARK} : a\r\n\r\n`],
+      ['a control character in the target', `GET /\x01${MARK} HTTP/1.1\r\n${HOST}\r\n`],
+      ['no Host', `GET /attribution HTTP/1.1\r\nX: ${MARK}\r\n\r\n`],
+      ['two Hosts', `GET /attribution HTTP/1.1\r\n${HOST}host: ${MARK}.example\r\n\r\n`],
+      ['the same Host twice', `GET /attribution HTTP/1.1\r\n${HOST}X: a\r\n${HOST}\r\n`],
+      ['a Host with a path', `GET /attribution HTTP/1.1\r\nHost: 127.0.0.1/${MARK}\r\n\r\n`],
+      ['a Host with a user', `GET /attribution HTTP/1.1\r\nHost: ${MARK}@127.0.0.1\r\n\r\n`],
+      ['chunks in HTTP/1.0', `${RESOLVE.replace('1.1', '1.0')}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+      ['two Hosts in HTTP/1.0', `GET /attribution HTTP/1.0\r\n${HOST}${HOST}\r\n`],
+      ['the same length twice', `${RESOLVE}Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}`],
+      ['two lengths', `${RESOLVE}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
+      ['a length and chunks', `${RESOLVE}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+      ['a length below zero', `${RESOLVE}Content-Length: -2\r\n\r\n{}`],
+      ['a target that is not a path', `GET ${MARK} HTTP/1.1\r\n${HOST}\r\n`],
+      ['a target for OPTIONS only', `GET * HTTP/1.1\r\n${HOST}\r\n`],
+      ['an absolute target without a valid host', `GET http://[::${MARK}/docs HTTP/1.1\r\n${HOST}\r\n`],
+      ['an absolute target of another protocol', `GET ftp://${MARK}.example/docs HTTP/1.1\r\n${HOST}\r\n`],
+      ['a chunk without a size', `${RESOLVE}Transfer-Encoding: chunked\r\n\r\n${MARK}\r\n{}\r\n`],
+    ]
+    for (const [name, text] of MALFORMED)
+      it(`[7.3] answers 400 and closes: ${name}`, async () =>
+        expectOnly(await talk(service, text), 'malformed_request'))
+
+    it('[7.3, 8.10] answers 431 to headers of more than 16 KiB, in one header or many', async () => {
+      for (const flood of [`X: ${'a'.repeat(16_384)}`, headerLines(3_000), `${MARK.repeat(2_000)}: a`])
+        expectOnly(await talk(service, `GET / HTTP/1.1\r\n${HOST}`, flood, '\r\n\r\n'), 'headers_too_large')
+      expectOnly(await talk(service, `GET /${'a'.repeat(16_384)} HTTP/1.1\r\n${HOST}\r\n`), 'headers_too_large')
+    })
+
+    it('[8.10] accepts 100 headers and answers 431 to 101', async () => {
+      const close = 'Connection: close\r\n'
+      const ask = (count: number) => `GET /attribution HTTP/1.1\r\n${HOST}${close}${headerLines(count - 2)}\r\n`
+      expect(answers(await talk(service, ask(100)))).to.deep.equal([200])
+      expectOnly(await talk(service, ask(101)), 'headers_too_large')
+      expectOnly(await talk(service, ask(2_100)), 'headers_too_large')
+    })
+
+    it('accepts the hosts that clients send', async () => {
+      for (const host of ['', 'localhost', '[::1]:4021', 'a_b.example.:80', '%41.example']) {
+        const heard = await talk(service, `GET /attribution HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+        expect(answers(heard), host).to.deep.equal([200])
+      }
+    })
+
+    it('ignores what follows a request with Connection: close', async () => {
+      const last = GOOD.replace(HOST, `${HOST}Connection: close\r\n`)
+      for (const more of [GOOD, MARK, `${MARK}\r\n\r\n`])
+        expect(answers(await talk(service, last + more)), more).to.deep.equal([200])
+      const body = '{"name":"Plain Fixture Limited"}'
+      const head = `${RESOLVE}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n`
+      expect(answers(await talk(service, head + body + MARK))).to.deep.equal(['payment_required'])
+    })
+
+    it('answers 405 to CONNECT and ignores unknown Expect values', async () => {
+      expect(answers(await talk(service, `CONNECT ${MARK}:443 HTTP/1.1\r\n${HOST}\r\n`))).to.deep.equal([
+        'method_not_allowed',
+      ])
+      const expecting = `GET /attribution HTTP/1.1\r\n${HOST}Expect: ${MARK}\r\nConnection: close\r\n\r\n`
+      expect(answers(await talk(service, expecting))).to.deep.equal([200])
+    })
+
+    it('answers pipelined requests in order until the first fault', async () => {
+      const quote = `GET /api/v1/company/73848 HTTP/1.1\r\n${HOST}\r\n`
+      const heard = await talk(service, `${GOOD}${quote}GET /none HTTP/1.1\r\n${HOST}\r\n${MARK}\r\n\r\n${GOOD}`)
+      expect(answers(heard)).to.deep.equal([200, 'payment_required', 'not_found', 'malformed_request'])
+    })
+
+    it('answers the request in progress before a later fault', async () => {
+      const body = '{"name":"Plain Fixture Limited"}'
+      const heard = await talk(service, `${RESOLVE}Content-Length: ${body.length}\r\n\r\n${body}${MARK}\r\n\r\n`)
+      expect(answers(heard)).to.deep.equal(['payment_required', 'malformed_request'])
+    })
+
+    for (const coding of ['gzip', 'gzip, chunked', 'identity']) {
+      it(`[7.3] answers 400 once and closes: Transfer-Encoding: ${coding}`, async () => {
+        const heard = await talk(service, GOOD.replace('\r\n\r\n', `\r\nTransfer-Encoding: ${coding}\r\n\r\n`))
+        expect(answers(heard)).to.deep.equal(['malformed_request'])
+      })
+    }
+
+    for (const [name, text] of [
+      ['nothing', ''],
+      ['the start of a request', 'GET /attribution HTTP/1.1\r\nHo'],
+    ] as const) {
+      it(`[14.4] stops without waiting for a connection that has sent ${name}`, async () => {
+        const stopping = await startFakedService()
+        const socket = await dial(stopping)
+        const heard = hear(socket)
+        socket.write(text)
+        // The answer on another connection shows that the server has accepted this one.
+        await talk(stopping, GOOD.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+        await stopping.stop()
+        expect(await heard).to.equal('')
+      })
+    }
+
+    for (const [name, text] of [
+      ['a body', `${RESOLVE}Content-Length: 99\r\n\r\n{`],
+      ['chunks', `${RESOLVE}Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam`],
+      ['a second body', `${GOOD}${RESOLVE}Content-Length: 99\r\n\r\n{`],
+    ] as const) {
+      it(`[14.4] ends ${name} without an end when a stop has lasted the time limit of a request`, async () => {
+        const stopping = await startFakedService({ limits: { headersMs: 500, requestMs: 500, checkMs: 60_000 } })
+        const socket = await dial(stopping)
+        const heard = hear(socket)
+        socket.write(text)
+        // The answer on another connection shows that the server has accepted this one.
+        await talk(stopping, GOOD.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+        await stopping.stop()
+        expect(answers(await heard)).to.deep.equal(text.startsWith(GOOD) ? [200] : [])
+      })
+    }
+
+    it('ignores a client that disconnects during a request', async () => {
+      for (const text of [GOOD.slice(0, 20), `${RESOLVE}Content-Length: 9\r\n\r\n{`]) {
+        const socket = await dial(service)
+        const heard = hear(socket)
+        socket.write(text, () => socket.resetAndDestroy())
+        expect(await heard).to.equal('')
+      }
+      expect(answers(await talk(service, GOOD.replace(HOST, `${HOST}Connection: close\r\n`)))).to.deep.equal([200])
+    })
+
+    after(() => expect([service.failures(), service.counts()]).to.deep.equal([[], { recorded: 0, settled: 0 }]))
+  })
+
+  describe('with short time limits', () => {
+    useService({ headersMs: 40, requestMs: 80, keepAliveMs: 40, checkMs: 10 })
+
+    for (const [name, text] of [
+      ['no data', ''],
+      ['headers without an end', `GET / HTTP/1.1\r\n${HOST}X: ${MARK}`],
+      ['a body without an end', `${RESOLVE}Content-Length: 99\r\n\r\n{"name":"${MARK}`],
+      ['chunks without an end', `${RESOLVE}Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam`],
+    ] as const)
+      it(`[7.3, 8.11] answers 408 and closes: ${name}`, async () =>
+        expectOnly(await talk(service, text), 'request_timeout'))
+
+    it('answers 408 to headers that arrive byte by byte', async () => {
+      const socket = await dial(service)
+      const heard = hear(socket)
+      socket.write(`GET / HTTP/1.1\r\n${HOST}X: `)
+      const drip = setInterval(() => socket.write('a'), 5)
+      expectOnly(await heard, 'request_timeout')
+      clearInterval(drip)
+    })
+
+    it('[8.11] closes an idle connection without an answer', async () => {
+      expect(answers(await talk(service, GOOD))).to.deep.equal([200])
+    })
+  })
+})

@@ -1,0 +1,398 @@
+/** Nonces of authorizations, read from a real chain and token for every way to spend a nonce. */
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { type Hex, numberToHex, parseAbi, createWalletClient, http, publicActions } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { openChain, type Chain } from '../../../../agent/settlement/chain/chain.ts'
+import { interpretNonce, type NonceState } from '../../../../agent/settlement/decide.ts'
+import { observeRecords } from '../../../../agent/settlement/observe-records.ts'
+import { DEPLOYMENTS, buildRequirements } from '../../../../agent/payment/terms.ts'
+import { prepareChain } from '../../../../agent/sandbox/prepare-chain.ts'
+import { observationOf } from '../../../support/fake-chain.ts'
+import { listen } from '../../../support/listen.ts'
+import { makeRecord } from '../../../support/records.ts'
+import { rpc, testChainUrl } from '../../../support/chain.ts'
+import { signedPayment, testTerms, type AuthorizationFields, type WirePayment } from '../../../support/payments.ts'
+import { signCancellation } from '../../../support/eip3009.ts'
+import { settleDirectly, settleTogether } from '../../../support/settle-directly.ts'
+
+const { asset, chainId } = DEPLOYMENTS.testnet
+/** With epochs of one slot, two further blocks make a block final. */
+const UNTIL_FINAL = '0x2'
+
+interface NonceQuery {
+  asset: string
+  authorization: AuthorizationFields
+  fromBlock?: bigint
+  fromBlockHash?: string
+  transaction?: string
+}
+
+/** For a payment with a record, or for one whose record is lost. */
+async function nonceStateFrom(chain: Chain, query: NonceQuery): Promise<NonceState> {
+  const { asset: token, authorization, fromBlock, fromBlockHash, transaction } = query
+  const { from: payer, nonce, validBefore } = authorization
+  if (fromBlock === undefined) {
+    const observation = await chain.observe([{ asset: token, payer, nonce }], { withFinal: true })
+    if (!observation.payments[0]?.isNonceUsed) return { nonce: 'free', time: observation.time, finalTime: 0n }
+    return chain.findUse(
+      { asset: token, payer, nonce, from: { time: BigInt(validBefore) - 960n }, transaction },
+      observation,
+    )
+  }
+  const { payment, requirements } = makeRecord({})
+  const record = makeRecord({
+    state: 'unknown',
+    payment: { ...(payment as WirePayment), payload: { ...(payment as WirePayment).payload, authorization } },
+    requirements: { ...requirements, asset: token },
+    from_block: String(fromBlock),
+    ...(fromBlockHash !== undefined && { from_block_hash: fromBlockHash }),
+    ...(transaction !== undefined && { reported_transaction: transaction }),
+  })
+  const [observed] = await observeRecords({ chain, now: () => new Date() }, [record], { withFinal: true })
+  return observed!.readNonce()
+}
+
+interface RpcCall {
+  method: string
+  params: readonly unknown[]
+}
+
+describe('the nonce on chain', () => {
+  const key = generatePrivateKey()
+  const payer = privateKeyToAccount(key)
+  let url: string
+  let chain: Chain
+  let fromBlock: bigint
+
+  before(async () => {
+    url = await testChainUrl()
+    await prepareChain({ url, buyer: payer.address, relayer: payer.address })
+  })
+  beforeEach(async () => {
+    chain = openChain({ urls: [url], now: () => new Date(), chainId })
+    fromBlock = await head()
+  })
+
+  const head = async () => (await chain.observe([])).number
+
+  const nodes: { close: () => void }[] = []
+  afterEach(() => {
+    for (const node of nodes.splice(0)) node.close()
+  })
+
+  /** A node that gives some replies itself and passes the other calls on. */
+  async function startNode(reply: (call: RpcCall) => object | undefined) {
+    const node = await listen(
+      createServer(async (request, response) => {
+        const body = await text(request)
+        const call = JSON.parse(body) as RpcCall & { id: number }
+        const own = reply(call)
+        if (own) return response.end(JSON.stringify({ jsonrpc: '2.0', id: call.id, ...own }))
+        const headers = { 'Content-Type': 'application/json' }
+        return response.end(await (await fetch(url, { method: 'POST', headers, body })).text())
+      }),
+    )
+    nodes.push(node)
+    return node
+  }
+  const sign = (authorization: Partial<AuthorizationFields> = {}) => signedPayment({ key, authorization })
+  const nonceState = ({ payload }: WirePayment) =>
+    nonceStateFrom(chain, { asset, authorization: payload.authorization, fromBlock })
+  const chainStatusOf = async (payment: WirePayment) =>
+    interpretNonce({
+      nonceState: await nonceState(payment),
+      authorization: payment.payload.authorization,
+      requirements: buildRequirements(testTerms, 'lookup'),
+      now: new Date(),
+    })
+
+  const transactionOf = async (payment: WirePayment) => {
+    const found = await nonceState(payment)
+    return found.nonce === 'used' ? found.transfer.transaction : found.nonce
+  }
+
+  it('of an unused authorization is a free nonce', async () => {
+    const payment = await sign()
+    expect(await nonceState(payment)).to.include({ nonce: 'free' })
+    expect(await chainStatusOf(payment)).to.equal('free')
+  })
+
+  it('of an authorization that a third party sent is the transfer', async () => {
+    const payment = await sign()
+    const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
+    expect(await chainStatusOf(payment)).to.equal('paid')
+    expect(await transactionOf(payment)).to.equal(transaction)
+    await rpc(url, 'anvil_mine', UNTIL_FINAL)
+    expect(await chainStatusOf(payment)).to.equal('paid_final')
+  })
+
+  it('of a nonce that the payer used for another receiver is spent', async () => {
+    const payment = await sign()
+    const { nonce } = payment.payload.authorization
+    const other = await sign({ nonce, to: payer.address })
+    await settleDirectly({ rpcUrl: url, payload: other.payload })
+    expect(await nonceState(payment)).to.include({ nonce: 'used' })
+    expect(await chainStatusOf(payment)).to.equal('spent')
+    await rpc(url, 'anvil_mine', UNTIL_FINAL)
+    expect(await chainStatusOf(payment)).to.equal('spent_final')
+  })
+
+  it('of two authorizations in one transaction is the transfer of each', async () => {
+    const other = await sign({ to: payer.address })
+    const paid = await sign()
+    const transaction = await settleTogether(url, [other.payload, paid.payload])
+    expect(await chainStatusOf(paid)).to.equal('paid')
+    expect(await transactionOf(paid)).to.equal(transaction)
+    expect(await chainStatusOf(other)).to.equal('spent')
+  })
+
+  it('of a cancelled nonce is the cancellation', async () => {
+    const payment = await sign()
+    await cancel(url, key, payment.payload.authorization.nonce)
+    expect(await nonceState(payment)).to.deep.equal({ nonce: 'cancelled', isFinal: false })
+    expect(await chainStatusOf(payment)).to.equal('spent')
+    await rpc(url, 'anvil_mine', UNTIL_FINAL)
+    expect(await nonceState(payment)).to.deep.equal({ nonce: 'cancelled', isFinal: true })
+    expect(await chainStatusOf(payment)).to.equal('spent_final')
+  })
+
+  it('ignores logs before the first block of the payment', async () => {
+    const payment = await sign()
+    await settleDirectly({ rpcUrl: url, payload: payment.payload })
+    await rpc(url, 'anvil_mine', '0x2')
+    fromBlock = await head()
+    expect(await nonceState(payment)).to.deep.equal({ nonce: 'unclear' })
+    expect(await chainStatusOf(payment)).to.equal('unclear')
+  })
+
+  it('of an expired authorization is final only with a final block after validBefore', async () => {
+    const past = await sign({ validBefore: String(Math.floor(Date.now() / 1000) - 1000) })
+    await rpc(url, 'anvil_mine', '0x4')
+    const found = await nonceState(past)
+    expect(found).to.include({ nonce: 'free' })
+    expect(await chainStatusOf(past)).to.equal('expired_final')
+    const soon = await sign({ validBefore: String(Math.floor(Date.now() / 1000) + 5) })
+    expect(await chainStatusOf(soon)).to.equal('expiring')
+  })
+
+  describe('[5.7.12] without a recorded block', () => {
+    const withoutBlock = ({ payload }: WirePayment) =>
+      nonceStateFrom(chain, { asset, authorization: payload.authorization })
+
+    it('is the transfer, the cancellation or a free nonce', async () => {
+      const paid = await sign()
+      const transaction = await settleDirectly({ rpcUrl: url, payload: paid.payload })
+      const found = await withoutBlock(paid)
+      expect(found.nonce === 'used' && found.transfer.transaction).to.equal(transaction)
+      const cancelled = await sign()
+      await cancel(url, key, cancelled.payload.authorization.nonce)
+      expect(await withoutBlock(cancelled)).to.include({ nonce: 'cancelled' })
+      expect(await withoutBlock(await sign())).to.include({ nonce: 'free' })
+    })
+
+    /** The first block of the search and the blocks that were read, on a chain with a block every two seconds. */
+    async function searchWith(validBefore: number, newest = 40_000_000) {
+      const hash = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
+      const searches: number[] = []
+      let blocks = 0
+      const node = await startNode(({ method, params }) => {
+        const [first] = params as [unknown]
+        if (method === 'eth_getLogs') {
+          searches.push(Number((first as { fromBlock: Hex }).fromBlock))
+          return { result: [] }
+        }
+        blocks += 1
+        const number = first === 'latest' ? newest : Number(first)
+        return { result: { number: numberToHex(number), hash: hash(number), timestamp: numberToHex(2 * number) } }
+      })
+      const { payload } = await sign({ validBefore: String(validBefore) })
+      chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
+      const { from: holder, nonce } = payload.authorization
+      const observed = observationOf(new Date(), [], [])
+      const observation = { ...observed, number: BigInt(newest), time: BigInt(2 * newest) }
+      const from = { time: BigInt(validBefore - 960) }
+      const found = await chain.findUse({ asset, payer: holder, nonce, from }, observation)
+      expect(found).to.deep.equal({ nonce: 'unclear' })
+      return { first: searches[0], blocks }
+    }
+
+    it('is searched from at most 1,000 blocks before the time at which the payment can have been accepted', async () => {
+      // 960 s before `validBefore`: 360 s of lifetime and ten minutes for a clock that differs.
+      const thirtyDays = 30 * 86_400
+      for (const validBefore of [80_000_000, 80_000_000 + 300, 80_000_000 - thirtyDays]) {
+        const { first, blocks } = await searchWith(validBefore)
+        const earliest = (validBefore - 960) / 2
+        expect(first).to.be.within(earliest - 1_001, earliest)
+        // With the observation, the logs and the receipt that makes fewer than twelve calls.
+        expect(blocks).to.be.at.most(4)
+      }
+    })
+
+    it('is searched from the same block when the chain has grown, so that an unfinished search continues', async () => {
+      const first = (await searchWith(80_000_000)).first
+      for (const blocks of [1, 50, 999, 1_000, 12_345])
+        expect((await searchWith(80_000_000, 40_000_000 + blocks)).first).to.equal(first)
+    })
+
+    it('is searched from the first block if the time is before it, and near the newest if it is after that', async () => {
+      expect((await searchWith(1)).first).to.equal(0)
+      expect((await searchWith(90_000_000)).first).to.be.within(40_000_000 - 1_000, 40_000_000)
+    })
+  })
+
+  it('[5.3.4] includes the code of a contract and of an EIP-7702 delegation, and none of another account', async () => {
+    const delegating = privateKeyToAccount(generatePrivateKey()).address
+    const nonce = `0x${'1'.repeat(64)}`
+    const codeOf = async (address: string) =>
+      (await chain.observe([{ asset, payer: address, nonce }])).payments.map(({ codeBytes }) => codeBytes)
+    expect(await codeOf(delegating)).to.deep.equal([0])
+    await rpc(url, 'anvil_setCode', delegating, `0xef0100${asset.slice(2)}`)
+    expect(await codeOf(delegating)).to.deep.equal([23])
+    expect((await codeOf(asset))[0]).to.be.above(23)
+  })
+
+  it('of one payer does not apply to another payer with the same nonce', async () => {
+    const payment = await sign()
+    await settleDirectly({ rpcUrl: url, payload: payment.payload })
+    const otherPayer = await signedPayment({ authorization: { nonce: payment.payload.authorization.nonce } })
+    expect(await nonceState(otherPayer)).to.include({ nonce: 'free' })
+  })
+
+  describe('of a chain that is identified by a recorded block', () => {
+    let query: NonceQuery
+
+    beforeEach(async () => {
+      fromBlock -= 1n
+      const { payload } = await sign()
+      query = {
+        asset,
+        authorization: payload.authorization,
+        fromBlock,
+        fromBlockHash: ((await rpc(url, 'eth_getBlockByNumber', numberToHex(fromBlock), false)) as { hash: string })
+          .hash,
+      }
+    })
+    const errorOf = (work: Promise<unknown>) => work.then(String, (error: unknown) => (error as Error).name)
+
+    it('[5.7.8] is read while the node has this block', async () => {
+      expect(await nonceStateFrom(chain, query)).to.include({ nonce: 'free' })
+    })
+
+    it('[5.7.8] is an error if the node has another block at this height', async () => {
+      const other = { ...query, fromBlockHash: `0x${'99'.repeat(32)}` }
+      expect(await errorOf(nonceStateFrom(chain, other))).to.equal('WrongChain')
+    })
+
+    it('[5.7.8] is an error if the node does not have this height', async () => {
+      const above = (await head()) + 1000n
+      expect(await errorOf(nonceStateFrom(chain, { ...query, fromBlock: above }))).to.not.contain('object')
+    })
+
+    it('[5.7.8] does not count a final block above the newest one', async () => {
+      const payment = await sign()
+      await settleDirectly({ rpcUrl: url, payload: payment.payload })
+      await rpc(url, 'anvil_mine', UNTIL_FINAL)
+      const other = { number: '0xffffff', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
+      const node = await startNode(({ method, params }) =>
+        method === 'eth_getBlockByNumber' && params[0] === 'finalized' ? { result: other } : undefined,
+      )
+      const mixed = openChain({ urls: [node.url], now: () => new Date(), chainId })
+      const found = await nonceStateFrom(mixed, { ...query, authorization: payment.payload.authorization })
+      expect(found).to.include({ nonce: 'used', isFinal: false })
+    })
+
+    for (const number of ['0x1', 'newest'])
+      it(`[5.7.8] is an error if the final block, ${number}, came from another chain`, async () => {
+        const other = { hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
+        const at = number === 'newest' ? numberToHex(await head()) : number
+        const node = await startNode(({ method, params }) =>
+          method === 'eth_getBlockByNumber' && params[0] === 'finalized'
+            ? { result: { number: at, ...other } }
+            : undefined,
+        )
+        const mixed = openChain({ urls: [node.url], now: () => new Date(), chainId })
+        expect(await errorOf(mixed.observe([], { withFinal: true }))).to.equal('WrongChain')
+      })
+  })
+
+  for (const reply of [{ result: null }, { error: { code: -32_602, message: 'unknown tag' } }]) {
+    it(`counts confirmations on a node that answers ${Object.keys(reply)[0]} to the tag finalized`, async () => {
+      const node = await startNode(({ method, params }) =>
+        method === 'eth_getBlockByNumber' && params[0] === 'finalized' ? reply : undefined,
+      )
+      chain = openChain({ urls: [node.url], now: () => new Date(), chainId, finalConfirmations: 3 })
+      const payment = await sign()
+      await settleDirectly({ rpcUrl: url, payload: payment.payload })
+      const chainStatuses: string[] = []
+      for (let confirmations = 0; confirmations <= 3; confirmations += 1) {
+        chainStatuses.push(await chainStatusOf(payment))
+        await rpc(url, 'anvil_mine', '0x1')
+      }
+      expect(chainStatuses).to.deep.equal(['paid', 'paid', 'paid', 'paid_final'])
+    })
+  }
+
+  it('is found if the recorded first block is above the newest one', async () => {
+    const payment = await sign()
+    await settleDirectly({ rpcUrl: url, payload: payment.payload })
+    fromBlock = (await head()) + 1_000_000n
+    expect(await chainStatusOf(payment)).to.equal('paid')
+  })
+
+  describe('with a transaction that a facilitator reported', () => {
+    it('is the transfer, without a search of the logs', async () => {
+      const payment = await sign()
+      const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
+      const node = await startNode(({ method }) =>
+        method === 'eth_getLogs' ? { error: { code: -32_601, message: 'no logs' } } : undefined,
+      )
+      const { authorization } = payment.payload
+      const found = await nonceStateFrom(openChain({ urls: [node.url], now: () => new Date(), chainId }), {
+        asset,
+        authorization,
+        fromBlock,
+        transaction,
+      })
+      expect(found).to.nested.include({ nonce: 'used', 'transfer.transaction': transaction })
+    })
+
+    it('is that of the logs if the reported one is of another payment', async () => {
+      const [payment, other] = [await sign(), await sign()]
+      const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
+      const reported = await settleDirectly({ rpcUrl: url, payload: other.payload })
+      const { authorization } = payment.payload
+      const found = await nonceStateFrom(chain, { asset, authorization, fromBlock, transaction: reported })
+      expect(found).to.nested.include({ nonce: 'used', 'transfer.transaction': transaction })
+    })
+  })
+
+  for (const blocks of [1_000n, 500n, 10n])
+    it(`is found days later on a node that searches at most ${blocks} blocks`, async () => {
+      const payment = await sign()
+      await cancel(url, key, payment.payload.authorization.nonce)
+      const node = await startNode(({ method, params }) => {
+        if (method === 'eth_blockNumber') return { result: '0xfffff' }
+        const { fromBlock: first = '0x0', toBlock: last = '0xfffff' } = (params[0] ?? {}) as Record<string, Hex>
+        const isWide = method === 'eth_getLogs' && BigInt(last) - BigInt(first) >= blocks
+        return isWide ? { error: { code: -32_005, message: 'too many blocks' } } : undefined
+      })
+      chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
+      expect(await nonceState(payment)).to.include({ nonce: 'cancelled' })
+    })
+})
+
+async function cancel(url: string, key: Hex, nonce: string): Promise<void> {
+  const account = privateKeyToAccount(key)
+  const signature = await signCancellation(key, account.address, nonce as Hex)
+  const wallet = createWalletClient({ account, transport: http(url) }).extend(publicActions)
+  const hash = await wallet.writeContract({
+    chain: null,
+    address: asset,
+    abi: parseAbi(['function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)']),
+    functionName: 'cancelAuthorization',
+    args: [account.address, nonce as Hex, signature],
+  })
+  await wallet.waitForTransactionReceipt({ hash, pollingInterval: 50 })
+}

@@ -1,0 +1,44 @@
+/** [5.7.10] When the local clock counts as wrong. */
+import { expect } from 'chai'
+import { ClockCheck } from '../../../../agent/settlement/chain/clock.ts'
+
+const NOW = 1_800_000_000
+
+/** Whether the clock is wrong after each of these blocks, given as their distance from the clock and their number. */
+function verdicts(...blocks: [seconds: number, number: number][]): boolean[] {
+  const changes: boolean[] = []
+  const clock = new ClockCheck(
+    () => new Date(NOW * 1000),
+    (isWrong) => void changes.push(isWrong),
+  )
+  const found = blocks.map(([seconds, number]) => {
+    clock.note({ time: BigInt(NOW + seconds), number: BigInt(number) })
+    return clock.isWrong
+  })
+  expect(changes).to.deep.equal(found.filter((isWrong, index) => isWrong !== (found[index - 1] ?? false)))
+  return found
+}
+
+describe('[5.7.10] the check of the local clock', () => {
+  it('finds a clock that is behind at the second block more than a minute ahead of it', () => {
+    expect(verdicts([60, 1], [60, 2])).to.deep.equal([false, false])
+    expect(verdicts([61, 1], [61, 1])).to.deep.equal([false, true])
+  })
+
+  it('finds a clock that is ahead if blocks more than a minute old still advance', () => {
+    expect(verdicts([-60, 1], [-60, 2])).to.deep.equal([false, false])
+    expect(verdicts([-61, 1], [-61, 2])).to.deep.equal([false, true])
+  })
+
+  it('takes old blocks that do not advance for an outage of the chain', () => {
+    expect(verdicts([-61, 5], [-80, 5], [-300, 5])).to.deep.equal([false, false, false])
+  })
+
+  it('does not count one block ahead between others', () => {
+    expect(verdicts([61, 1], [0, 2], [61, 3], [-61, 4])).to.deep.equal([false, false, false, false])
+  })
+
+  it('ends with the first block that agrees with the clock', () => {
+    expect(verdicts([3_600, 1], [3_600, 2], [0, 3])).to.deep.equal([false, true, false])
+  })
+})

@@ -1,0 +1,419 @@
+/** Several facilitators over HTTP: which one gets a payment, and with which credentials. */
+import { generateKeyPairSync } from 'node:crypto'
+import { createServer } from 'node:http'
+import { json as readBody } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { decodeProtectedHeader, jwtVerify } from 'jose'
+import { failureKind } from '../../../../agent/service/admin/metrics.ts'
+import { readConfig } from '../../../../agent/service/config.ts'
+import { describeCause } from '../../../../agent/service/log.ts'
+import { openRemoteFacilitators } from '../../../../agent/service/externals.ts'
+import { PastObservations } from '../../../../agent/settlement/past-observations.ts'
+import { startReconciler } from '../../../../agent/settlement/reconciler.ts'
+import { openPostgresResponseLog } from '../../../../store/log/postgres/responses.ts'
+import type { ResponseLog } from '../../../../store/log/responses.ts'
+import { listen, type ListeningServer } from '../../../support/listen.ts'
+import { signedPayment, testTerms } from '../../../support/payments.ts'
+import { findPostgres, makeEmptyLog } from '../../../support/postgres.ts'
+import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../../support/sale-harness.ts'
+
+type Payload = Parameters<typeof settledReply>[0]
+type Answer = (payload: Payload) => { status: number; body: object }
+
+const verified: Answer = (payload) => ({ status: 200, body: { isValid: true, payer: settledReply(payload).payer } })
+const settled: Answer = (payload) => ({ status: 200, body: settledReply(payload) })
+const failed: Answer = () => ({ status: 503, body: {} })
+
+class HttpFacilitator {
+  readonly server: ListeningServer
+  /** The calls and their `Authorization`, in order. */
+  readonly calls: { path: string; authorization: string | undefined }[] = []
+  answers: Record<string, Answer> = { '/verify': verified, '/settle': settled }
+
+  private constructor(server: ListeningServer) {
+    this.server = server
+  }
+
+  static async start(): Promise<HttpFacilitator> {
+    const state: { own?: HttpFacilitator } = {}
+    const server = await listen(
+      createServer(async (request, response) => {
+        const { own } = state
+        const path = request.url ?? ''
+        own?.calls.push({ path, authorization: request.headers.authorization })
+        const { paymentPayload } = (await readBody(request)) as { paymentPayload: Payload }
+        const { status, body } = (own?.answers[path] ?? failed)(paymentPayload)
+        response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
+      }),
+    )
+    return (state.own = new HttpFacilitator(server))
+  }
+
+  get paths(): string[] {
+    return this.calls.map(({ path }) => path)
+  }
+}
+
+const reply =
+  (status: number, body: (payload: Payload) => object): Answer =>
+  (payload) => ({ status, body: body(payload) })
+const pending = (change: object) => () => ({
+  success: false,
+  errorReason: 'settlement_pending',
+  transaction: TRANSACTION,
+  network: testTerms.network,
+  ...change,
+})
+
+interface Dialect {
+  name: string
+  verify?: Answer
+  settle?: Answer
+  /** The code of the first request, and of a retry after which the facilitator has settled. */
+  first: string
+  retry?: string
+}
+
+const UNKNOWN = 'payment_outcome_unknown'
+const AWAY = 'payment_verification_unavailable'
+const REJECTED = 'payment_rejected'
+
+/**
+ * All are read: in the documentation of Coinbase and Circle, and in the source of the reference servers. None is
+ * captured.
+ */
+const DIALECTS: Dialect[] = [
+  { name: 'settlement_pending of Coinbase, as 500', settle: reply(500, pending({})), first: UNKNOWN, retry: 'answer' },
+  {
+    name: 'an invalid request at Coinbase',
+    verify: reply(400, () => ({ errorType: 'invalid_request', errorMessage: 'x', correlationId: 'x' })),
+    first: AWAY,
+  },
+  {
+    name: 'settlement_pending of Circle, with a payment id to ask for',
+    settle: reply(200, pending({ transaction: '', paymentId: '5b3f6c1e-9d2a-4f08-b1c7-2e9a14d0c3aa' })),
+    first: UNKNOWN,
+    retry: 'answer',
+  },
+  {
+    name: 'a pending settlement of Circle as 202',
+    settle: reply(202, () => ({
+      status: 'pending',
+      paymentId: '5b3f6c1e-9d2a-4f08-b1c7-2e9a14d0c3aa',
+      retryAfterMs: 1,
+    })),
+    first: UNKNOWN,
+    retry: 'answer',
+  },
+  {
+    name: 'a sale at the reference server in Python',
+    verify: reply(200, (payload) => ({ isValid: true, payer: settledReply(payload).payer, invalidReason: null })),
+    settle: reply(200, (payload) => ({
+      ...settledReply(payload),
+      transaction: TRANSACTION.slice(2),
+      errorReason: null,
+    })),
+    first: 'answer',
+  },
+  {
+    name: 'a refusal of the reference server in Python',
+    verify: reply(200, () => ({
+      isValid: false,
+      payer: null,
+      invalidReason: 'invalid_exact_evm_insufficient_balance',
+    })),
+    first: REJECTED,
+  },
+  {
+    name: 'an exception in the reference server in Python',
+    settle: reply(500, () => ({ detail: 'connection refused' })),
+    first: UNKNOWN,
+    retry: 'answer',
+  },
+  {
+    name: 'a refusal of the reference server in Go, which is 500 without a reason',
+    verify: reply(500, () => ({ error: 'invalid_exact_evm_insufficient_balance' })),
+    first: AWAY,
+  },
+  {
+    name: 'a failed settlement of the reference server in Go, also 500',
+    settle: reply(500, () => ({ error: 'transaction_failed' })),
+    first: UNKNOWN,
+    retry: 'answer',
+  },
+]
+
+const live = { RPC_URL: 'https://node.example', PAY_TO: testTerms.payTo }
+
+function remotes(environment: Record<string, string>) {
+  const { facilitator } = readConfig({ ...live, ...environment })
+  if (facilitator.kind !== 'remote') throw new Error('The facilitator is not a remote one')
+  return facilitator.facilitators
+}
+
+describe('[5.8.1] several facilitators', () => {
+  let sale: SaleHarness
+  let one: HttpFacilitator
+  let two: HttpFacilitator
+  let reports: string[]
+
+  beforeEach(async () => {
+    sale = await SaleHarness.open()
+    reports = []
+    one = await HttpFacilitator.start()
+    two = await HttpFacilitator.start()
+    use(one, two)
+  })
+  afterEach(async () => {
+    one.server.close()
+    two.server.close()
+    await sale.close()
+  })
+
+  function use(...chosen: HttpFacilitator[]): void {
+    const facilitator = openRemoteFacilitators(
+      remotes({ FACILITATOR: chosen.map(({ server }) => server.url).join(', ') }),
+      (event, cause) => void reports.push(`${event} ${describeCause(cause).error}`),
+    )
+    sale.context = { ...sale.context, payments: { ...sale.context.payments, facilitator } }
+  }
+
+  const recorded = async () => (await sale.context.payments.log.newestRecords()).map(({ facilitator }) => facilitator)
+
+  it('the first one verifies and settles', async () => {
+    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
+    expect([one.paths, two.paths]).to.deep.equal([['/verify', '/settle'], []])
+    expect(await recorded()).to.deep.equal([one.server.url])
+  })
+
+  for (const [name, answer] of Object.entries<Answer>({
+    'with 503': failed,
+    'without a verdict': () => ({ status: 200, body: { payer: null } }),
+    'that its credentials are wrong': () => ({ status: 401, body: { errorType: 'unauthorized' } }),
+  })) {
+    it(`the second one verifies and settles if the first one answers ${name}, and logs the failure`, async () => {
+      one.answers['/verify'] = answer
+      expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
+      expect(reports).to.have.lengthOf(1)
+      expect(reports[0]).to.match(/^facilitator_unanswered ReplyError FACILITATOR_1 < /)
+      expect([one.paths, two.paths]).to.deep.equal([['/verify'], ['/verify', '/settle']])
+      expect(await recorded()).to.deep.equal([two.server.url])
+    })
+  }
+
+  it('the failure of the last one has the kind that the metrics count', async () => {
+    two.answers['/verify'] = failed
+    one.answers['/verify'] = failed
+    const { facilitator } = sale.context.payments
+    const failure = await facilitator
+      .verify((await signedPayment()) as never, {} as never)
+      .catch((cause: unknown) => cause)
+    expect(failureKind(failure)).to.equal('http_status')
+  })
+
+  it('a refusal of the first one counts, and the second one is not asked', async () => {
+    one.answers['/verify'] = () => ({ status: 200, body: { isValid: false, invalidReason: 'insufficient_funds' } })
+    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_rejected')
+    expect(two.paths).to.deep.equal([])
+  })
+
+  it('the payment is not charged if none of them answers', async () => {
+    one.answers['/verify'] = failed
+    two.answers['/verify'] = failed
+    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_verification_unavailable')
+    expect(await recorded()).to.deep.equal([])
+  })
+
+  it('a retry settles again with the one that verified, whatever the order is now', async () => {
+    const payment = await signedPayment()
+    one.answers['/verify'] = failed
+    two.answers['/settle'] = failed
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    one.answers['/verify'] = verified
+    two.answers['/settle'] = settled
+    sale.pass(60_000)
+    await sale.restart()
+    use(one, two)
+    expect(codeOf(await sale.lookup(payment))).to.equal('answer')
+    expect(one.paths).to.deep.equal(['/verify'])
+    expect(two.paths).to.deep.equal(['/verify', '/settle', '/settle'])
+  })
+
+  it('no other one gets the payment of one that was removed', async () => {
+    const payment = await signedPayment()
+    one.answers['/settle'] = failed
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    sale.pass(60_000)
+    await sale.restart()
+    use(two)
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(two.paths).to.deep.equal([])
+  })
+
+  describe('on two machines with one response log in PostgreSQL', () => {
+    let own: ResponseLog
+    let first: ResponseLog
+    let second: ResponseLog
+
+    before(function () {
+      if (findPostgres() === undefined) this.skip()
+    })
+    beforeEach(async () => {
+      own = sale.context.payments.log
+      const options = { url: await makeEmptyLog(), salesPerMinute: 10, report: () => undefined }
+      first = await openPostgresResponseLog(options)
+      second = await openPostgresResponseLog(options)
+    })
+    afterEach(async () => {
+      sale.context = { ...sale.context, payments: { ...sale.context.payments, log: own } }
+      await Promise.all([first.close(), second.close()])
+    })
+
+    /** A machine has its own connections to the log, its own list of facilitators and its own memory. */
+    function useMachine(log: ResponseLog, ...chosen: HttpFacilitator[]): void {
+      use(...chosen)
+      const pastObservations = new PastObservations(() => sale.now())
+      sale.context = { ...sale.context, payments: { ...sale.context.payments, log, pastObservations } }
+    }
+
+    async function reconcile(): Promise<void> {
+      const { payments } = sale.context
+      const runExclusively = (_: string, work: () => Promise<void>) => work()
+      const reconciler = startReconciler({ payments, timer: () => () => undefined, runExclusively })
+      await reconciler.reconcileDue()
+      await reconciler.stop()
+    }
+
+    it('the other machine continues a payment only with the facilitator that verified it', async () => {
+      const payment = await signedPayment()
+      one.answers['/settle'] = failed
+      useMachine(first, one, two)
+      expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      sale.pass(60_000)
+      useMachine(second, two)
+      expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      sale.pass(60_000)
+      await reconcile()
+      expect([one.paths, two.paths]).to.deep.equal([['/verify', '/settle'], []])
+      one.answers['/settle'] = settled
+      useMachine(second, two, one)
+      sale.pass(60_000)
+      await reconcile()
+      expect([one.paths, two.paths]).to.deep.equal([['/verify', '/settle', '/settle'], []])
+      expect(codeOf(await sale.lookup(payment))).to.equal('answer')
+    })
+  })
+
+  for (const { name, verify = verified, settle = settled, first, retry } of DIALECTS)
+    it(`${name} gets ${first}${retry === undefined ? '' : `, and ${retry} when the same payload is settled`}`, async () => {
+      const payment = await signedPayment()
+      Object.assign(one.answers, { '/verify': verify, '/settle': settle })
+      use(one)
+      expect(codeOf(await sale.lookup(payment))).to.equal(first)
+      if (retry === undefined) return
+      one.answers['/settle'] = settled
+      sale.pass(60_000)
+      expect(codeOf(await sale.lookup(payment))).to.equal(retry)
+      expect(one.paths).to.deep.equal(['/verify', '/settle', '/settle'])
+    })
+})
+
+describe('[14.2] the credentials of a CDP API key', () => {
+  const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const ed25519 = generateKeyPairSync('ed25519')
+  const { x = '', d = '' } = ed25519.privateKey.export({ format: 'jwk' })
+  const pem = p256.privateKey.export({ type: 'sec1', format: 'pem' }).toString()
+  const pkcs8 = p256.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const bytes = Buffer.concat([Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')]).toString('base64')
+  const SECRETS = {
+    'ES256 from PEM': { secret: pem, publicKey: p256.publicKey },
+    'ES256 from PKCS #8': { secret: pkcs8, publicKey: p256.publicKey },
+    'ES256 from PEM with \\n': { secret: pem.replaceAll('\n', String.raw`\n`), publicKey: p256.publicKey },
+    'Ed25519 from 64 bytes': { secret: bytes, publicKey: ed25519.publicKey },
+  }
+  const key = { CDP_API_KEY_ID: 'organizations/o/apiKeys/k', CDP_API_KEY_SECRET: bytes }
+
+  for (const [name, { secret, publicKey }] of Object.entries(SECRETS)) {
+    it(`sign a token for each call: ${name}`, async () => {
+      const own = await HttpFacilitator.start()
+      const url = `${own.server.url}/platform/v2/x402`
+      const facilitator = openRemoteFacilitators(
+        remotes({ ...key, CDP_API_KEY_SECRET: secret, FACILITATOR: url }),
+        () => undefined,
+      )
+      const payment = (await signedPayment()) as never
+      own.answers = { '/platform/v2/x402/verify': verified, '/platform/v2/x402/settle': settled }
+      await facilitator.verify(payment, {} as never)
+      await facilitator.settle(payment, {} as never)
+      own.server.close()
+      const nonces = new Set<unknown>()
+      for (const { path, authorization = '' } of own.calls) {
+        const token = authorization.replace(/^Bearer /, '')
+        const { payload } = await jwtVerify(token, publicKey, {
+          issuer: 'cdp',
+          audience: 'cdp_service',
+          maxTokenAge: 120,
+        })
+        const { alg, kid, typ, nonce } = decodeProtectedHeader(token)
+        expect([kid, typ]).to.deep.equal([key.CDP_API_KEY_ID, 'JWT'])
+        expect(alg).to.equal(name.startsWith('ES256') ? 'ES256' : 'EdDSA')
+        expect(payload.sub).to.equal(key.CDP_API_KEY_ID)
+        expect(payload['uris']).to.deep.equal([`POST ${new URL(url).host}${path}`])
+        expect(Number(payload.exp) - Number(payload.iat)).to.equal(120)
+        nonces.add(nonce)
+      }
+      expect(own.paths).to.deep.equal(['/platform/v2/x402/verify', '/platform/v2/x402/settle'])
+      expect(nonces.size).to.equal(2)
+    })
+  }
+
+  it('go only to Coinbase, or to the only facilitator', () => {
+    const cdp = 'https://api.cdp.coinbase.com/platform/v2/x402'
+    const kinds = (FACILITATOR: string) =>
+      remotes({ ...key, FACILITATOR }).map(({ authorization }) => authorization.kind)
+    expect(kinds(cdp)).to.deep.equal(['cdp'])
+    expect(kinds('https://other.example')).to.deep.equal(['cdp'])
+    expect(kinds(`https://other.example,${cdp}/`)).to.deep.equal(['none', 'cdp'])
+  })
+
+  const other = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })
+  const FAULTS: [name: string, environment: Record<string, string>, message: RegExp][] = [
+    ['no secret', { CDP_API_KEY_ID: 'k' }, /^CDP_API_KEY_ID must come with/],
+    ['no id', { CDP_API_KEY_SECRET: bytes }, /^CDP_API_KEY_ID must come with/],
+    [
+      'a file that is missing',
+      { CDP_API_KEY_ID: 'k', CDP_API_KEY_SECRET_FILE: '/none' },
+      /_FILE must be a file that can/,
+    ],
+    ['32 bytes', { ...key, CDP_API_KEY_SECRET: d }, /^CDP_API_KEY_SECRET must hold a private key/],
+    [
+      'the public key of another key',
+      { ...key, CDP_API_KEY_SECRET: Buffer.from(bytes, 'base64').fill(7, 40).toString('base64') },
+      /^CDP_API_KEY_SECRET must hold a private key/,
+    ],
+    ['text', { ...key, CDP_API_KEY_SECRET: 'not a key' }, /^CDP_API_KEY_SECRET must hold a private key/],
+    [
+      'another curve',
+      { ...key, CDP_API_KEY_SECRET: other.privateKey.export({ type: 'sec1', format: 'pem' }).toString() },
+      /^CDP_API_KEY_SECRET must hold a private key/,
+    ],
+    [
+      'other facilitators only',
+      { ...key, FACILITATOR: 'https://a.example,https://b.example' },
+      /^FACILITATOR must have/,
+    ],
+    ['fixed credentials too', { ...key, FACILITATOR_AUTHORIZATION: 'Bearer x' }, /^FACILITATOR_AUTHORIZATION must not/],
+    [
+      'fixed credentials for several facilitators',
+      { FACILITATOR: 'https://a.example,https://b.example', FACILITATOR_AUTHORIZATION: 'Bearer x' },
+      /^FACILITATOR_AUTHORIZATION must not/,
+    ],
+  ]
+  for (const [name, environment, message] of FAULTS) {
+    it(`are refused at the start, without a secret in the message: ${name}`, () => {
+      const read = () => remotes({ FACILITATOR: 'https://a.example', ...environment })
+      expect(read).to.throw(message)
+      expect(read).to.not.throw(environment['CDP_API_KEY_SECRET'] ?? 'Bearer x')
+    })
+  }
+})

@@ -1,0 +1,252 @@
+/** The in-process facilitator on a real chain: dropped transactions, and a relayer without gas. */
+import { createServer } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { generatePrivateKey } from 'viem/accounts'
+import type { Outcome } from '../../../../agent/operation/outcome.ts'
+import { listen, type ListeningServer } from '../../../support/listen.ts'
+import { signedPayment, testTerms, type WirePayment } from '../../../support/payments.ts'
+import { openSaleOnChain, type SaleOnChain } from '../../../support/sale-on-chain.ts'
+
+const POLL_MS = 20
+/** The delay after the first settlement of a payment. */
+const SETTLEMENTS_APART_MS = 5_000
+
+const codeOf = (outcome: Outcome) => (outcome.kind === 'refused' ? outcome.refusal.code : outcome.kind)
+
+/** The hash of the pending transaction. */
+async function pendingTransaction(place: SaleOnChain): Promise<string> {
+  for (;;) {
+    const { pending } = (await place.rpc('txpool_content')) as {
+      pending: Record<string, Record<string, { hash: string }>>
+    }
+    const [sent] = Object.values(pending).flatMap((ofSender) => Object.values(ofSender))
+    if (sent) return sent.hash
+    await sleep(POLL_MS)
+  }
+}
+
+describe('a relayer whose transaction is dropped', function () {
+  // Waiting for a receipt takes up to 3 s, and so does the start of a chain.
+  this.timeout(240_000)
+  let place: SaleOnChain
+
+  beforeEach(async () => {
+    place = await openSaleOnChain()
+  })
+  afterEach(() => place.close())
+
+  /** Sells until the transaction is pending, and drops the transaction. */
+  async function sellAndDrop(payment: WirePayment): Promise<{ outcome: Promise<Outcome> }> {
+    await place.rpc('evm_setAutomine', false)
+    const outcome = place.sale.lookup(payment)
+    await place.rpc('anvil_dropTransaction', await pendingTransaction(place))
+    await place.rpc('evm_setAutomine', true)
+    return { outcome }
+  }
+
+  it('is not taken for a later transaction with the same nonce', async () => {
+    const [first, second] = [await place.sign(), await place.sign()]
+    // The next transaction gets the same nonce.
+    const { outcome } = await sellAndDrop(first)
+    expect(codeOf(await place.sale.lookup(second))).to.equal('answer')
+    expect(await place.transfers()).to.have.lengthOf(1)
+    expect(codeOf(await outcome)).to.equal('payment_outcome_unknown')
+    place.sale.pass(SETTLEMENTS_APART_MS)
+    expect(codeOf(await place.sale.lookup(first))).to.equal('answer')
+    expect(await place.transfers()).to.have.lengthOf(2)
+  })
+
+  it('blocks no later sale, and each sale ends with one transfer', async () => {
+    const payments = await Promise.all([1, 2, 3, 4].map(() => place.sign()))
+    const [earlier, first, behind, next] = payments
+    expect(codeOf(await place.sale.lookup(earlier))).to.equal('answer')
+    const { outcome } = await sellAndDrop(first as WirePayment)
+    const waited = place.sale.lookup(behind)
+    expect(codeOf(await outcome)).to.equal('payment_outcome_unknown')
+    expect(codeOf(await place.sale.lookup(next))).to.equal('answer')
+    await waited
+    place.sale.pass(SETTLEMENTS_APART_MS)
+    for (const payment of payments) expect(codeOf(await place.sale.lookup(payment))).to.equal('answer')
+    expect(await place.transfers()).to.have.lengthOf(payments.length)
+  })
+})
+
+interface RpcCall {
+  id: number
+  method: string
+  params: unknown[]
+}
+
+/** A proxy of the node. `answer` replaces the reply to a call by a result or an error. */
+async function startProxy(url: string, answer: (call: RpcCall) => object | undefined): Promise<ListeningServer> {
+  return listen(
+    createServer((request, response) => {
+      void json(request).then(async (body) => {
+        const call = body as RpcCall
+        const replaced = answer(call)
+        const reply = replaced ? { jsonrpc: '2.0', id: call.id, ...replaced } : await forward(url, call)
+        return response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(reply))
+      })
+    }),
+  )
+}
+
+async function forward(url: string, call: RpcCall): Promise<unknown> {
+  const headers = { 'Content-Type': 'application/json' }
+  return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(call) })).json()
+}
+
+describe('a relayer whose node once names a newest block far beyond the chain', function () {
+  this.timeout(240_000)
+
+  it('still finds the receipt of its transaction', async () => {
+    let isFirst = true
+    let node: ListeningServer | undefined
+    const place = await openSaleOnChain(async (url) => {
+      node = await startProxy(url, ({ method }) => {
+        if (method !== 'eth_blockNumber' || !isFirst) return undefined
+        isFirst = false
+        return { result: '0xffffff' }
+      })
+      return node.url
+    })
+    const { facilitator } = place.sale.context.payments
+    const replies: boolean[] = []
+    const settle = facilitator.settle.bind(facilitator)
+    facilitator.settle = async (...call) => {
+      const reply = await settle(...call)
+      replies.push(reply.success)
+      return reply
+    }
+    try {
+      await place.rpc('evm_setAutomine', false)
+      const outcome = place.sale.lookup(await place.sign())
+      await pendingTransaction(place)
+      // So that several polls find no receipt.
+      await sleep(10 * POLL_MS)
+      await place.rpc('evm_mine')
+      expect(codeOf(await outcome)).to.equal('answer')
+      expect(replies).to.deep.equal([true])
+    } finally {
+      node?.close()
+      await place.close()
+    }
+  })
+})
+
+/** The error of geth for a relayer without gas. x402 reads it as a payer without funds. */
+const NO_GAS = {
+  code: -32000,
+  message: 'insufficient funds for gas * price + value: balance 100, tx cost 200, overshot 100',
+}
+
+describe('a relayer without gas', function () {
+  this.timeout(240_000)
+  let place: SaleOnChain
+  let node: ListeningServer
+  let hasGas = false
+
+  before(async () => {
+    place = await openSaleOnChain(async (url) => {
+      const isRefused = ({ method }: RpcCall) => method === 'eth_sendRawTransaction' && !hasGas
+      node = await startProxy(url, (call) => (isRefused(call) ? { error: NO_GAS } : undefined))
+      return node.url
+    })
+  })
+  after(async () => {
+    node.close()
+    await place.close()
+  })
+
+  it('leaves the outcome unknown, and the retry settles once the relayer has gas', async () => {
+    const payment = await place.sign()
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    hasGas = true
+    place.sale.pass(SETTLEMENTS_APART_MS)
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('answer')
+    expect(await place.transfers()).to.have.lengthOf(1)
+  })
+})
+
+/** `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)` */
+const TRANSFER_SELECTOR = '0xe3ee160e'
+const REVERT = { error: { code: 3, message: 'execution reverted', data: '0x' } }
+
+describe('[5.7.11] a transfer that the token reverts', function () {
+  this.timeout(240_000)
+  let place: SaleOnChain
+  let node: ListeningServer
+  /** The reply to a simulation. */
+  let simulated: object | undefined
+  let simulations: number
+  let sent: number
+
+  beforeEach(async () => {
+    simulations = 0
+    sent = 0
+    simulated = undefined
+    place = await openSaleOnChain(async (url) => {
+      node = await startProxy(url, ({ method, params }) => {
+        if (method === 'eth_sendRawTransaction') sent += 1
+        const isSimulation = method === 'eth_call' && JSON.stringify(params[0]).includes(TRANSFER_SELECTOR)
+        if (isSimulation) simulations += 1
+        return isSimulation ? simulated : undefined
+      })
+      return node.url
+    })
+  })
+  afterEach(async () => {
+    node.close()
+    await place.close()
+  })
+
+  /** Retries more often than a transfer may revert, at times at which a settlement is due. */
+  async function retry(payment: WirePayment): Promise<void> {
+    for (let retries = 0; retries < 4; retries += 1) {
+      place.sale.pass(30_000)
+      expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    }
+  }
+
+  function afterVerification(change: () => void): void {
+    const { facilitator } = place.sale.context.payments
+    const verify = facilitator.verify.bind(facilitator)
+    facilitator.verify = (...call) => verify(...call).finally(change)
+  }
+
+  it('on chain is sent twice', async () => {
+    // The payer has no funds, and the node simulates the transfer wrongly.
+    const payment = await signedPayment({ key: generatePrivateKey(), terms: testTerms })
+    simulated = { result: '0x' }
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(sent).to.equal(1)
+    await retry(payment)
+    expect(sent).to.equal(2)
+  })
+
+  it('in simulations is simulated twice and not sent', async () => {
+    const payment = await place.sign()
+    afterVerification(() => {
+      simulated = REVERT
+      simulations = 0
+    })
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    await retry(payment)
+    expect([simulations, sent]).to.deep.equal([2, 0])
+  })
+
+  it('in no simulation is sent as soon as the node answers', async () => {
+    const payment = await place.sign()
+    afterVerification(() => (simulated = { error: { code: -32005, message: 'limit exceeded' } }))
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    for (const seconds of [5, 10]) {
+      place.sale.pass(seconds * 1000)
+      expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    }
+    simulated = undefined
+    place.sale.pass(30_000)
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('answer')
+  })
+})

@@ -1,0 +1,68 @@
+/** The address of a client behind no, one or several proxies. */
+import type { IncomingMessage } from 'node:http'
+import { expect } from 'chai'
+import { clientAddress, normalizeAddress } from '../../../../agent/transport/http/client-address.ts'
+
+const request = (remoteAddress: string | undefined, ...forwarded: string[]) =>
+  ({
+    socket: { remoteAddress },
+    headersDistinct: forwarded.length > 0 ? { 'x-forwarded-for': forwarded } : {},
+  }) as unknown as IncomingMessage
+
+describe('the address of a client', () => {
+  it('[6.2.7] is the whole IPv4 address or the /64 prefix of an IPv6 address', () => {
+    const EXAMPLES: [address: string, normal: string | undefined][] = [
+      ['192.0.2.1', '192.0.2.1'],
+      ['::ffff:192.0.2.1', '192.0.2.1'],
+      ['::FFFF:c000:0201', '192.0.2.1'],
+      ['0:0:0:0:0:ffff:192.0.2.1', '192.0.2.1'],
+      ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+      ['2001:0DB8:0001:0002::1', '2001:db8:1:2::/64'],
+      ['2001:db8::1', '2001:db8:0:0::/64'],
+      ['2001:db8:1:2::192.0.2.1', '2001:db8:1:2::/64'],
+      ['::1', '0:0:0:0::/64'],
+      ['::', '0:0:0:0::/64'],
+      ['1::', '1:0:0:0::/64'],
+      ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+      [' 192.0.2.1 ', '192.0.2.1'],
+      ['192.0.2.1:8080', '192.0.2.1'],
+      ['[2001:db8::1]:8080', '2001:db8:0:0::/64'],
+      ['[2001:db8::1]', '2001:db8:0:0::/64'],
+      ['192.0.2.256', undefined],
+      ['192.0.2.01', undefined],
+      ['unknown', undefined],
+      ['_hidden', undefined],
+      ['example.com', undefined],
+      ['1:2:3:4:5:6:7:8:9', undefined],
+      ['', undefined],
+    ]
+    for (const [address, normal] of EXAMPLES) expect(normalizeAddress(address), address).to.equal(normal)
+  })
+
+  it('[6.2.7] ignores X-Forwarded-For by default', () => {
+    expect(clientAddress(request('192.0.2.1', '198.51.100.7'), 0)).to.equal('192.0.2.1')
+  })
+
+  it('[6.2.7] counts trusted proxies from the right', () => {
+    const forwarded = request('192.0.2.1', '203.0.113.1, 203.0.113.2', '203.0.113.3')
+    const addresses = [0, 1, 2, 3, 4].map((proxies) => clientAddress(forwarded, proxies))
+    expect(addresses).to.deep.equal(['192.0.2.1', '203.0.113.3', '203.0.113.2', '203.0.113.1', '203.0.113.1'])
+  })
+
+  it('is not changed by entries that the client writes itself', () => {
+    for (const written of ['', '198.51.100.7', '198.51.100.7, 198.51.100.8', 'x'.repeat(4000)]) {
+      const entries = [written, '203.0.113.3'].filter(Boolean).join(', ')
+      expect(clientAddress(request('192.0.2.1', entries), 1)).to.equal('203.0.113.3')
+    }
+  })
+
+  it('is that of the nearest proxy if the next entry is not an address', () => {
+    expect(clientAddress(request('192.0.2.1', '203.0.113.1, unknown'), 2)).to.equal('192.0.2.1')
+    expect(clientAddress(request('192.0.2.1', 'unknown, 203.0.113.1'), 2)).to.equal('203.0.113.1')
+    expect(clientAddress(request('192.0.2.1'), 1)).to.equal('192.0.2.1')
+  })
+
+  it('is one for all clients without an address', () => {
+    expect(clientAddress(request(undefined), 0)).to.equal('unknown')
+  })
+})

@@ -1,0 +1,385 @@
+/** The limits of connections and pipelined requests, over real connections. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import express, { type Response } from 'express'
+import { expect } from 'chai'
+import { readConfig } from '../../../../agent/service/config.ts'
+import { REPORT_INTERVAL_MS } from '../../../../agent/transport/http/connections.ts'
+import { startHttpServer, type HttpServerLimits } from '../../../../agent/service/http-server.ts'
+import { manualTimer } from '../../../support/timers.ts'
+
+const get = (path: string, header = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${header}\r\n`
+const LAST = get('/last', 'Connection: close\r\n')
+
+/** More than the kernel buffers of a connection hold. */
+const LARGE_BYTES = 32 * 1024 * 1024
+
+/**
+ * A server whose routes `/held` and `/verified` answer when the test says so, the latter with a verified payment,
+ * `/body` after the body, and `/large` with a large body. Others answer at once.
+ */
+async function startTestServer(limits: Partial<HttpServerLimits>) {
+  const reports: string[] = []
+  const clock = manualTimer()
+  const held: Response[] = []
+  const paths: string[] = []
+  const app = express()
+  app.use((request, response) => {
+    paths.push(request.path)
+    if (request.path === '/held') held.push(response)
+    else if (request.path === '/verified') {
+      server.keepOpen(request.socket)
+      held.push(response)
+    } else if (request.path === '/body') request.on('end', () => response.end('read')).resume()
+    else if (request.path === '/large') response.end(Buffer.alloc(LARGE_BYTES))
+    else response.end(request.path)
+  })
+  const server = await startHttpServer({
+    config: readConfig({ PORT: '0' }),
+    limits,
+    timer: clock.timer,
+    report: (event, cause) => void reports.push(`${event}: ${String(cause)}`),
+  })
+  server.open(app)
+  const sockets: Socket[] = []
+  return {
+    reports,
+    clock,
+    /** The paths of the requests that ran, in order. */
+    paths,
+    held,
+    close: () => server.close(),
+    /** Connects, by default from 127.0.0.1. */
+    async dial(text = '', localAddress = '127.0.0.1'): Promise<Client> {
+      const socket = connect({ port: server.port, host: '127.0.0.1', localAddress })
+      sockets.push(socket)
+      const client = new Client(socket)
+      const connected = new Promise((resolve) => void socket.once('connect', resolve))
+      await Promise.race([connected, client.closed])
+      if (text !== '') socket.write(text)
+      return client
+    },
+    async stop() {
+      for (const response of held) response.end()
+      for (const socket of sockets) socket.destroy()
+      await server.close()
+    },
+  }
+}
+
+class Client {
+  readonly socket: Socket
+  heard = ''
+  readonly closed: Promise<void>
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.on('data', (bytes: Buffer) => void (this.heard += bytes.toString('latin1')))
+    socket.on('error', () => undefined)
+    this.closed = new Promise((resolve) => void socket.once('close', () => resolve()))
+  }
+
+  get answers(): number {
+    return this.heard.split('HTTP/1.1 200 ').length - 1
+  }
+
+  async answered(count: number): Promise<void> {
+    while (this.answers < count) {
+      if (this.socket.destroyed) throw new Error('The server closed the connection')
+      await Promise.race([once(this.socket, 'data'), this.closed])
+    }
+  }
+}
+
+/** Waits for a condition of the server, which runs in this process. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => void setTimeout(resolve, 1))
+}
+
+describe('the connections of the HTTP server', () => {
+  let server: Awaited<ReturnType<typeof startTestServer>>
+
+  function useServer(limits: Partial<HttpServerLimits> = {}): void {
+    beforeEach(async () => void (server = await startTestServer(limits)))
+    afterEach(() => server.stop())
+  }
+
+  describe('with pipelined requests', () => {
+    useServer()
+
+    for (const count of [15, 16]) {
+      it(`[8.14] answer ${count} requests of one write in order`, async () => {
+        const paths = Array.from({ length: count - 1 }, (_, index) => `/${index}`)
+        const client = await server.dial(paths.map((path) => get(path)).join('') + LAST)
+        await client.closed
+        expect(server.paths).to.deep.equal([...paths, '/last'])
+        expect([...client.heard.matchAll(/\r\n\r\n(\/\w+?)(?=HTTP|$)/g)].map(([, body]) => body)).to.deep.equal(
+          server.paths,
+        )
+        expect(server.reports).to.deep.equal([])
+      })
+    }
+
+    it('[8.14] are reset by the 17th unanswered request', async () => {
+      const client = await server.dial(get('/held') + get('/next').repeat(15))
+      const other = await server.dial(get('/other'))
+      await other.answered(1)
+      expect(client.socket.destroyed).to.equal(false)
+      client.socket.write(get('/next'))
+      await client.closed
+      expect(server.paths).to.deep.equal(['/held', '/other'])
+      expect(server.reports).to.deep.equal(['connections_reset: 1 pipelining 0 surplus'])
+    })
+
+    it('[8.14] accept any number of requests, of which 16 are unanswered', async () => {
+      const client = await server.dial()
+      for (let round = 1; round <= 5; round += 1) {
+        client.socket.write(get('/next').repeat(16))
+        await client.answered(16 * round)
+      }
+      expect(server.reports).to.deep.equal([])
+    })
+
+    it('[8.14] parse no request beyond the limit', async () => {
+      const parsed: number[] = []
+      const count = (message: unknown) => void parsed.push((message as { socket: Socket }).socket.remotePort ?? 0)
+      subscribe('http.server.request.start', count)
+      const client = await server.dial()
+      const { localPort } = client.socket
+      client.socket.write(get('/next').repeat(1_600))
+      await client.closed
+      unsubscribe('http.server.request.start', count)
+      expect(parsed.filter((port) => port === localPort)).to.have.length(16)
+      expect(server.paths).to.have.length(1)
+    })
+
+    it('run one request of a connection at a time', async () => {
+      const client = await server.dial(get('/held') + get('/next'))
+      const other = await server.dial(get('/other'))
+      await other.answered(1)
+      expect(server.paths).to.deep.equal(['/held', '/other'])
+      server.held[0]?.end()
+      await client.answered(2)
+      expect(server.paths).to.deep.equal(['/held', '/other', '/next'])
+    })
+
+    it('wait until the client has read the answer before them', async () => {
+      const client = await server.dial()
+      client.socket.pause()
+      client.socket.write(get('/large') + LAST)
+      const other = await server.dial(get('/one') + get('/two'))
+      await other.answered(2)
+      expect(server.paths).to.have.members(['/large', '/one', '/two'])
+      client.socket.resume()
+      await client.closed
+      expect(server.paths.at(-1)).to.equal('/last')
+      expect(client.heard.length).to.be.greaterThan(LARGE_BYTES)
+    })
+
+    it('[8.14] are reset on any connection if 1,000 wait, and not before', async () => {
+      const pipeline = (waiting: number) => server.dial(get('/held') + get('/next').repeat(waiting))
+      const clients = [await pipeline(9)]
+      for (let connection = 0; connection < 66; connection += 1) clients.push(await pipeline(15))
+      await until(() => server.held.length === 67)
+      clients.push(await pipeline(1))
+      await until(() => server.held.length === 68)
+      expect(server.reports).to.deep.equal([])
+      const surplus = await pipeline(1)
+      await surplus.closed
+      expect(server.reports).to.deep.equal(['connections_reset: 1 pipelining 0 surplus'])
+      expect(clients.filter(({ socket }) => socket.destroyed)).to.deep.equal([])
+    })
+
+    it('run nothing after an answer that closes the connection', async () => {
+      const client = await server.dial(LAST + get('/next'))
+      await client.closed
+      expect(server.paths).to.deep.equal(['/last'])
+      expect(client.answers).to.equal(1)
+    })
+
+    it('[4.7.4] end with the answer to a chunked request, also if its body has no end', async () => {
+      const head = (path: string) => `POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`
+      const whole = await server.dial(`${head('/body')}1\r\na\r\n0\r\n\r\n${get('/next')}`)
+      await whole.closed
+      expect(whole.heard).to.match(/\r\nConnection: close\r\n[^]*\r\n\r\nread$/)
+      const endless = await server.dial(head('/one'))
+      const sending = setInterval(() => endless.socket.write('1\r\na\r\n'.repeat(100)), 1)
+      await endless.closed
+      clearInterval(sending)
+      expect(endless.answers).to.equal(1)
+      expect(server.paths).to.deep.equal(['/body', '/one'])
+    })
+
+    it('end with the answer to a request for an upgrade, which is ignored', async () => {
+      const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
+      const client = await server.dial(get('/one') + get('/two', upgrade) + get('/three'))
+      await client.closed
+      expect(server.paths).to.deep.equal(['/one', '/two'])
+      expect(client.answers).to.equal(2)
+    })
+  })
+
+  describe('with the default limits', () => {
+    useServer()
+
+    it('[8.12] are 2,000; one more resets the one of the address that has been idle longest', async () => {
+      const first = await server.dial()
+      for (let count = 2; count < 2_000; count += 1) await server.dial()
+      const last = await server.dial(get('/one'))
+      await last.answered(1)
+      expect(server.reports).to.deep.equal([])
+      const surplus = await server.dial(get('/two'))
+      await surplus.answered(1)
+      await first.closed
+      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus'])
+    })
+  })
+
+  describe('with at most three waiting requests', () => {
+    useServer({ waiting: 3 })
+
+    it('[8.14] are reset by a fourth one on any connection, until one is answered', async () => {
+      const full = await server.dial(get('/held') + get('/next').repeat(3))
+      await until(() => server.held.length === 1)
+      const pipelining = await server.dial(get('/held') + get('/next'))
+      await pipelining.closed
+      const single = await server.dial(get('/single'))
+      await single.answered(1)
+      server.held[0]?.end()
+      await full.answered(4)
+      const later = await server.dial(get('/one') + get('/two') + get('/three') + get('/four'))
+      await later.answered(4)
+      expect(server.reports).to.deep.equal(['connections_reset: 1 pipelining 0 surplus'])
+    })
+
+    it('forget the requests of a connection that has ended', async () => {
+      for (let round = 1; round <= 3; round += 1) {
+        const client = await server.dial(get('/held') + get('/next').repeat(3))
+        await until(() => server.held.length === round)
+        client.socket.resetAndDestroy()
+        await once(server.held.at(-1) as Response, 'close')
+      }
+      expect(server.reports).to.deep.equal([])
+    })
+  })
+
+  describe('with at most three connections', () => {
+    useServer({ connections: 3 })
+
+    it('[8.12] reset the one that has been idle longest when a fourth one opens', async () => {
+      const first = await server.dial(get('/one'))
+      await first.answered(1)
+      const incomplete = await server.dial(get('/incomplete').slice(0, -2))
+      const silent = await server.dial()
+      first.socket.write(get('/two'))
+      await first.answered(2)
+      for (const each of [incomplete, silent]) {
+        expect(each.socket.destroyed).to.equal(false)
+        const next = await server.dial(get('/next'))
+        await next.answered(1)
+        await each.closed
+      }
+      first.socket.write(get('/three'))
+      await first.answered(3)
+    })
+
+    it('[8.12] reset one of the address with the most connections, also if it computes an answer', async () => {
+      const attacks = [
+        await server.dial(get('/held'), '127.0.0.2'),
+        await server.dial(get('/held'), '127.0.0.2'),
+        await server.dial(get('/one')),
+      ]
+      await until(() => server.held.length === 2)
+      const [oldest, other, single] = attacks as [Client, Client, Client]
+      await single.answered(1)
+      const next = await server.dial(get('/next'))
+      await next.answered(1)
+      await oldest.closed
+      expect(other.socket.destroyed).to.equal(false)
+      single.socket.write(get('/two'))
+      await single.answered(2)
+      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus'])
+    })
+
+    it('[8.12] keep a connection with a verified payment until its answer is sent', async () => {
+      const verified = [await server.dial(get('/verified')), await server.dial(get('/verified'))]
+      await until(() => server.held.length === 2)
+      const idle = await server.dial(get('/one'), '127.0.0.2')
+      await idle.answered(1)
+      const next = await server.dial(get('/next'), '127.0.0.3')
+      await idle.closed
+      await next.answered(1)
+      for (const response of server.held) response.end()
+      for (const each of verified) await each.answered(1)
+      const last = await server.dial(get('/last'), '127.0.0.4')
+      await last.answered(1)
+      await verified[0]?.closed
+      expect(verified[1]?.socket.destroyed).to.equal(false)
+    })
+
+    it('[8.12] keep a connection whose answer is being computed if another one of its address is idle', async () => {
+      const computing = [
+        await server.dial(get('/held')),
+        await server.dial(get('/held')),
+        await server.dial(get('/held')),
+      ]
+      await until(() => server.held.length === 3)
+      const surplus = await server.dial()
+      await surplus.closed
+      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus'])
+      for (const response of server.held) response.end()
+      for (const each of computing) await each.answered(1)
+      const later = await server.dial(get('/later'))
+      await later.answered(1)
+      await computing[0]?.closed
+    })
+
+    it('[8.12] reset a connection that does not send the body of its request', async () => {
+      const waiting = await server.dial('POST /held HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n')
+      await until(() => server.held.length === 1)
+      for (const path of ['/one', '/two', '/three']) await (await server.dial(get(path))).answered(1)
+      await waiting.closed
+    })
+  })
+
+  describe('in the log', () => {
+    useServer({ unanswered: 1 })
+
+    it('count resets at once, then each minute without another reset, and at a stop', async () => {
+      const exceed = async () => (await server.dial(get('/one') + get('/two'))).closed
+      const line = (count: number) => `connections_reset: ${count} pipelining 0 surplus`
+      await exceed()
+      await exceed()
+      await exceed()
+      expect(server.reports).to.deep.equal([line(1)])
+      server.clock.pass(REPORT_INTERVAL_MS)
+      expect(server.reports).to.deep.equal([line(1), line(2)])
+      server.clock.pass(REPORT_INTERVAL_MS)
+      expect(server.reports).to.have.length(2)
+      await exceed()
+      expect(server.reports).to.have.length(3)
+      await exceed()
+      await server.close()
+      expect(server.reports).to.deep.equal([line(1), line(2), line(1), line(1)])
+    })
+  })
+
+  describe('during a stop', () => {
+    useServer()
+
+    it('[14.4] close with their next answer, which is still sent', async () => {
+      const running = await server.dial(get('/held'))
+      const begun = await server.dial('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n')
+      await until(() => server.paths.includes('/body'))
+      await until(() => server.held.length === 1)
+      const stopped = server.close()
+      server.held[0]?.end('whole')
+      begun.socket.write('a')
+      for (const each of [running, begun]) await each.closed
+      await stopped
+      expect(running.heard).to.match(/\r\nConnection: close\r\n[^]*\r\n\r\nwhole$/)
+      expect(begun.heard).to.match(/\r\nConnection: close\r\n[^]*\r\n\r\nread$/)
+    })
+  })
+})
