@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program `irish-company-agent`. */
-import { runCli } from './operator/cli/run.ts'
+import { BUYER } from './buyer/commands.ts'
 import { runInProcess } from './command-line/run-in-process.ts'
+import { runCli } from './operator/cli/run.ts'
 
-await runInProcess(runCli)
+await runInProcess((args, context) => runCli(args, context, BUYER))

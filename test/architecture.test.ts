@@ -6,21 +6,15 @@ import { expect } from 'chai'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 
-/** Folders that connect the parts. They may import everything, and only they import each other. */
-const COMPOSITION = new Set(['agent', 'agent/cli', 'agent/check'])
-
 const DOCUMENT = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
 
-/** The rows of the import table in docs/architecture.md: a folder, and the folders and files that it may import. */
+/** The rows of the import table in docs/architecture.md: a room, and the rooms that it may import. */
 const MAY_IMPORT = readImportTable(DOCUMENT)
 
+/** An import of a file of this project. */
 interface Import {
   file: string
-  folder: string
-  specifier: string
-  /** The folder of an imported file of this project. */
-  target: string | undefined
-  targetFile: string | undefined
+  target: string
 }
 
 function readImportTable(markdown: string): Record<string, string[]> {
@@ -47,20 +41,38 @@ function sourceFiles(folder: string): string[] {
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(ROOT, file), 'utf8')
-  const specifiers = [...text.matchAll(/\bfrom '([^']+)'|\bimport\('([^']+)'\)|^import '([^']+)'/gm)]
+  const specifiers = [...text.matchAll(/\bfrom '(\.[^']+)'|\bimport\('(\.[^']+)'\)|^import '(\.[^']+)'/gm)]
   return specifiers.map((match) => {
     const specifier = match[1] ?? match[2] ?? match[3] ?? ''
-    const targetFile = specifier.startsWith('.') ? relative(ROOT, join(ROOT, dirname(file), specifier)) : undefined
-    return { file, folder: dirname(file), specifier, targetFile, target: targetFile && dirname(targetFile) }
+    return { file, target: relative(ROOT, join(ROOT, dirname(file), specifier)) }
   })
 }
 
-const imports = ['agent', 'rest-facade', 'store', 'keys'].flatMap(sourceFiles).flatMap(importsOf)
+/** An entry of `agent`, or one of the other top folders. */
+function roomOf(file: string): string {
+  const [top = '', entry = ''] = file.split('/')
+  return top === 'agent' ? `${top}/${entry}` : top
+}
+
+const files = ['agent', 'rest-facade', 'store', 'keys'].flatMap(sourceFiles)
+const imports = files.flatMap(importsOf)
+
+/** The names from which an import leads to another one, and from there back. */
+function findCircles(nameOf: (file: string) => string): string[] {
+  const edges = new Map<string, Set<string>>()
+  for (const { file, target } of imports) {
+    const [from, to] = [nameOf(file), nameOf(target)]
+    if (from !== to) edges.set(from, (edges.get(from) ?? new Set()).add(to))
+  }
+  const reaches = (from: string, wanted: string, seen = new Set<string>()): boolean =>
+    [...(edges.get(from) ?? [])].some((to) => to === wanted || (!seen.has(to) && reaches(to, wanted, seen.add(to))))
+  return [...edges.keys()].filter((name) => reaches(name, name))
+}
 
 describe('the architecture', () => {
   it('is checked with real imports and a real table', () => {
     expect(imports.length).to.be.greaterThan(100)
-    expect(MAY_IMPORT['rest-facade']).to.include('agent/http')
+    expect(MAY_IMPORT['rest-facade']).to.include('agent/transport')
   })
 
   it('is documented with paths that exist', () => {
@@ -69,37 +81,54 @@ describe('the architecture', () => {
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).to.deep.equal([])
   })
 
-  it('allows each folder to import only what its row names', () => {
-    const wrong = imports
-      .filter(({ folder, target }) => target !== undefined && target !== folder && !COMPOSITION.has(folder))
-      .filter(({ folder, target = '', targetFile = '' }) => {
-        const allowed = MAY_IMPORT[folder] ?? []
-        return !allowed.includes(target) && !allowed.includes(targetFile)
-      })
-    expect(wrong.map(({ file, specifier }) => `${file} -> ${specifier}`)).to.deep.equal([])
+  it('has a table of imports that is exact', () => {
+    const seen = new Map<string, Set<string>>()
+    for (const file of files) seen.set(roomOf(file), seen.get(roomOf(file)) ?? new Set())
+    for (const { file, target } of imports)
+      if (roomOf(file) !== roomOf(target)) seen.get(roomOf(file))?.add(roomOf(target))
+    const actual = [...seen].map(([room, targets]) => ({ room, targets: [...targets].toSorted() }))
+    const documented = Object.entries(MAY_IMPORT).map(([room, targets]) => ({ room, targets: targets.toSorted() }))
+    expect(actual).to.have.deep.members(documented)
   })
 
-  it('has no row that names an unused import', () => {
-    const unused = Object.entries(MAY_IMPORT).flatMap(([row, allowed]) =>
-      allowed
-        .filter((path) => !imports.some((each) => each.folder === row && [each.target, each.targetFile].includes(path)))
-        .map((path) => `${row} -> ${path}`),
+  it('has no rooms that import each other', () => {
+    expect(findCircles(roomOf)).to.deep.equal([])
+  })
+
+  it('has no files that import each other', () => {
+    expect(findCircles((file) => file)).to.deep.equal([])
+  })
+
+  it('has at most twelve entries in agent', () => {
+    expect(readdirSync(join(ROOT, 'agent')).length).to.be.at.most(12)
+  })
+
+  it('performs the steps in the documented order', () => {
+    const [, section = ''] = DOCUMENT.split('\n## The steps of one paid REST request\n')
+    const [table = ''] = section.split('\n## ')
+    const documented = [...table.matchAll(/^\| ([0-9, ]+) +\|/gm)].flatMap(([, cell = '']) => cell.trim().split(', '))
+    const [, paid = ''] = readFileSync(join(ROOT, 'agent/sale/perform.ts'), 'utf8').split(
+      '/** A request with a payment. */',
     )
-    expect(unused).to.deep.equal([])
+    const performed = [...paid.matchAll(/^ *\/\/ (\d+)(?: and (\d+))?\. /gm)].flatMap(([, first = '', second]) =>
+      second === undefined ? [first] : [first, second],
+    )
+    expect(performed.length).to.be.greaterThan(8)
+    const order = [...new Set(documented)].filter((step) => performed.includes(step))
+    expect(order).to.deep.equal(performed)
   })
 
-  it('has a row for every folder', () => {
-    const folders = new Set(imports.map(({ folder }) => folder))
-    expect([...folders].filter((folder) => !COMPOSITION.has(folder) && !MAY_IMPORT[folder])).to.deep.equal([])
-  })
-
-  it('allows nothing to import the files that connect the parts', () => {
-    const wrong = imports.filter(({ folder, target }) => COMPOSITION.has(target ?? '') && !COMPOSITION.has(folder))
-    expect(wrong.map(({ file }) => file)).to.deep.equal([])
+  it('ends every line of a comment before column 120', () => {
+    const long = [...files, ...sourceFiles('test')].flatMap((file) =>
+      readFileSync(join(ROOT, file), 'utf8')
+        .split('\n')
+        .filter((line) => line.length > 120 && /^ *(?:\*|\/\/|\/\*\*)/.test(line))
+        .map(() => file),
+    )
+    expect(long).to.deep.equal([])
   })
 
   it('uses the process only where a program starts', () => {
-    const files = ['agent', 'rest-facade', 'store', 'keys'].flatMap(sourceFiles)
     const seen = files.filter((file) =>
       /\bprocess\.(env|argv|exit|stdout|stderr|on)\b/.test(readFileSync(join(ROOT, file), 'utf8')),
     )
@@ -113,8 +142,9 @@ describe('the architecture', () => {
   })
 
   it('starts every file with a comment that describes it', () => {
-    const files = ['agent', 'rest-facade', 'store', 'keys', 'test'].flatMap(sourceFiles)
-    const silent = files.filter((file) => !/^(#!.*\n)?(\/\*\*|\/\/ )/.test(readFileSync(join(ROOT, file), 'utf8')))
+    const silent = [...files, ...sourceFiles('test')].filter(
+      (file) => !/^(#!.*\n)?(\/\*\*|\/\/ )/.test(readFileSync(join(ROOT, file), 'utf8')),
+    )
     expect(silent).to.deep.equal([])
   })
 })

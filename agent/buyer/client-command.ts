@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { Option, type Command } from 'commander'
 import type { Mode } from '../payment/terms.ts'
 import { parseAmount, parseHttpUrl, parseSeparator } from '../command-line/arguments.ts'
-import { loadConfig, serviceUrl, type AddCommand, type CommandContext } from '../command-line/context.ts'
+import type { AddCommand, CliContext, CommandContext } from '../command-line/context.ts'
 
 const HELP = `
 A purchase asks for a quote, checks it, signs one payment, saves it in DATA_DIR/purchases, sends it, and prints the
@@ -35,50 +35,68 @@ type ClientOptions = {
   a2aUrl?: string
   retry?: string
 }
-export const addClientCommand: AddCommand = (program, context) => {
-  const client = program
-    .command('client')
-    .description('Buy from a running service')
-    .option('--url <url>', 'the URL of the service; by default the one of the configuration', parseHttpUrl)
-    .option('--key-file <file>', "the private key of the buyer; by default that of the sandbox's buyer")
-    .addOption(new Option('--mode <mode>', 'the network to pay on; by default MODE').choices(['testnet', 'mainnet']))
-    .option('--max-amount <n>', 'pay at most this, in micro-USDC; by default the usual price', parseAmount)
-    .option('--a2a', 'buy over A2A instead of REST')
-    .addOption(
-      new Option('--a2a-url <url>', 'send A2A messages here; by default to the URL of the card on the same host')
-        .argParser(parseHttpUrl)
-        .implies({ a2a: true }),
-    )
-    .addOption(
-      new Option('--retry <file>', 'repeat the purchase in this file; takes no command').conflicts([
-        'url',
-        'keyFile',
-        'mode',
-        'maxAmount',
-        'a2a',
-        'a2aUrl',
-      ]),
-    )
-    .addHelpText('after', HELP)
-    .hook('preSubcommand', (command) => {
-      if (command.opts<ClientOptions>().retry !== undefined) command.error("error: option '--retry' takes no command")
-    })
-    .action(async ({ retry }: ClientOptions, command: Command) => {
-      if (retry === undefined) return command.help({ error: true })
-      const { retryPurchase } = await import('./library/commands.ts')
-      context.finish(await retryPurchase(withClearFailures(context), retry))
-    })
-  for (const definition of PURCHASES) addPurchaseCommand(client, context, definition)
-  addBatchCommand(client, context)
-  addReconcileCommand(client, context)
-  client
-    .command('verify-card')
-    .description('check the signature of the agent card')
-    .action(async (_options: object, command: Command) => {
-      const { verifyCardSignature } = await import('./library/commands.ts')
-      context.finish(await verifyCardSignature(withClearFailures(context), await targetUrl(context, command)))
-    })
+/** The service that is meant when the user names none. */
+interface DefaultService {
+  url: string
+  mode: Mode
+  /** Has the folder of the purchases, and of the sandbox with its buyer's key. */
+  dataDirectory: string
 }
+
+export type FindService = (context: CliContext) => Promise<DefaultService>
+
+/** A context that also finds the service that is meant when the user names none. */
+interface ClientContext extends CommandContext {
+  findService: () => Promise<DefaultService>
+}
+
+export const clientCommand =
+  (findService: FindService): AddCommand =>
+  (program, commandContext) => {
+    const context = { ...commandContext, findService: () => findService(commandContext) }
+    const client = program
+      .command('client')
+      .description('Buy from a running service')
+      .option('--url <url>', 'the URL of the service; by default the one of the configuration', parseHttpUrl)
+      .option('--key-file <file>', "the private key of the buyer; by default that of the sandbox's buyer")
+      .addOption(new Option('--mode <mode>', 'the network to pay on; by default MODE').choices(['testnet', 'mainnet']))
+      .option('--max-amount <n>', 'pay at most this, in micro-USDC; by default the usual price', parseAmount)
+      .option('--a2a', 'buy over A2A instead of REST')
+      .addOption(
+        new Option('--a2a-url <url>', 'send A2A messages here; by default to the URL of the card on the same host')
+          .argParser(parseHttpUrl)
+          .implies({ a2a: true }),
+      )
+      .addOption(
+        new Option('--retry <file>', 'repeat the purchase in this file; takes no command').conflicts([
+          'url',
+          'keyFile',
+          'mode',
+          'maxAmount',
+          'a2a',
+          'a2aUrl',
+        ]),
+      )
+      .addHelpText('after', HELP)
+      .hook('preSubcommand', (command) => {
+        if (command.opts<ClientOptions>().retry !== undefined) command.error("error: option '--retry' takes no command")
+      })
+      .action(async ({ retry }: ClientOptions, command: Command) => {
+        if (retry === undefined) return command.help({ error: true })
+        const { retryPurchase } = await import('./library/commands.ts')
+        context.finish(await retryPurchase(withClearFailures(context), retry))
+      })
+    for (const definition of PURCHASES) addPurchaseCommand(client, context, definition)
+    addBatchCommand(client, context)
+    addReconcileCommand(client, context)
+    client
+      .command('verify-card')
+      .description('check the signature of the agent card')
+      .action(async (_options: object, command: Command) => {
+        const { verifyCardSignature } = await import('./library/commands.ts')
+        context.finish(await verifyCardSignature(withClearFailures(context), await targetUrl(context, command)))
+      })
+  }
 
 const RECONCILE_HELP = `
 Writes the CSV again with the company of each row: company_number, legal_name, status, decision, score, alternative_1 to
@@ -105,7 +123,7 @@ type ReconcileOptions = {
   yes?: boolean
 }
 
-function addReconcileCommand(client: Command, context: CommandContext): void {
+function addReconcileCommand(client: Command, context: ClientContext): void {
   client
     .command('reconcile')
     .description('buy a decision for each row of a CSV file')
@@ -132,7 +150,7 @@ function addReconcileCommand(client: Command, context: CommandContext): void {
 const HEAP_GROWING_PERCENT = 50
 
 async function reconcile(
-  context: CommandContext,
+  context: ClientContext,
   command: Command,
   file: string,
   options: ReconcileOptions,
@@ -244,7 +262,7 @@ const PURCHASES: PurchaseDefinition[] = [
 ]
 
 /** The schema of the operation checks the values, so a wrong value exits with status 1 like a refusal, not 2. */
-function addPurchaseCommand(client: Command, context: CommandContext, definition: PurchaseDefinition): void {
+function addPurchaseCommand(client: Command, context: ClientContext, definition: PurchaseDefinition): void {
   const { operation, description, options = [] } = definition
   const command = client.command(operation.replace('_', '-')).description(description)
   for (const [syntax, , text] of definition.arguments) command.argument(syntax, text)
@@ -264,7 +282,7 @@ function addPurchaseCommand(client: Command, context: CommandContext, definition
   })
 }
 
-function addBatchCommand(client: Command, context: CommandContext): void {
+function addBatchCommand(client: Command, context: ClientContext): void {
   client
     .command('batch')
     .description('buy many answers of one operation with one payment')
@@ -278,7 +296,7 @@ function addBatchCommand(client: Command, context: CommandContext): void {
 }
 
 async function buy(
-  context: CommandContext,
+  context: ClientContext,
   command: Command,
   operation: string,
   values: Record<string, unknown>,
@@ -290,8 +308,8 @@ async function buy(
 }
 
 /** The service, key and limits of a purchase, from the options of `client` or else from the configuration. */
-async function readTarget(context: CommandContext, command: Command) {
-  const { dataDirectory, mode: configured } = await loadConfig(context)
+async function readTarget(context: ClientContext, command: Command) {
+  const { dataDirectory, mode: configured } = await context.findService()
   const { keyFile, mode = configured, maxAmount, a2a = false, a2aUrl } = command.optsWithGlobals<ClientOptions>()
   return {
     baseUrl: await targetUrl(context, command),
@@ -307,9 +325,9 @@ async function readTarget(context: CommandContext, command: Command) {
 const definedMembers = <T>(values: Record<string, T | undefined>) =>
   Object.fromEntries(Object.entries(values).filter((each): each is [string, T] => each[1] !== undefined))
 
-async function targetUrl(context: CommandContext, command: Command): Promise<string> {
+async function targetUrl(context: ClientContext, command: Command): Promise<string> {
   const { url } = command.optsWithGlobals<ClientOptions>()
-  return (url ?? (await serviceUrl(context))).replace(/\/$/, '')
+  return (url ?? (await context.findService()).url).replace(/\/$/, '')
 }
 
 /** Adds the origin to network failures, which `fetch` reports as "fetch failed". */

@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { Option, type Command } from 'commander'
-import type { BuyerOptions } from './library/buyer.ts'
 import type { OpenBuyerOptions } from './library/open-buyer.ts'
 import type { Mode } from '../payment/terms.ts'
 import { parseAmount, parseHttpUrl, parsePort } from '../command-line/arguments.ts'
@@ -106,6 +105,7 @@ async function toBuyerOptions(
   { url, keyFile, folder, mode, payTo, maxAmount, maxPerDay, rpc }: LimitedBuyerOptions,
 ) {
   const { readPrivateKey } = await import('./library/private-key.ts')
+  const { openAuthorizationCheck } = await import('./library/authorization-state.ts')
   const { DEPLOYMENTS } = await import('../payment/terms.ts')
   return {
     // The URL of the remote server is the one that directories of MCP servers list.
@@ -117,23 +117,9 @@ async function toBuyerOptions(
     amountMax: maxAmount ?? Math.max(...Object.values(DEPLOYMENTS[mode].prices)),
     amountPerDayMax: maxPerDay,
     maxAgeSeconds: ANSWER_AGE_SECONDS_MAX,
-    isUnusable: rpc === undefined ? undefined : await checkOnChain(rpc, { mode, now }),
+    isUnusable:
+      rpc === undefined ? undefined : openAuthorizationCheck(fetch, { url: rpc, asset: DEPLOYMENTS[mode].asset }),
     version: await readVersion(),
     runtime: { fetch, sleep, now },
-  }
-}
-
-/** Whether the chain shows in a final block that an authorization was not used, and that it has expired. */
-async function checkOnChain(
-  url: string,
-  { mode, now }: { mode: Mode; now: () => Date },
-): Promise<BuyerOptions['isUnusable']> {
-  const { DEPLOYMENTS } = await import('../payment/terms.ts')
-  const { openChain } = await import('../settlement/chain/chain.ts')
-  const { network, asset } = DEPLOYMENTS[mode]
-  const chain = openChain({ urls: [url], chainId: Number(network.split(':')[1]), now })
-  return async ({ from: payer, nonce, validBefore }) => {
-    const { payments, final } = await chain.observe([{ asset, payer, nonce }], { withFinal: true })
-    return payments[0]?.isNonceUsed === false && final !== undefined && final.time >= BigInt(validBefore)
   }
 }

@@ -1,6 +1,5 @@
 /** What the commands use of the process: environment, streams, clock and network. Tests pass their own values. */
 import type { Command } from 'commander'
-import type { Config } from '../service/config.ts'
 
 export interface CliContext {
   environment: Record<string, string | undefined>
@@ -36,15 +35,3 @@ export type CommandResult = boolean | 'outcome unknown' | number
  * action imports the rest, so that `--help` starts fast.
  */
 export type AddCommand = (program: Command, context: CommandContext) => void
-
-/** Reads the configuration when a command needs it, so that `--help` works with any environment. */
-export async function loadConfig({ environment }: CliContext): Promise<Config> {
-  const { readConfig } = await import('../service/config.ts')
-  return readConfig(environment)
-}
-
-/** The URL at which a service with this configuration is reached. */
-export async function serviceUrl(context: CliContext): Promise<string> {
-  const { baseUrl, host, port } = await loadConfig(context)
-  return baseUrl ?? `http://${host}:${port}`
-}

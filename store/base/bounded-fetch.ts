@@ -32,11 +32,16 @@ export async function fetchText(
 }
 
 /**
- * Reads a free document of the service.
+ * Reads JSON of a known form.
  * @throws an error that names the path, if the answer does not have this form
  */
-export async function fetchDocument<T>(fetch: Fetch, url: string, schema: z.ZodType<T>): Promise<T> {
-  const { text } = await fetchText(fetch, url)
+export async function fetchDocument<T>(
+  fetch: Fetch,
+  url: string,
+  schema: z.ZodType<T>,
+  init?: RequestInit,
+): Promise<T> {
+  const { text } = await fetchText(fetch, url, init)
   const parsed = schema.safeParse(parseJson(text))
   if (!parsed.success) throw new Error(`The answer of ${new URL(url).pathname} does not have the expected form`)
   return parsed.data

@@ -2,13 +2,14 @@
  * The command `serve`, in this process. Sends the URL of the service to the parent process instead of writing it to
  * stdout.
  */
+import { BUYER } from '../../agent/buyer/commands.ts'
 import { runCli } from '../../agent/operator/cli/run.ts'
 import { runInProcess } from '../../agent/command-line/run-in-process.ts'
 
 process.on('message', measureHolds())
 process.channel?.unref()
 
-await runInProcess((_args, context) => runCli(['serve'], { ...context, print: sendUrl }))
+await runInProcess((_args, context) => runCli(['serve'], { ...context, print: sendUrl }, BUYER))
 
 function sendUrl(line: string): void {
   const [, url] = /^ready (\S+)$/.exec(line) ?? []

@@ -1,5 +1,6 @@
 /** Runs a command of the program inside the test process. */
 import { PassThrough } from 'node:stream'
+import { BUYER } from '../../agent/buyer/commands.ts'
 import { runCli } from '../../agent/operator/cli/run.ts'
 import type { CliContext } from '../../agent/command-line/context.ts'
 
@@ -14,7 +15,7 @@ export interface CliResult {
 export async function runCommand(args: readonly string[], change: Partial<CliContext> = {}): Promise<CliResult> {
   const lines: string[] = []
   const stderr = new PassThrough()
-  const code = await runCli(args, {
+  const context: CliContext = {
     environment: {},
     print: (line) => void lines.push(line),
     stderr,
@@ -24,6 +25,7 @@ export async function runCommand(args: readonly string[], change: Partial<CliCon
     confirm: async () => false,
     interrupted: () => new AbortController().signal,
     ...change,
-  })
+  }
+  const code = await runCli(args, context, BUYER)
   return { code, lines, text: lines.join('\n'), stderr: String(stderr.read() ?? '') }
 }

@@ -8,8 +8,6 @@ import { FREE_PATHS } from '../../operation/paths.ts'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { PurchaseError } from './purchase-error.ts'
 
-export const MICRO_USDC_PER_USDC = 1_000_000
-
 /** A longer authorization could still be settled after the buyer has stopped waiting. */
 const LIFETIME_SECONDS_MAX = 600
 

@@ -5,7 +5,7 @@ import { findings, type Check } from './check.ts'
 import { facilitatorChecks } from './facilitators.ts'
 import { checkDataDirectory, checkDisk, checkKeys, checkProxies, checkReceiver, checkVariables } from './machine.ts'
 import { nodeChecks } from './nodes.ts'
-import { publicChecks } from './public-url.ts'
+import { publicChecks, type VerifyCard } from './public-url.ts'
 import { checkStoredDataset, checkResponseLog } from './storage.ts'
 
 /** For one request. An operator waits for the checks. */
@@ -16,9 +16,10 @@ interface CheckOptions {
   environment: Record<string, string | undefined>
   now: () => Date
   fetch: Fetch
+  verifyCard: VerifyCard
 }
 
-export function listChecks({ config, environment, now, fetch }: CheckOptions): Check[] {
+export function listChecks({ config, environment, now, fetch, verifyCard }: CheckOptions): Check[] {
   const limited: Fetch = (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(REQUEST_MS_MAX) })
   return [
     { name: 'variables', run: () => checkVariables(environment, config) },
@@ -29,7 +30,7 @@ export function listChecks({ config, environment, now, fetch }: CheckOptions): C
     ...facilitatorChecks(config, limited),
     { name: 'response log', run: () => checkResponseLog(config) },
     { name: 'dataset', run: () => checkStoredDataset(config, now, limited) },
-    ...publicChecks(config, limited),
+    ...publicChecks(config, limited, verifyCard),
   ]
 }
 

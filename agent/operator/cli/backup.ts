@@ -1,7 +1,8 @@
 /** The commands `backup` and `restore`: a copy of the response log, the keys, the catalogue and the journal. */
 import { resolve } from 'node:path'
 import type { Config } from '../../service/config.ts'
-import { loadConfig, type AddCommand, type CommandContext } from '../../command-line/context.ts'
+import type { AddCommand, CommandContext } from '../../command-line/context.ts'
+import { loadConfig } from './configuration.ts'
 
 const BACKUP_HELP = `
 The copy is one state of the response log, taken while the service runs. It contains private keys, payments and paid

@@ -1,7 +1,9 @@
 /** The command `check`: tests a configuration without selling, and with `--buy` also by one purchase on the testnet. */
 import { join } from 'node:path'
 import type { Config } from '../../service/config.ts'
-import { loadConfig, serviceUrl, type AddCommand, type CommandContext } from '../../command-line/context.ts'
+import type { AddCommand, CommandContext } from '../../command-line/context.ts'
+import type { Buyer, BuyerActions } from './buyer.ts'
+import { loadConfig, serviceUrl } from './configuration.ts'
 
 const HELP = `
 Reads the configuration from the environment, as "serve" does, and prints a line for each check: what was found, and what to
@@ -18,46 +20,55 @@ interface CheckOptions {
   listing?: boolean
 }
 
-export const addCheckCommand: AddCommand = (program, context) => {
-  program
-    .command('check')
-    .description('Test the configuration and the services that it names')
-    .option('--buy <key file>', 'then buy the synthetic company through BASE_URL with this key (testnet)')
-    .option('--listing', 'print instead what catalogues of paid services show')
-    .addHelpText('after', HELP)
-    .action(async ({ buy, listing }: CheckOptions) => {
-      const config = await loadConfig(context)
-      if (listing === true) return printListing(context, config)
-      if (buy !== undefined && config.mode !== 'testnet') {
-        const { ConfigError } = await import('../../service/config.ts')
-        throw new ConfigError('MODE must be testnet for --buy')
-      }
-      const { runChecks } = await import('../check/check.ts')
-      const { listChecks } = await import('../check/list.ts')
-      const { environment, now, fetch, print } = context
-      const isReady = await runChecks(listChecks({ config, environment, now, fetch }), print)
-      if (buy === undefined || !isReady) return context.finish(isReady)
-      await buyOne(context, config, buy)
-    })
-}
+export const checkCommand =
+  (loadBuyer: Buyer['loadActions']): AddCommand =>
+  (program, context) => {
+    program
+      .command('check')
+      .description('Test the configuration and the services that it names')
+      .option('--buy <key file>', 'then buy the synthetic company through BASE_URL with this key (testnet)')
+      .option('--listing', 'print instead what catalogues of paid services show')
+      .addHelpText('after', HELP)
+      .action(async ({ buy, listing }: CheckOptions) => {
+        const config = await loadConfig(context)
+        if (listing === true) return printListing(context, config)
+        if (buy !== undefined && config.mode !== 'testnet') {
+          const { ConfigError } = await import('../../service/config.ts')
+          throw new ConfigError('MODE must be testnet for --buy')
+        }
+        const { runChecks } = await import('../check/check.ts')
+        const { listChecks } = await import('../check/list.ts')
+        const { environment, now, fetch, print } = context
+        const { verifyCard, buyAnswer } = await loadBuyer()
+        const isReady = await runChecks(listChecks({ config, environment, now, fetch, verifyCard }), print)
+        if (buy === undefined || !isReady) return context.finish(isReady)
+        await buyOne(buyAnswer, context, config, buy)
+      })
+  }
 
-async function printListing(context: CommandContext, { mode, payTo }: Config): Promise<void> {
+async function printListing(context: CommandContext, config: Config): Promise<void> {
+  const { mode, payTo } = config
   const { ConfigError } = await import('../../service/config.ts')
   if (payTo === undefined) throw new ConfigError('PAY_TO must be set for --listing')
   const { describeListing } = await import('../check/listing.ts')
   const { buildTerms } = await import('../../payment/terms.ts')
-  for (const line of describeListing(buildTerms(mode, payTo), await serviceUrl(context))) context.print(line)
+  for (const line of describeListing(buildTerms(mode, payTo), serviceUrl(config))) context.print(line)
 }
 
-async function buyOne(context: CommandContext, { mode, dataDirectory }: Config, keyFile: string): Promise<void> {
-  const { buyAnswer } = await import('../../buyer/library/commands.ts')
+async function buyOne(
+  buyAnswer: BuyerActions['buyAnswer'],
+  context: CommandContext,
+  config: Config,
+  keyFile: string,
+): Promise<void> {
+  const { mode, dataDirectory } = config
   const { SYNTHETIC_COMPANY } = await import('../../../store/dataset/synthetic.ts')
   const { company_number } = SYNTHETIC_COMPANY
   const result = await buyAnswer(context, {
     operation: 'lookup',
     input: { company_number },
     mode,
-    baseUrl: await serviceUrl(context),
+    baseUrl: serviceUrl(config),
     keyFile,
     purchasesDirectory: join(dataDirectory, 'purchases'),
   })

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { isUrl } from '../../../store/base/url-policy.ts'
 import { matching } from '../../command-line/arguments.ts'
-import { loadConfig, type AddCommand, type CommandContext } from '../../command-line/context.ts'
+import type { AddCommand, CommandContext } from '../../command-line/context.ts'
+import { loadConfig } from './configuration.ts'
 
 const IMPORT_HELP = `
 The register's archive is a ZIP with one CSV file, or the CSV file itself. A running service on the same DATA_DIR
@@ -36,7 +37,7 @@ async function importSource(
   { force: isForced = false, synthetic = false }: ImportOptions,
 ): Promise<void> {
   const { importCommand } = await import('../../../store/import/command.ts')
-  const { openImportBar } = await import('../../command-line/progress-bar.ts')
+  const { openImportBar } = await import('./import-bar.ts')
   const { dataDirectory, archiveDirectory } = await loadConfig(context)
   const path = isUrl(source) ? source : resolve(source)
   using bar = openImportBar(context)
@@ -60,7 +61,7 @@ export const addSnapshotIdCommand: AddCommand = (program, context) => {
     .addHelpText('after', SNAPSHOT_ID_HELP)
     .action(async (path: string) => {
       const { snapshotIdCommand } = await import('../../../store/import/command.ts')
-      const { openImportBar } = await import('../../command-line/progress-bar.ts')
+      const { openImportBar } = await import('./import-bar.ts')
       using bar = openImportBar(context)
       const temporaryDirectory = tmpdir()
       await snapshotIdCommand({ path: resolve(path), temporaryDirectory, now: context.now, ...bar })

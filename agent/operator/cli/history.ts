@@ -2,7 +2,8 @@
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { matching } from '../../command-line/arguments.ts'
-import { loadConfig, type AddCommand, type CommandContext } from '../../command-line/context.ts'
+import type { AddCommand, CommandContext } from '../../command-line/context.ts'
+import { loadConfig } from './configuration.ts'
 
 const HELP = `
 Each import writes the journal. An archive is given with its date, ARCHIVE=DATE or ARCHIVE=TIME, or has its facts beside it in
@@ -59,7 +60,7 @@ async function useArchives(
   archives: { archives: string[]; synthetic: boolean },
 ): Promise<void> {
   const { buildHistory, verifyHistory } = await import('../../../store/import/history.ts')
-  const { openImportBar } = await import('../../command-line/progress-bar.ts')
+  const { openImportBar } = await import('./import-bar.ts')
   const { dataDirectory } = await loadConfig(context)
   using bar = openImportBar(context)
   const options = { ...archives, dataDirectory, temporaryDirectory: resolve(tmpdir()), now: context.now, ...bar }

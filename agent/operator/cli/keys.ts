@@ -1,5 +1,6 @@
 /** The command `keys`: the ES256 keys that sign receipts and the agent card. */
-import { loadConfig, type AddCommand } from '../../command-line/context.ts'
+import type { AddCommand } from '../../command-line/context.ts'
+import { loadConfig } from './configuration.ts'
 
 const HELP = `
 A running service publishes a new key within a minute and signs with it an hour later. A retired key stays in the key

@@ -1,5 +1,6 @@
 /** The command `migrate`: brings the schema of the response log in PostgreSQL up to date. */
-import { loadConfig, type AddCommand } from '../../command-line/context.ts'
+import type { AddCommand } from '../../command-line/context.ts'
+import { loadConfig } from './configuration.ts'
 
 const HELP = `
 Run it once before the first start, and after an update that says so. Needs RESPONSE_LOG. LMDB needs no migration.

@@ -1,5 +1,6 @@
 /** The command `payments`: inspects the response log beside a running service. Only `recheck` changes a record. */
-import { loadConfig, type AddCommand } from '../../command-line/context.ts'
+import type { AddCommand } from '../../command-line/context.ts'
+import { loadConfig } from './configuration.ts'
 
 const HELP = `
 The identity of a payment is network, asset, payer and nonce, as "payments unfinished" prints it. Signatures and bought

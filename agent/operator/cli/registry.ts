@@ -1,5 +1,6 @@
 /** The command `registry`: the identity of the service in the ERC-8004 registries of Base Sepolia. */
-import { loadConfig, serviceUrl, type AddCommand } from '../../command-line/context.ts'
+import type { AddCommand } from '../../command-line/context.ts'
+import { loadConfig, serviceUrl } from './configuration.ts'
 
 const HELP = `
 No command asks for a private key. "registry register" prints a transaction that you send from a wallet of your own.
@@ -20,7 +21,7 @@ export const addRegistryCommand: AddCommand = (program, context) => {
     .option('--url <url>', 'the URL of the service; by default the one of the configuration')
     .action(async ({ url }: { url?: string }) => {
       const { showRegistration } = await import('../../../rest-facade/registry/command.ts')
-      finish(await showRegistration({ url: url ?? (await serviceUrl(context)), print, fetch }))
+      finish(await showRegistration({ url: url ?? serviceUrl(await loadConfig(context)), print, fetch }))
     })
   registry
     .command('register')
@@ -29,10 +30,11 @@ export const addRegistryCommand: AddCommand = (program, context) => {
       const { printRegistrationCall } = await import('../../../rest-facade/registry/command.ts')
       const { TESTNET_PATHS } = await import('../../operation/paths.ts')
       const { DEPLOYMENTS } = await import('../../payment/terms.ts')
+      const config = await loadConfig(context)
       printRegistrationCall({
         network: DEPLOYMENTS.testnet.network,
-        agentUri: `${await serviceUrl(context)}${TESTNET_PATHS.registrationFile}`,
-        isPublic: (await loadConfig(context)).baseUrl !== undefined,
+        agentUri: `${serviceUrl(config)}${TESTNET_PATHS.registrationFile}`,
+        isPublic: config.baseUrl !== undefined,
         print,
       })
     })

@@ -1,19 +1,19 @@
 /** The commands of the program `irish-company-agent` (contract 14.5). */
 import { ImportError } from '../../../store/import/errors.ts'
 import { addBackupCommands } from './backup.ts'
-import { addCheckCommand } from './check.ts'
-import { addClientCommand } from '../../buyer/client-command.ts'
+import { checkCommand } from './check.ts'
 import { addGenerateCommand, addImportCommand, addSnapshotIdCommand } from './dataset.ts'
 import { addHistoryCommand } from './history.ts'
 import { addKeysCommand } from './keys.ts'
-import { addMcpCommand, addReconcileServiceCommand } from '../../buyer/local-servers.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addPaymentsCommand } from './payments.ts'
 import { addRegistryCommand } from './registry.ts'
 import { addServeCommand } from './serve.ts'
-import { addVerifyCommand } from './verify.ts'
+import { verifyCommand } from './verify.ts'
 import { runProgram } from '../../command-line/run-program.ts'
 import type { CliContext } from '../../command-line/context.ts'
+import type { Buyer } from './buyer.ts'
+import { loadConfig, serviceUrl } from './configuration.ts'
 
 const HELP = `
 Examples:
@@ -24,21 +24,19 @@ Examples:
 In a checkout, write "npm run cli --" in place of "irish-company-agent".
 Configuration is read from environment variables; docs/operations.md lists them.`
 
-export function runCli(args: readonly string[], context: CliContext): Promise<number> {
-  return runProgram(PROGRAM, args, context)
+export function runCli(args: readonly string[], context: CliContext, buyer: Buyer): Promise<number> {
+  return runProgram(programWith(buyer), args, context)
 }
 
-const PROGRAM = {
+const programWith = ({ commands, loadActions }: Buyer) => ({
   name: 'irish-company-agent',
   description: 'A paid data service for agents: Irish company records over A2A and REST, paid with x402.',
   help: HELP,
   commands: [
     addServeCommand,
-    addCheckCommand,
-    addClientCommand,
-    addVerifyCommand,
-    addMcpCommand,
-    addReconcileServiceCommand,
+    checkCommand(loadActions),
+    ...commands(findService),
+    verifyCommand(loadActions),
     addImportCommand,
     addSnapshotIdCommand,
     addGenerateCommand,
@@ -50,6 +48,11 @@ const PROGRAM = {
     addRegistryCommand,
   ],
   describeFailure,
+})
+
+async function findService(context: CliContext) {
+  const config = await loadConfig(context)
+  return { url: serviceUrl(config), mode: config.mode, dataDirectory: config.dataDirectory }
 }
 
 /** One line for the operator. */

@@ -2,7 +2,8 @@
  * The command `serve`: runs the service until a signal. Stdout has the lines of contract 14.3, the log goes to stderr.
  */
 import { once } from 'node:events'
-import { loadConfig, type AddCommand, type CommandContext } from '../../command-line/context.ts'
+import type { AddCommand, CommandContext } from '../../command-line/context.ts'
+import { loadConfig } from './configuration.ts'
 import { readVersion } from '../../command-line/version.ts'
 import type { AllowedChanges } from '../../service/check-log-owner.ts'
 import type { Timer } from '../../../store/base/runtime.ts'

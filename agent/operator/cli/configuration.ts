@@ -1,0 +1,13 @@
+/** The configuration of the environment, read when a command needs it, so that `--help` works with any environment. */
+import type { CliContext } from '../../command-line/context.ts'
+import type { Config } from '../../service/config.ts'
+
+export async function loadConfig({ environment }: CliContext): Promise<Config> {
+  const { readConfig } = await import('../../service/config.ts')
+  return readConfig(environment)
+}
+
+/** The URL at which a service with this configuration is reached. */
+export function serviceUrl({ baseUrl, host, port }: Config): string {
+  return baseUrl ?? `http://${host}:${port}`
+}

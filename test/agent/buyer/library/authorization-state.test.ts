@@ -1,0 +1,51 @@
+/** What a node says about an authorization of the buyer. */
+import { expect } from 'chai'
+import { openAuthorizationCheck } from '../../../../agent/buyer/library/authorization-state.ts'
+
+const URL = 'https://node.example'
+const ASSET = `0x${'aa'.repeat(20)}`
+const AUTHORIZATION = { from: `0x${'bb'.repeat(20)}`, nonce: `0x${'cc'.repeat(32)}`, validBefore: '1000' } as const
+
+const UNUSED = `0x${'0'.repeat(64)}`
+const USED = `0x${'0'.repeat(63)}1`
+
+/** A node whose final block has this time, and in which the state of the authorization is this word. */
+function nodeWith(time: number, word: unknown) {
+  const requests: { method: string; params: unknown[] }[] = []
+  const fetch = (async (_url, init) => {
+    const request = JSON.parse(init?.body as string) as (typeof requests)[number]
+    requests.push(request)
+    const block = { number: '0x10', timestamp: `0x${time.toString(16)}` }
+    return Response.json({ jsonrpc: '2.0', id: 1, result: request.method === 'eth_call' ? word : block })
+  }) as typeof globalThis.fetch
+  return { requests, isUnusable: openAuthorizationCheck(fetch, { url: URL, asset: ASSET }) }
+}
+
+describe('the check of an authorization on chain', () => {
+  it('says that an expired and unused authorization is unusable, at the block that it read', async () => {
+    const { requests, isUnusable } = nodeWith(1000, UNUSED)
+    expect(await isUnusable(AUTHORIZATION)).to.equal(true)
+    const data = `0xe94a0102${'bb'.repeat(20).padStart(64, '0')}${'cc'.repeat(32)}`
+    expect(requests.map(({ method, params }) => [method, ...params])).to.deep.equal([
+      ['eth_getBlockByNumber', 'finalized', false],
+      ['eth_call', { to: ASSET, data }, '0x10'],
+    ])
+  })
+
+  it('says that a used one counts', async () => {
+    expect(await nodeWith(1000, USED).isUnusable(AUTHORIZATION)).to.equal(false)
+  })
+
+  it('says that one counts until a final block is past its end', async () => {
+    expect(await nodeWith(999, UNUSED).isUnusable(AUTHORIZATION)).to.equal(false)
+  })
+
+  for (const word of ['0x', null, '0x1', undefined]) {
+    it(`rejects if the node answers ${word}`, async () => {
+      const failure = await nodeWith(1000, word)
+        .isUnusable(AUTHORIZATION)
+        .catch((cause: unknown) => cause)
+      expect(failure).to.be.instanceOf(Error)
+    })
+  }
+})
