@@ -57,6 +57,13 @@ describe('the deployment files', () => {
     expect(text).to.match(/^USER 10001:10001$/m)
   })
 
+  it('keep secrets and state out of the context of a container build', async () => {
+    // Docker reads this file only; other builders fall back to it.
+    const ignored = (await readFile(path('.dockerignore'), 'utf8')).trimEnd().split('\n')
+    expect(ignored).to.include.members(['data', 'deploy/.env', '.git', 'node_modules', 'dist'])
+    expect((await readFile(path('.gitignore'), 'utf8')).split('\n')).to.include.members(['data/', 'deploy/.env'])
+  })
+
   it('run no scripts of packages at an installation', async () => {
     const settings = (await readFile(path('.npmrc'), 'utf8')).split('\n')
     expect(settings).to.include('ignore-scripts=true')
