@@ -3,7 +3,7 @@ import { ImportError } from '../../../store/import/errors.ts'
 import { addBackupCommands } from './backup.ts'
 import { addCheckCommand } from './check.ts'
 import { addClientCommand } from '../../buyer/client-command.ts'
-import { addGenerateCommand, addImportCommand, addSnapshotIdCommand } from './dataset.ts'
+import { addImportCommand, addSnapshotIdCommand } from './dataset.ts'
 import { addHistoryCommand } from './history.ts'
 import { addKeysCommand } from './keys.ts'
 import { addMcpCommand, addReconcileServiceCommand } from '../../buyer/local-servers.ts'
@@ -41,7 +41,6 @@ const PROGRAM = {
     addReconcileServiceCommand,
     addImportCommand,
     addSnapshotIdCommand,
-    addGenerateCommand,
     addHistoryCommand,
     addKeysCommand,
     addBackupCommands,

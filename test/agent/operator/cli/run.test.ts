@@ -8,18 +8,7 @@ import { openBar, openImportBar } from '../../../../agent/command-line/progress-
 import { makeKeyAt, START_SECONDS } from '../../../keys/support.ts'
 import { runCommand } from '../../../support/cli.ts'
 
-const COMMANDS = [
-  'serve',
-  'check',
-  'client',
-  'import',
-  'snapshot-id',
-  'generate',
-  'history',
-  'keys',
-  'payments',
-  'registry',
-]
+const COMMANDS = ['serve', 'check', 'client', 'import', 'snapshot-id', 'history', 'keys', 'payments', 'registry']
 
 describe('the command line', () => {
   let directory: string
