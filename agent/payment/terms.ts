@@ -14,6 +14,8 @@ export const PAYMENT_HEADERS = {
 
 export const X402_VERSION = 2
 
+export const MICRO_USDC_PER_USDC = 1_000_000
+
 /** The validity of a quote, and the longest lifetime of an authorization. */
 export const QUOTE_LIFETIME_SECONDS = 300
 /** How far the client's clock may be ahead of the service's clock. */

@@ -1,7 +1,7 @@
 /** The tools of the MCP server: one for each operation, and a free one about the service. */
 import { z } from 'zod'
 import type { OperationDefinition, Operations } from '../operation/operation.ts'
-import { priceOf, type Terms } from './terms.ts'
+import { priceOf, type Terms, MICRO_USDC_PER_USDC } from './terms.ts'
 
 export const INFO_TOOL = 'service_info'
 
@@ -77,7 +77,7 @@ export function listTools(
 
 function describePrice(operation: OperationDefinition, terms: Pick<Terms, 'network' | 'prices'>): string {
   if (operation.kind === 'batch') return `The sum of the prices of its items, in USDC on ${terms.network}.`
-  return `${priceOf(terms, operation.name) / 1_000_000} USDC on ${terms.network} for each answer.`
+  return `${priceOf(terms, operation.name) / MICRO_USDC_PER_USDC} USDC on ${terms.network} for each answer.`
 }
 
 /**

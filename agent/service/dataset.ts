@@ -5,6 +5,7 @@ import { importDataset, type ImportResult } from '../../store/import/run.ts'
 import { startSchedule } from '../../store/import/schedule.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../../store/dataset/source.ts'
+import { withDeadline } from '../settlement/rpc/deadline.ts'
 import { isUrl } from '../../store/base/url-policy.ts'
 
 /** The location under which the catalog records the made-up sample of the sandbox. */
@@ -83,12 +84,7 @@ export async function startDailyRetrieval(options: DailyRetrievalOptions): Promi
     throw cause
   })
   if (isRequired) await first
-  else if (!hasDataset) await settledWithin(first, FIRST_RETRIEVAL_MS_MAX, timer)
+  else if (!hasDataset)
+    await withDeadline({ timer, milliseconds: FIRST_RETRIEVAL_MS_MAX }, () => first).catch(() => undefined)
   return schedule
-}
-
-async function settledWithin(work: Promise<unknown>, milliseconds: number, timer: Timer): Promise<void> {
-  let cancel = (): void => undefined
-  await Promise.race([work, new Promise<void>((resolve) => (cancel = timer(resolve, milliseconds)))])
-  cancel()
 }

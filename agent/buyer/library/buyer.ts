@@ -5,6 +5,7 @@
  */
 import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
+import { isPrivateKey } from '../../payment/accounts.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { REPEAT_STATUSES, RUNTIME, type BuyerRuntime } from './buy.ts'
 import { buyIntoFile, checkReceipt, requireTerms, type BoughtAnswer } from './buy-into-file.ts'
@@ -89,7 +90,7 @@ type Settings = ReturnType<typeof toSettings>
  * })
  */
 export function createBuyer(options: BuyerOptions): Buyer {
-  if (!/^0x[0-9a-fA-F]{64}$/.test(options.key)) throw new Error('The key must be 0x and 64 hex digits')
+  if (!isPrivateKey(options.key)) throw new Error('The key must be 0x and 64 hex digits')
   const settings = toSettings(options)
   const { storage, runtime } = settings
   const running = new Map<string, Promise<NamedAnswer>>()

@@ -3,7 +3,7 @@
  */
 import { buildQuote } from '../../payment/quote.ts'
 import type { Terms } from '../../payment/terms.ts'
-import { MICRO_USDC_PER_USDC } from '../../buyer/library/quote.ts'
+import { MICRO_USDC_PER_USDC } from '../../payment/terms.ts'
 
 interface Listed {
   resource: { url: string; description: string; serviceName: string; tags: string[]; mimeType: string }

@@ -14,6 +14,7 @@ import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import type { ReceiptCheck } from '../../payment/receipt/verify.ts'
 import type { CliContext } from '../../command-line/context.ts'
 import { openImportBar } from '../../command-line/progress-bar.ts'
+import { isSameAddress } from '../../payment/accounts.ts'
 
 /** Above every block, so that only the transaction of the receipt is read. */
 const NO_BLOCK = 2n ** 63n
@@ -34,7 +35,7 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
       return check(false, `the chain does not show this payment in transaction ${transaction}`)
     const { transfer, isFinal } = use
     const passed =
-      transfer.from === payer.toLowerCase() && transfer.to === to.toLowerCase() && transfer.value === BigInt(value)
+      isSameAddress(transfer.from, payer) && isSameAddress(transfer.to, to) && transfer.value === BigInt(value)
     const found = `${transfer.value} from ${transfer.from} to ${transfer.to} in transaction ${transaction}`
     return check(passed, `${found}${isFinal ? '' : ', in a block that is not final yet'}`)
   } catch {

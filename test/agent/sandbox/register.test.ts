@@ -23,14 +23,13 @@ describe('the register of the sandbox', () => {
   })
 
   it('has the columns of the register and the declared damage', async () => {
-    for (const { text, options } of await days()) {
+    for (const { text } of await days()) {
       expect(text.startsWith('\uFEFFcompany_num,company_name,')).to.equal(true)
       const [header, ...records] = recordsOf(text)
       expect(header).to.deep.equal([...COLUMNS])
-      expect(records).to.have.length(options.rows)
       const companies = records.filter(isValid)
       expect(records.length - companies.length).to.equal(SAMPLE_DAMAGE.rejectedRows)
-      const numbers = [...new Set(companies.map((record) => JSON.stringify(record)))].map((text) => JSON.parse(text)[0])
+      const numbers = [...new Map(companies.map((record) => [record.join(), record[0]])).values()]
       expect(numbers.length - new Set(numbers).size).to.equal(SAMPLE_DAMAGE.quarantinedCompanies)
     }
   })

@@ -8,7 +8,7 @@ const BYTE_ORDER_MARK = '\uFEFF'
 const LINE_END = '\r\n'
 
 /** An import refuses a register in which the damaged ones of the fixed rows are a larger share. */
-export const SAMPLE_ROWS_MIN = REJECTED_ROWS.length / REJECTED_SHARE_MAX
+const SAMPLE_ROWS_MIN = REJECTED_ROWS.length / REJECTED_SHARE_MAX
 
 export interface SampleOptions {
   rows: number

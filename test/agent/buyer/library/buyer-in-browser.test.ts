@@ -72,6 +72,9 @@ describe('the buyer in a browser', function () {
       expect(text)
         .to.contain('createBuyer')
         .and.not.to.match(/["']node:/)
+      const library = (await import(`data:text/javascript;base64,${Buffer.from(text).toString('base64')}`)) as Library
+      const options = { key: `0x${'11'.repeat(32)}`, folder: 'purchases', expected: {} as never } as const
+      expect(() => library.createBuyer(options)).to.throw('Without Node.js, folder must be a BuyerStorage')
     })
   }
 
