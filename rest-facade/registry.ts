@@ -16,7 +16,8 @@ import {
   findAgent,
   type PublishedAgent,
 } from './documents/registry-bodies.ts'
-import { ADDRESS_PATTERN, FEEDBACK_ENTRIES_MAX } from './documents/registry-schemas.ts'
+import { ADDRESS_PATTERN } from '../agent/payment/accounts.ts'
+import { FEEDBACK_ENTRIES_MAX } from './documents/registry-schemas.ts'
 import { requireRead, sendCurrent } from './document.ts'
 import { invalidQuery, parseQueryString, rawQuery } from './query.ts'
 

@@ -1,7 +1,7 @@
 /** The tools of the MCP server: one for each operation, and a free one about the service. */
 import { z } from 'zod'
 import type { OperationDefinition, Operations } from '../operation/operation.ts'
-import { priceOf, type Terms, MICRO_USDC_PER_USDC } from './terms.ts'
+import { MICRO_USDC_PER_USDC, priceOf, type Terms } from './terms.ts'
 
 export const INFO_TOOL = 'service_info'
 

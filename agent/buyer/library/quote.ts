@@ -4,10 +4,10 @@ import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { z } from 'zod'
 import { canonicalJson } from '../../../store/base/canonical.ts'
+import { isSameAddress } from '../../payment/accounts.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { PurchaseError } from './purchase-error.ts'
-import { isSameAddress } from '../../payment/accounts.ts'
 
 /** A longer authorization could still be settled after the buyer has stopped waiting. */
 const LIFETIME_SECONDS_MAX = 600

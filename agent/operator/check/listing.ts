@@ -2,8 +2,7 @@
  * What catalogues show of the service: the metadata of each quote, as a catalogue takes it from the first settlement.
  */
 import { buildQuote } from '../../payment/quote.ts'
-import type { Terms } from '../../payment/terms.ts'
-import { MICRO_USDC_PER_USDC } from '../../payment/terms.ts'
+import { MICRO_USDC_PER_USDC, type Terms } from '../../payment/terms.ts'
 
 interface Listed {
   resource: { url: string; description: string; serviceName: string; tags: string[]; mimeType: string }

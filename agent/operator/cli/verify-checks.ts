@@ -9,12 +9,12 @@ import { companySchema, type SnapshotEntry } from '../../../store/dataset/compan
 import { snapshotFolder } from '../../../store/files/layout.ts'
 import { openSnapshot } from '../../../store/dataset/snapshot.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
+import { isSameAddress } from '../../payment/accounts.ts'
 import { openChain } from '../../settlement/chain/chain.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import type { ReceiptCheck } from '../../payment/receipt/verify.ts'
 import type { CliContext } from '../../command-line/context.ts'
 import { openImportBar } from '../../command-line/progress-bar.ts'
-import { isSameAddress } from '../../payment/accounts.ts'
 
 /** Above every block, so that only the transaction of the receipt is read. */
 const NO_BLOCK = 2n ** 63n
