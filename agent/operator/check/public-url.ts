@@ -4,10 +4,10 @@ import { isLoopback } from '../../../store/base/url-policy.ts'
 import type { Config } from '../../service/config.ts'
 import { fetchDocument, fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { verifyCard } from '../../buyer/library/verify-card.ts'
-import { isSameAddress } from '../../payment/accounts.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { failed, passed, warning, type Check, type CheckResult } from './check.ts'
+import { isSameAddress } from '../../payment/accounts.ts'
 
 const metadataSchema = z.object({ access: z.object({ network: z.string(), pay_to: z.string() }) })
 
