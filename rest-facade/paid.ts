@@ -4,7 +4,7 @@ import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
 import { renderOutcome } from '../agent/transport/http/render-outcome.ts'
 import type { Clients } from '../agent/transport/http/clients.ts'
 import { requestIdOf } from '../agent/transport/http/request-id.ts'
-import { headerValues, isEncoded, isJsonType, readBody } from '../agent/transport/http/request.ts'
+import { headerValues, isEncoded, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
 import { inputRefusal, queryMembers, type OperationDefinition } from '../agent/operation/operation.ts'
@@ -68,8 +68,7 @@ function performGet(
 async function performPost(options: PaidRouteOptions, request: Request, { definition }: Route): Promise<Outcome> {
   const body = await readBody(request, definition.bodyBytesMax ?? 0)
   if (typeof body === 'string') return refused({ code: body })
-  if (!isJsonType(headerValues(request, 'Content-Type')) || isEncoded(request))
-    return refused({ code: 'unsupported_media_type' })
+  if (!isJsonRequest(request) || isEncoded(request)) return refused({ code: 'unsupported_media_type' })
   if (hasQuery(request)) return refused({ code: 'unexpected_input' })
   const json = parseStrictJson(body)
   switch (json.kind) {

@@ -8,7 +8,7 @@ import type { Refused } from '../agent/operation/outcome.ts'
 import { TESTNET_PATHS } from '../agent/operation/paths.ts'
 import type { Refusal } from '../agent/operation/refusal.ts'
 import type { FeedbackQuery } from './registry/reader.ts'
-import { CACHE_SECONDS, type ReadOutcome, type Registry, type RegistryIdentity } from './registry/registry.ts'
+import { REGISTRY_CACHE_SECONDS, type ReadOutcome, type Registry, type RegistryIdentity } from './registry/registry.ts'
 import {
   buildIdentityBody,
   buildRegistrationFile,
@@ -16,7 +16,8 @@ import {
   findAgent,
   type PublishedAgent,
 } from './documents/registry-bodies.ts'
-import { ADDRESS_PATTERN, FEEDBACK_ENTRIES_MAX } from './documents/registry-schemas.ts'
+import { ADDRESS_PATTERN } from '../agent/payment/accounts.ts'
+import { FEEDBACK_ENTRIES_MAX } from './documents/registry-schemas.ts'
 import { requireRead, sendCurrent } from './document.ts'
 import { invalidQuery, parseQueryString, rawQuery } from './query.ts'
 
@@ -54,7 +55,7 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
       const identity = await registry.identity(client)
       const body = identity.kind === 'read' ? await respond(identity.result, parsed.query, client) : identity
       if (body.kind !== 'read') return refuse(response, REFUSALS[body.kind])
-      sendCurrent(response, body.result, CACHE_SECONDS)
+      sendCurrent(response, body.result, REGISTRY_CACHE_SECONDS)
     })
   }
 

@@ -46,7 +46,7 @@ describe('the tables of the documents', () => {
     )
     expect(codes).to.include('outcome_unknown')
     const [, section = ''] = read('docs/payments.md').split('`PurchaseError`')
-    const [table = ''] = section.split('`buyOnce` in')
+    const [table = ''] = section.split('Delete a purchase file')
     const told = [...table.matchAll(/^\| `([a-z_]+)`/gm)].map(([, name = '']) => name)
     expect(told.toSorted()).to.deep.equal(codes.toSorted())
   })

@@ -191,92 +191,84 @@ async function reconcile(
   }
 }
 
-/** A command that buys one answer: its arguments and options, with the members of the input that they set. */
+/** A command that buys one answer. Arguments and options stand by the member of the input that they set. */
 interface PurchaseDefinition {
   operation: string
   description: string
-  arguments: [syntax: string, member: string, description: string][]
-  options?: [flags: string, description: string, member?: string][]
+  arguments: Record<string, [syntax: string, description: string]>
+  options?: Record<string, Option>
 }
 
 const PURCHASES: PurchaseDefinition[] = [
   {
     operation: 'lookup',
     description: 'buy one company record',
-    arguments: [
-      [
+    arguments: {
+      company_number: [
         '<number>',
-        'company_number',
         'the company number; 00000000 is a made-up company that is always on sale on testnet',
       ],
-    ],
+    },
   },
   {
     operation: 'search',
     description: 'buy a ranked list of companies with similar names',
-    arguments: [['<name>', 'q', 'the name to search, 3 to 160 characters']],
-    options: [
-      ['--limit <n>', 'the number of companies, 1 to 10'],
-      ['--status <text>', 'return companies with this status only'],
-      ['--eircode <code>', 'an Eircode that raises the rank of companies with it'],
-    ],
+    arguments: { q: ['<name>', 'the name to search, 3 to 160 characters'] },
+    options: {
+      limit: new Option('--limit <n>', 'the number of companies, 1 to 10'),
+      status: new Option('--status <text>', 'return companies with this status only'),
+      eircode: new Option('--eircode <code>', 'an Eircode that raises the rank of companies with it'),
+    },
   },
   {
     operation: 'resolve',
     description: 'buy a decision on which company a name or a number identifies',
-    arguments: [['[name]', 'name', 'the name of the company; a name, a number or both are required']],
-    options: [
-      ['--number <n>', 'the company number', 'company_number'],
-      ['--eircode <code>', 'the Eircode of the company'],
-      ['--address <text>', 'a part of the address'],
-    ],
+    arguments: { name: ['[name]', 'the name of the company; a name, a number or both are required'] },
+    options: {
+      company_number: new Option('--number <n>', 'the company number'),
+      eircode: new Option('--eircode <code>', 'the Eircode of the company'),
+      address: new Option('--address <text>', 'a part of the address'),
+    },
   },
   {
     operation: 'history',
     description: 'buy the recorded versions of one company',
-    arguments: [['<number>', 'company_number', 'the company number']],
-    options: [['--before <text>', 'the versions before those of an answer: its next_before']],
+    arguments: { company_number: ['<number>', 'the company number'] },
+    options: { before: new Option('--before <text>', 'the versions before those of an answer: its next_before') },
   },
   {
     operation: 'as_of',
     description: 'buy one company record as the register had it on a day',
-    arguments: [
-      ['<number>', 'company_number', 'the company number'],
-      ['<date>', 'date', 'the day, YYYY-MM-DD'],
-    ],
+    arguments: { company_number: ['<number>', 'the company number'], date: ['<date>', 'the day, YYYY-MM-DD'] },
   },
   {
     operation: 'changes',
     description: 'buy a list of the companies that were added, removed or changed',
-    arguments: [],
-    options: [
-      ['--since <date>', 'the first day, YYYY-MM-DD; required'],
-      ['--until <date>', 'the last day; by default the newest'],
-      ['--kind <kind>', 'added, removed or changed'],
-      ['--field <name>', 'list changes of this field only, such as legal_name'],
-      ['--status <text>', 'list companies with this status only'],
-      ['--limit <n>', 'the number of changes, 1 to 100'],
-      ['--cursor <text>', 'the changes after those of an answer: its next_cursor'],
-    ],
+    arguments: {},
+    options: {
+      since: new Option('--since <date>', 'the first day, YYYY-MM-DD; required').makeOptionMandatory(),
+      until: new Option('--until <date>', 'the last day; by default the newest'),
+      kind: new Option('--kind <kind>', 'added, removed or changed'),
+      field: new Option('--field <name>', 'list changes of this field only, such as legal_name'),
+      status: new Option('--status <text>', 'list companies with this status only'),
+      limit: new Option('--limit <n>', 'the number of changes, 1 to 100'),
+      cursor: new Option('--cursor <text>', 'the changes after those of an answer: its next_cursor'),
+    },
   },
 ]
 
 /** The schema of the operation checks the values, so a wrong value exits with status 1 like a refusal, not 2. */
 function addPurchaseCommand(client: Command, context: ClientContext, definition: PurchaseDefinition): void {
-  const { operation, description, options = [] } = definition
+  const { operation, description, options = {} } = definition
   const command = client.command(operation.replace('_', '-')).description(description)
-  for (const [syntax, , text] of definition.arguments) command.argument(syntax, text)
-  for (const [flags, text] of options)
-    command.addOption(new Option(flags, text).makeOptionMandatory(flags.startsWith('--since')))
+  for (const [syntax, text] of Object.values(definition.arguments)) command.argument(syntax, text)
+  for (const option of Object.values(options)) command.addOption(option)
   command.action(async () => {
     const { parseLimitText } = await import('../operation/fields.ts')
-    const given = command.opts<Record<string, string>>()
+    const values = command.opts<Record<string, string>>()
     const input: Record<string, unknown> = {}
-    for (const [index, [, member]] of definition.arguments.entries()) input[member] = command.args[index]
-    for (const [flags, , member] of options) {
-      const name = new Option(flags).attributeName()
-      input[member ?? name] = given[name]
-    }
+    for (const [index, member] of Object.keys(definition.arguments).entries()) input[member] = command.args[index]
+    for (const [member, option] of Object.entries(options)) input[member] = values[option.attributeName()]
     if (typeof input['limit'] === 'string') input['limit'] = parseLimitText(input['limit'])
     await buy(context, command, operation, input)
   })

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
 import { endOfString, hasDuplicateName } from '../../store/base/strict-json.ts'
+import { addressSchema } from './accounts.ts'
 import { areExtensionsValid } from './extensions.ts'
 import type { QuoteReason } from '../operation/outcome.ts'
 import { X402_VERSION } from './terms.ts'
@@ -21,7 +22,6 @@ export const COMMAS_MAX = 90
 
 const UINT256_MAX = 2n ** 256n - 1n
 
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const NONCE = /^0x[0-9a-fA-F]{64}$/
 /** Decimal text only, because facilitators treat numbers, hex, signs, spaces and leading zeros differently. */
 const DECIMAL = /^(0|[1-9][0-9]{0,77})$/
@@ -29,12 +29,11 @@ const isUint256 = (decimal: string) => BigInt(decimal) <= UINT256_MAX
 /** Longer than every network id of CAIP-2, which has at most 41 characters. */
 const NETWORK_CHARACTERS_MAX = 64
 
-const address = z.string().regex(ADDRESS)
 const uint256 = z.string().regex(DECIMAL, { abort: true }).refine(isUint256)
 
 const authorizationSchema = z.strictObject({
-  from: address,
-  to: address,
+  from: addressSchema,
+  to: addressSchema,
   value: uint256,
   validAfter: uint256,
   validBefore: uint256,
@@ -46,7 +45,7 @@ const payloadSchema = z.strictObject({
   authorization: authorizationSchema,
 })
 
-const acceptedSchema = z.looseObject({ network: z.string().min(1).max(NETWORK_CHARACTERS_MAX), asset: address })
+const acceptedSchema = z.looseObject({ network: z.string().min(1).max(NETWORK_CHARACTERS_MAX), asset: addressSchema })
 
 /** Unknown members of loose objects have no effect, but the payment hash covers them. */
 export const paymentSchema = z.looseObject({

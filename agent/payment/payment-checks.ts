@@ -11,6 +11,7 @@ import type { SentPayment } from './binding.ts'
 import type { TransferAuthorization } from './headers.ts'
 import { recoverSigner } from './signature.ts'
 import { ACCEPTED_SECONDS_MAX, amountOf, buildRequirements, type Terms } from './terms.ts'
+import { isSameAddress } from './accounts.ts'
 
 /** An authorization must outlive verification and settlement. */
 const SECONDS_LEFT_MIN = 15
@@ -44,7 +45,7 @@ export function examine(sent: SentPayment, { terms, operation, resourceUrl, now 
   if (signature.toLowerCase().endsWith(ERC6492_SUFFIX))
     return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_signature')
   // Only the chain can check a signature that is not of the payer's key.
-  const isSignedByPayer = recoverSigner(sent.payment.payload, terms) === authorization.from.toLowerCase()
+  const isSignedByPayer = isSameAddress(recoverSigner(sent.payment.payload, terms), authorization.from)
   // Standard clients copy the resource of the quote into the payment.
   const { resource } = sent.payment
   const isQuoted = resource === undefined || resource.url === resourceUrl
@@ -57,8 +58,7 @@ export function examine(sent: SentPayment, { terms, operation, resourceUrl, now 
 function checkTerms({ payment }: SentPayment, requirements: PaymentRequirements): QuoteReason | undefined {
   const { authorization } = payment.payload
   if (!isDeepStrictEqual(payment.accepted, requirements)) return 'invalid_payment_requirements'
-  if (authorization.to.toLowerCase() !== requirements.payTo.toLowerCase())
-    return 'invalid_exact_evm_payload_recipient_mismatch'
+  if (!isSameAddress(authorization.to, requirements.payTo)) return 'invalid_exact_evm_payload_recipient_mismatch'
   if (authorization.value !== requirements.amount) return 'invalid_exact_evm_payload_authorization_value_mismatch'
   return undefined
 }

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { findOpenMode } from '../../store/files/private-files.ts'
 import { isLoopback, isUrl, mayFetch, toUrlHost } from '../../store/base/url-policy.ts'
 import { CRO_COMPANIES_LOCATION } from '../../store/dataset/source.ts'
-import { isPayableAddress } from '../payment/accounts.ts'
+import { isPayableAddress, isSameAddress } from '../payment/accounts.ts'
 import { FINAL_CONFIRMATIONS_DEFAULT } from '../settlement/chain/blocks.ts'
 import { CDP_HOST, parseCdpKey } from '../settlement/facilitator/cdp-token.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
@@ -269,7 +269,7 @@ function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator 
   if (rpcUrls === undefined) throw new ConfigError('RPC_URL must be set when FACILITATOR is not sandbox')
   if (payTo === undefined) throw new ConfigError('PAY_TO must be set when FACILITATOR is not sandbox')
   // USDC refuses transfers to its own contract.
-  if (payTo.toLowerCase() === DEPLOYMENTS[mode].asset.toLowerCase()) {
+  if (isSameAddress(payTo, DEPLOYMENTS[mode].asset)) {
     throw new ConfigError('PAY_TO must be an account, not the token contract')
   }
   if (chosen !== 'self') {

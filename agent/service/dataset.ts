@@ -1,20 +1,17 @@
 /** Retrieves the dataset at start and daily. After a failed retrieval the last good snapshot, or none, is served. */
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { ImportError } from '../../store/import/errors.ts'
 import { importDataset, type ImportResult } from '../../store/import/run.ts'
 import { startSchedule } from '../../store/import/schedule.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../../store/dataset/source.ts'
+import { withDeadline } from '../settlement/rpc/deadline.ts'
 import { isUrl } from '../../store/base/url-policy.ts'
-import { sampleRegister } from '../sandbox/sample-register.ts'
 
 /** The location under which the catalog records the made-up sample of the sandbox. */
 const SAMPLE_LOCATION = 'sandbox:sample'
-const SAMPLE_ROWS = 1_000
-const SAMPLE_SEED = 1
-/** The first import of the sample is preceded by those of the days before, so that the sandbox has a history. */
-const SAMPLE_EARLIER_DAYS = [4, 3, 2, 1]
+/** The files of the sample, one a day. The first import takes all of them, so that the sandbox has a history. */
+const SAMPLE_DAYS = 5
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
@@ -42,10 +39,10 @@ export async function retrieveDataset(request: DatasetRequest): Promise<ImportRe
   const { build: _build, record: _record, ...inProcess } = options
   const importSample = async (daysAgo: number) => {
     const now = () => new Date(request.now().getTime() - daysAgo * DAY_MS)
-    const path = await writeSample(request.dataDirectory, daysAgo)
-    return importDataset({ ...inProcess, now, path, location, publication: SYNTHETIC })
+    const file = import.meta.resolve(`#root/agent/sandbox/register/day-${SAMPLE_DAYS - daysAgo}.csv`)
+    return importDataset({ ...inProcess, now, path: fileURLToPath(file), location, publication: SYNTHETIC })
   }
-  if (!served) for (const daysAgo of SAMPLE_EARLIER_DAYS) await importSample(daysAgo)
+  if (!served) for (let daysAgo = SAMPLE_DAYS - 1; daysAgo > 0; daysAgo -= 1) await importSample(daysAgo)
   return importSample(0)
 }
 
@@ -87,19 +84,7 @@ export async function startDailyRetrieval(options: DailyRetrievalOptions): Promi
     throw cause
   })
   if (isRequired) await first
-  else if (!hasDataset) await settledWithin(first, FIRST_RETRIEVAL_MS_MAX, timer)
+  else if (!hasDataset)
+    await withDeadline({ timer, milliseconds: FIRST_RETRIEVAL_MS_MAX }, () => first).catch(() => undefined)
   return schedule
-}
-
-async function settledWithin(work: Promise<unknown>, milliseconds: number, timer: Timer): Promise<void> {
-  let cancel = (): void => undefined
-  await Promise.race([work, new Promise<void>((resolve) => (cancel = timer(resolve, milliseconds)))])
-  cancel()
-}
-
-async function writeSample(dataDirectory: string, daysAgo: number): Promise<string> {
-  const path = join(dataDirectory, 'sandbox', 'sample.csv')
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, [...sampleRegister({ rows: SAMPLE_ROWS, seed: SAMPLE_SEED, daysAgo })].join(''))
-  return path
 }

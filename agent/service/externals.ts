@@ -8,7 +8,8 @@ import type { Report } from '../../store/base/runtime.ts'
 import { ConfigError, type Config, type RemoteFacilitatorConfig } from './config.ts'
 import { openChain } from '../settlement/chain/chain.ts'
 import { cdpAuthorization } from '../settlement/facilitator/cdp-token.ts'
-import { FACILITATOR_TIMEOUT_MS, type Facilitator } from '../settlement/facilitator/facilitator.ts'
+import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
+import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { openFacilitators, type NamedFacilitator } from '../settlement/facilitator/facilitators.ts'
 import { openRemoteFacilitator, type Authorization } from '../settlement/facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
@@ -82,7 +83,7 @@ export function openRemoteFacilitators(
   report: Report,
 ): Facilitator {
   // `verify` asks one after the other within the time of one call.
-  const verifyTimeoutMs = FACILITATOR_TIMEOUT_MS / (1 + others.length)
+  const verifyTimeoutMs = FACILITATOR_MS_MAX / (1 + others.length)
   const openOne = (config: RemoteFacilitatorConfig): NamedFacilitator => ({
     name: config.url,
     client: openRemoteFacilitator({ url: config.url, authorization: authorizationOf(config), verifyTimeoutMs }),

@@ -7,6 +7,7 @@ import type { NonceUse } from './chain/chain.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
 import { isLate } from '../payment/payment-checks.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
+import { isSameAddress } from '../payment/accounts.ts'
 
 /**
  * Limits what retries of one buyer cost the facilitator. After that only the chain ends the record (contract 5.7.11).
@@ -76,10 +77,6 @@ export function interpretNonce({ nonceState, authorization, requirements, now }:
     case 'unclear':
       return 'unclear'
   }
-}
-
-function isSameAddress(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase()
 }
 
 /** What triggered the decision: a request of the buyer or the operator, or the reconciler. */

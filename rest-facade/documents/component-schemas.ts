@@ -5,23 +5,24 @@ import { z } from 'zod'
 import type { Operations } from '../../agent/operation/operation.ts'
 import { candidateSchema, dataErrorSchema, errorSchema, matchSignalsSchema } from '../../agent/operation/result.ts'
 import { paymentSchema } from '../../agent/payment/headers.ts'
+import { addressSchema } from '../../agent/payment/accounts.ts'
 import { X402_VERSION } from '../../agent/payment/terms.ts'
 import { RECEIPT_EXTENSION } from '../../agent/payment/receipt/claims.ts'
+import { publicKeySchema } from '../../agent/payment/receipt/verify.ts'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { attributionSchema, metadataSchema } from './metadata.ts'
-import { ADDRESS_PATTERN, OPENAPI_VERSION, REGISTRY_SCHEMAS, reputationQuerySchema } from './registry-schemas.ts'
+import { OPENAPI_VERSION, REGISTRY_SCHEMAS, reputationQuerySchema } from './registry-schemas.ts'
 import { SERVER_JSON_SCHEMA } from './server-json.ts'
 
 const errorResponseSchema = z.strictObject({ error: errorSchema })
 
-const address = z.string().regex(ADDRESS_PATTERN)
 const requirementsSchema = z.strictObject({
   scheme: z.literal('exact'),
   network: z.string(),
   amount: z.string().regex(/^[1-9][0-9]*$/),
-  asset: address,
-  payTo: address,
+  asset: addressSchema,
+  payTo: addressSchema,
   maxTimeoutSeconds: z.int().min(1),
   extra: z.strictObject({ name: z.string(), version: z.string() }),
 })
@@ -75,17 +76,7 @@ const receiptSchema = z
   })
 
 const keySetSchema = z.strictObject({
-  keys: z.array(
-    z.looseObject({
-      kty: z.literal('EC'),
-      crv: z.literal('P-256'),
-      x: z.string(),
-      y: z.string(),
-      kid: z.string(),
-      alg: z.literal('ES256'),
-      use: z.literal('sig'),
-    }),
-  ),
+  keys: z.array(publicKeySchema.loose()),
   compromised: z.array(z.strictObject({ kid: z.string(), compromised_at: z.iso.datetime() })),
 })
 

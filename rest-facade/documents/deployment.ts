@@ -1,6 +1,7 @@
 /** The values of a deployment that the documents show. */
 import type { ExampleInputs } from '../../agent/operation/operations.ts'
 import type { Terms } from '../../agent/payment/terms.ts'
+import { MICRO_USDC_PER_USDC } from '../../agent/payment/terms.ts'
 
 export interface DocumentedDeployment {
   baseUrl: string
@@ -26,5 +27,5 @@ export interface DocumentedDeployment {
 
 /** Formats micro-USDC as a price in US dollars, for example `0.001`. */
 export function formatUsd(microUsdc: number): string {
-  return String(microUsdc / 1_000_000)
+  return String(microUsdc / MICRO_USDC_PER_USDC)
 }

@@ -6,6 +6,7 @@ import { REGISTRIES } from '../registry/contracts.ts'
 import type { FeedbackQuery } from '../registry/reader.ts'
 import type { FeedbackPage, RegistryIdentity } from '../registry/registry.ts'
 import { OPENAPI_VERSION, REGISTRATION_TYPE, type REGISTRY_SCHEMAS } from './registry-schemas.ts'
+import { isSameAddress } from '../../agent/payment/accounts.ts'
 
 /** An image of a page with a round seal. It is inline, because the service has no route for images. */
 const IMAGE = [
@@ -79,7 +80,7 @@ export function buildIdentityBody(
     ...REGISTRY_NAMES,
     owner: agent?.owner ?? null,
     agent_wallet: agent?.wallet ?? null,
-    agent_wallet_is_pay_to: agent ? agent.wallet?.toLowerCase() === payTo.toLowerCase() : null,
+    agent_wallet_is_pay_to: agent ? isSameAddress(agent.wallet, payTo) : null,
     agent_uri: agent?.uri ?? null,
     agent_uri_matches: agent?.isUriExpected ?? null,
     registration_file: `${baseUrl}${TESTNET_PATHS.registrationFile}`,

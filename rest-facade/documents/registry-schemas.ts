@@ -3,6 +3,7 @@
  * registry-bodies.ts.
  */
 import { z } from 'zod'
+import { addressSchema } from '../../agent/payment/accounts.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 
 const { network } = DEPLOYMENTS.testnet
@@ -12,9 +13,7 @@ export const REGISTRATION_TYPE = 'https://eips.ethereum.org/EIPS/eip-8004#regist
 export const OPENAPI_VERSION = '3.1.0'
 /** The entries of one reputation page (contract 4.4.7). Also the default of `limit`. */
 export const FEEDBACK_ENTRIES_MAX = 10
-export const ADDRESS_PATTERN = /^0x[0-9a-fA-F]{40}$/
 
-const address = z.string().regex(ADDRESS_PATTERN)
 const registryName = z.string().regex(new RegExp(`^${network}:0x[0-9a-fA-F]{40}$`))
 /** Decimal text, because numbers on chain can exceed the safe integers of JSON. */
 const agentId = z.string().regex(/^(0|[1-9][0-9]*)$/)
@@ -72,8 +71,8 @@ const registryIdentitySchema = z
     status: statusSchema,
     network: z.literal(network),
     ...names,
-    owner: address.nullable(),
-    agent_wallet: address.nullable(),
+    owner: addressSchema.nullable(),
+    agent_wallet: addressSchema.nullable(),
     agent_wallet_is_pay_to: z.boolean().nullable(),
     agent_uri: z.string().nullable().meta({ description: 'The URI on chain; untrusted.' }),
     agent_uri_matches: z.boolean().nullable(),
@@ -98,7 +97,7 @@ const reputationPageSchema = z
   .strictObject({
     status: statusSchema,
     ...names,
-    client: address,
+    client: addressSchema,
     start: z.int().min(1),
     limit: entryLimit,
     last_index: z.int().min(0).nullable(),
@@ -112,7 +111,7 @@ const reputationPageSchema = z
   })
 
 export const reputationQuerySchema = z.strictObject({
-  client: address.meta({ description: 'Address of the reviewer.' }),
+  client: addressSchema.meta({ description: 'Address of the reviewer.' }),
   start: z.int().min(1).default(1).meta({ description: 'Index of the first entry.' }),
   limit: entryLimit.default(FEEDBACK_ENTRIES_MAX).meta({ description: 'Maximum number of entries.' }),
 })

@@ -2,13 +2,9 @@
 import { encodeFunctionData, parseAbi } from 'viem'
 import { z } from 'zod'
 import { TESTNET_PATHS } from '../../agent/operation/paths.ts'
-import { parseJson, readReply } from '../../store/base/read-body.ts'
+import { fetchText, type Fetch } from '../../store/base/bounded-fetch.ts'
+import { parseJson } from '../../store/base/read-body.ts'
 import { REGISTRIES } from './contracts.ts'
-
-/** For the request to the service, including the body of the reply. */
-const SHOW_MS_MAX = 10_000
-/** The reply has about 1 KiB. */
-const SHOW_BYTES_MAX = 64 * 1024
 
 const REGISTER_ABI = parseAbi(['function register(string agentURI) returns (uint256 agentId)'])
 
@@ -19,24 +15,19 @@ interface ShowOptions {
   /** The URL of the service. */
   url: string
   print: (line: string) => void
-  fetch: typeof fetch
+  fetch: Fetch
 }
 
 /** Prints what a running service reports about its identity. Returns false if it reports none. */
 export async function showRegistration({ url, fetch: send, print }: ShowOptions): Promise<boolean> {
-  const signal = AbortSignal.timeout(SHOW_MS_MAX)
-  const response = await send(`${url.replace(/\/$/, '')}${TESTNET_PATHS.registryIdentity}`, {
-    signal,
-    redirect: 'error',
-  }).catch(() => null)
-  if (!response) {
+  const answer = await fetchText(send, `${url.replace(/\/$/, '')}${TESTNET_PATHS.registryIdentity}`).catch(() => null)
+  if (!answer) {
     print('the service does not answer; check that it is running')
     return false
   }
-  const bytes = await readReply(response, SHOW_BYTES_MAX).catch(() => undefined)
-  const json = bytes && parseJson(new TextDecoder().decode(bytes))
+  const json = parseJson(answer.text)
   const agentFile = agentFileSchema.safeParse(json)
-  if (!response.ok || !agentFile.success) {
+  if (!answer.response.ok || !agentFile.success) {
     const error = errorSchema.safeParse(json)
     print(error.success ? `refused: ${error.data.error.code}` : 'the reply is not a valid /agent.json')
     return false

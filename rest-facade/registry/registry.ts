@@ -10,7 +10,7 @@ import { withDeadline } from '../../agent/settlement/rpc/deadline.ts'
 import { openRpcBatch } from '../../agent/settlement/rpc/json-rpc.ts'
 import { readIdentity, readPage, type FeedbackQuery } from './reader.ts'
 
-export const CACHE_SECONDS = 15
+export const REGISTRY_CACHE_SECONDS = 15
 const CACHED_RESULTS_MAX = 512
 /** For both batches of one read. */
 const READ_MS_MAX = 3_000
@@ -48,7 +48,7 @@ export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOp
   const queue = new FairQueue(CONCURRENT_READS_MAX)
 
   function openCache<Result>(event: string) {
-    const lifetime = { ttl: CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
+    const lifetime = { ttl: REGISTRY_CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
     const outcomes = new LRUCache<string, Promise<ReadOutcome<Result>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
     return (
       key: string,

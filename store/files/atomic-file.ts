@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { link, open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { errorCode } from '../base/error-code.ts'
 
 /** The suffix of temporary files. A crash may leave one behind. */
@@ -75,19 +75,13 @@ export async function syncDirectory(path: string): Promise<void> {
   await directory.sync()
 }
 
-/**
- * Removes temporary files older than a day whose target is a JSON file. A missing folder has none.
- * @param options.file removes only the temporary files of this file
- */
-export async function removeOldUnfinished({ folder, file, now }: { folder: string; file?: string; now: Date }) {
+/** Removes temporary files older than a day whose target is a JSON file. A missing folder has none. */
+export async function removeOldUnfinished({ folder, now }: { folder: string; now: Date }) {
   const names = await readdir(folder).catch((cause: unknown) => {
     if (errorCode(cause) === 'ENOENT') return []
     throw cause
   })
-  const isTemporary = (name: string) => {
-    const target = TEMPORARY_NAME.exec(name)?.[1]
-    return target !== undefined && (file === undefined ? target.endsWith('.json') : target === basename(file))
-  }
+  const isTemporary = (name: string) => TEMPORARY_NAME.exec(name)?.[1]?.endsWith('.json') === true
   for (const path of names.filter(isTemporary).map((name) => join(folder, name))) {
     // Undefined if the writer has finished in the meantime.
     const writtenAt = await stat(path).then(

@@ -4,7 +4,7 @@
  */
 import { StoreError } from '../files/environment.ts'
 import { ABSENT_BYTES, checksumOf, ERASED_BYTES, type HistoryDatabase, type StoredVersion } from './history-database.ts'
-import { stepKey, type StepFacts } from './step.ts'
+import { stepKeyOf, type StepFacts } from './step.ts'
 
 /** The entries of a snapshot, encoded, in the order of their keys. */
 type StoredEntries = Iterable<{ key: string; value: Buffer }>
@@ -33,7 +33,7 @@ const FIRST_FILE_NUMBERS = 20_000
 export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: StoredEntries): Recording {
   if (history.stepAfter() === undefined) return recordFirstFile(history, facts, entries)
   return history.write(() => {
-    const step = stepKey(facts.source)
+    const step = stepKeyOf(facts.source)
     const same = history.findStep(step)
     if (same?.snapshot_id === facts.snapshot_id) return { kind: 'known' }
     if (same) throw new StoreError('The journal has another file of the same time')
@@ -50,7 +50,7 @@ export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: 
  * interrupted one: nothing reads them, and the next one begins again.
  */
 function recordFirstFile(history: HistoryDatabase, facts: StepFacts, entries: StoredEntries): Recording {
-  const step = stepKey(facts.source)
+  const step = stepKeyOf(facts.source)
   let last: string | undefined
   let added = 0
   const write = (change: () => void) =>
@@ -60,7 +60,8 @@ function recordFirstFile(history: HistoryDatabase, facts: StepFacts, entries: St
       change()
     })
   write(() => history.clearVersions())
-  for (const group of inGroups(entries, FIRST_FILE_NUMBERS)) {
+  let group: { key: string; value: Buffer }[] = []
+  const writeGroup = () => {
     write(() => {
       for (const { key, value: entry } of group) {
         history.putVersion(key, { step, before: undefined, entry })
@@ -69,20 +70,12 @@ function recordFirstFile(history: HistoryDatabase, facts: StepFacts, entries: St
     })
     last = group.at(-1)?.key
     added += group.length
-  }
-  write(() => history.putStep(step, facts))
-  return { kind: 'recorded', previous_snapshot_id: null, changes: { added, removed: 0, changed: 0 } }
-}
-
-function* inGroups<T>(items: Iterable<T>, size: number): Generator<T[], void, void> {
-  let group: T[] = []
-  for (const item of items) {
-    group.push(item)
-    if (group.length < size) continue
-    yield group
     group = []
   }
-  if (group.length > 0) yield group
+  for (const entry of entries) if (group.push(entry) === FIRST_FILE_NUMBERS) writeGroup()
+  if (group.length > 0) writeGroup()
+  write(() => history.putStep(step, facts))
+  return { kind: 'recorded', previous_snapshot_id: null, changes: { added, removed: 0, changed: 0 } }
 }
 
 function snapshotIdBefore(history: HistoryDatabase, step: string): string | null {

@@ -4,7 +4,7 @@ import { createReserveCheck, FREE_BYTES_MIN } from '../files/disk-space.ts'
 import { snapshotFolder } from '../files/layout.ts'
 import { HistoryDatabase } from './history-database.ts'
 import { recordFile, type Recording } from './record.ts'
-import { dateOf, stepKey, type StepFacts } from './step.ts'
+import { dateOf, stepKeyOf, type StepFacts } from './step.ts'
 
 interface RetrievalsToRecord {
   dataDirectory: string
@@ -41,7 +41,7 @@ async function recordSnapshot(history: HistoryDatabase, dataDirectory: string, f
 
 /** Whether this file, or the one before it, is of the same day and has the same records. */
 function isOfKnownDay(history: HistoryDatabase, { snapshot_id, source }: StepFacts): boolean {
-  const step = stepKey(source)
+  const step = stepKeyOf(source)
   if (history.findStep(step)?.snapshot_id === snapshot_id) return true
   const before = history.stepBefore(step)
   return (

@@ -31,7 +31,7 @@ export interface Step {
 }
 
 /** A file that states no update time counts from its retrieval. */
-export function stepKey({ retrieved_at, source_updated_at }: Source): string {
+export function stepKeyOf({ retrieved_at, source_updated_at }: Source): string {
   return encodeTime(source_updated_at ?? retrieved_at) + encodeTime(retrieved_at)
 }
 

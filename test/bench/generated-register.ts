@@ -1,6 +1,6 @@
 /** Generated registers for the benchmarks, imported by the product's own import in a process of its own. */
 import { join } from 'node:path'
-import { generateRegister } from '../../agent/sandbox/generate-register.ts'
+import { generateRegister } from '../support/sample/generate.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import type { Snapshot } from '../../store/dataset/snapshot.ts'

@@ -4,7 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { generateRegister } from '../../agent/sandbox/generate-register.ts'
+import { generateRegister } from '../support/sample/generate.ts'
 import { decodeEntry, encodeEntry } from '../../store/dataset/company-entry.ts'
 import { openSnapshot } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'

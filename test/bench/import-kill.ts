@@ -7,7 +7,7 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sampleRegister } from '../../agent/sandbox/sample-register.ts'
+import { sampleRegister } from '../support/sample/register.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
 import { openSnapshot } from '../../store/dataset/snapshot.ts'
 import { buildingFolder, snapshotFolder } from '../../store/files/layout.ts'

@@ -2,7 +2,7 @@
  * `bench slowest [--minutes N] [--rows N] [--seed S]`: looks for the query that occupies the process longest. It draws
  * queries of every class, and changes the slowest ones letter by letter and word by word.
  */
-import { below, pick, randomFor, type Random } from '../../agent/sandbox/sample-random.ts'
+import { below, pick, randomFor, type Random } from '../support/random.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { makeRegister } from './generated-register.ts'
 import { describeMachine } from './machine.ts'

@@ -1,25 +1,12 @@
 // The example of docs/payments.md, word for word but for the path of the import.
-import { buyOnce } from '../../agent/buyer/library/buy-once.ts'
-
-interface Seller {
-  url: string
-  payTo: string
-}
+import { createBuyer } from '../../agent/buyer/library/buyer.ts'
 
 /** Buys one company record. A second call with the same folder is not charged and returns the same bytes. */
-export async function buyCompany(seller: Seller, number: string, privateKey: `0x${string}`, folder: string) {
-  const { status, body } = await buyOnce({
-    request: { url: `${seller.url}/api/v1/company/${number}` },
-    expected: {
-      network: 'eip155:84532',
-      asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
-      domain: { name: 'USDC', version: '2' },
-      payTo: seller.payTo,
-      amount: '1000',
-    },
-    file: `${folder}/company-${number}.json`,
-    privateKey,
-  })
-  if (status !== 200) throw new Error(body)
-  return body
+export async function buyCompany(url: string, payTo: string, key: `0x${string}`, folder: string) {
+  const network = { network: 'eip155:84532', asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }
+  const terms = { ...network, domain: { name: 'USDC', version: '2' }, payTo, amountMax: 5000 } // micro-USDC
+  const buyer = createBuyer({ key, folder, expected: terms })
+  const response = await buyer.fetch(url) // a standard Response
+  if (!response.ok) throw new Error(await response.text())
+  return response.text()
 }

@@ -29,6 +29,8 @@ interface MainPackage {
   license: string
   engines: object
   exports: Record<string, ExportedFiles>
+  /** Files that bundlers for browsers replace. */
+  browser: Record<string, string>
   dependencies: Record<string, string>
 }
 
@@ -67,7 +69,10 @@ async function writePackage(folder: string): Promise<void> {
   const found: Found = { files: new Set(), packages: new Set(), assets: new Set() }
   for (const files of Object.values(exports))
     for (const file of [files.default, files.types]) await followImports(posix.normalize(file), found)
-  await followImports(PROGRAM, found)
+  const browser = Object.fromEntries(
+    Object.entries(main.browser).map(([file, other]) => [shorten(file), shorten(other)]),
+  )
+  for (const file of [PROGRAM, ...Object.values(browser)]) await followImports(posix.normalize(file), found)
   for (const asset of found.assets) await cp(join(root, asset), join(folder, asset))
   for (const file of found.files) await cp(join(compiled, file), join(folder, file))
   await cp(join(root, 'agent/buyer/library/README.md'), join(folder, 'README.md'))
@@ -82,6 +87,7 @@ async function writePackage(folder: string): Promise<void> {
     engines,
     bin: { [NAME]: PROGRAM },
     exports,
+    browser,
     imports,
     dependencies: Object.fromEntries(
       [...found.packages].toSorted().map((name) => [name, versionOf(dependencies, name)]),
@@ -90,9 +96,11 @@ async function writePackage(folder: string): Promise<void> {
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(content, null, 2)}\n`)
 }
 
-/** `./client` of the main package becomes `.`, and its files are no longer in `dist`. */
+/** The files of the package are not in `dist`. */
+const shorten = (path: string) => path.replace('./dist/', './')
+
+/** `./client` of the main package becomes `.`. */
 function clientExports(main: MainPackage): Record<string, ExportedFiles> {
-  const shorten = (path: string) => path.replace('./dist/', './')
   const exported = Object.entries(main.exports).filter(([name]) => name.startsWith(EXPORTED))
   return Object.fromEntries(
     exported.map(([name, files]) => [

@@ -1,5 +1,5 @@
 /** The sales of the kill program: transports and kill points, drawn from one seed. */
-import { below, pick, randomFor, type Random } from '../../agent/sandbox/sample-random.ts'
+import { below, pick, randomFor, type Random } from './random.ts'
 import { KILL_TRANSPORTS, type KillTransport } from './kill-requests.ts'
 import { KILL_POINTS, pointOf, type KillPoint } from './kill-points.ts'
 

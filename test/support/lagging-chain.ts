@@ -3,7 +3,7 @@
  * that is a number of blocks behind. A payment that was sent is in the next block.
  */
 import type { Rpc } from '../../agent/settlement/rpc/json-rpc.ts'
-import { pick, type Random } from '../../agent/sandbox/sample-random.ts'
+import { pick, type Random } from './random.ts'
 import type { AuthorizationFields } from './payments.ts'
 import { replyTo } from './remotes/chain-node.ts'
 import { Ledger } from './remotes/ledger.ts'

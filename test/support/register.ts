@@ -40,14 +40,15 @@ export function numberedRows(count: number, from = 1): RegisterRow[] {
 }
 
 export function toCsvLine(row: RegisterRow): string {
-  return COLUMNS.map((column) => quoted(row[column])).join(',')
+  return COLUMNS.map((column) => csvField(row[column])).join(',')
 }
 
 export function toCsv(...rows: RegisterRow[]): string {
   return [HEADER, ...rows.map(toCsvLine)].map((line) => `${line}\n`).join('')
 }
 
-function quoted(value: string): string {
+/** Quoted if necessary (RFC 4180 section 2). */
+export function csvField(value: string): string {
   return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
 }
 

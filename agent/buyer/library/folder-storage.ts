@@ -8,6 +8,10 @@ import type { BuyerStorage, StoredEntry } from './storage.ts'
 
 const ENTRY_SUFFIX = '.json'
 
+/** For browsers and Workers, bundlers take this function from no-folder.ts (`browser` in package.json). */
+export const openStorage = (folder: string | BuyerStorage): BuyerStorage =>
+  typeof folder === 'string' ? folderStorage(folder) : folder
+
 export function folderStorage(folder: string): BuyerStorage {
   const locate = (name: string) => join(folder, name)
   return {

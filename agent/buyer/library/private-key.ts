@@ -1,6 +1,7 @@
 /** Reads the private key of the buyer from its file. */
 import { open } from 'node:fs/promises'
 import { readUpTo } from '../../../store/files/bounded-read.ts'
+import { isPrivateKey } from '../../payment/accounts.ts'
 import { findOpenMode } from '../../../store/files/private-files.ts'
 
 /** A key and a line end. A larger file is not a key file. */
@@ -16,6 +17,6 @@ export async function readPrivateKey(path: string): Promise<`0x${string}`> {
   if (fault !== undefined) throw new Error(`${path} ${fault}: run chmod 600 ${JSON.stringify(path)}`)
   const bytes = file && (await readUpTo(file, KEY_FILE_BYTES_MAX).catch(() => undefined))
   const key = bytes?.toString().trim() ?? ''
-  if (!/^0x[0-9a-fA-F]{64}$/.test(key)) throw new Error(`${path} must hold a private key: 0x and 64 hex digits`)
-  return key as `0x${string}`
+  if (!isPrivateKey(key)) throw new Error(`${path} must hold a private key: 0x and 64 hex digits`)
+  return key
 }

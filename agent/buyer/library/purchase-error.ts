@@ -29,6 +29,16 @@ interface PurchaseErrorOptions extends ErrorOptions {
   answer?: ServiceAnswer
 }
 
+/**
+ * A purchase that did not end with an answer.
+ * @example
+ * try {
+ *   await buyer.fetch(url)
+ * } catch (error) {
+ *   if (!(error instanceof PurchaseError)) throw error
+ *   console.error(error.code, error.answer?.reason, error.advice)
+ * }
+ */
 export class PurchaseError extends Error {
   override readonly name = 'PurchaseError'
   readonly code: PurchaseErrorCode

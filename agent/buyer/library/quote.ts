@@ -4,6 +4,7 @@ import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { z } from 'zod'
 import { canonicalJson } from '../../../store/base/canonical.ts'
+import { isSameAddress } from '../../payment/accounts.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { PurchaseError } from './purchase-error.ts'
@@ -57,20 +58,19 @@ export function compareQuote({ required, requirements }: DecodedQuote, expected:
   const quoted = URL.canParse(required.resource.url) ? new URL(required.resource.url) : undefined
   const asked = new URL(expected.resource)
   const resource = quoted ? pathOf(quoted) : 'unreadable'
-  const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
   return [
     { name: 'host', value: quoted?.origin ?? 'unreadable', passed: quoted?.origin === asked.origin },
     { name: 'resource', value: resource, passed: resource === pathOf(asked) },
     { name: 'scheme', value: requirements.scheme, passed: requirements.scheme === 'exact' },
     { name: 'network', value: requirements.network, passed: requirements.network === expected.network },
-    { name: 'asset', value: requirements.asset, passed: isSame(requirements.asset, expected.asset) },
+    { name: 'asset', value: requirements.asset, passed: isSameAddress(requirements.asset, expected.asset) },
     {
       // Any other member, such as `assetTransferMethod`, could make the library sign another type of message.
       name: 'token',
       value: JSON.stringify(requirements.extra),
       passed: canonicalJson(requirements.extra ?? {}) === canonicalJson(expected.domain),
     },
-    { name: 'receiver', value: requirements.payTo, passed: isSame(requirements.payTo, expected.payTo) },
+    { name: 'receiver', value: requirements.payTo, passed: isSameAddress(requirements.payTo, expected.payTo) },
     {
       name: 'expiry',
       value: `${requirements.maxTimeoutSeconds} s after signing`,

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { parsePurchase } from './purchase-file.ts'
+import { openStorage } from './folder-storage.ts'
 import type { BuyerStorage } from './storage.ts'
 
 const PREFIX = 'spending-'
@@ -94,8 +95,11 @@ export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOp
 /**
  * Begins the spending of the current day again. For a user who accepts that an entry of the day is lost or damaged: the
  * payments of the day up to now no longer count.
+ * @example
+ * await resetSpending('purchases')
  */
-export async function resetSpending(storage: BuyerStorage, now = new Date()): Promise<void> {
+export async function resetSpending(folder: string | BuyerStorage, now = new Date()): Promise<void> {
+  const storage = openStorage(folder)
   const day = dayOf(now)
   for (let number = (await lastReset(storage, day)) + 1; ; number += 1) {
     if (await storage.create(resetName(day, number), `${JSON.stringify({ reset_at: now.toISOString() })}\n`)) return

@@ -1,4 +1,15 @@
-/** Where a buyer keeps its purchases and its spending. Every entry is a text with a name. */
+/**
+ * Where a buyer keeps its purchases and its spending. Every entry is a text with a name.
+ * @example
+ * const entries = new Map<string, string>() // lost at the end of the process, so only for tests
+ * const storage: BuyerStorage = {
+ *   read: async (name) => entries.get(name),
+ *   create: async (name, text) => !entries.has(name) && Boolean(entries.set(name, text)),
+ *   replace: async (name, text) => void entries.set(name, text),
+ *   list: async (prefix) => [...entries.keys()].filter((name) => name.startsWith(prefix)),
+ *   locate: (name) => name,
+ * }
+ */
 export interface BuyerStorage {
   /** Undefined if there is no such entry. */
   read(name: string): Promise<string | undefined>

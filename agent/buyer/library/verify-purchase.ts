@@ -16,6 +16,7 @@ import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../../pa
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { readPayment, type Purchase } from './purchase-file.ts'
 import { requestedOperation } from './purchase-request.ts'
+import { isSameAddress } from '../../payment/accounts.ts'
 
 /** The receipt of a purchase whose answer was paid. Undefined if it has none. */
 export function purchasedReceipt({ answer }: Purchase): string | undefined {
@@ -89,7 +90,7 @@ function checkPayment(purchase: Purchase, { jti, payment }: ReceiptClaims): Rece
   const signed = readSigned(purchase)
   if (!signed) return { name: 'payment', passed: false, detail: 'the saved payment cannot be read' }
   const differing = Object.entries(signed).flatMap(([name, text]) =>
-    isSame(text, payment[name as keyof typeof payment]) ? [] : [name],
+    text.toLowerCase() === payment[name as keyof typeof payment].toLowerCase() ? [] : [name],
   )
   const identity = [signed.network, signed.asset, signed.payer, signed.nonce].join('/').toLowerCase()
   if (jti !== identity) differing.push('identity')
@@ -111,16 +112,11 @@ export function checkResponse(response: SettlementResponse, { payment }: Receipt
   const passed =
     transaction === payment.transaction &&
     network === payment.network &&
-    isSame(payer, payment.payer) &&
+    isSameAddress(payer, payment.payer) &&
     amount === payment.amount
   return { name: 'response', passed, detail: `transaction ${transaction}` }
 }
 
 export function describe({ amount, asset, network, payer, pay_to }: ReceiptClaims['payment']): string {
   return `${amount} of ${asset} on ${network} from ${payer} to ${pay_to}`
-}
-
-/** The case of an address is only a checksum. */
-function isSame(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase()
 }

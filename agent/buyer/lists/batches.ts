@@ -3,7 +3,7 @@
  * every later run finds its rows there, so a changed list or another option pays for no row twice.
  */
 import { folderStorage } from '../library/folder-storage.ts'
-import { purchaseName } from '../library/portable.ts'
+import { purchaseName } from '../library/buyer.ts'
 import { readPurchase } from '../library/purchase-file.ts'
 import { requestedOperation, restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { describeAnswer } from '../library/purchase-error.ts'

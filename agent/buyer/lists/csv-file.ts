@@ -106,10 +106,7 @@ function countFields(text: string, separator: string): number[] {
  * Yields the rows. An empty line is a row of one empty field.
  * @throws an error that names the file and the line of the fault
  */
-export async function* readRows(
-  path: string,
-  { separator, encoding }: CsvFormat,
-): AsyncGenerator<string[], void, void> {
+export async function* readCsv(path: string, { separator, encoding }: CsvFormat): AsyncGenerator<string[], void, void> {
   const parser = parse(parserOptions(separator))
   const decode = createDecoder(encoding)
   async function* decodeChunks(chunks: AsyncIterable<Buffer>) {
@@ -130,7 +127,7 @@ export async function* readRows(
  * Writes the rows in the format of the input, in UTF-8. Spreadsheets read UTF-8 only with a byte order mark, so an
  * input in Windows-1252 gets one.
  */
-export async function writeRows(
+export async function writeCsv(
   path: string,
   rows: AsyncIterable<readonly string[]>,
   { separator, lineEnd, encoding, hasByteOrderMark }: CsvFormat,

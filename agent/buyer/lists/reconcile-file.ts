@@ -11,7 +11,7 @@ import type { Operation } from '../../operation/operation.ts'
 import { DEPLOYMENTS, MICRO_USDC_PER_USDC, type Mode } from '../../payment/terms.ts'
 import { BATCH_ROWS_MAX, planBatches, readPaid, rowKey } from './batches.ts'
 import { addedFields, addedHeader, findColumns, readCells } from './columns.ts'
-import { findFormat, readRows, writeRows } from './csv-file.ts'
+import { findFormat, readCsv, writeCsv } from './csv-file.ts'
 import { createRowResolver, parseRow, ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
 
 interface ReconcileContext extends BuyerRuntime {
@@ -75,7 +75,7 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
       counts.set(decision, (counts.get(decision) ?? 0) + 1)
     }
     const rows = resolvedRows(list, options, { resolveRows, onProgress: bar.onProgress, onRow, interrupted })
-    await writeRows(unfinished, rows, list.format)
+    await writeCsv(unfinished, rows, list.format)
   }
   await rename(unfinished, out)
   print(`${list.rows} rows in ${out}: ${[...counts].map(([decision, count]) => `${count} ${decision}`).join(', ')}`)
@@ -95,7 +95,7 @@ async function readList({ file, columns: names, hasHeader, separator, baseUrl }:
   /** The number of fields of a row. */
   let width = 0
   let rows = 0
-  for await (const row of readRows(file, format)) {
+  for await (const row of readCsv(file, format)) {
     if (!columns) {
       width = row.length
       columns = findColumns(names, row, hasHeader)
@@ -184,7 +184,7 @@ async function* resolvedRows(
   let done = 0
   let spent = 0
   for await (const rows of inGroups(
-    readRows(file, format),
+    readCsv(file, format),
     isBatched ? BATCHES_AT_ONCE * BATCH_ROWS_MAX : ROWS_AT_ONCE,
   )) {
     if (isHeader) {

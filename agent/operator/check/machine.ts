@@ -11,6 +11,7 @@ import type { Config } from '../../service/config.ts'
 import { readRelayerKey } from '../../service/externals.ts'
 import { findIgnored } from '../../service/ignored-variables.ts'
 import { failed, passed, warning, type CheckResult } from './check.ts'
+import { isSameAddress } from '../../payment/accounts.ts'
 
 const MIB = 2 ** 20
 
@@ -77,7 +78,7 @@ export async function checkReceiver({ facilitator }: Config): Promise<CheckResul
   const { payTo } = facilitator
   if (facilitator.kind === 'self') {
     const relayer = privateKeyToAddress(await readRelayerKey(facilitator.relayerKeyFile))
-    if (relayer.toLowerCase() === payTo.toLowerCase())
+    if (isSameAddress(relayer, payTo))
       return failed('PAY_TO is the relayer, whose key is on this machine: set it to an account that is kept elsewhere')
   }
   return passed(payTo)

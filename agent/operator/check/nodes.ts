@@ -6,12 +6,11 @@ import { readToken } from '../../settlement/chain/token.ts'
 import type { Config } from '../../service/config.ts'
 import { readRelayerKey } from '../../service/externals.ts'
 import { openInProcessFacilitator, SETTLEMENTS_LEFT_MIN } from '../../settlement/facilitator/in-process-facilitator.ts'
+import { NODE_MS_MAX } from '../../settlement/rpc/time-limits.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { openRpc, RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { failed, passed, warning, type Check, type CheckResult } from './check.ts'
 
-/** For one call. */
-const NODE_MS_MAX = 5_000
 type Node = { observation: Observation } | { cause: unknown }
 
 /** Every node is observed once. The checks share what it answered, so they run in this order. */
@@ -80,7 +79,7 @@ const isFresh = (node: Node, now: () => Date) =>
 /** Any node serves the logs of one block. */
 async function readsLogs(url: string, block: bigint): Promise<boolean> {
   const at = `0x${block.toString(16)}`
-  const rpc = openRpc({ url, timeoutMs: NODE_MS_MAX })
+  const rpc = openRpc({ url })
   const topics = [`0x${'0'.repeat(64)}`]
   return rpc('eth_getLogs', [{ fromBlock: at, toBlock: at, topics }]).then(Array.isArray, () => false)
 }
@@ -98,7 +97,7 @@ function checkClock(nodes: readonly Node[], now: () => Date): CheckResult[] {
 async function checkToken(url: string | undefined, receiver: string, mode: Config['mode']): Promise<CheckResult[]> {
   if (url === undefined) return failed('no node answers')
   const { asset, chainId, domain } = DEPLOYMENTS[mode]
-  const rpc = openRpc({ url, timeoutMs: NODE_MS_MAX })
+  const rpc = openRpc({ url })
   const token = await readToken(rpc, { asset, chainId, domain, receiver })
   const faults = [
     ...(token.isDomainEqual

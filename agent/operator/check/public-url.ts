@@ -6,6 +6,7 @@ import { fetchDocument, fetchText, type Fetch } from '../../../store/base/bounde
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { failed, passed, warning, type Check, type CheckResult } from './check.ts'
+import { isSameAddress } from '../../payment/accounts.ts'
 
 const metadataSchema = z.object({ access: z.object({ network: z.string(), pay_to: z.string() }) })
 
@@ -31,15 +32,13 @@ async function checkBaseUrl(baseUrl: string, { mode, payTo }: Config, fetch: Fet
       `${baseUrl} is not reached as this service: start it, and check its name, its certificate and the proxy`,
     )
   const { network, pay_to } = metadata.access
-  const isSame = network === DEPLOYMENTS[mode].network && (payTo === undefined || same(pay_to, payTo))
+  const isSame = network === DEPLOYMENTS[mode].network && (payTo === undefined || isSameAddress(payTo, pay_to))
   if (!isSame)
     return failed(`${baseUrl} is a service of ${network} that pays ${pay_to}: correct BASE_URL, or restart it`)
   if (protocol === 'http:' && !isLoopback(hostname))
     return warning(`${baseUrl} is not encrypted: anyone on the way can change the receiver. Use https`)
   return passed(`${baseUrl} answers as this service`)
 }
-
-const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
 
 async function checkDocuments(baseUrl: string, config: Config, fetch: Fetch): Promise<CheckResult[]> {
   const { agentCard, a2aGuide, mcpGuide, serverJson, securityTxt, ...others } = FREE_PATHS

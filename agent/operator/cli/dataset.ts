@@ -1,8 +1,7 @@
-/** The commands about datasets: `import`, `snapshot-id` and `generate`. */
+/** The commands about datasets: `import` and `snapshot-id`. */
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { isUrl } from '../../../store/base/url-policy.ts'
-import { matching } from '../../command-line/arguments.ts'
 import type { AddCommand, CommandContext } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 
@@ -65,34 +64,5 @@ export const addSnapshotIdCommand: AddCommand = (program, context) => {
       using bar = openImportBar(context)
       const temporaryDirectory = tmpdir()
       await snapshotIdCommand({ path: resolve(path), temporaryDirectory, now: context.now, ...bar })
-    })
-}
-
-const GENERATE_HELP = `
-The same number of rows and the same seed give the same bytes on every machine. No company in the file exists.
-
-Examples:
-  irish-company-agent generate --rows 20000 --seed 1 --out made-up.csv
-  irish-company-agent generate --rows 800000 --seed 1 --out made-up.zip`
-
-const checkCount = matching(/^[0-9]{1,10}$/, 'It must be a whole number of at most 10 digits.')
-const parseCount = (text: string) => Number(checkCount(text))
-const parseOut = matching(/\.(csv|zip)$/, 'It must end in .csv or .zip.')
-
-export const addGenerateCommand: AddCommand = (program, context) => {
-  program
-    .command('generate')
-    .description('Write a made-up register of any size')
-    .requiredOption('--rows <n>', 'number of rows, damaged ones included', parseCount)
-    .requiredOption('--seed <n>', 'a whole number from 0 to 4294967295', parseCount)
-    .requiredOption('--out <file>', 'a file name that ends in .csv or .zip', parseOut)
-    .addHelpText('after', GENERATE_HELP)
-    .action(async ({ rows, seed, out }: { rows: number; seed: number; out: string }) => {
-      const { generateRegister } = await import('../../sandbox/generate-register.ts')
-      const { openBar } = await import('../../command-line/progress-bar.ts')
-      using bar = openBar(context)
-      const onProgress = (done: number) => bar.onProgress({ share: done / rows, text: `${done} of ${rows} rows` })
-      await generateRegister({ rows, seed, out, onProgress })
-      bar.print(`${rows} rows in ${out}`)
     })
 }

@@ -2,7 +2,7 @@
 import { ImportError } from '../../../store/import/errors.ts'
 import { addBackupCommands } from './backup.ts'
 import { checkCommand } from './check.ts'
-import { addGenerateCommand, addImportCommand, addSnapshotIdCommand } from './dataset.ts'
+import { addImportCommand, addSnapshotIdCommand } from './dataset.ts'
 import { addHistoryCommand } from './history.ts'
 import { addKeysCommand } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
@@ -39,7 +39,6 @@ const programWith = ({ commands, loadActions }: Buyer) => ({
     verifyCommand(loadActions),
     addImportCommand,
     addSnapshotIdCommand,
-    addGenerateCommand,
     addHistoryCommand,
     addKeysCommand,
     addBackupCommands,

@@ -9,6 +9,7 @@ import { companySchema, type SnapshotEntry } from '../../../store/dataset/compan
 import { snapshotFolder } from '../../../store/files/layout.ts'
 import { openSnapshot } from '../../../store/dataset/snapshot.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
+import { isSameAddress } from '../../payment/accounts.ts'
 import { openChain } from '../../settlement/chain/chain.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import type { ReceiptCheck } from '../../payment/receipt/verify.ts'
@@ -34,7 +35,7 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
       return check(false, `the chain does not show this payment in transaction ${transaction}`)
     const { transfer, isFinal } = use
     const passed =
-      transfer.from === payer.toLowerCase() && transfer.to === to.toLowerCase() && transfer.value === BigInt(value)
+      isSameAddress(transfer.from, payer) && isSameAddress(transfer.to, to) && transfer.value === BigInt(value)
     const found = `${transfer.value} from ${transfer.from} to ${transfer.to} in transaction ${transaction}`
     return check(passed, `${found}${isFinal ? '' : ', in a block that is not final yet'}`)
   } catch {

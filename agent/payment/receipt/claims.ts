@@ -1,5 +1,6 @@
 /** The claims of a payment receipt, a JWT that binds a delivered answer to its payment (contract 5.9). */
 import { z } from 'zod'
+import { addressSchema } from '../accounts.ts'
 import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
 
 /** The member of `extensions` in a `PAYMENT-RESPONSE`. */
@@ -14,7 +15,6 @@ export const RECEIPT_ALGORITHM = 'ES256'
 export const OPERATION_BYTES_MAX = 768
 
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/)
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 const bytes32 = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
 
 export const receiptClaimsSchema = z.object({
@@ -32,9 +32,9 @@ export const receiptClaimsSchema = z.object({
   matching_version: z.string().optional(),
   payment: z.object({
     network: z.string(),
-    asset: address,
-    payer: address,
-    pay_to: address,
+    asset: addressSchema,
+    payer: addressSchema,
+    pay_to: addressSchema,
     /** In the smallest unit of the asset, decimal digits. */
     amount: z.string().regex(/^[0-9]{1,78}$/),
     nonce: bytes32,

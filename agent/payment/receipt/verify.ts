@@ -26,7 +26,7 @@ export interface VerifiedReceipt {
   claims?: ReceiptClaims
 }
 
-const publicKeySchema = z.strictObject({
+export const publicKeySchema = z.strictObject({
   kty: z.literal('EC'),
   crv: z.literal('P-256'),
   x: z.string(),

@@ -14,6 +14,7 @@ import { priceKey, type Operations } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { findRoute } from '../../operation/resource.ts'
 import { DeadlineError } from '../../settlement/rpc/deadline.ts'
+import { isTimeout } from '../../settlement/rpc/time-limits.ts'
 import { RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../settlement/rpc/post-json.ts'
 import type { ServiceObserver } from './observed-services.ts'
@@ -184,9 +185,7 @@ function methodOf(method: string): string {
 
 /** The kind of a failed call of a remote service. The set is fixed, so no remote can create labels. */
 export function failureKind(cause: unknown): string {
-  // The error of `post` in `agent/settlement/rpc/http-client.ts` and of `AbortSignal.timeout`.
-  const isTimeout = cause instanceof DOMException && cause.name === 'TimeoutError'
-  if (cause instanceof DeadlineError || isTimeout) return 'timeout'
+  if (cause instanceof DeadlineError || isTimeout(cause)) return 'timeout'
   if (cause instanceof RpcError) return 'rpc_error'
   if (cause instanceof WrongChain) return 'wrong_chain'
   if (!(cause instanceof ReplyError)) return 'other'

@@ -7,9 +7,6 @@ import { ClockCheck } from './clock.ts'
 import { openObserver, type Observation } from './observe.ts'
 import { RangeSearch } from './search-block-ranges.ts'
 
-/** For one call, including the body of the reply. Short, because a client that retries waits for several calls. */
-const RPC_TIMEOUT_MS = 5_000
-
 /** Blocks that are searched if the first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
 /** How much earlier than needed a search by time may begin: the first range of a search (`search-block-ranges.ts`). */
@@ -95,13 +92,9 @@ interface ObservedNode {
 }
 
 /** Opens no connection before the first call. */
-export function openChain({
-  urls,
-  timeoutMs = RPC_TIMEOUT_MS,
-  ...options
-}: ChainOptions & { urls: readonly string[]; timeoutMs?: number }): Chain {
+export function openChain({ urls, ...options }: ChainOptions & { urls: readonly string[] }): Chain {
   return readChainWith(
-    urls.map((url) => openRpc({ url, timeoutMs })),
+    urls.map((url) => openRpc({ url })),
     options,
   )
 }

@@ -8,6 +8,7 @@ import { RateLimited, ReplyError } from '../rpc/post-json.ts'
 import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
 import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './view.ts'
+import { isTimeout } from '../rpc/time-limits.ts'
 
 /** Before the nodes are asked again after a failure. Behind one URL, the next call often reaches another node. */
 const REPEAT_MS = 300
@@ -112,7 +113,7 @@ export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): O
  * Undefined if it cannot help: a node of another chain stays one, and a time-out has used up the time of the caller.
  */
 function pauseBeforeRepeat(cause: unknown): number | undefined {
-  if (cause instanceof WrongChain || (cause instanceof Error && cause.name === 'TimeoutError')) return undefined
+  if (cause instanceof WrongChain || isTimeout(cause)) return undefined
   if (!(cause instanceof RateLimited)) return REPEAT_MS
   return cause.waitMs <= RATE_WAIT_MS_MAX ? Math.max(REPEAT_MS, cause.waitMs) : undefined
 }

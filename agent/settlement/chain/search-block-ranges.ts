@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import { RpcError } from '../rpc/json-rpc.ts'
 import { RateLimited, ReplyError } from '../rpc/post-json.ts'
+import { isTimeout } from '../rpc/time-limits.ts'
 
 /** Covers the lifetime of an authorization if a block takes half a second or more. */
 const SPAN_FIRST_BLOCKS = 1_000n
@@ -85,11 +86,6 @@ function isTooWide(cause: unknown): boolean {
   if (cause instanceof RateLimited) return false
   if (cause instanceof ReplyError) return cause.code !== 'UNREACHABLE'
   return cause instanceof RpcError || isTimeout(cause)
-}
-
-/** The error of `AbortSignal.timeout`. */
-function isTimeout(cause: unknown): boolean {
-  return cause instanceof Error && cause.name === 'TimeoutError'
 }
 
 function least(one: bigint, other: bigint): bigint {

@@ -8,13 +8,10 @@ import { isAddress } from 'viem'
 import { z } from 'zod'
 import type { Timer } from '../../../store/base/runtime.ts'
 import { withDeadline } from '../rpc/deadline.ts'
+import { FACILITATOR_MS_MAX } from '../rpc/time-limits.ts'
 import type { Payment } from '../../payment/headers.ts'
 import type { QuoteReason } from '../../operation/outcome.ts'
-
-/**
- * For one call, including the body of the reply. One `verify` and one `settle` fit in the 65 s of an A2A or MCP call.
- */
-export const FACILITATOR_TIMEOUT_MS = 30_000
+import { isSameAddress } from '../../payment/accounts.ts'
 
 /** Facilitators in Python send an absent member as `null`. */
 const optionalText = z.string().nullish()
@@ -99,9 +96,9 @@ export async function verifyWithFacilitator(request: FacilitatorRequest): Promis
   const { facilitator, timer, payment, requirements } = request
   try {
     const call = () => facilitator.verify(toPaymentPayload(payment), requirements)
-    const reply = parseVerifyReply(await withDeadline({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
+    const reply = parseVerifyReply(await withDeadline({ timer, milliseconds: FACILITATOR_MS_MAX }, call))
     if (!reply.isValid) return { kind: 'refused', reason: toQuoteReason(reply.invalidReason) }
-    return isPayer(reply.payer, payment)
+    return isSameAddress(reply.payer, payment.payload.authorization.from)
       ? { kind: 'verified', facilitator: reply.facilitator }
       : { kind: 'unclear', cause: 'the facilitator verified another payer' }
   } catch (cause) {
@@ -114,7 +111,7 @@ export async function settleWithFacilitator(request: FacilitatorRequest, name?: 
   const { facilitator, timer, payment, requirements } = request
   try {
     const call = () => facilitator.settle(toPaymentPayload(payment), requirements, name)
-    const reply = settleReplySchema.parse(await withDeadline({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
+    const reply = settleReplySchema.parse(await withDeadline({ timer, milliseconds: FACILITATOR_MS_MAX }, call))
     return reply.success ? checkSuccess(reply, request) : toRefusal(reply)
   } catch (cause) {
     return { kind: 'unclear', cause }
@@ -127,7 +124,7 @@ function checkSuccess(reply: SettleReply, { payment, requirements }: Facilitator
   const isConsistent =
     !reply.errorReason &&
     reply.network === requirements.network &&
-    isPayer(reply.payer, payment) &&
+    isSameAddress(reply.payer, payment.payload.authorization.from) &&
     (reply.amount ?? requirements.amount) === requirements.amount
   if (isConsistent && transaction !== undefined) return { kind: 'settled', transaction }
   return { kind: 'unclear', cause: 'the settlement reply does not match the payment', transaction }
@@ -165,10 +162,6 @@ function toPaymentPayload(payment: Payment): PaymentPayload {
  */
 function readableAddress(address: string): string {
   return isAddress(address) ? address : address.toLowerCase()
-}
-
-function isPayer(payer: string | null | undefined, { payload }: Payment): boolean {
-  return payer?.toLowerCase() === payload.authorization.from.toLowerCase()
 }
 
 function toQuoteReason(reason: string | null | undefined): QuoteReason {

@@ -21,12 +21,12 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
 import type { Report } from '../../../store/base/runtime.ts'
 import { onChain, openRpc } from '../rpc/json-rpc.ts'
+import { RELAYER_NODE_MS_MAX } from '../rpc/time-limits.ts'
 import { REFUSED_BEFORE_BROADCAST, TRANSFER_REVERTED } from './facilitator.ts'
 import type { NetworkDeployment } from '../../payment/terms.ts'
 
-/** Below the 30 s limit of a facilitator call. */
-const CONFIRMATION_TIMEOUT_MS = 20_000
-const RPC_TIMEOUT_MS = 10_000
+/** Below FACILITATOR_MS_MAX. */
+const CONFIRMATION_MS_MAX = 20_000
 
 /** For one transfer. The transfer of an EOA needs 95,000. The rest is for the signature check of a contract wallet. */
 const GAS_MAX = 300_000n
@@ -65,7 +65,7 @@ interface InProcessFacilitator extends FacilitatorClient {
 }
 
 export function openInProcessFacilitator(options: InProcessFacilitatorOptions): InProcessFacilitator {
-  const { deployment, confirmationMs = CONFIRMATION_TIMEOUT_MS, report } = options
+  const { deployment, confirmationMs = CONFIRMATION_MS_MAX, report } = options
   const { chainId, network } = deployment
   const nonces = createNonceManager({ source: jsonRpc() })
   const { account, wallet } = openWallet(options, nonces)
@@ -182,7 +182,7 @@ function openWallet(
   { deployment: { chainId, network }, rpcUrl, relayerKey, pollingMs }: InProcessFacilitatorOptions,
   nonceManager: ReturnType<typeof createNonceManager>,
 ) {
-  const rpc = onChain(openRpc({ url: rpcUrl, timeoutMs: RPC_TIMEOUT_MS }), chainId)
+  const rpc = onChain(openRpc({ url: rpcUrl, timeoutMs: RELAYER_NODE_MS_MAX }), chainId)
   const account = privateKeyToAccount(relayerKey, { nonceManager })
   const wallet = createWalletClient({
     account,

@@ -4,7 +4,7 @@
  * reply, and has a time limit.
  */
 import { postJson, ReplyError } from '../rpc/post-json.ts'
-import { FACILITATOR_TIMEOUT_MS } from './facilitator.ts'
+import { FACILITATOR_MS_MAX } from '../rpc/time-limits.ts'
 import type { NamedFacilitator } from './facilitators.ts'
 import { X402_VERSION } from '../../payment/terms.ts'
 
@@ -27,7 +27,7 @@ interface RemoteFacilitatorOptions {
 }
 
 export function openRemoteFacilitator(options: RemoteFacilitatorOptions): NamedFacilitator['client'] {
-  const { url, timeoutMs = FACILITATOR_TIMEOUT_MS, verifyTimeoutMs = timeoutMs } = options
+  const { url, timeoutMs = FACILITATOR_MS_MAX, verifyTimeoutMs = timeoutMs } = options
   async function post(endpoint: 'verify' | 'settle', payment: unknown, requirements: unknown): Promise<unknown> {
     const authorization = await options.authorization?.('POST', `${url}/${endpoint}`)
     const { status, json } = await postJson({

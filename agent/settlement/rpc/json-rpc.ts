@@ -4,11 +4,10 @@
  */
 import { z } from 'zod'
 import { postJson, ReplyError } from './post-json.ts'
+import { NODE_BATCH_MS_MAX, NODE_MS_MAX } from './time-limits.ts'
 
 /** Fits the largest expected reply: ten feedback entries with two tags of 24 KiB each, in hex digits. */
 const REPLY_BYTES_MAX = 1_048_576
-/** Callers of a batch have shorter limits for all their calls together. */
-const BATCH_TIMEOUT_MS = 30_000
 
 /** An error reply of the node. Only the x402 facilitator may read `message`, which is untrusted text. */
 export class RpcError extends Error {
@@ -48,7 +47,7 @@ const replySchema = z
 /** Never repeated within the process, so the reply to one call is never taken for the reply to another. */
 let lastId = 0
 
-export function openRpc({ url, timeoutMs }: { url: string; timeoutMs: number }): Rpc {
+export function openRpc({ url, timeoutMs = NODE_MS_MAX }: { url: string; timeoutMs?: number }): Rpc {
   return async (method, params = []) => {
     const reply = await send(toRequest({ method, params }), { url, timeoutMs })
     if (reply.kind === 'error') throw reply.error
@@ -59,7 +58,7 @@ export function openRpc({ url, timeoutMs }: { url: string; timeoutMs: number }):
 export function openRpcBatch({ url }: { url: string }): RpcBatch {
   return async (calls, signal) => {
     const requests = calls.map(toRequest)
-    const post = { url, timeoutMs: BATCH_TIMEOUT_MS, signal }
+    const post = { url, timeoutMs: NODE_BATCH_MS_MAX, signal }
     const { status, json } = await postToNode({ ...post, body: requests })
     if (isRefusedBatch(status, json)) return Promise.all(requests.map((request) => send(request, post)))
     if (status !== 200) throw new ReplyError(`STATUS_${status}`)

@@ -4,6 +4,8 @@
  */
 import { parseStrictJson } from '../../../store/base/strict-json.ts'
 import { post, ReplyTooLarge } from './http-client.ts'
+import { isTimeout } from './time-limits.ts'
+import { isJsonType } from '../../../store/base/json-type.ts'
 
 /** The server sent no acceptable reply. `code` is for the log. */
 export class ReplyError extends Error {
@@ -54,7 +56,7 @@ export async function postJson({ isTypeChecked, headers, body, ...limits }: Json
   })
   if (status >= 300 && status < 400) throw unreachable('REDIRECT')
   if (status === 429) throw new RateLimited(retryAfter)
-  if (isTypeChecked && !isJsonType(type)) throw new ReplyError('NOT_JSON')
+  if (isTypeChecked && !isJsonType(type ?? '')) throw new ReplyError('NOT_JSON')
   const parsed = parseStrictJson(bytes)
   if (parsed.kind !== 'valid') throw new ReplyError(parsed.kind === 'invalid' ? 'NOT_JSON' : 'DUPLICATE_NAME')
   return { status, json: parsed.value }
@@ -62,15 +64,11 @@ export async function postJson({ isTypeChecked, headers, body, ...limits }: Json
 
 /** Keeps the error code of a failed connection and drops its message. */
 function describeFailure(cause: unknown, signal: AbortSignal | undefined): unknown {
-  if (signal?.aborted || (cause instanceof DOMException && cause.name === 'TimeoutError')) return cause
+  if (signal?.aborted || isTimeout(cause)) return cause
   if (cause instanceof ReplyTooLarge) return new ReplyError('TOO_LARGE')
   return unreachable(cause instanceof Error && 'code' in cause ? cause.code : undefined)
 }
 
 function unreachable(code: unknown): ReplyError {
   return new ReplyError('UNREACHABLE', { cause: Object.assign(new Error('Connection failed'), { code }) })
-}
-
-function isJsonType(type: string | undefined): boolean {
-  return /^application\/json[ \t]*(;|$)/i.test(type ?? '')
 }

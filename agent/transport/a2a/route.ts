@@ -12,7 +12,7 @@ import { CALL_TIMEOUT_MS, CallLimit, LATE } from '../../sale/limits/call-limit.t
 import type { Client } from '../../sale/limits/address-budget.ts'
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
 import type { Clients } from '../http/clients.ts'
-import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
+import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/request.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { refused } from '../../operation/outcome.ts'
@@ -118,9 +118,8 @@ export function a2aRoute(options: A2aRouteOptions): Router {
 }
 
 function checkType(request: Request): void {
-  const types = headerValues(request, 'Content-Type')
-  if (types.length === 0) throw new RpcFault(RPC_ERRORS.invalidParams, null)
-  if (!isJsonType(types)) throw new RpcFault(RPC_ERRORS.contentType, null)
+  if (headerValues(request, 'Content-Type').length === 0) throw new RpcFault(RPC_ERRORS.invalidParams, null)
+  if (!isJsonRequest(request)) throw new RpcFault(RPC_ERRORS.contentType, null)
 }
 
 /**

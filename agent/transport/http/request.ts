@@ -1,5 +1,6 @@
 /** Reads HTTP requests: the target, all values of a header, the content type, and the body up to a limit. */
 import type { IncomingMessage } from 'node:http'
+import { isJsonType } from '../../../store/base/json-type.ts'
 import { parseUrl } from '../../../store/base/url-policy.ts'
 
 /**
@@ -19,9 +20,10 @@ export function headerValues(request: IncomingMessage, name: string): string[] {
 }
 
 /** Whether `Content-Type` was sent once, is `application/json`, and has no charset other than UTF-8. */
-export function isJsonType(contentTypes: readonly string[]): boolean {
-  const [type = '', ...more] = contentTypes
-  return more.length === 0 && /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i.test(type)
+export function isJsonRequest(request: IncomingMessage): boolean {
+  const [type = '', ...more] = headerValues(request, 'Content-Type')
+  const isUtf8 = /^[^;]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i.test(type)
+  return more.length === 0 && isJsonType(type) && isUtf8
 }
 
 /** Whether the body has a content encoding. Nothing is decompressed, so a small body cannot become a large one. */

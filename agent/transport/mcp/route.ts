@@ -6,7 +6,7 @@ import { createMcpHandler } from '@modelcontextprotocol/server'
 import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
 import type { Clients } from '../http/clients.ts'
 import { renderOutcome } from '../http/render-outcome.ts'
-import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
+import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/request.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { CallLimit } from '../../sale/limits/call-limit.ts'
@@ -102,7 +102,7 @@ function findFault(request: ExpressRequest, body: Uint8Array | string, origin: s
   const origins = headerValues(request, 'Origin')
   if (origins.some((each) => each !== origin)) return 'origin_not_allowed'
   if (typeof body === 'string') return undefined
-  if (!isJsonType(headerValues(request, 'Content-Type')) || isEncoded(request)) return 'unsupported_media_type'
+  if (!isJsonRequest(request) || isEncoded(request)) return 'unsupported_media_type'
   return undefined
 }
 

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path'
 import { mkdir } from 'node:fs/promises'
-import { randomFor } from '../../../agent/sandbox/sample-random.ts'
+import { randomFor } from '../../support/random.ts'
 import { encodeEntry } from '../../../store/dataset/company-entry.ts'
 import { SYNTHETIC } from '../../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { generateRegister } from '../../../agent/sandbox/generate-register.ts'
+import { generateRegister } from '../../support/sample/generate.ts'
 import { readCorpus } from '../generated-register.ts'
 import { sendLoad } from '../load/client.ts'
 import { cpuMicroseconds, startService, startRemotes, type ServerProcess } from '../load/server-process.ts'

@@ -3,7 +3,7 @@
  * remote services and PostgreSQL use the same cores, so the rates are those of a small machine.
  */
 import { join } from 'node:path'
-import { generateRegister } from '../../../agent/sandbox/generate-register.ts'
+import { generateRegister } from '../../support/sample/generate.ts'
 import { readCorpus } from '../generated-register.ts'
 import { sendLoad } from '../load/client.ts'
 import { startService, startRemotes, type ServerProcess } from '../load/server-process.ts'

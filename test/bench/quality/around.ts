@@ -1,7 +1,7 @@
 /**
  * What people write around a name: trading names, notes, places, numbers, web addresses; and "and" that they leave out.
  */
-import { pick, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { pick, type Random } from '../../support/random.ts'
 import { coreWords, partsOf } from './names.ts'
 import type { BenchCompany } from './register.ts'
 

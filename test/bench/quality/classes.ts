@@ -1,5 +1,5 @@
 /** The query classes: how each changes a company name, and what the service must do with the result. */
-import type { Random } from '../../../agent/sandbox/sample-random.ts'
+import type { Random } from '../../support/random.ts'
 import * as around from './around.ts'
 import * as evidence from './evidence.ts'
 import { fold, joined, partsOf } from './names.ts'

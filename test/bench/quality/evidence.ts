@@ -1,5 +1,5 @@
 /** Adds evidence to a query: the Eircode of the company or another one, and a part of the address. */
-import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { below, pick, type Random } from '../../support/random.ts'
 import type { QueryInput } from './classes.ts'
 import type { BenchCompany } from './register.ts'
 import { withTypo } from './typos.ts'

@@ -1,5 +1,5 @@
 /** Unregistered names, made of registered or invented words. */
-import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { below, pick, type Random } from '../../support/random.ts'
 import { partsOf } from './names.ts'
 import type { ReferenceRegister } from './register.ts'
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { parseOperation } from '../../../agent/operation/operations.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
-import { pick, randomFor } from '../../../agent/sandbox/sample-random.ts'
+import { pick, randomFor } from '../../support/random.ts'
 import { CLASSES, NEGATIVES, type QueryInput, type QuestionClass } from './classes.ts'
 import { coreWords, partsOf } from './names.ts'
 import { invented, recombined } from './negatives.ts'

@@ -1,5 +1,5 @@
 /** Draws a stratified sample of companies. Rare kinds are over-represented, because they are the difficult ones. */
-import { randomFor } from '../../../agent/sandbox/sample-random.ts'
+import { randomFor } from '../../support/random.ts'
 import { coreWords, partsOf } from './names.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
 

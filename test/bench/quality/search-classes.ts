@@ -1,5 +1,5 @@
 /** Parts of names as people type them into a search. Several companies can be a right answer to each. */
-import { below, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { below, type Random } from '../../support/random.ts'
 import { coreWords } from './names.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
 

@@ -1,5 +1,5 @@
 /** Other notations of a name: "and", accents, initials, punctuation. */
-import { below, happens, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { below, happens, pick, type Random } from '../../support/random.ts'
 import { joined, partsOf } from './names.ts'
 
 /** Returns the text unchanged when the rewrite does not apply. */

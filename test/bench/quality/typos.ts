@@ -1,5 +1,5 @@
 /** Typing errors of six kinds. */
-import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { below, pick, type Random } from '../../support/random.ts'
 import { fold } from './names.ts'
 
 const ALPHABET = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')

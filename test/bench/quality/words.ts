@@ -1,5 +1,5 @@
 /** Word changes: order, omitted, added, abbreviated, joined and split words, numbers, and legal forms. */
-import { below, happens, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { below, happens, pick, type Random } from '../../support/random.ts'
 import { fold, joined, LEGAL_FORMS, partsOf } from './names.ts'
 
 /** Changes the words before the legal form. */

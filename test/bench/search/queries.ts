@@ -1,5 +1,5 @@
 /** The kinds of queries that are timed, from exact names to queries designed to be slow. */
-import { below, pick, randomFor, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { below, pick, randomFor, type Random } from '../../support/random.ts'
 import { coreWords, joined, partsOf } from '../quality/names.ts'
 import type { ReferenceRegister } from '../quality/register.ts'
 import { shuffled } from '../quality/sample.ts'

@@ -14,9 +14,8 @@ import type { StoredRecords } from './log.ts'
 import { isPrice, priceOf, TERMS, type SimulatedPayment } from './payment.ts'
 import { RETENTION_DAYS } from './server.ts'
 import type { Owner, Simulator } from './simulator.ts'
+import { FACILITATOR_MS_MAX } from '../../../agent/settlement/rpc/time-limits.ts'
 
-/** The product's deadline for a facilitator. */
-const FACILITATOR_TIMEOUT_MS = 30_000
 /** A server may miss what another one writes while it reads. */
 const LOOK_MS_MAX = 10
 const RETENTION_MS = RETENTION_DAYS * 24 * 60 * 60_000
@@ -99,7 +98,7 @@ export class Invariants {
     if (unanswered > 0) this.fail('L4 stopped during a request', owner.name)
     if (log.isWriting(owner)) this.fail('L4 stopped during a write', owner.name)
     for (const [key, calls] of this.#inFlight)
-      if (calls.some((each) => each.owner === owner && sim.now - each.since < FACILITATOR_TIMEOUT_MS))
+      if (calls.some((each) => each.owner === owner && sim.now - each.since < FACILITATOR_MS_MAX))
         this.fail('L4 stopped during a settlement', short(key))
   }
 
@@ -281,7 +280,7 @@ export class Invariants {
     this.#sent.set(key, sent)
     if (sent > (this.#begun.get(key) ?? 0)) this.fail('I6 settles more often than recorded', short(key))
     const others = (this.#inFlight.get(key) ?? []).filter(
-      (each) => sim.now - each.since < FACILITATOR_TIMEOUT_MS && each.owner.alive,
+      (each) => sim.now - each.since < FACILITATOR_MS_MAX && each.owner.alive,
     )
     if (others.some((each) => each.owner === owner)) this.fail('I6 two settlements at once by one server', short(key))
     if (others.length > 0) sim.count('state a second server settles at the same time')

@@ -9,9 +9,8 @@ import { toBlock, toLogs, toReceipt, toView } from '../../support/remotes/wire.t
 import { blockHash, FINAL_LAG_MAX, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
 import { keyOf, TERMS } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
+import { NODE_MS_MAX } from '../../../agent/settlement/rpc/time-limits.ts'
 
-/** The product's deadline for a call. */
-const RPC_TIMEOUT_MS = 5_000
 /** For nodes without the tag `finalized`. Never less than the chain needs. */
 const FINAL_CONFIRMATIONS = FINAL_LAG_MAX + 2
 /** An LRU cache of the usual size takes long to create. */
@@ -159,7 +158,7 @@ export class SimulatedNodes {
     return (method, params = []) =>
       new Promise((resolve, reject) => {
         const failWith = (error: Error, after: number) => void sim.after(after, () => reject(error), owner)
-        if (sim.fault('chain: a call hangs', 0.004)) return failWith(new ReplyError('UNREACHABLE'), RPC_TIMEOUT_MS)
+        if (sim.fault('chain: a call hangs', 0.004)) return failWith(new ReplyError('UNREACHABLE'), NODE_MS_MAX)
         if (sim.fault('chain: a call fails', 0.008)) return failWith(new ReplyError('UNREACHABLE'), sim.between(0, 500))
         if (sim.fault('chain: a call is refused', 0.004)) return failWith(refusal('limit exceeded'), 0)
         if (sim.chance(0.2)) lag = this.#nextLag()

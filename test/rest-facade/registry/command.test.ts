@@ -92,11 +92,4 @@ describe('the registry actions', () => {
     })
     expect(text).to.contain(String.raw`status                  \u{1b}[2J\u{202e}ok`)
   })
-
-  it('read a reply up to 64 KiB', async () => {
-    const { json } = await served.get('/agent.json')
-    const padded = JSON.stringify(json).padEnd(64 * 1024)
-    expect(await show({ fetch: async () => new Response(padded) })).to.include({ isShown: true })
-    expect(await show({ fetch: async () => new Response(`${padded} `) })).to.include({ isShown: false })
-  })
 })

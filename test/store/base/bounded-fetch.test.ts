@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { z } from 'zod'
 import { ANSWER_BYTES_MAX, fetchDocument, fetchText, REQUEST_TIMEOUT_MS } from '../../../store/base/bounded-fetch.ts'
-import { FACILITATOR_TIMEOUT_MS } from '../../../agent/settlement/facilitator/facilitator.ts'
+import { FACILITATOR_MS_MAX } from '../../../agent/settlement/rpc/time-limits.ts'
 import { listen, type ListeningServer } from '../../support/listen.ts'
 
 describe('a request of the buyer', () => {
@@ -86,7 +86,7 @@ describe('a request of the buyer', () => {
 
   it('may last longer than verification, settlement and the reads of the chain, also in the Python client', async () => {
     const chainReadsMs = 30_000
-    expect(REQUEST_TIMEOUT_MS).to.be.at.least(2 * FACILITATOR_TIMEOUT_MS + chainReadsMs)
+    expect(REQUEST_TIMEOUT_MS).to.be.at.least(2 * FACILITATOR_MS_MAX + chainReadsMs)
     const script = new URL(import.meta.resolve('#root/docs/served/testnet-client.py'))
     const [, seconds] = /^TIMEOUT_SECONDS = (\d+)/m.exec(await readFile(script, 'utf8')) ?? []
     expect(Number(seconds) * 1000).to.equal(REQUEST_TIMEOUT_MS)

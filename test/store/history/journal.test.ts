@@ -8,7 +8,7 @@ import { historyDigest } from '../../../store/history/digest.ts'
 import { HistoryDatabase, type VersionEntry } from '../../../store/history/history-database.ts'
 import { Journal } from '../../../store/history/journal.ts'
 import { eraseNumber, recordFile } from '../../../store/history/record.ts'
-import { stepKey } from '../../../store/history/step.ts'
+import { stepKeyOf } from '../../../store/history/step.ts'
 import { companyKey } from '../../../store/files/layout.ts'
 import { sha256Hex } from '../../../store/base/canonical.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -134,7 +134,7 @@ describe('the journal', () => {
     const digest = historyDigest(history)
     await history.close()
     history = new HistoryDatabase(await makeTemporaryDirectory(), { readOnly: false })
-    const interrupted = stepKey(file('2026-01-04', {}).source)
+    const interrupted = stepKeyOf(file('2026-01-04', {}).source)
     history.write(() => {
       for (const number of ['7', '99']) {
         const version = { step: interrupted, before: undefined, entry: encodeEntry(company(number, 'LEFT LIMITED')) }

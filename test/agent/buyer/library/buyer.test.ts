@@ -1,6 +1,11 @@
 /** The buyer's `fetch` with the real service: one payment for each request, limits, renewals, and its errors. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import {
+  decodePaymentResponseHeader,
+  decodePaymentSignatureHeader,
+  encodePaymentSignatureHeader,
+} from '@x402/core/http'
 import { expect } from 'chai'
 import { generatePrivateKey } from 'viem/accounts'
 import {
@@ -12,11 +17,13 @@ import {
   type ReservedAuthorization,
 } from '../../../../agent/buyer/library/buyer.ts'
 import { folderStorage } from '../../../../agent/buyer/library/folder-storage.ts'
-import { createPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
+import { createPurchase, readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
 import { openSpending } from '../../../../agent/buyer/library/spending.ts'
+import { buyCompany } from '../../../examples/buy-company.ts'
 import { TESTNET_TERMS } from '../../../support/expected-terms.ts'
 import { startTestService, type TestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+import { receiptIn } from '../../../support/unsigned-receipt.ts'
 
 const DAY_MS = 86_400_000
 
@@ -78,6 +85,37 @@ describe('createBuyer', () => {
     expect(response.headers.get('Content-Type')).to.equal('application/json')
     expect(response.headers.get('PAYMENT-RESPONSE')).to.be.a('string')
     expect(await response.json()).to.have.nested.property('company.company_number', '73848')
+  })
+
+  it('is documented by an example that this file compiles and runs', async () => {
+    const read = (path: string) => readFile(new URL(import.meta.resolve(`#root/${path}`)), 'utf8')
+    const example = (await read('test/examples/buy-company.ts')).split('\n').slice(1).join('\n')
+    const documented = example.replace('../../agent/buyer/library/buyer.ts', 'irish-company-agent-client')
+    expect(await read('docs/payments.md')).to.contain(`\`\`\`ts\n${documented}\`\`\``)
+    await paysTimes(1, async () => {
+      const buy = () => buyCompany(urlOf(COMPANY), service.payTo, service.buyerKey, folder)
+      const first = await buy()
+      expect(JSON.parse(first)).to.have.nested.property('company.company_number', '73848')
+      expect(await buy()).to.equal(first)
+    })
+  })
+
+  /** The one purchase in the folder. */
+  const savedPurchase = async () =>
+    readPurchase({ storage: folderStorage(folder), name: (await readdir(folder))[0] ?? '' })
+
+  it('[14.7] sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
+    await buyer().fetch(urlOf(COMPANY))
+    const payload = decodePaymentSignatureHeader((await savedPurchase()).payment)
+    const identifier = payload.extensions?.['payment-identifier'] as { info: { id: string } }
+    expect(identifier.info.id).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    // All of this is known from the settlement transaction and from a new quote.
+    const { id: _, ...info } = identifier.info
+    const extensions = { ...payload.extensions, 'payment-identifier': { ...identifier, info } }
+    const headers = { 'PAYMENT-SIGNATURE': encodePaymentSignatureHeader({ ...payload, extensions }) }
+    const answer = await fetch(urlOf(COMPANY), { headers })
+    expect(answer.status).to.equal(409)
+    expect(await answer.json()).to.have.nested.property('error.code', 'payment_replay_conflict')
   })
 
   it('[15.1] is exported by the package of the service', async () => {
@@ -289,6 +327,54 @@ describe('createBuyer', () => {
     })
     for (const send of [forging, fetch])
       expect((await failureOf(buyer({ fetch: send }).fetch(urlOf(COMPANY)))).code).to.equal('receipt_invalid')
+  })
+
+  it('[15.4] returns the answer if the key set cannot be read or is not wanted', async () => {
+    const withKeySet =
+      (answer: () => Promise<Response>): typeof fetch =>
+      (url, init) =>
+        (url as string).endsWith('/.well-known/jwks.json') ? answer() : fetch(url, init)
+    const checkOf = async (change: Change) => {
+      const response = await buyer(change).fetch(urlOf(COMPANY))
+      expect(response.status).to.equal(200)
+      return response.headers.get('Receipt-Check')
+    }
+    const unreachable = withKeySet(() => Promise.reject(new TypeError('fetch failed')))
+    const limited = withKeySet(async () => Response.json({ error: { code: 'rate_limited' } }, { status: 429 }))
+    expect(await checkOf({ fetch: unreachable })).to.equal('unchecked')
+    expect(await checkOf({ fetch: limited })).to.equal('unchecked')
+    expect(await checkOf({ fetch: unreachable, receipts: 'ignore' })).to.equal('unchecked')
+    const otherKeys = withKeySet(async () => Response.json({ keys: [] }))
+    const failure = await failureOf(buyer({ fetch: otherKeys }).fetch(urlOf(COMPANY)))
+    expect(failure.message).to.contain('The receipt is wrong: signature. The answer is in')
+    expect(await checkOf({})).to.equal('valid')
+  })
+
+  it('[15.4] returns an answer without a receipt, and saves the receipt when a repetition brings it', () =>
+    paysTimes(1, async () => {
+      const withoutReceipt = answering(async (url, init) => {
+        const answer = await fetch(url, init)
+        const header = answer.headers.get('PAYMENT-RESPONSE') ?? ''
+        const { extensions: _, ...settlement } = decodePaymentResponseHeader(header)
+        const headers = { 'PAYMENT-RESPONSE': Buffer.from(JSON.stringify(settlement)).toString('base64') }
+        return new Response(await answer.text(), { headers })
+      })
+      const first = await buyer({ fetch: withoutReceipt }).fetch(urlOf(COMPANY))
+      expect(first.headers.get('Receipt-Check')).to.equal('missing')
+      const again = await buyer().fetch(urlOf(COMPANY))
+      expect(again.headers.get('Receipt-Check')).to.equal('valid')
+      expect(await again.text()).to.equal(await first.text())
+      expect(receiptIn((await savedPurchase()).answer?.payment_response ?? '')).to.be.a('string')
+    }))
+
+  it('throws for a purchase of another request, and changes nothing', async () => {
+    await buyer().fetch(urlOf(COMPANY))
+    const saved = await savedPurchase()
+    const [name = ''] = await readdir(folder)
+    const request = { ...saved.request, url: urlOf('company/00000000') }
+    await writeFile(join(folder, name), JSON.stringify({ ...saved, request, answer: null }))
+    expect(await failureOf(buyer().fetch(urlOf(COMPANY)))).to.include({ code: 'purchase_unreadable' })
+    expect(await savedPurchase()).to.deep.equal({ ...saved, request, answer: null })
   })
 
   it('[15.3] buys again if a finished purchase is older than maxAgeSeconds, and repeats an unfinished one', () =>

@@ -3,7 +3,7 @@ import { writeFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { findFormat, readRows, toSafeCell, writeRows } from '../../../../agent/buyer/lists/csv-file.ts'
+import { findFormat, readCsv, toSafeCell, writeCsv } from '../../../../agent/buyer/lists/csv-file.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 describe('the CSV of a list', () => {
@@ -17,7 +17,7 @@ describe('the CSV of a list', () => {
     await writeFile(path, content)
     const format = await findFormat(path, separator)
     const rows: string[][] = []
-    for await (const row of readRows(path, format)) rows.push(row)
+    for await (const row of readCsv(path, format)) rows.push(row)
     return { format, rows }
   }
 
@@ -53,9 +53,9 @@ describe('the CSV of a list', () => {
         async function* all() {
           yield* rows
         }
-        await writeRows(path, all(), format)
+        await writeCsv(path, all(), format)
         const read: string[][] = []
-        for await (const row of readRows(path, format)) read.push(row)
+        for await (const row of readCsv(path, format)) read.push(row)
         expect(read).to.deep.equal(rows)
       }),
       { numRuns: 200 },
@@ -84,7 +84,7 @@ describe('the CSV of a list', () => {
     await writeFile(path, `a,b\n"${'x,y\n'.repeat(600_000)}`)
     const format = await findFormat(path, ',')
     const read = async () => {
-      for await (const row of readRows(path, format)) void row
+      for await (const row of readCsv(path, format)) void row
     }
     let message = ''
     await read().catch((cause: Error) => (message = cause.message))
@@ -96,7 +96,7 @@ describe('the CSV of a list', () => {
     async function* rows() {
       yield ['naïve', 'Ł']
     }
-    await writeRows(path, rows(), format)
+    await writeCsv(path, rows(), format)
     expect(await readFile(path, 'utf8')).to.equal('\uFEFFnaïve,Ł\n')
   })
 

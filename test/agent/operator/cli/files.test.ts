@@ -41,7 +41,6 @@ describe('the files of the program', () => {
     for (const args of [
       ['client', 'lookup', '00000000', '--url', url],
       ['keys', 'compromise', file.replace('.jwk.json', '')],
-      ['generate', '--rows', '500', '--seed', '1', '--out', join(directory, 'data', 'made-up.csv')],
     ]) {
       const child = start(args)
       expect(await child.ended, [...child.said].join('\n') + child.stderr()).to.equal(0)
@@ -50,7 +49,7 @@ describe('the files of the program', () => {
     expect(await service.ended).to.equal(0)
     const { names, open } = await inspect(directory)
     expect(open).to.deep.equal([])
-    for (const name of ['responses', 'keys', 'purchases', 'sandbox', 'snapshots', 'made-up.csv'])
+    for (const name of ['responses', 'keys', 'purchases', 'sandbox', 'snapshots'])
       expect(names).to.include(join('data', name))
     // The child process anvil writes its state at a stop.
     expect(names.filter((name) => name.startsWith('data/sandbox/') && name.endsWith('.json'))).to.have.length.above(1)

@@ -9,18 +9,7 @@ import { openImportBar } from '../../../../agent/operator/cli/import-bar.ts'
 import { makeKeyAt, START_SECONDS } from '../../../keys/support.ts'
 import { runCommand } from '../../../support/cli.ts'
 
-const COMMANDS = [
-  'serve',
-  'check',
-  'client',
-  'import',
-  'snapshot-id',
-  'generate',
-  'history',
-  'keys',
-  'payments',
-  'registry',
-]
+const COMMANDS = ['serve', 'check', 'client', 'import', 'snapshot-id', 'history', 'keys', 'payments', 'registry']
 
 describe('the command line', () => {
   let directory: string

@@ -7,15 +7,15 @@ import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { SYNTHETIC_COMPANY } from '../../../../store/dataset/synthetic.ts'
 import { checkDataset } from '../../../../agent/operator/cli/verify-checks.ts'
-import { buyOnce } from '../../../../agent/buyer/library/buy-once.ts'
+import { RUNTIME } from '../../../../agent/buyer/library/buy.ts'
+import { buyIntoFile } from '../../../../agent/buyer/library/buy-into-file.ts'
 import { fileEntry } from '../../../../agent/buyer/library/folder-storage.ts'
 import { readPurchase, writePurchase, type Purchase } from '../../../../agent/buyer/library/purchase-file.ts'
-import { a2aRequest } from '../../../../agent/buyer/library/purchase-request.ts'
+import { a2aRequest, type PurchaseRequest } from '../../../../agent/buyer/library/purchase-request.ts'
 import { verifyPurchase } from '../../../../agent/buyer/library/verify-purchase.ts'
 import { parseOperation } from '../../../../agent/operation/operations.ts'
 import { runCommand } from '../../../support/cli.ts'
 import { REGISTER } from '../../../support/fixtures.ts'
-import { TESTNET_TERMS } from '../../../support/expected-terms.ts'
 import { recordArchive } from '../../../support/journal.ts'
 import { startTestService, type TestService } from '../../../support/service.ts'
 import { claimsFor, flipByte, keySetOf, makeReceiptKey, receiptFor } from '../../../support/signed-receipt.ts'
@@ -43,22 +43,18 @@ describe('[5.9.5] the command verify', function () {
 
   const pathOf = (name: string) => join(directory, `${name}.json`)
 
-  async function buy(name: string, path: string, body?: string, amount = '1000') {
-    const request = { url: `${service.url}${path}`, ...(body !== undefined && { method: 'POST' as const, body }) }
-    const headers = body === undefined ? {} : { 'Content-Type': 'application/json' }
-    return buyAny(name, { ...request, headers }, amount)
+  const buy = (name: string, path: string, body: string | null = null) => {
+    const headers: Record<string, string> = body === null ? {} : { 'Content-Type': 'application/json' }
+    return buyAny(name, { method: body === null ? 'GET' : 'POST', url: `${service.url}${path}`, headers, body })
   }
-  const buyAny = (name: string, request: Parameters<typeof buyOnce>[0]['request'], amount: string, resource?: string) =>
-    buyOnce({
+  const buyAny = (name: string, request: PurchaseRequest) =>
+    buyIntoFile({
       request,
-      expected: {
-        ...TESTNET_TERMS,
-        payTo: service.payTo,
-        amount,
-        ...(resource !== undefined && { resource }),
-      },
-      file: pathOf(name),
+      entry: fileEntry(pathOf(name)),
       privateKey: service.buyerKey,
+      approve: () => undefined,
+      receipts: 'verify',
+      runtime: RUNTIME,
     })
   const verify = (...args: string[]) => runCommand(['verify', ...args])
   const verifyOffline = (...args: string[]) => runCommand(['verify', ...args, '--jwks', jwks], { fetch: noNetwork })
@@ -80,12 +76,11 @@ describe('[5.9.5] the command verify', function () {
     expect((await buy('lookup', '/api/v1/company/73848')).receipt).to.equal('valid')
     expect((await buy('search', '/api/v1/search?limit=3&q=plain+fixture')).receipt).to.equal('valid')
     const body = JSON.stringify({ name: 'Plain Fixture Limited' })
-    expect((await buy('resolve', '/api/v1/resolve', body, '2000')).receipt).to.equal('valid')
+    expect((await buy('resolve', '/api/v1/resolve', body)).receipt).to.equal('valid')
     const parsed = parseOperation('lookup', { company_number: '73848' })
     if (parsed.kind !== 'valid') expect.fail('not valid')
-    const { body: message, ...request } = await a2aRequest({ baseUrl: service.url }, parsed.operation, fetch)
-    const resource = `${service.url}/api/v1/company/73848`
-    expect((await buyAny('a2a', { ...request, body: message ?? '' }, '1000', resource)).receipt).to.equal('valid')
+    const request = await a2aRequest({ baseUrl: service.url }, parsed.operation, fetch)
+    expect((await buyAny('a2a', request)).receipt).to.equal('valid')
     for (const name of ['lookup', 'search', 'resolve', 'a2a']) {
       const online = await verify(pathOf(name))
       expect(online.code, online.text + online.stderr).to.equal(0)

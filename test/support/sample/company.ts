@@ -1,15 +1,15 @@
 /** Generates one made-up company as a row of the register. The shares are those of the real register, in per mille. */
-import { COLUMNS, type RegisterRow } from '../../store/import/rows.ts'
-import { below, happens, pick, randomFor, weighted, type Random } from './sample-random.ts'
-import { fill, withFada } from './sample-words.ts'
+import { COLUMNS, type RegisterRow } from '../../../store/import/rows.ts'
+import { below, happens, pick, randomFor, weighted, type Random } from '../random.ts'
+import { fill, withFada } from './words.ts'
 
 const ROW_STREAM = 1
 const NAME_STREAM = 2
 
-/** Lower numbers belong to the fixed rows (sample-showcase.ts). */
+/** Lower numbers belong to the fixed rows (showcase.ts). */
 const NUMBER_FIRST = 200_001
 
-/** Templates of names without the legal form. `fill` in sample-words.ts defines the lower-case placeholders. */
+/** Templates of names without the legal form. `fill` in words.ts defines the lower-case placeholders. */
 const namePattern = weighted(`
   u 150, s s 180, u t 110, u e 110, s s e 165, s s t 35, u t e 50, s s t e 45, s s t t e 12, u & s 20, s & s e 15,
   u & t 24, s AND s e 15, u AND t 8, u + t 2, u'S e 13, O'u t 4, THE u t 13, l l s s 20, l l u e 20, l.l. u 10,

@@ -1,6 +1,6 @@
 /** The fixed rows of every made-up register: companies for documents and tests, and one row of each kind of damage. */
-import type { RegisterRow } from '../../store/import/rows.ts'
-import { NO_ADDRESS, registerFields } from './sample-company.ts'
+import type { RegisterRow } from '../../../store/import/rows.ts'
+import { NO_ADDRESS, registerFields } from './company.ts'
 
 type SampleRow = Partial<RegisterRow>
 

@@ -1,7 +1,7 @@
 /**
  * Fills templates with words. Distinctive words are invented; only words that thousands of companies share are real.
  */
-import { below, pick, randomFor, weighted, type Random } from './sample-random.ts'
+import { below, pick, randomFor, weighted, type Random } from '../random.ts'
 
 const syllables = (text: string) => text.trim().split(/\s+/)
 const STARTS = syllables(`

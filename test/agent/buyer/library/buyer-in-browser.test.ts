@@ -12,7 +12,7 @@ import { startTestService } from '../../../support/service.ts'
 const BROWSER_TIMEOUT_MS = 60_000
 const VIEW = { width: 800, height: 600, isMobile: false, scheme: 'light' } as const
 
-const entry = fileURLToPath(import.meta.resolve('irish-company-agent/client/portable'))
+const entry = fileURLToPath(import.meta.resolve('irish-company-agent/client'))
 
 /** The conditions under which a bundler chooses the files of packages. None of them offers the modules of Node.js. */
 const TARGETS = { browsers: ['browser'], Workers: ['workerd', 'worker', 'browser'] }
@@ -31,9 +31,9 @@ async function bundle(conditions: string[]): Promise<string> {
   return outputFiles[0]?.text ?? ''
 }
 
-type Library = typeof import('../../../../agent/buyer/library/portable.ts')
+type Library = typeof import('../../../../agent/buyer/library/buyer.ts')
 
-const PAGE = '<script type="module">import * as library from "/portable.js"; globalThis.library = library</script>'
+const PAGE = '<script type="module">import * as library from "/buyer.js"; globalThis.library = library</script>'
 
 /**
  * Run in the page. The storage is a map, and the payment is signed twice if the second call does not find the first
@@ -49,9 +49,9 @@ async function buyTwice({ url, key, expected }: { url: string; key: string; expe
     list: async (prefix: string) => [...entries.keys()].filter((name) => name.startsWith(prefix)),
     locate: (name: string) => name,
   }
-  const buyer = createBuyer({ key: key as `0x${string}`, storage, expected: expected as never })
+  const buyer = createBuyer({ key: key as `0x${string}`, folder: storage, expected: expected as never })
   const bought = [await buyer.fetch(url), await buyer.fetch(url)]
-  const poor = createBuyer({ key: `0x${'11'.repeat(32)}`, storage, expected: expected as never })
+  const poor = createBuyer({ key: `0x${'11'.repeat(32)}`, folder: storage, expected: expected as never })
   const refusal: unknown = await poor.fetch(`${url}0`).catch((cause: unknown) => cause)
   const globals: Record<string, unknown> = { ...globalThis }
   return {
@@ -63,7 +63,7 @@ async function buyTwice({ url, key, expected }: { url: string; key: string; expe
   }
 }
 
-describe('the portable buyer', function () {
+describe('the buyer in a browser', function () {
   this.timeout(BROWSER_TIMEOUT_MS)
 
   for (const [target, conditions] of Object.entries(TARGETS)) {
@@ -72,6 +72,9 @@ describe('the portable buyer', function () {
       expect(text)
         .to.contain('createBuyer')
         .and.not.to.match(/["']node:/)
+      const library = (await import(`data:text/javascript;base64,${Buffer.from(text).toString('base64')}`)) as Library
+      const options = { key: `0x${'11'.repeat(32)}`, folder: 'purchases', expected: {} as never } as const
+      expect(() => library.createBuyer(options)).to.throw('Without Node.js, folder must be a BuyerStorage')
     })
   }
 
@@ -86,7 +89,7 @@ describe('the portable buyer', function () {
     // A page of a loopback address is a secure context, in which browsers offer WebCrypto.
     const pages = await listen(
       createServer(({ url }, response) => {
-        const isScript = url === '/portable.js'
+        const isScript = url === '/buyer.js'
         response.setHeader('Content-Type', isScript ? 'text/javascript' : 'text/html').end(isScript ? script : PAGE)
       }),
     )

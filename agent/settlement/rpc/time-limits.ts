@@ -1,0 +1,15 @@
+/** The time limits of one request to a remote service, from the connection to the last byte of the reply. */
+
+/** Short, because a client that retries waits for several calls. */
+export const NODE_MS_MAX = 5_000
+/** Callers of a batch have shorter limits for all their calls together. */
+export const NODE_BATCH_MS_MAX = 30_000
+/** The node of the relayer. */
+export const RELAYER_NODE_MS_MAX = 10_000
+/** One `verify` and one `settle` fit in the 65 s of an A2A or MCP call. */
+export const FACILITATOR_MS_MAX = 30_000
+
+/** Whether a request ended because of its limit: the error of `post` in http-client.ts and of `AbortSignal.timeout`. */
+export function isTimeout(cause: unknown): boolean {
+  return cause instanceof Error && cause.name === 'TimeoutError'
+}

@@ -1,0 +1,11 @@
+/**
+ * `npm run register`: writes the five days of the sandbox's register again. `npm run register -- ROWS SEED FILE` writes a
+ * made-up register of any size, as CSV or, if FILE ends in `.zip`, as an archive.
+ */
+import { fileURLToPath } from 'node:url'
+import { generateRegister } from '../support/sample/generate.ts'
+import { SANDBOX_DAYS } from '../support/sample/register.ts'
+
+const [rows, seed, out] = process.argv.slice(2)
+if (out !== undefined) await generateRegister({ rows: Number(rows), seed: Number(seed), out })
+else for (const { file, options } of SANDBOX_DAYS) await generateRegister({ ...options, out: fileURLToPath(file) })
