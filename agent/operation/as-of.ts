@@ -8,6 +8,11 @@ import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
 import { companyResponseSchema } from './result.ts'
 
+/**
+ * @example
+ * `{"company_number": "335801", "date": "2026-01-02"}` costs 0.01 USDC and answers the company as the last file of that
+ * day or before had it.
+ */
 export const asOf = defineOperation({
   name: 'as_of',
   method: 'GET',
@@ -22,12 +27,10 @@ export const asOf = defineOperation({
   answerName: 'CompanyResponse',
   refusals: ['company_not_found', 'date_not_covered', 'source_data_conflict'],
 
-  companyNumber: ({ company_number }) => company_number,
-  answer: ({ company_number, date }, registers) => registers.companyOn(company_number, date),
   isAnswerTo: (input, { company, source }) =>
     company.company_number === input.company_number && dateOfSource(source) <= input.date,
 
-  examples: (number, date) => (number === undefined || date === undefined ? [] : [{ company_number: number, date }]),
+  examples: (company) => (company ? [company] : []),
   exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...EXAMPLE_PROVENANCE } }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode), date: SYNTHETIC_DAY }),
 

@@ -70,6 +70,11 @@ const EXAMPLE_ANSWER: ChangesResponse = {
   ...EXAMPLE_PROVENANCE,
 }
 
+/**
+ * @example
+ * `{"since": "2026-01-02", "kind": "changed", "field": "legal_name"}` costs 0.01 USDC and answers the companies with a new
+ * name since that day, 100 of them or `limit`.
+ */
 export const changes = defineOperation({
   name: 'changes',
   method: 'GET',
@@ -82,7 +87,6 @@ export const changes = defineOperation({
   answerName: 'ChangesResponse',
   refusals: ['date_not_covered'],
 
-  answer: (input, registers) => registers.changes(input),
   isAnswerTo: (input, answer) =>
     answer.changes.length <= input.limit && answer.changes.every((change) => isWithin(change, input)),
 

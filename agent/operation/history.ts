@@ -35,6 +35,10 @@ const historyResponseSchema = z.strictObject({
 
 export type HistoryResponse = z.infer<typeof historyResponseSchema>
 
+/**
+ * @example
+ * `{"company_number": "335801"}` costs 0.01 USDC and answers the recorded versions of the company, oldest first.
+ */
 export const history = defineOperation({
   name: 'history',
   method: 'GET',
@@ -51,13 +55,11 @@ export const history = defineOperation({
   answerName: 'HistoryResponse',
   refusals: ['company_not_found'],
 
-  companyNumber: ({ company_number }) => company_number,
-  answer: ({ company_number, before }, registers) => registers.versions(company_number, before),
   isAnswerTo: ({ company_number }, answer) =>
     answer.company_number === company_number &&
     answer.versions.every(({ company }) => company === null || company.company_number === company_number),
 
-  examples: (number) => (number === undefined ? [] : [{ company_number: number }]),
+  examples: (company) => (company ? [{ company_number: company.company_number }] : []),
   exampleAnswers: (mode) => ({ found: exampleAnswer(exampleCompany(mode)) }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 

@@ -21,7 +21,7 @@ export function describeConflict(outcome: Refused, operation: Operation, { catal
   if (!CONFLICTS.has(outcome.refusal.code)) return outcome
   const hasSyntheticCompany = terms.mode === 'testnet'
   // The catalogue names the snapshot also when the snapshot itself cannot be read.
-  const retrieval = needsDataset(operation, { hasSyntheticCompany }, terms.operations) ? catalog.retrieval() : undefined
+  const retrieval = needsDataset(operation, { hasSyntheticCompany }) ? catalog.retrieval() : undefined
   if (retrieval) {
     const { source, snapshot_id } = retrieval
     return refused({ ...outcome.refusal, provenance: { source, snapshot_id } })

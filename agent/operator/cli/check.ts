@@ -45,8 +45,10 @@ async function printListing(context: CommandContext, { mode, payTo }: Config): P
   const { ConfigError } = await import('../../service/config.ts')
   if (payTo === undefined) throw new ConfigError('PAY_TO must be set for --listing')
   const { describeListing } = await import('../check/listing.ts')
+  const { OPERATIONS } = await import('../../operation/operations.ts')
   const { buildTerms } = await import('../../payment/terms.ts')
-  for (const line of describeListing(buildTerms(mode, payTo), await serviceUrl(context))) context.print(line)
+  const terms = buildTerms(mode, payTo, OPERATIONS)
+  for (const line of describeListing(terms, await serviceUrl(context))) context.print(line)
 }
 
 async function buyOne(context: CommandContext, { mode, dataDirectory }: Config, keyFile: string): Promise<void> {

@@ -12,7 +12,6 @@ import { fileEntry } from '../../../../agent/buyer/library/folder-storage.ts'
 import { readPurchase, writePurchase, type Purchase } from '../../../../agent/buyer/library/purchase-file.ts'
 import { a2aRequest } from '../../../../agent/buyer/library/purchase-request.ts'
 import { verifyPurchase } from '../../../../agent/buyer/library/verify-purchase.ts'
-import { parseOperation } from '../../../../agent/operation/operations.ts'
 import { runCommand } from '../../../support/cli.ts'
 import { REGISTER } from '../../../support/fixtures.ts'
 import { TESTNET_TERMS } from '../../../support/expected-terms.ts'
@@ -21,6 +20,7 @@ import { startTestService, type TestService } from '../../../support/service.ts'
 import { claimsFor, flipByte, keySetOf, makeReceiptKey, receiptFor } from '../../../support/signed-receipt.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { receiptIn } from '../../../support/unsigned-receipt.ts'
+import { parseNamed } from '../../../support/operations.ts'
 
 const noNetwork: typeof fetch = () => Promise.reject(new TypeError('fetch failed'))
 
@@ -81,7 +81,7 @@ describe('[5.9.5] the command verify', function () {
     expect((await buy('search', '/api/v1/search?limit=3&q=plain+fixture')).receipt).to.equal('valid')
     const body = JSON.stringify({ name: 'Plain Fixture Limited' })
     expect((await buy('resolve', '/api/v1/resolve', body, '2000')).receipt).to.equal('valid')
-    const parsed = parseOperation('lookup', { company_number: '73848' })
+    const parsed = parseNamed('lookup', { company_number: '73848' })
     if (parsed.kind !== 'valid') expect.fail('not valid')
     const { body: message, ...request } = await a2aRequest({ baseUrl: service.url }, parsed.operation, fetch)
     const resource = `${service.url}/api/v1/company/73848`
