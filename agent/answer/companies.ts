@@ -1,6 +1,6 @@
 /** Answers lookups, searches and resolutions from the dataset and, on testnet, about the synthetic company. */
 import type { Company } from '../../store/dataset/company.ts'
-import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { candidateByNumber } from './search/by-number.ts'
 import { decideStatus } from './search/decide.ts'
 import { findInRegisters, type CompanyQuery } from './search/find-companies.ts'
@@ -14,7 +14,6 @@ import {
   isSynthetic,
   openRegisters,
   provenanceOf,
-  SYNTHETIC_PROVENANCE,
   SYNTHETIC_REGISTER,
   type AnswerFunction,
   type SkillContext,

@@ -1,11 +1,6 @@
 /** Answers about earlier days and changes from the journal and, on testnet, about the synthetic company. */
 import type { Journal, Step } from '../../store/history/journal.ts'
-import {
-  SYNTHETIC_COMPANY,
-  SYNTHETIC_DAY,
-  SYNTHETIC_SNAPSHOT_ID,
-  SYNTHETIC_SOURCE,
-} from '../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import type { asOf } from '../operation/as-of.ts'
 import { isWithin, type changes, type ChangesInput, type ChangesResponse } from '../operation/changes.ts'
 import { VERSIONS_MAX, type history, type HistoryResponse } from '../operation/history.ts'
@@ -153,9 +148,8 @@ function journalOf(number: string, context: SkillContext): Omit<Journal, 'change
 
 const SYNTHETIC_STEP: Step = {
   key: '0'.repeat(16),
-  snapshot_id: SYNTHETIC_SNAPSHOT_ID,
   date: SYNTHETIC_DAY,
-  source: SYNTHETIC_SOURCE,
+  ...SYNTHETIC_PROVENANCE,
 }
 
 /** The journal of the synthetic company, which has one version. */

@@ -1,10 +1,11 @@
 /** Computes the items of a batch from one state of the dataset, in slices between which other requests run. */
 import { setImmediate } from 'node:timers/promises'
+import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { BATCH_ANSWER_BYTES_MAX } from '../operation/batch.ts'
 import type { Operation, SingleDefinition } from '../operation/operation.ts'
 import { refused } from '../operation/outcome.ts'
 import { isBatchResult, REFUSALS, refusalBody } from '../operation/refusal.ts'
-import { datasetProvenance, SYNTHETIC_PROVENANCE, type SkillContext } from './registers.ts'
+import { datasetProvenance, type SkillContext } from './registers.ts'
 import { needsDataset, prepareAnswer, type PreparedAnswer } from './skills.ts'
 
 /** Of all items together. Longer than a batch of queries of 20 ms needs. */

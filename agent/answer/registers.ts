@@ -9,7 +9,7 @@ import type { Snapshot } from '../../store/dataset/snapshot.ts'
 import type { Journal } from '../../store/history/journal.ts'
 import { NameIndexBuilder } from '../../store/index/build.ts'
 import { NameIndex, openNameIndex } from '../../store/index/name-index.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 
 /** Answers an input that the schema of the definition has parsed. Does not depend on the transport or the payment. */
 export type AnswerFunction<Definition extends SingleDefinition> = (
@@ -31,8 +31,6 @@ export interface SkillContext {
   /** Limits the time of a query. */
   now: () => Date
 }
-
-export const SYNTHETIC_PROVENANCE = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
 
 export const SYNTHETIC_REGISTER: Register = {
   snapshot: { find: (number) => (number === SYNTHETIC_COMPANY.company_number ? SYNTHETIC_COMPANY : undefined) },

@@ -1,8 +1,8 @@
 /** One company as the register had it on a day (contract 4.9). */
 import { z } from 'zod'
 import { dateOfSource } from '../../store/dataset/source.ts'
-import { SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
-import { EXAMPLE_PROVENANCE, exampleCompany, quotedNumber } from './examples.ts'
+import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
+import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber, day } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
@@ -31,7 +31,7 @@ export const asOf = defineOperation({
     company.company_number === input.company_number && dateOfSource(source) <= input.date,
 
   examples: (company) => (company ? [company] : []),
-  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...EXAMPLE_PROVENANCE } }),
+  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...SYNTHETIC_PROVENANCE } }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode), date: SYNTHETIC_DAY }),
 
   skill: {

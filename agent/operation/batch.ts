@@ -3,8 +3,8 @@
  * agent/answer/prepare-batch.ts.
  */
 import { z } from 'zod'
+import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
-import { EXAMPLE_PROVENANCE } from './examples.ts'
 import { parseOperation, type BatchDefinition, type SingleDefinition } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
 import { isBatchResult, REFUSALS, refusalBody } from './refusal.ts'
@@ -40,8 +40,8 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
   if (!first) throw new Error('No operation has batches')
   const items = (input: Record<string, unknown>) => {
     const { operation, inputs } = input as unknown as Batch
-    const asked = operations.filter(({ name }) => name === operation)
-    return asked.flatMap((definition) => inputs.map((each) => ({ definition, input: each })))
+    const definition = operations.find(({ name }) => name === operation)
+    return definition ? inputs.map((each) => ({ definition, input: each })) : []
   }
 
   return {
@@ -85,10 +85,10 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
           { status: STATUSES.found, body: first.exampleAnswers(mode).found },
           {
             status: STATUSES.missing,
-            body: refusalBody({ code: 'company_not_found', provenance: EXAMPLE_PROVENANCE }),
+            body: refusalBody({ code: 'company_not_found', provenance: SYNTHETIC_PROVENANCE }),
           },
         ],
-        ...EXAMPLE_PROVENANCE,
+        ...SYNTHETIC_PROVENANCE,
       },
     }),
     quotedExample(mode) {

@@ -1,8 +1,8 @@
 /** What changed in the register between two days (contract 4.10). */
 import { z } from 'zod'
 import { sourceSchema } from '../../store/dataset/source.ts'
-import { SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
-import { EXAMPLE_CANDIDATE, EXAMPLE_PROVENANCE } from './examples.ts'
+import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
+import { EXAMPLE_CANDIDATE } from './examples.ts'
 import { CHANGES_MAX, changeLimit, cursor, day, foldStatus, statusText } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
@@ -67,7 +67,7 @@ const EXAMPLE_ANSWER: ChangesResponse = {
   ],
   next_cursor: null,
   gaps: ['2026-01-02'],
-  ...EXAMPLE_PROVENANCE,
+  ...SYNTHETIC_PROVENANCE,
 }
 
 /**

@@ -1,6 +1,7 @@
 /** One company by its exact number (contract 4.1). */
 import { z } from 'zod'
-import { EXAMPLE_PROVENANCE, exampleCompany, quotedNumber } from './examples.ts'
+import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
+import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
@@ -27,7 +28,7 @@ export const lookup = defineOperation({
   isAnswerTo: (input, { company }) => company.company_number === input.company_number,
 
   examples: (company) => (company ? [{ company_number: company.company_number }] : []),
-  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...EXAMPLE_PROVENANCE } }),
+  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...SYNTHETIC_PROVENANCE } }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
   skill: {

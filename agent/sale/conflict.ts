@@ -2,7 +2,7 @@
  * The body of a payment conflict (409 with a `DataError`, contract 2.8), and the refusal of a settled payment without a
  * record.
  */
-import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
+import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
@@ -27,10 +27,7 @@ export function describeConflict(outcome: Refused, operation: Operation, { catal
     return refused({ ...outcome.refusal, provenance: { source, snapshot_id } })
   }
   if (!hasSyntheticCompany) return refused({ code: 'dataset_unavailable' })
-  return refused({
-    ...outcome.refusal,
-    provenance: { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID },
-  })
+  return refused({ ...outcome.refusal, provenance: SYNTHETIC_PROVENANCE })
 }
 
 /**

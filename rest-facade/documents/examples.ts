@@ -1,5 +1,5 @@
 /** Example requests and responses for the documents: quotes, A2A and MCP messages, and every refusal. */
-import { EXAMPLE_PROVENANCE } from '../../agent/operation/examples.ts'
+import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
 import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { toNamed, type Operation } from '../../agent/operation/operation.ts'
@@ -36,7 +36,7 @@ const REASONS: Partial<Record<RefusalCode, QuoteReason>> = {
 
 /** The body of a refusal. */
 export function exampleRefusal(deployment: DocumentedDeployment, code: RefusalCode): object {
-  const body = refusalBody({ code, ...(isDataError(code) && { provenance: EXAMPLE_PROVENANCE }) })
+  const body = refusalBody({ code, ...(isDataError(code) && { provenance: SYNTHETIC_PROVENANCE }) })
   const reason = REASONS[code]
   return reason === undefined ? body : { ...body, payment_required: exampleQuote(deployment, reason) }
 }

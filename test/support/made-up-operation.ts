@@ -5,7 +5,7 @@ import { lookup } from '../../agent/operation/lookup.ts'
 import { defineOperation } from '../../agent/operation/operation.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { snapshotIdSchema } from '../../agent/operation/result.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { answerLookup } from '../../agent/answer/companies.ts'
 import { type AnswerFunction } from '../../agent/answer/registers.ts'
 
@@ -42,8 +42,7 @@ export const nameWords = defineOperation({
     found: {
       company_number: EXAMPLE.company_number,
       words: ['synthetic', 'test'],
-      source: SYNTHETIC_SOURCE,
-      snapshot_id: SYNTHETIC_SNAPSHOT_ID,
+      ...SYNTHETIC_PROVENANCE,
     },
   }),
   quotedExample: () => ({ company_number: EXAMPLE.company_number, letter_case: 'lower', limit: '2' }),

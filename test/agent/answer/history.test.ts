@@ -4,7 +4,7 @@ import { answersOperation } from '../../../agent/buyer/library/purchase-request.
 import { GAPS_MAX } from '../../../agent/operation/result.ts'
 import { ANSWERS, prepareAnswer } from '../../../agent/answer/skills.ts'
 import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID } from '../../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
 import { companyKey } from '../../../store/files/layout.ts'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
 import { Journal } from '../../../store/history/journal.ts'
@@ -355,11 +355,15 @@ describe('the operations on earlier files', () => {
         return prepared.kind === 'refused' ? prepared.refusal.code : (JSON.parse(prepared.body) as Json)
       }
       const answer = ask('history', { company_number: number }) as Json
-      const seen = { snapshot_id: SYNTHETIC_SNAPSHOT_ID, date: '2026-01-01' }
+      const seen = { snapshot_id: SYNTHETIC_PROVENANCE.snapshot_id, date: '2026-01-01' }
       expect(answer['versions']).to.deep.equal([
         { state: 'present', first_seen: seen, last_seen: null, company: SYNTHETIC_COMPANY, changed: [] },
       ])
-      expect(answer).to.deep.include({ complete_since: '2026-01-01', gaps: [], snapshot_id: SYNTHETIC_SNAPSHOT_ID })
+      expect(answer).to.deep.include({
+        complete_since: '2026-01-01',
+        gaps: [],
+        snapshot_id: SYNTHETIC_PROVENANCE.snapshot_id,
+      })
       expect(ask('as_of', { company_number: number, date: '2026-01-01' })).to.have.property('company')
       for (const date of ['2025-12-31', '2026-02-02'])
         expect(ask('as_of', { company_number: number, date })).to.equal('date_not_covered')

@@ -5,7 +5,7 @@ import { refused } from '../../../agent/operation/outcome.ts'
 import { lookup as definition } from '../../../agent/operation/lookup.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
 import { buildTerms } from '../../../agent/payment/terms.ts'
-import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/dataset/synthetic.ts'
+import { SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { SaleHarness } from '../../support/sale-harness.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
@@ -26,7 +26,7 @@ describe('[2.8, 5.4.2] the body of a payment conflict', () => {
     const result = describeConflict(CONFLICT, operation, context)
     return result.kind === 'refused' ? (result.refusal.provenance ?? result.refusal.code) : result.kind
   }
-  const synthetic = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
+  const synthetic = SYNTHETIC_PROVENANCE
   const loaded = () => {
     const { source, snapshot_id } = sale.context.catalog.retrieval()!
     return { source, snapshot_id }
