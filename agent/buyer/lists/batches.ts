@@ -8,7 +8,7 @@ import { readPurchase } from '../library/purchase-file.ts'
 import { requestedOperation, restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { describeAnswer } from '../library/purchase-error.ts'
 import { itemsOf, parseOperation, type Operation } from '../../operation/operation.ts'
-import { batch as batchOperation, OPERATIONS } from '../../operation/operations.ts'
+import { batch as BATCH, OPERATIONS } from '../../operation/operations.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
 import { resolve } from '../../operation/resolve.ts'
 
@@ -20,7 +20,7 @@ export interface Batch {
 export const BATCH_ROWS_MAX = resolve.batchInputsMax ?? 1
 
 /** What the service answers if it refuses a batch as a whole. It charges nothing then. */
-export const BATCH_REFUSALS: ReadonlySet<RefusalCode> = new Set([...batchOperation.refusals, batchOperation.inputFault])
+export const BATCH_REFUSALS: ReadonlySet<RefusalCode> = new Set([...BATCH.refusals, BATCH.inputFault])
 
 /** Equal rows have equal keys. The key names the purchase of the row alone. */
 export function rowKey(baseUrl: string, operation: Operation): string {
@@ -51,7 +51,7 @@ export async function readPaid(folder: string, baseUrl: string, listed: Readonly
     const { request, answer } = await readPurchase({ storage, name: entry })
     const operation = requestedOperation(request, OPERATIONS)
     const code = answer && describeAnswer(answer).code
-    if (operation?.definition !== batchOperation) paid.rows.add(name)
+    if (operation?.definition !== BATCH) paid.rows.add(name)
     else if (code && BATCH_REFUSALS.has(code)) paid.refused.add(name)
     else addBatch(paid, baseUrl, { request, items: itemsOf(operation) })
   }
@@ -72,7 +72,7 @@ export function planBatches(paid: Paid, baseUrl: string, list: ReadonlyMap<strin
   const unpaid = [...list].flatMap(([key, operation]) => (paid.rows.has(key) ? [] : [operation]))
   for (let start = 0; start < unpaid.length; start += BATCH_ROWS_MAX) {
     const inputs = unpaid.slice(start, start + BATCH_ROWS_MAX).map(({ input }) => input)
-    const parsed = parseOperation(batchOperation, { operation: resolve.name, inputs })
+    const parsed = parseOperation(BATCH, { operation: resolve.name, inputs })
     if (parsed.kind === 'invalid') throw new Error(`A batch cannot be made: ${parsed.fault.rule}`)
     const request = restRequest(baseUrl, parsed.operation)
     if (!paid.refused.has(purchaseName(request))) addBatch(plan, baseUrl, { request, items: itemsOf(parsed.operation) })

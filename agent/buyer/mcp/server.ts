@@ -35,10 +35,8 @@ function createLocalServer(options: OpenBuyerOptions & { version: string }): Ser
   const { mode, version } = options
   const info = { name: 'irish-company-agent', title: 'Irish company records', version }
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
-  const tools = listTools(
-    { ...DEPLOYMENTS[mode], mode, operations: OPERATIONS },
-    { paymentNote: PAYMENT_NOTE, spends: true },
-  )
+  const terms = { ...DEPLOYMENTS[mode], mode, operations: OPERATIONS }
+  const tools = listTools(terms, { paymentNote: PAYMENT_NOTE, spends: true })
   // One buyer for all calls: it remembers the spending that it has seen.
   let buyer: Promise<Buyer> | undefined
   const readyBuyer = () => {
