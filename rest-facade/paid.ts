@@ -7,8 +7,7 @@ import { requestIdOf } from '../agent/transport/http/request-id.ts'
 import { headerValues, isEncoded, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
-import { inputRefusal, queryMembers, type OperationDefinition } from '../agent/operation/operation.ts'
-import { parseOperation } from '../agent/operation/operations.ts'
+import { inputRefusal, parseOperation, queryMembers, type OperationDefinition } from '../agent/operation/operation.ts'
 import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.ts'
 import { parseStrictJson } from '../store/base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
@@ -96,9 +95,9 @@ function performInput(
   request: Request,
   { definition, input, query }: UncheckedOperation,
 ): Outcome | Promise<Outcome> {
-  const parsed = parseOperation(definition.name, input, executor.operations)
+  const parsed = parseOperation(definition, input)
   if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
-  const url = resourceUrl(baseUrl, parsed.operation, executor.operations)
+  const url = resourceUrl(baseUrl, parsed.operation)
   return executor.perform({
     operation: parsed.operation,
     paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),

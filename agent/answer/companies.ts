@@ -1,40 +1,28 @@
-/** Answers what operations ask from the dataset and, on testnet, the synthetic company. */
+/** Answers lookups, searches and resolutions from the dataset and, on testnet, about the synthetic company. */
 import type { Company } from '../../store/dataset/company.ts'
-import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { candidateByNumber } from './search/by-number.ts'
 import { decideStatus } from './search/decide.ts'
 import { findInRegisters, type CompanyQuery } from './search/find-companies.ts'
+import type { lookup } from '../operation/lookup.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION, type Candidate } from '../operation/result.ts'
 import { refused } from '../operation/outcome.ts'
-import type { Registers } from '../operation/registers.ts'
+import type { resolve } from '../operation/resolve.ts'
+import type { search } from '../operation/search.ts'
 import {
   datasetProvenance,
   isSynthetic,
   openRegisters,
   provenanceOf,
-  SYNTHETIC_PROVENANCE,
   SYNTHETIC_REGISTER,
+  type AnswerFunction,
   type SkillContext,
 } from './registers.ts'
 
 const NO_DATASET = refused({ code: 'dataset_unavailable' })
 
-export function openCompanies(context: SkillContext): Pick<Registers, 'get' | 'rank' | 'identify'> {
-  return {
-    get: (number) => getCompany(number, context),
-    rank: ({ limit, ...query }) => findByName({ ...query, fuzzy: 'always' }, context, limit),
-    identify(given) {
-      const { name, company_number: number, ...evidence } = given
-      if (number !== undefined) return identifyNumber(given, number, context)
-      if (name === undefined) throw new Error('The input schema requires a name or a number')
-      const found = findByName({ name, ...evidence, fuzzy: 'without_exact' }, context)
-      return found.kind === 'refused' ? found : decided(found.answer)
-    },
-  }
-}
-
 /** The synthetic company needs no dataset. */
-function getCompany(number: string, context: SkillContext): ReturnType<Registers['get']> {
+export const answerLookup: AnswerFunction<typeof lookup> = ({ company_number: number }, context) => {
   if (isSynthetic(number, context))
     return { kind: 'computed', answer: { company: SYNTHETIC_COMPANY, ...SYNTHETIC_PROVENANCE } }
   const { dataset } = context
@@ -46,29 +34,46 @@ function getCompany(number: string, context: SkillContext): ReturnType<Registers
   return { kind: 'computed', answer: { company: entry, ...provenance } }
 }
 
-function findByName(query: CompanyQuery, context: SkillContext, limit?: number): ReturnType<Registers['rank']> {
+export const answerSearch: AnswerFunction<typeof search> = ({ q, limit, ...filters }, context) => {
+  const found = findByName({ name: q, ...filters, fuzzy: 'always' }, context, limit)
+  if (found.kind === 'refused') return found
+  const hasFilters = (filters.status ?? filters.eircode) !== undefined
+  return { kind: 'computed', answer: { query: { q, limit }, ...(hasFilters && { filters }), ...found.answer } }
+}
+
+export const answerResolve: AnswerFunction<typeof resolve> = (query, context) => {
+  const found = findIdentified(query, context)
+  if (found.kind === 'refused') return found
+  const { candidates, candidate_limit_reached: isTruncated } = found.answer
+  const status = decideStatus(candidates, { isTruncated })
+  const match = status === 'matched' ? (candidates[0] ?? null) : null
+  return { kind: 'computed', answer: { status, match, query, ...found.answer } }
+}
+
+type ResolveInput = Parameters<typeof answerResolve>[0]
+
+/** An explicit number selects its record. */
+function findIdentified(given: ResolveInput, context: SkillContext): ReturnType<typeof findByName> {
+  const { name, company_number, ...evidence } = given
+  if (company_number === undefined) {
+    if (name === undefined) throw new Error('The input schema requires a name or a number')
+    return findByName({ name, ...evidence, fuzzy: 'without_exact' }, context)
+  }
+  const found = answerLookup({ company_number }, context)
+  if (found.kind === 'refused') return found
+  const { company, ...provenance } = found.answer
+  const candidate = candidateByNumber(company, given, registersOf(company, context))
+  return { kind: 'computed', answer: { ...ranked([candidate], false), ...provenance } }
+}
+
+function findByName(query: CompanyQuery, context: SkillContext, limit?: number) {
   const { dataset, now } = context
   if (!dataset) return NO_DATASET
   const found = findInRegisters(openRegisters(dataset, context), query, now)
   if (found.kind === 'too_broad') return refused({ code: 'query_too_broad' })
   const candidates = found.candidates.slice(0, limit)
-  return {
-    kind: 'computed',
-    answer: { ...ranked(candidates, found.isTruncated), ...provenanceOf(candidates, dataset) },
-  }
-}
-
-/** An explicit number selects its record. */
-function identifyNumber(
-  given: Parameters<Registers['identify']>[0],
-  number: string,
-  context: SkillContext,
-): ReturnType<Registers['identify']> {
-  const found = getCompany(number, context)
-  if (found.kind === 'refused') return found
-  const { company, ...provenance } = found.answer
-  const candidate = candidateByNumber(company, given, registersOf(company, context))
-  return decided({ ...ranked([candidate], false), ...provenance })
+  const answer = { ...ranked(candidates, found.isTruncated), ...provenanceOf(candidates, dataset) }
+  return { kind: 'computed', answer } as const
 }
 
 function registersOf(company: Company, context: SkillContext) {
@@ -76,11 +81,6 @@ function registersOf(company: Company, context: SkillContext) {
     return { register: SYNTHETIC_REGISTER, registers: [SYNTHETIC_REGISTER] }
   const registers = openRegisters(context.dataset, context)
   return { register: registers[0], registers }
-}
-
-function decided<Ranking extends ReturnType<typeof ranked>>(ranking: Ranking) {
-  const status = decideStatus(ranking.candidates, { isTruncated: ranking.candidate_limit_reached })
-  return { kind: 'computed' as const, answer: { status, ...ranking } }
 }
 
 function ranked(candidates: Candidate[], isTruncated: boolean) {

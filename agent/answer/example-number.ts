@@ -2,7 +2,7 @@
  * Selects the company for the examples in documents: one that a lookup finds, and a day on which the register had it.
  */
 import { StoreError } from '../../store/files/environment.ts'
-import type { ExampleCompany } from '../operation/operations.ts'
+import type { ExampleCompany } from '../operation/operation.ts'
 import type { Dataset } from '../../store/dataset/catalog.ts'
 import { dateOfSource } from '../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'

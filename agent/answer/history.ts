@@ -1,19 +1,13 @@
-/** Answers what operations ask from the journal and, on testnet, about the synthetic company. */
+/** Answers about earlier days and changes from the journal and, on testnet, about the synthetic company. */
 import type { Journal, Step } from '../../store/history/journal.ts'
-import {
-  SYNTHETIC_COMPANY,
-  SYNTHETIC_DAY,
-  SYNTHETIC_SNAPSHOT_ID,
-  SYNTHETIC_SOURCE,
-} from '../../store/dataset/synthetic.ts'
-import { isWithin, type ChangesInput, type ChangesResponse } from '../operation/changes.ts'
-import { VERSIONS_MAX, type HistoryResponse } from '../operation/history.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
+import type { asOf } from '../operation/as-of.ts'
+import { isWithin, type changes, type ChangesInput, type ChangesResponse } from '../operation/changes.ts'
+import { VERSIONS_MAX, type history, type HistoryResponse } from '../operation/history.ts'
 import { refused } from '../operation/outcome.ts'
-import type { Registers } from '../operation/registers.ts'
 import { fieldSchema, GAPS_MAX } from '../operation/result.ts'
-import { isSynthetic, type SkillContext } from './registers.ts'
+import { isSynthetic, type AnswerFunction, type SkillContext } from './registers.ts'
 
-type HistoryContext = Pick<SkillContext, 'journal' | 'hasSyntheticCompany' | 'now'>
 type Read<Items extends 'versions' | 'changes'> = ReturnType<Journal[Items]> extends Iterable<infer Item> ? Item : never
 
 /**
@@ -26,15 +20,7 @@ const NOT_FOUND_THEN = 'The file of that day has no company with this number. Le
 const NEVER_FOUND = 'No recorded file has a company with this number. Leading zeros are significant.'
 const DAY_MS = 24 * 60 * 60 * 1000
 
-export function openHistory(context: HistoryContext): Pick<Registers, 'companyOn' | 'versions' | 'changes'> {
-  return {
-    companyOn: (number, date) => companyOn(number, date, context),
-    versions: (number, before) => readVersions(number, before, context),
-    changes: (input) => readChanges(input, context),
-  }
-}
-
-function companyOn(number: string, date: string, context: HistoryContext): ReturnType<Registers['companyOn']> {
+export const answerAsOf: AnswerFunction<typeof asOf> = ({ company_number: number, date }, context) => {
   const journal = journalOf(number, context)
   const newest = journal.newest()
   if (!newest) return NO_STEPS
@@ -55,11 +41,7 @@ function companyOn(number: string, date: string, context: HistoryContext): Retur
 }
 
 /** The newest versions, oldest first. One more is read for the changes of the oldest. */
-function readVersions(
-  company_number: string,
-  before: string | undefined,
-  context: HistoryContext,
-): ReturnType<Registers['versions']> {
+export const answerHistory: AnswerFunction<typeof history> = ({ company_number, before }, context) => {
   const journal = journalOf(company_number, context)
   const [oldest, newest] = [journal.oldest(), journal.newest()]
   if (!oldest || !newest) return NO_STEPS
@@ -93,7 +75,7 @@ function toVersion(
   }
 }
 
-function readChanges(input: ChangesInput, context: HistoryContext): ReturnType<Registers['changes']> {
+export const answerChanges: AnswerFunction<typeof changes> = (input, context) => {
   const { since, until } = input
   const journal = context.journal()
   const [oldest, newest] = [journal.oldest(), journal.newest()]
@@ -117,7 +99,7 @@ function readChanges(input: ChangesInput, context: HistoryContext): ReturnType<R
 function readPage(
   rows: Iterable<Read<'changes'>>,
   input: ChangesInput,
-  context: HistoryContext,
+  context: SkillContext,
 ): Pick<ChangesResponse, 'changes' | 'next_cursor'> {
   const page: ChangesResponse['changes'] = []
   let examined = 0
@@ -160,15 +142,14 @@ function changedFields(before: VersionEntry | undefined, after: VersionEntry) {
   return fieldSchema.options.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
 }
 
-function journalOf(number: string, context: HistoryContext): Omit<Journal, 'changes' | 'close'> {
+function journalOf(number: string, context: SkillContext): Omit<Journal, 'changes' | 'close'> {
   return isSynthetic(number, context) ? SYNTHETIC_JOURNAL : context.journal()
 }
 
 const SYNTHETIC_STEP: Step = {
   key: '0'.repeat(16),
-  snapshot_id: SYNTHETIC_SNAPSHOT_ID,
   date: SYNTHETIC_DAY,
-  source: SYNTHETIC_SOURCE,
+  ...SYNTHETIC_PROVENANCE,
 }
 
 /** The journal of the synthetic company, which has one version. */

@@ -1,10 +1,11 @@
 /** Computes the items of a batch from one state of the dataset, in slices between which other requests run. */
 import { setImmediate } from 'node:timers/promises'
+import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { BATCH_ANSWER_BYTES_MAX } from '../operation/batch.ts'
-import type { Operation, Operations } from '../operation/operation.ts'
+import type { Operation, SingleDefinition } from '../operation/operation.ts'
 import { refused } from '../operation/outcome.ts'
 import { isBatchResult, REFUSALS, refusalBody } from '../operation/refusal.ts'
-import { datasetProvenance, SYNTHETIC_PROVENANCE, type SkillContext } from './registers.ts'
+import { datasetProvenance, type SkillContext } from './registers.ts'
 import { needsDataset, prepareAnswer, type PreparedAnswer } from './skills.ts'
 
 /** Of all items together. Longer than a batch of queries of 20 ms needs. */
@@ -16,22 +17,16 @@ const BATCH_TIME_MAX_MS = 5_000
  */
 const SLICE_MS = 4
 
-export function prepareBatch(
-  items: readonly Operation[],
-  context: SkillContext,
-  operations: Operations,
-): Promise<PreparedAnswer> {
-  const prepare = () => prepareItems(items, context, operations)
+type Items = readonly Operation<SingleDefinition>[]
+
+export function prepareBatch(items: Items, context: SkillContext): Promise<PreparedAnswer> {
+  const prepare = () => prepareItems(items, context)
   return context.dataset ? context.dataset.snapshot.hold(prepare) : prepare()
 }
 
 /** Assembles the body from those of the items, so that each is the body of its single operation. */
-async function prepareItems(
-  items: readonly Operation[],
-  context: SkillContext,
-  operations: Operations,
-): Promise<PreparedAnswer> {
-  const isFromDataset = items.some((item) => needsDataset(item, context, operations))
+async function prepareItems(items: Items, context: SkillContext): Promise<PreparedAnswer> {
+  const isFromDataset = items.some((item) => needsDataset(item, context))
   if (isFromDataset && !context.dataset) return refused({ code: 'dataset_unavailable' })
   const provenance = isFromDataset && context.dataset ? datasetProvenance(context.dataset) : SYNTHETIC_PROVENANCE
   const end = `],${JSON.stringify(provenance).slice(1)}`
@@ -46,7 +41,7 @@ async function prepareItems(
       sliceMs = 0
     }
     const start = context.now().getTime()
-    const prepared = prepareAnswer(item, context, operations)
+    const prepared = prepareAnswer(item, context)
     const itemMs = context.now().getTime() - start
     sliceMs += itemMs
     workedMs += itemMs

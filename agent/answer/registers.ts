@@ -1,15 +1,28 @@
-/** The registers that a query searches: the dataset and, on testnet, the synthetic company (contract 1.7). */
+/** What answers are computed from: the dataset, the journal and, on testnet, the synthetic company (contract 1.7). */
+import type { z } from 'zod'
 import type { Register } from './search/register.ts'
+import type { SingleDefinition } from '../operation/operation.ts'
+import type { Computed } from '../operation/outcome.ts'
 import type { Candidate } from '../operation/result.ts'
 import type { Dataset } from '../../store/dataset/catalog.ts'
 import type { Snapshot } from '../../store/dataset/snapshot.ts'
 import type { Journal } from '../../store/history/journal.ts'
 import { NameIndexBuilder } from '../../store/index/build.ts'
 import { NameIndex, openNameIndex } from '../../store/index/name-index.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 
-/** What answers are computed from. Built for each request. */
+/** Answers an input that the schema of the definition has parsed. Does not depend on the transport or the payment. */
+export type AnswerFunction<Definition extends SingleDefinition> = (
+  input: z.output<Definition['inputSchema']>,
+  context: SkillContext,
+) => Computed<z.output<Definition['answerSchema']>>
+
+/** By the name of the operation. */
+export type Answers = Readonly<Record<string, (input: never, context: SkillContext) => Computed<object>>>
+
+/** Built for each request. */
 export interface SkillContext {
+  answers: Answers
   dataset: Dataset | undefined
   /** The registers of earlier days. Throws a StoreError if there is no journal. */
   journal: () => Journal
@@ -18,8 +31,6 @@ export interface SkillContext {
   /** Limits the time of a query. */
   now: () => Date
 }
-
-export const SYNTHETIC_PROVENANCE = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
 
 export const SYNTHETIC_REGISTER: Register = {
   snapshot: { find: (number) => (number === SYNTHETIC_COMPANY.company_number ? SYNTHETIC_COMPANY : undefined) },
@@ -34,7 +45,7 @@ function indexOfSynthetic() {
 
 /** Whether a number is that of the synthetic company. Its record needs no dataset. */
 export function isSynthetic(
-  companyNumber: string | undefined,
+  companyNumber: unknown,
   { hasSyntheticCompany }: Pick<SkillContext, 'hasSyntheticCompany'>,
 ): boolean {
   return hasSyntheticCompany && companyNumber === SYNTHETIC_COMPANY.company_number

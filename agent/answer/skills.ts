@@ -1,36 +1,38 @@
-/** Computes the answers of operations from a dataset. */
-import type { Operation, Operations } from '../operation/operation.ts'
-import { definitionOf, OPERATIONS } from '../operation/operations.ts'
+/** The table of the functions that answer the operations. */
+import { itemsOf, type Operation, type SingleDefinition } from '../operation/operation.ts'
+import type { SINGLE_OPERATIONS } from '../operation/operations.ts'
 import type { Refused } from '../operation/outcome.ts'
-import { openCompanies } from './companies.ts'
-import { openHistory } from './history.ts'
-import { isSynthetic, type SkillContext } from './registers.ts'
+import { answerLookup, answerResolve, answerSearch } from './companies.ts'
+import { answerAsOf, answerChanges, answerHistory } from './history.ts'
+import { isSynthetic, type AnswerFunction, type SkillContext } from './registers.ts'
+
+type Answered = (typeof SINGLE_OPERATIONS)[number]
+
+/** Does not compile while an operation of the service has no function. */
+export const ANSWERS: { [Each in Answered as Each['name']]: AnswerFunction<Each> } = {
+  lookup: answerLookup,
+  search: answerSearch,
+  resolve: answerResolve,
+  history: answerHistory,
+  as_of: answerAsOf,
+  changes: answerChanges,
+}
 
 export type PreparedAnswer = { kind: 'prepared'; body: string; snapshotId: string } | Refused
 
 /** Whether the operation needs a loaded and fresh dataset. */
-export function needsDataset(
-  { operation, input }: Operation,
-  context: Pick<SkillContext, 'hasSyntheticCompany'>,
-  operations: Operations = OPERATIONS,
-): boolean {
-  const definition = definitionOf(operation, operations)
-  if (definition.kind === 'batch')
-    return definition.items(input).some((item) => needsDataset(item, context, operations))
-  return !isSynthetic(definition.companyNumber?.(input), context)
+export function needsDataset(operation: Operation, context: Pick<SkillContext, 'hasSyntheticCompany'>): boolean {
+  return itemsOf(operation).some(({ input }) => !isSynthetic(input['company_number'], context))
 }
 
-/**
- * The JSON text that is stored and sold, of a single operation. Throws when the answer violates its published schema.
- */
+/** The JSON text that is stored and sold. Throws when the answer violates its published schema. */
 export function prepareAnswer(
-  { operation, input }: Operation,
+  { definition, input }: Operation<SingleDefinition>,
   context: SkillContext,
-  operations: Operations = OPERATIONS,
 ): PreparedAnswer {
-  const definition = definitionOf(operation, operations)
-  if (definition.kind === 'batch') throw new Error('A batch is computed by item')
-  const computed = definition.answer(input, { ...openCompanies(context), ...openHistory(context) })
+  const answer = context.answers[definition.name]
+  if (!answer) throw new Error(`Nothing answers ${definition.name}`)
+  const computed = answer(input as never, context)
   if (computed.kind === 'refused') return computed
   const checked = definition.answerSchema.parse(computed.answer)
   return { kind: 'prepared', body: JSON.stringify(checked), snapshotId: checked.snapshot_id }

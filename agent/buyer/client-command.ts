@@ -163,7 +163,7 @@ async function reconcile(
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`)
   const { reconcileFile } = await import('./lists/reconcile-file.ts')
   const { readPrivateKey } = await import('./library/private-key.ts')
-  const { DEPLOYMENTS, priceOf } = await import('../payment/terms.ts')
+  const { resolve } = await import('../operation/resolve.ts')
   const { openBar } = await import('../command-line/progress-bar.ts')
   const { PurchaseError } = await import('./library/buyer.ts')
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
@@ -176,7 +176,7 @@ async function reconcile(
     baseUrl,
     mode,
     key: await readPrivateKey(keyFile),
-    amountMax: amountMax ?? priceOf(DEPLOYMENTS[mode], 'resolve'),
+    amountMax: amountMax ?? resolve.prices[mode],
     totalMax: maxTotal,
     isConfirmed: options.yes === true,
     isBatched: options.batch === true,

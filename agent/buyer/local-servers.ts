@@ -107,6 +107,7 @@ async function toBuyerOptions(
   const { readPrivateKey } = await import('./library/private-key.ts')
   const { openAuthorizationCheck } = await import('./library/authorization-state.ts')
   const { DEPLOYMENTS } = await import('../payment/terms.ts')
+  const { SINGLE_OPERATIONS } = await import('../operation/operations.ts')
   return {
     // The URL of the remote server is the one that directories of MCP servers list.
     baseUrl: url.replace(/\/(?:mcp\/?)?$/, ''),
@@ -114,7 +115,7 @@ async function toBuyerOptions(
     key: await readPrivateKey(keyFile),
     folder,
     payTo,
-    amountMax: maxAmount ?? Math.max(...Object.values(DEPLOYMENTS[mode].prices)),
+    amountMax: maxAmount ?? Math.max(...SINGLE_OPERATIONS.map(({ prices }) => prices[mode])),
     amountPerDayMax: maxPerDay,
     maxAgeSeconds: ANSWER_AGE_SECONDS_MAX,
     isUnusable:

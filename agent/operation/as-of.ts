@@ -1,13 +1,18 @@
 /** One company as the register had it on a day (contract 4.9). */
 import { z } from 'zod'
 import { dateOfSource } from '../../store/dataset/source.ts'
-import { SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
-import { EXAMPLE_PROVENANCE, exampleCompany, quotedNumber } from './examples.ts'
+import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
+import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber, day } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
 import { companyResponseSchema } from './result.ts'
 
+/**
+ * @example
+ * `{"company_number": "335801", "date": "2026-01-02"}` costs 0.01 USDC and answers the company as the last file of that
+ * day or before had it.
+ */
 export const asOf = defineOperation({
   name: 'as_of',
   method: 'GET',
@@ -22,13 +27,11 @@ export const asOf = defineOperation({
   answerName: 'CompanyResponse',
   refusals: ['company_not_found', 'date_not_covered', 'source_data_conflict'],
 
-  companyNumber: ({ company_number }) => company_number,
-  answer: ({ company_number, date }, registers) => registers.companyOn(company_number, date),
   isAnswerTo: (input, { company, source }) =>
     company.company_number === input.company_number && dateOfSource(source) <= input.date,
 
-  examples: (number, date) => (number === undefined || date === undefined ? [] : [{ company_number: number, date }]),
-  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...EXAMPLE_PROVENANCE } }),
+  examples: (company) => (company ? [company] : []),
+  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...SYNTHETIC_PROVENANCE } }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode), date: SYNTHETIC_DAY }),
 
   skill: {

@@ -3,9 +3,9 @@
  * agent/answer/prepare-batch.ts.
  */
 import { z } from 'zod'
+import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
-import { EXAMPLE_PROVENANCE } from './examples.ts'
-import { parseInput, type BatchDefinition, type SingleDefinition } from './operation.ts'
+import { parseOperation, type BatchDefinition, type SingleDefinition } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
 import { isBatchResult, REFUSALS, refusalBody } from './refusal.ts'
 import { dataErrorSchema, snapshotIdSchema } from './result.ts'
@@ -28,12 +28,20 @@ const STATUSES = {
   conflict: REFUSALS.source_data_conflict.status,
 }
 
+/**
+ * @example `{"operation": "lookup", "inputs": [{"company_number": "335801"}, {"company_number": "081615"}]}` costs 0.02
+ * USDC, the sum of its items, and answers `results`, one with the status and the body of each input.
+ */
 export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
   const operations = all.filter(({ batchInputsMax }) => batchInputsMax !== undefined)
-  const named = (name: string) => operations.find((each) => each.name === name)
   const limits = operations.map(({ name, batchInputsMax }) => `${batchInputsMax} of ${name}`).join(', ')
   const [first] = operations
   if (!first) throw new Error('No operation has batches')
+  const items = (input: Record<string, unknown>) => {
+    const { operation, inputs } = input as unknown as Batch
+    const definition = operations.find(({ name }) => name === operation)
+    return definition ? inputs.map((each) => ({ definition, input: each })) : []
+  }
 
   return {
     kind: 'batch',
@@ -53,24 +61,21 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
       ...new Set(operations.flatMap(({ refusals }) => refusals.filter((code) => !isBatchResult(code)))),
     ],
 
-    items(input) {
-      const { operation, inputs } = input as unknown as Batch
-      return inputs.map((each) => ({ operation, input: each }))
-    },
+    items,
     isAnswerTo(input, answer) {
-      const { operation, inputs } = input as unknown as Batch
+      const asked = items(input)
       const { results } = answer as unknown as { results: { status: number; body: unknown }[] }
-      const isAnswered = ({ status, body }: (typeof results)[number], at: number) => {
-        if (status !== STATUSES.found) return true
-        const parsed = named(operation)?.answerSchema.safeParse(body)
-        return parsed?.success === true && named(operation)?.isAnswerTo(inputs[at] ?? {}, parsed.data) === true
+      const isAnswered = ({ definition, input: item }: (typeof asked)[number], at: number) => {
+        if (results[at]?.status !== STATUSES.found) return true
+        const parsed = definition.answerSchema.safeParse(results[at].body)
+        return parsed.success && definition.isAnswerTo(item, parsed.data)
       }
-      return results.length === inputs.length && results.every(isAnswered)
+      return results.length === asked.length && asked.every(isAnswered)
     },
 
-    examples: (companyNumber, date) =>
+    examples: (company) =>
       operations.flatMap((each) => {
-        const inputs = each.examples(companyNumber, date)
+        const inputs = each.examples(company)
         return inputs.length === 0 ? [] : [{ operation: each.name, inputs: [...inputs] }]
       }),
     exampleAnswers: (mode) => ({
@@ -79,10 +84,10 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
           { status: STATUSES.found, body: first.exampleAnswers(mode).found },
           {
             status: STATUSES.missing,
-            body: refusalBody({ code: 'company_not_found', provenance: EXAMPLE_PROVENANCE }),
+            body: refusalBody({ code: 'company_not_found', provenance: SYNTHETIC_PROVENANCE }),
           },
         ],
-        ...EXAMPLE_PROVENANCE,
+        ...SYNTHETIC_PROVENANCE,
       },
     }),
     quotedExample(mode) {
@@ -115,7 +120,7 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
 }
 
 function inputSchema(operations: readonly SingleDefinition[], limits: string): z.ZodObject {
-  const inputs = operations.map((each) => {
+  const schemas = operations.map((each) => {
     const { $schema: _dialect, ...schema } = z.toJSONSchema(each.inputSchema, { io: 'input' })
     return schema
   })
@@ -127,37 +132,38 @@ function inputSchema(operations: readonly SingleDefinition[], limits: string): z
         })
         .meta({ description: 'The operation of all inputs.' }),
       inputs: z
-        .array(z.unknown().meta({ anyOf: inputs }), { error: 'must be a list' })
+        .array(z.unknown().meta({ anyOf: schemas }), { error: 'must be a list' })
         .min(1, { error: 'must have at least one input' })
         .meta({
           description: `Inputs of the operation: at most ${limits}.`,
           maxItems: Math.max(...operations.map(({ batchInputsMax = 0 }) => batchInputsMax)),
         }),
     })
-    .check(({ value, issues }) => {
-      const definition = operations.find(({ name }) => name === value.operation)
-      const fault = definition && canonicalise(value.inputs, definition)
-      if (fault) issues.push({ code: 'custom', input: value, ...fault })
+    .check((batch) => {
+      const { operation, inputs } = batch.value
+      const definition = operations.find(({ name }) => name === operation)
+      if (!definition) return
+      const parsed = parseInputs(definition, inputs)
+      if (parsed.kind === 'valid') batch.value = { operation, inputs: parsed.inputs }
+      else batch.issues.push({ code: 'custom', input: batch.value, path: [parsed.field], message: parsed.rule })
     })
 }
 
-/** Replaces the inputs by their canonical form, or returns the first fault. */
-function canonicalise(
-  inputs: unknown[],
-  definition: SingleDefinition,
-): { path: string[]; message: string } | undefined {
+/** The inputs in canonical form, or the first fault. */
+function parseInputs(definition: SingleDefinition, inputs: readonly unknown[]) {
   const { name, batchInputsMax = 0 } = definition
-  if (inputs.length > batchInputsMax)
-    return { path: ['inputs'], message: `must have at most ${batchInputsMax} inputs of ${name}` }
+  const fault = (field: string, rule: string) => ({ kind: 'invalid', field, rule }) as const
+  if (inputs.length > batchInputsMax) return fault('inputs', `must have at most ${batchInputsMax} inputs of ${name}`)
+  const canonical: Record<string, unknown>[] = []
   for (const [at, input] of inputs.entries()) {
-    const parsed = parseInput(definition, input)
+    const parsed = parseOperation(definition, input)
     if (parsed.kind === 'invalid') {
       const { field, rule } = parsed.fault
-      return { path: [field === null ? `inputs[${at}]:` : `inputs[${at}].${field}`], message: rule }
+      return fault(field === null ? `inputs[${at}]:` : `inputs[${at}].${field}`, rule)
     }
-    inputs[at] = parsed.input
+    canonical.push(parsed.operation.input)
   }
-  return undefined
+  return { kind: 'valid', inputs: canonical } as const
 }
 
 function answerSchema(operations: readonly SingleDefinition[]) {

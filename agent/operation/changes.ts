@@ -1,8 +1,8 @@
 /** What changed in the register between two days (contract 4.10). */
 import { z } from 'zod'
 import { sourceSchema } from '../../store/dataset/source.ts'
-import { SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
-import { EXAMPLE_CANDIDATE, EXAMPLE_PROVENANCE } from './examples.ts'
+import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
+import { EXAMPLE_CANDIDATE } from './examples.ts'
 import { CHANGES_MAX, changeLimit, cursor, day, foldStatus, statusText } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
@@ -67,9 +67,13 @@ const EXAMPLE_ANSWER: ChangesResponse = {
   ],
   next_cursor: null,
   gaps: ['2026-01-02'],
-  ...EXAMPLE_PROVENANCE,
+  ...SYNTHETIC_PROVENANCE,
 }
 
+/**
+ * @example `{"since": "2026-01-02", "kind": "changed", "field": "legal_name"}` costs 0.01 USDC and answers the
+ * companies with a new name since that day, 100 of them or `limit`.
+ */
 export const changes = defineOperation({
   name: 'changes',
   method: 'GET',
@@ -82,7 +86,6 @@ export const changes = defineOperation({
   answerName: 'ChangesResponse',
   refusals: ['date_not_covered'],
 
-  answer: (input, registers) => registers.changes(input),
   isAnswerTo: (input, answer) =>
     answer.changes.length <= input.limit && answer.changes.every((change) => isWithin(change, input)),
 

@@ -1,9 +1,7 @@
 /** Made-up answers that the examples of several operations share. */
 import type { Company } from '../../store/dataset/company.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION, type Candidate } from './result.ts'
-
-export const EXAMPLE_PROVENANCE = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
 
 export const EXAMPLE_CANDIDATE: Candidate = {
   company: {
@@ -40,5 +38,5 @@ export const EXAMPLE_RANKING = {
   candidate_limit_reached: false,
   matching_version: MATCHING_VERSION,
   score_definition: SCORE_DEFINITION,
-  ...EXAMPLE_PROVENANCE,
+  ...SYNTHETIC_PROVENANCE,
 }

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
-import { SYNTHETIC_DAY, SYNTHETIC_SNAPSHOT_ID } from '../../store/dataset/synthetic.ts'
-import { EXAMPLE_PROVENANCE, exampleCompany, quotedNumber } from './examples.ts'
+import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
+import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber, stepKey } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
@@ -35,6 +35,10 @@ const historyResponseSchema = z.strictObject({
 
 export type HistoryResponse = z.infer<typeof historyResponseSchema>
 
+/**
+ * @example
+ * `{"company_number": "335801"}` costs 0.01 USDC and answers the recorded versions of the company, oldest first.
+ */
 export const history = defineOperation({
   name: 'history',
   method: 'GET',
@@ -51,13 +55,11 @@ export const history = defineOperation({
   answerName: 'HistoryResponse',
   refusals: ['company_not_found'],
 
-  companyNumber: ({ company_number }) => company_number,
-  answer: ({ company_number, before }, registers) => registers.versions(company_number, before),
   isAnswerTo: ({ company_number }, answer) =>
     answer.company_number === company_number &&
     answer.versions.every(({ company }) => company === null || company.company_number === company_number),
 
-  examples: (number) => (number === undefined ? [] : [{ company_number: number }]),
+  examples: (company) => (company ? [{ company_number: company.company_number }] : []),
   exampleAnswers: (mode) => ({ found: exampleAnswer(exampleCompany(mode)) }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
@@ -84,13 +86,13 @@ export const history = defineOperation({
 })
 
 function exampleAnswer(company: z.infer<typeof companySchema>): HistoryResponse {
-  const first_seen = { snapshot_id: SYNTHETIC_SNAPSHOT_ID, date: SYNTHETIC_DAY }
+  const first_seen = { snapshot_id: SYNTHETIC_PROVENANCE.snapshot_id, date: SYNTHETIC_DAY }
   return {
     company_number: company.company_number,
     versions: [{ state: 'present', first_seen, last_seen: null, company, changed: [] }],
     next_before: null,
     complete_since: SYNTHETIC_DAY,
     gaps: [],
-    ...EXAMPLE_PROVENANCE,
+    ...SYNTHETIC_PROVENANCE,
   }
 }

@@ -1,11 +1,16 @@
 /** One company by its exact number (contract 4.1). */
 import { z } from 'zod'
-import { EXAMPLE_PROVENANCE, exampleCompany, quotedNumber } from './examples.ts'
+import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
+import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
 import { companyResponseSchema } from './result.ts'
 
+/**
+ * @example
+ * `{"company_number": "335801"}` costs 0.01 USDC and answers the company with exactly this number.
+ */
 export const lookup = defineOperation({
   name: 'lookup',
   method: 'GET',
@@ -20,12 +25,10 @@ export const lookup = defineOperation({
   answerName: 'CompanyResponse',
   refusals: ['company_not_found', 'source_data_conflict'],
 
-  companyNumber: ({ company_number }) => company_number,
-  answer: ({ company_number }, registers) => registers.get(company_number),
   isAnswerTo: (input, { company }) => company.company_number === input.company_number,
 
-  examples: (number) => (number === undefined ? [] : [{ company_number: number }]),
-  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...EXAMPLE_PROVENANCE } }),
+  examples: (company) => (company ? [{ company_number: company.company_number }] : []),
+  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...SYNTHETIC_PROVENANCE } }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
   skill: {

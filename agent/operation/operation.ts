@@ -1,17 +1,32 @@
-/** The definition of a paid operation. All transports, quotes and documents are derived from a list of definitions. */
+/**
+ * The definition of a paid operation: its contract. All transports, quotes and documents are derived from a list of
+ * definitions. agent/answer computes the answers.
+ */
 import type { z } from 'zod'
-import type { Computed } from './outcome.ts'
 import type { Refusal, RefusalCode } from './refusal.ts'
-import type { Registers } from './registers.ts'
 
 /** An operation in canonical form: defaults filled in, absent members absent. */
-export interface Operation {
+export interface Operation<Definition = OperationDefinition> {
+  definition: Definition
+  input: Record<string, unknown>
+}
+
+/** The form that digests, records and receipts have. */
+export interface NamedOperation {
   operation: string
   input: Record<string, unknown>
 }
 
-interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType<{ snapshot_id: string }>> {
-  name: string
+/** A company for the examples, and a day on which the register had it. */
+export interface ExampleCompany {
+  company_number: string
+  date: string
+}
+
+type AnswerSchema = z.ZodType<{ snapshot_id: string }>
+
+interface DescribedOperation<Name extends string, Input extends z.ZodObject, Answer extends AnswerSchema> {
+  name: Name
   method: 'GET' | 'POST'
   /**
    * The REST route, with `{member}` for each member of the input in the path. The other members are query parameters of
@@ -23,6 +38,7 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   /** Of a POST. */
   bodyBytesMax?: number
 
+  /** Its member `company_number` selects a record. That of the synthetic company needs no dataset (contract 1.7). */
   inputSchema: Input
   /** The refusal of an input that the schema does not accept. */
   inputFault: RefusalCode
@@ -39,11 +55,8 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   /** Whether an answer is about this input. A receipt cannot show it: the service signs whatever it answers. */
   isAnswerTo(input: z.output<Input>, answer: z.output<Answer>): boolean
 
-  /**
-   * Inputs for the documents, the shortest first. `companyNumber` is one that the deployment has, if it is known, and
-   * had on the day `date`.
-   */
-  examples(companyNumber: string | undefined, date: string | undefined): readonly z.input<Input>[]
+  /** Inputs for the documents, the shortest first. `company` is one of the deployment, if one is known. */
+  examples(company: ExampleCompany | undefined): readonly z.input<Input>[]
   /** Example answers by name. The first one answers the first example. */
   exampleAnswers(mode: 'mainnet' | 'testnet'): { found: z.output<Answer> } & Record<string, z.output<Answer>>
   /** The example in quotes, as text. A member of the path that has no constant example is `{member}`. */
@@ -62,47 +75,61 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
 
 /** An operation that is not a batch. */
 export interface SingleDefinition<
+  Name extends string = string,
   Input extends z.ZodObject = z.ZodObject,
-  Answer extends z.ZodType<{ snapshot_id: string }> = z.ZodType<{ snapshot_id: string }>,
-> extends DescribedOperation<Input, Answer> {
+  Answer extends AnswerSchema = AnswerSchema,
+> extends DescribedOperation<Name, Input, Answer> {
   kind: 'single'
   /** Micro-USDC. */
   prices: Record<'mainnet' | 'testnet', number>
   /** The most inputs of a batch. Absent: the operation has no batches. */
   batchInputsMax?: number
-
-  /** The number that selects the record. That of the synthetic company needs no dataset (contract 1.7). */
-  companyNumber?(input: z.output<Input>): string | undefined
-  /** Computes the answer. Does not depend on the transport or the payment. */
-  answer(input: z.output<Input>, registers: Registers): Computed<z.output<Answer>>
 }
 
 /** Several inputs of one single operation. The price is the sum of the prices of the inputs. */
-export interface BatchDefinition extends DescribedOperation<z.ZodObject, z.ZodType<{ snapshot_id: string }>> {
+export interface BatchDefinition extends DescribedOperation<string, z.ZodObject, AnswerSchema> {
   kind: 'batch'
   /** The single operations that have batches. */
   operations: readonly SingleDefinition[]
-  items(input: Record<string, unknown>): readonly Operation[]
+  items(input: Record<string, unknown>): readonly Operation<SingleDefinition>[]
 }
 
 export type OperationDefinition = SingleDefinition | BatchDefinition
 
 export type Operations = readonly OperationDefinition[]
 
-/** Checks a definition against its own schemas, and forgets their types. */
-export function defineOperation<Input extends z.ZodObject, Answer extends z.ZodType<{ snapshot_id: string }>>(
-  definition: Omit<SingleDefinition<Input, Answer>, 'kind'>,
-): SingleDefinition {
+/** Checks a definition against its own schemas. */
+export function defineOperation<const Name extends string, Input extends z.ZodObject, Answer extends AnswerSchema>(
+  definition: Omit<SingleDefinition<Name, Input, Answer>, 'kind'>,
+): SingleDefinition<Name, Input, Answer> {
   return { kind: 'single', ...definition }
 }
 
-type ParsedInput = { kind: 'valid'; input: Record<string, unknown> } | { kind: 'invalid'; fault: InputFault }
+export type ParsedOperation<Definition = OperationDefinition> =
+  { kind: 'valid'; operation: Operation<Definition> } | { kind: 'invalid'; fault: InputFault }
 
-export function parseInput({ inputSchema }: OperationDefinition, input: unknown): ParsedInput {
-  const parsed = inputSchema.safeParse(input, { reportInput: false })
+export function parseOperation<Definition extends OperationDefinition>(
+  definition: Definition,
+  input: unknown,
+): ParsedOperation<Definition> {
+  const parsed = definition.inputSchema.safeParse(input, { reportInput: false })
   return parsed.success
-    ? { kind: 'valid', input: parsed.data }
+    ? { kind: 'valid', operation: { definition, input: parsed.data } }
     : { kind: 'invalid', fault: toFault(parsed.error.issues[0]) }
+}
+
+export function toNamed({ definition, input }: Operation): NamedOperation {
+  return { operation: definition.name, input }
+}
+
+/** The items of a batch. Any other operation is its own only item. */
+export function itemsOf({ definition, input }: Operation): readonly Operation<SingleDefinition>[] {
+  return definition.kind === 'batch' ? definition.items(input) : [{ definition, input }]
+}
+
+/** The examples of an operation as the JSON data of an A2A data part. */
+export function exampleParts(definition: OperationDefinition, company: ExampleCompany | undefined): string[] {
+  return definition.examples(company).map((input) => JSON.stringify(toNamed({ definition, input })))
 }
 
 function toFault(issue: z.core.$ZodIssue | undefined): InputFault {

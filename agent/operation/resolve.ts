@@ -33,6 +33,10 @@ const EXAMPLE_ANSWER: ResolveResponse = {
 
 const EXAMPLE_NOTHING: ResolveResponse = { ...EXAMPLE_ANSWER, status: 'no_match', match: null, candidates: [] }
 
+/**
+ * @example `{"name": "Example Trading Ltd", "eircode": "D02 X285"}` costs 0.02 USDC and answers the one company that
+ * has this name and this Eircode, with `status` "matched".
+ */
 export const resolve = defineOperation({
   name: 'resolve',
   method: 'POST',
@@ -58,22 +62,14 @@ export const resolve = defineOperation({
   answerName: 'ResolveResponse',
   refusals: ['query_too_broad', 'company_not_found', 'source_data_conflict'],
 
-  companyNumber: ({ company_number }) => company_number,
-  answer(query, registers) {
-    const decided = registers.identify(query)
-    if (decided.kind === 'refused') return decided
-    const { status, candidates } = decided.answer
-    const match = status === 'matched' ? (candidates[0] ?? null) : null
-    return { kind: 'computed', answer: { match, query, ...decided.answer } }
-  },
   isAnswerTo(input, answer) {
     const { company_number: number } = input
     if (!repeatsInput(input, answer)) return false
     return number === undefined || answer.candidates.every(({ company }) => company.company_number === number)
   },
 
-  examples(number) {
-    const byNumber = number === undefined ? [] : [{ company_number: number }]
+  examples(company) {
+    const byNumber = company ? [{ company_number: company.company_number }] : []
     return [EXAMPLE, ...byNumber, { name: EXAMPLE.name, address: '1 Sample Street' }]
   },
   exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: EXAMPLE_NOTHING }),

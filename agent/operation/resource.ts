@@ -1,13 +1,17 @@
 /** Canonical URLs of the operations. A quote names its operation by this URL (contract 10.4). */
 import { operationDigest } from '../../store/base/canonical.ts'
 import { parseLimitText } from './fields.ts'
-import { queryMembers, type Operation, type OperationDefinition, type Operations } from './operation.ts'
-import { definitionOf, OPERATIONS, parseOperation } from './operations.ts'
+import {
+  parseOperation,
+  queryMembers,
+  toNamed,
+  type Operation,
+  type OperationDefinition,
+  type Operations,
+} from './operation.ts'
 
 /** The canonical URL of an operation: parameters in a fixed order, percent-encoded UTF-8. */
-export function resourceUrl(baseUrl: string, operation: Operation, operations: Operations = OPERATIONS): string {
-  const { input } = operation
-  const definition = definitionOf(operation.operation, operations)
+export function resourceUrl(baseUrl: string, { definition, input }: Operation): string {
   const path = definition.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])))
   const fields = queryMembers(definition).filter((name) => input[name] !== undefined)
   const query = fields.map((name) => `${name}=${encodeURIComponent(String(input[name]))}`).join('&')
@@ -18,26 +22,25 @@ export function resourceUrl(baseUrl: string, operation: Operation, operations: O
  * Whether a URL identifies an operation other than this one. The `resource` of a payment is unsigned and advisory, so
  * an unknown URL and another host are accepted.
  */
-export function namesAnotherOperation(url: string, operation: Operation, operations: Operations = OPERATIONS): boolean {
+export function namesAnotherOperation(url: string, operation: Operation, operations: Operations): boolean {
   const named = URL.canParse(url) ? parseResourceUrl(new URL(url), operations) : undefined
   if (named === undefined) return false
-  if (named.operation === undefined) return named.name !== operation.operation
-  return operationDigest(named.operation) !== operationDigest(operation)
+  if (named.operation === undefined) return named.definition.name !== operation.definition.name
+  return operationDigest(toNamed(named.operation)) !== operationDigest(toNamed(operation))
 }
 
-/** The operation of a REST URL. Only its name for a POST, because its input is in the body. */
+/** The operation of a REST URL. Only its definition for a POST, because its input is in the body. */
 export function parseResourceUrl(
   { pathname, searchParams }: URL,
-  operations: Operations = OPERATIONS,
-): { name: string; operation?: Operation } | undefined {
+  operations: Operations,
+): { definition: OperationDefinition; operation?: Operation } | undefined {
   const found = findRoute(pathname, operations)
   if (!found) return undefined
   const { definition, members } = found
-  const { name, method } = definition
-  if (method === 'POST') return { name }
+  if (definition.method === 'POST') return { definition }
   const query = queryMembers(definition).length > 0 ? textInput(searchParams) : {}
-  const parsed = parseOperation(name, { ...query, ...members }, operations)
-  return parsed.kind === 'valid' ? { name, operation: parsed.operation } : undefined
+  const parsed = parseOperation(definition, { ...query, ...members })
+  return parsed.kind === 'valid' ? { definition, operation: parsed.operation } : undefined
 }
 
 /**

@@ -87,14 +87,11 @@ export const SCORE_DEFINITION =
 
 export type Candidate = z.infer<typeof candidateSchema>
 
-const repeatedSchema = z.object({
-  query: z.record(z.string(), z.unknown()),
-  filters: z.record(z.string(), z.unknown()).optional(),
-})
-
 /** Whether an answer repeats the canonical input in `query` and `filters` (contract 2.6, 10.4). */
-export function repeatsInput(input: Record<string, unknown>, answer: unknown): boolean {
-  const { query = {}, filters = {} } = repeatedSchema.safeParse(answer).data ?? {}
-  const stated = { ...query, ...filters }
+export function repeatsInput(
+  input: object,
+  { query, filters }: { query: object; filters?: object | undefined },
+): boolean {
+  const stated: Record<string, unknown> = { ...query, ...filters }
   return Object.entries(input).every(([name, value]) => value === undefined || stated[name] === value)
 }

@@ -23,6 +23,10 @@ const EXAMPLE_ANSWER: SearchResponse = {
   ...EXAMPLE_RANKING,
 }
 
+/**
+ * @example
+ * `{"q": "example trading", "limit": 5}` costs 0.01 USDC and answers five companies with similar names, best first.
+ */
 export const search = defineOperation({
   name: 'search',
   method: 'GET',
@@ -41,15 +45,6 @@ export const search = defineOperation({
   refusals: ['query_too_broad'],
   reserved: ['company_not_found', 'body_too_large', 'unsupported_media_type'],
 
-  answer({ q, limit: asked, ...filters }, registers) {
-    const ranked = registers.rank({ name: q, limit: asked, ...filters })
-    if (ranked.kind === 'refused') return ranked
-    const hasFilters = (filters.status ?? filters.eircode) !== undefined
-    return {
-      kind: 'computed',
-      answer: { query: { q, limit: asked }, ...(hasFilters && { filters }), ...ranked.answer },
-    }
-  },
   isAnswerTo: repeatsInput,
 
   examples: () => [EXAMPLE, { q: 'example trading', status: 'Normal', eircode: 'D02 X285' }],

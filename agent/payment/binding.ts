@@ -1,6 +1,6 @@
 /** Decodes the payment of a request, identifies it, and hashes it to detect a retry with changed content. */
 import { canonicalJson, operationDigest, sha256Hex } from '../../store/base/canonical.ts'
-import type { Operation } from '../operation/operation.ts'
+import { toNamed, type NamedOperation, type Operation } from '../operation/operation.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { readPaymentId } from './extensions.ts'
 import { parsePaymentHeaders, type Payment } from './headers.ts'
@@ -14,15 +14,16 @@ export interface SentPayment {
   /**
    * The hash of the payload and the digest of the operation, to which the payment is bound. Computed at the first call.
    */
-  readonly bind: () => Pick<ResponseRecord, 'payment_hash' | 'operation_digest'> & { operation: Operation }
+  readonly bind: () => Pick<ResponseRecord, 'payment_hash' | 'operation_digest'> & { operation: NamedOperation }
 }
 
-export function decodePayment(headers: readonly string[], operation: Operation) {
+export function decodePayment(headers: readonly string[], asked: Operation) {
   const parsed = parsePaymentHeaders(headers)
   if (parsed.kind !== 'payment') return parsed
   const { payment, sent } = parsed
   // Only a payment that has a record or passes the local checks is hashed (`bench perf`, rows "forged").
   let binding: ReturnType<SentPayment['bind']> | undefined
+  const operation = toNamed(asked)
   const bind = () =>
     (binding ??= { payment_hash: paymentHash(sent), operation_digest: operationDigest(operation), operation })
   return { kind: 'payment', payment, identity: paymentIdentity(payment), id: paymentIdKey(payment), bind } as const

@@ -3,9 +3,13 @@
  * client name a payment. Both have the form `{info, schema}`.
  */
 import { z } from 'zod'
-import { pathMembers, queryMembers, requiredMembers, type OperationDefinition } from '../operation/operation.ts'
-import { definitionOf } from '../operation/operations.ts'
-import { findRoute } from '../operation/resource.ts'
+import {
+  pathMembers,
+  queryMembers,
+  requiredMembers,
+  type Operation,
+  type OperationDefinition,
+} from '../operation/operation.ts'
 import type { Terms } from './terms.ts'
 
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
@@ -103,17 +107,12 @@ function buildBazaar({ mode }: Terms, definition: OperationDefinition) {
   }
 }
 
-/** Replaces the `{member}` placeholders of the path by the values in the quoted URL. */
-export function fillPlaceholders(json: string, definition: OperationDefinition, url: string): string {
-  if (!definition.path.includes('{')) return json
-  const [path = ''] = url.slice(url.indexOf('/', 'https://'.length)).split('?', 1)
-  const { members = {} } = findRoute(path, [definition]) ?? {}
-  let filled = json
-  for (const [name, value] of Object.entries(members)) filled = filled.replace(`{${name}}`, () => value)
-  return filled
+/** Replaces the `{member}` placeholders of the path in JSON text by the values of the input. */
+export function fillPlaceholders(json: string, { definition, input }: Operation): string {
+  const valueOf = (name: string) => JSON.stringify(String(input[name])).slice(1, -1)
+  return pathMembers(definition).reduce((text, name) => text.replace(`{${name}}`, () => valueOf(name)), json)
 }
 
-export function buildExtensions(terms: Terms, operation: string) {
-  const definition = definitionOf(operation, terms.operations)
+export function buildExtensions(terms: Terms, definition: OperationDefinition) {
   return { bazaar: buildBazaar(terms, definition), [PAYMENT_IDENTIFIER]: paymentIdentifier }
 }

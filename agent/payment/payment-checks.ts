@@ -38,7 +38,7 @@ interface Quoted {
 
 export function examine(sent: SentPayment, { terms, operation, resourceUrl, now }: Quoted): CheckedPayment | Refused {
   const { authorization, signature } = sent.payment.payload
-  const requirements = buildRequirements(terms, operation.operation, amountOf(terms, operation, terms.operations))
+  const requirements = buildRequirements(terms, amountOf(terms, operation))
   const isTooLate = isLate(authorization, now)
   const mismatch = checkTerms(sent, requirements) ?? (isTooLate ? undefined : checkTimes(authorization, now))
   if (mismatch) return refusedPayment('payment_invalid', mismatch)

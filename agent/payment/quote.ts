@@ -2,7 +2,6 @@
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import type { Operation, OperationDefinition } from '../operation/operation.ts'
 import type { Quote, QuoteReason } from '../operation/outcome.ts'
-import { definitionOf } from '../operation/operations.ts'
 import { buildExtensions, fillPlaceholders } from './extensions.ts'
 import { amountOf, buildRequirements, X402_VERSION, type Terms } from './terms.ts'
 
@@ -28,9 +27,9 @@ const URL_CHARACTERS_MAX = 2200
  * The JSON text of the members that depend on terms, operation and amount only, without the opening brace. Encoding
  * them for each request makes a quote at least 10 % slower (`bench perf`, row "quote").
  */
-const constantMembers = memoizePerAmount((terms, operation, amount) => {
-  const accepts = [buildRequirements(terms, operation, amount)]
-  const { bazaar, ...others } = buildExtensions(terms, operation)
+const constantMembers = memoizePerAmount((terms, definition, amount) => {
+  const accepts = [buildRequirements(terms, amount)]
+  const { bazaar, ...others } = buildExtensions(terms, definition)
   const encode = (extensions: object) => JSON.stringify({ accepts, extensions }).slice(1)
   return { full: encode({ bazaar, ...others }), short: encode(others) }
 })
@@ -45,7 +44,7 @@ function describeResource({ skill }: OperationDefinition, url: string): Resource
 
 export function buildQuote(request: QuoteRequest): Quote {
   const { terms, operation, url, reason } = request
-  const definition = definitionOf(operation.operation, terms.operations)
+  const { definition } = operation
   const { full, short } = constantMembers(terms, operation)
   const isListed = url.length <= URL_CHARACTERS_LISTED_MAX
   const resource = describeResource(definition, url)
@@ -54,7 +53,7 @@ export function buildQuote(request: QuoteRequest): Quote {
     error: reason,
     resource: isListed ? { ...resource, serviceName: SERVICE_NAME, tags: definition.skill.tags } : resource,
   }
-  const members = isListed ? fillPlaceholders(full, definition, url) : short
+  const members = isListed ? fillPlaceholders(full, operation) : short
   const json = `${JSON.stringify(variableMembers).slice(0, -1)},${members}`
   // The same bytes as encodePaymentRequiredHeader of x402, which would double the time to build a quote.
   return { header: Buffer.from(json).toString('base64'), json }
@@ -63,14 +62,15 @@ export function buildQuote(request: QuoteRequest): Quote {
 /**
  * Caches the result of `build` by the name of the operation and the amount. A batch has at most a few hundred amounts.
  */
-function memoizePerAmount<T>(build: (terms: Terms, operation: string, amount: number) => T) {
+function memoizePerAmount<T>(build: (terms: Terms, definition: OperationDefinition, amount: number) => T) {
   const cache = new WeakMap<Terms, Map<string, T>>()
   return (terms: Terms, operation: Operation): T => {
     const values = cache.get(terms) ?? new Map<string, T>()
     cache.set(terms, values)
-    const amount = amountOf(terms, operation, terms.operations)
-    const key = `${operation.operation} ${amount}`
-    const value = values.get(key) ?? build(terms, operation.operation, amount)
+    const { definition } = operation
+    const amount = amountOf(terms, operation)
+    const key = `${definition.name} ${amount}`
+    const value = values.get(key) ?? build(terms, definition, amount)
     values.set(key, value)
     return value
   }

@@ -1,7 +1,6 @@
 /** Prices and chain constants of both deployments, and the x402 payment requirements built from them. */
 import type { PaymentRequirements } from '@x402/core/types'
-import type { Operation, Operations } from '../operation/operation.ts'
-import { itemsOf, OPERATIONS } from '../operation/operations.ts'
+import { itemsOf, type Operation, type Operations } from '../operation/operation.ts'
 
 export type Mode = 'mainnet' | 'testnet'
 
@@ -30,8 +29,6 @@ export interface NetworkDeployment {
   asset: `0x${string}`
   /** The EIP-712 domain of the USDC contract. */
   domain: { name: string; version: string }
-  /** Micro-USDC by operation. A batch has none of its own. */
-  prices: Readonly<Record<string, number>>
 }
 
 export const DEPLOYMENTS: Record<Mode, NetworkDeployment> = {
@@ -40,21 +37,13 @@ export const DEPLOYMENTS: Record<Mode, NetworkDeployment> = {
     chainId: 8453,
     asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
     domain: { name: 'USD Coin', version: '2' },
-    prices: listPrices('mainnet', OPERATIONS),
   },
   testnet: {
     network: 'eip155:84532',
     chainId: 84_532,
     asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
     domain: { name: 'USDC', version: '2' },
-    prices: listPrices('testnet', OPERATIONS),
   },
-}
-
-function listPrices(mode: Mode, operations: Operations): NetworkDeployment['prices'] {
-  return Object.fromEntries(
-    operations.flatMap((each) => (each.kind === 'single' ? [[each.name, each.prices[mode]]] : [])),
-  )
 }
 
 /** The constants of one deployment, the address that is paid, and what is sold. */
@@ -64,34 +53,17 @@ export interface Terms extends NetworkDeployment {
   operations: Operations
 }
 
-export function buildTerms(mode: Mode, payTo: string, operations: Operations = OPERATIONS): Terms {
-  return { ...DEPLOYMENTS[mode], mode, payTo, operations, prices: listPrices(mode, operations) }
-}
-
-/** The price of a single operation in micro-USDC. */
-export function priceOf({ prices }: Pick<NetworkDeployment, 'prices'>, operation: string): number {
-  const price = prices[operation]
-  if (price === undefined) throw new Error(`There is no price for ${operation}`)
-  return price
+export function buildTerms(mode: Mode, payTo: string, operations: Operations): Terms {
+  return { ...DEPLOYMENTS[mode], mode, payTo, operations }
 }
 
 /** What an operation costs in micro-USDC: for a batch the sum of its items. */
-export function amountOf(
-  { prices }: Pick<NetworkDeployment, 'prices'>,
-  operation: Operation,
-  operations: Operations = OPERATIONS,
-): number {
-  return itemsOf(operation, operations).reduce((sum, item) => sum + priceOf({ prices }, item.operation), 0)
+export function amountOf({ mode }: Pick<Terms, 'mode'>, operation: Operation): number {
+  return itemsOf(operation).reduce((sum, { definition }) => sum + definition.prices[mode], 0)
 }
 
-/**
- * The only accepted way to pay for an operation. Built from constants, so that a quote never depends on a facilitator.
- */
-export function buildRequirements(
-  terms: Terms,
-  operation: string,
-  amount = priceOf(terms, operation),
-): PaymentRequirements {
+/** The only accepted way to pay this amount. Built from constants, so that a quote never depends on a facilitator. */
+export function buildRequirements(terms: Omit<Terms, 'mode' | 'operations'>, amount: number): PaymentRequirements {
   return {
     scheme: 'exact',
     network: terms.network,

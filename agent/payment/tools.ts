@@ -1,7 +1,7 @@
 /** The tools of the MCP server: one for each operation, and a free one about the service. */
 import { z } from 'zod'
 import type { OperationDefinition, Operations } from '../operation/operation.ts'
-import { MICRO_USDC_PER_USDC, priceOf, type Terms } from './terms.ts'
+import { MICRO_USDC_PER_USDC, type Terms } from './terms.ts'
 
 export const INFO_TOOL = 'service_info'
 
@@ -46,7 +46,7 @@ interface ToolOptions {
 }
 
 export function listTools(
-  terms: Pick<Terms, 'network' | 'prices' | 'operations'>,
+  terms: Pick<Terms, 'network' | 'mode' | 'operations'>,
   { paymentNote = PAYMENT_NOTE, spends = false }: ToolOptions = {},
 ): ToolDefinition[] {
   const paid = terms.operations.map((operation): ToolDefinition => {
@@ -75,9 +75,9 @@ export function listTools(
   ]
 }
 
-function describePrice(operation: OperationDefinition, terms: Pick<Terms, 'network' | 'prices'>): string {
-  if (operation.kind === 'batch') return `The sum of the prices of its items, in USDC on ${terms.network}.`
-  return `${priceOf(terms, operation.name) / MICRO_USDC_PER_USDC} USDC on ${terms.network} for each answer.`
+function describePrice(operation: OperationDefinition, { network, mode }: Pick<Terms, 'network' | 'mode'>): string {
+  if (operation.kind === 'batch') return `The sum of the prices of its items, in USDC on ${network}.`
+  return `${operation.prices[mode] / MICRO_USDC_PER_USDC} USDC on ${network} for each answer.`
 }
 
 /**

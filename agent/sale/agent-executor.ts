@@ -15,8 +15,7 @@ import { z } from 'zod'
 import type { Report } from '../../store/base/runtime.ts'
 import { sha256Hex } from '../../store/base/canonical.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
-import { inputRefusal, type Operation, type Operations } from '../operation/operation.ts'
-import { definitionOf, parseOperation } from '../operation/operations.ts'
+import { inputRefusal, parseOperation, type Operation, type Operations } from '../operation/operation.ts'
 import { resourceUrl } from '../operation/resource.ts'
 import { perform } from './perform.ts'
 import type { SaleRequest, SaleContext } from './sale-context.ts'
@@ -79,7 +78,7 @@ export class CompanyAgentExecutor implements AgentExecutor {
     this.#running.add(sale)
     const outcome = await sale
     this.#running.delete(sale)
-    onOutcome?.(request.operation.operation, outcome)
+    onOutcome?.(request.operation.definition.name, outcome)
     return outcome
   }
 
@@ -134,7 +133,7 @@ export class CompanyAgentExecutor implements AgentExecutor {
     const { operation } = parsed
     return this.perform({
       operation,
-      resourceUrl: resourceUrl(this.#options.baseUrl, operation, this.operations),
+      resourceUrl: resourceUrl(this.#options.baseUrl, operation),
       ...sale,
     })
   }
@@ -144,13 +143,13 @@ function parseStructuredRequest(
   data: unknown,
   operations: Operations,
 ): { kind: 'valid'; operation: Operation } | Refused {
-  const request = structuredRequestSchema.safeParse(data)
-  if (!request.success || !operations.some(({ name }) => name === request.data.operation)) {
+  const request = structuredRequestSchema.safeParse(data).data
+  const definition = operations.find(({ name }) => name === request?.operation)
+  if (!definition) {
     return refused({ code: 'invalid_body', detail: 'the data part must be {operation, input} with a known operation' })
   }
-  const { operation, input } = request.data
-  const parsed = parseOperation(operation, input, operations)
-  return parsed.kind === 'valid' ? parsed : refused(inputRefusal(definitionOf(operation, operations), parsed.fault))
+  const parsed = parseOperation(definition, request?.input)
+  return parsed.kind === 'valid' ? parsed : refused(inputRefusal(definition, parsed.fault))
 }
 
 /** The id of an answer is derived from the stored record, so a replay has the same message (contract 4.5.7). */

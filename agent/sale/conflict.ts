@@ -2,7 +2,7 @@
  * The body of a payment conflict (409 with a `DataError`, contract 2.8), and the refusal of a settled payment without a
  * record.
  */
-import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
+import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
@@ -21,16 +21,13 @@ export function describeConflict(outcome: Refused, operation: Operation, { catal
   if (!CONFLICTS.has(outcome.refusal.code)) return outcome
   const hasSyntheticCompany = terms.mode === 'testnet'
   // The catalogue names the snapshot also when the snapshot itself cannot be read.
-  const retrieval = needsDataset(operation, { hasSyntheticCompany }, terms.operations) ? catalog.retrieval() : undefined
+  const retrieval = needsDataset(operation, { hasSyntheticCompany }) ? catalog.retrieval() : undefined
   if (retrieval) {
     const { source, snapshot_id } = retrieval
     return refused({ ...outcome.refusal, provenance: { source, snapshot_id } })
   }
   if (!hasSyntheticCompany) return refused({ code: 'dataset_unavailable' })
-  return refused({
-    ...outcome.refusal,
-    provenance: { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID },
-  })
+  return refused({ ...outcome.refusal, provenance: SYNTHETIC_PROVENANCE })
 }
 
 /**

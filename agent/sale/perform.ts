@@ -4,8 +4,7 @@
  * payment with a record is never checked again.
  */
 import { rateLimited, refused, refusedPayment, type Outcome, type Refused } from '../operation/outcome.ts'
-import type { Operation } from '../operation/operation.ts'
-import { itemsOf } from '../operation/operations.ts'
+import { itemsOf, type Operation } from '../operation/operation.ts'
 import { buildQuote } from '../payment/quote.ts'
 import { settle, type WaitLimit } from '../settlement/settle.ts'
 import { decodePayment } from '../payment/binding.ts'
@@ -47,9 +46,9 @@ function quote(context: SaleContext, { operation, client }: SaleRequest): Outcom
   return (
     refuseIfStopping(context) ??
     // 4. Budget of the client's address.
-    client.budget.raiseTo(weightOf(context, operation, WEIGHTS.request)) ??
+    client.budget.raiseTo(weightOf(operation, WEIGHTS.request)) ??
     // 5. State of the dataset.
-    checkReadiness(operation, openSkillContext(context), context.terms.operations) ??
+    checkReadiness(operation, openSkillContext(context)) ??
     // 6. No payment.
     refusedPayment('payment_required', 'PAYMENT-SIGNATURE header is required')
   )
@@ -73,14 +72,14 @@ async function buy(
   if (stored) return stored
 
   // 4. Budget of the client's address.
-  const limited = refuseIfStopping(context) ?? client.budget.raiseTo(weightOf(context, operation, WEIGHTS.payment))
+  const limited = refuseIfStopping(context) ?? client.budget.raiseTo(weightOf(operation, WEIGHTS.payment))
   if (limited) return limited
 
   // With a wrong clock every payment looks late or early.
   if (payments.chain.isClockWrong()) return refused({ code: 'clock_wrong' })
 
   // 5. State of the dataset.
-  const unready = checkReadiness(operation, openSkillContext(context), terms.operations)
+  const unready = checkReadiness(operation, openSkillContext(context))
   if (unready) return unready
 
   // 7. Local checks of the payment.
@@ -105,7 +104,7 @@ interface Sale {
 
 async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Promise<Outcome> {
   const { examined, hasWaited } = sale
-  const { terms, payments } = context
+  const { payments } = context
   const { operation, client } = request
 
   const soldMeanwhile = hasWaited ? await replayIfSold(context, sale) : undefined
@@ -129,7 +128,6 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   // 9. The answer, from the snapshot that is current now.
   const prepared = await prepare(operation, {
     skill: () => openSkillContext(context),
-    operations: terms.operations,
     report: payments.report,
     batches: context.batches,
     address: client.address,
@@ -178,8 +176,8 @@ function replayIfSold({ payments }: SaleContext, { examined, waitLimit }: Sale):
  * A batch costs a further unit for every tenth item, so that the computation of refused ones is limited (contract
  * 4.11.5).
  */
-function weightOf({ terms }: SaleContext, operation: Operation, units: number): number {
-  return units + Math.floor(itemsOf(operation, terms.operations).length / ITEMS_PER_UNIT)
+function weightOf(operation: Operation, units: number): number {
+  return units + Math.floor(itemsOf(operation).length / ITEMS_PER_UNIT)
 }
 
 /** A stopping service begins no sale (contract 14.4). */
@@ -187,6 +185,7 @@ function refuseIfStopping({ stopSignal }: SaleContext): Refused | undefined {
   return stopSignal.aborted ? refused({ code: 'overloaded' }) : undefined
 }
 
-function openSkillContext({ catalog, journal, terms, payments }: SaleContext): SkillContext {
-  return { dataset: catalog.current(), journal, hasSyntheticCompany: terms.mode === 'testnet', now: payments.now }
+function openSkillContext({ answers, catalog, journal, terms, payments }: SaleContext): SkillContext {
+  const hasSyntheticCompany = terms.mode === 'testnet'
+  return { answers, dataset: catalog.current(), journal, hasSyntheticCompany, now: payments.now }
 }

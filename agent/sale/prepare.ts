@@ -3,20 +3,15 @@ import { datasetStatus } from '../../store/dataset/catalog.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
-import type { Operation, Operations } from '../operation/operation.ts'
-import { definitionOf } from '../operation/operations.ts'
+import { itemsOf, type Operation } from '../operation/operation.ts'
 import type { FairQueue } from './limits/fair-queue.ts'
 import { prepareBatch } from '../answer/prepare-batch.ts'
 import type { SkillContext } from '../answer/registers.ts'
 import { needsDataset, prepareAnswer, type PreparedAnswer } from '../answer/skills.ts'
 
 /** Refuses an operation that needs the dataset while none is loaded or it is stale (contract 3.1). */
-export function checkReadiness(
-  operation: Operation,
-  context: SkillContext,
-  operations: Operations,
-): Refused | undefined {
-  if (!needsDataset(operation, context, operations)) return undefined
+export function checkReadiness(operation: Operation, context: SkillContext): Refused | undefined {
+  if (!needsDataset(operation, context)) return undefined
   if (!context.dataset) return refused({ code: 'dataset_unavailable' })
   return datasetStatus(context.dataset.source, context.now()) === 'stale'
     ? refused({ code: 'dataset_stale' })
@@ -26,7 +21,6 @@ export function checkReadiness(
 interface PrepareOptions {
   /** Opens the snapshot that is current when the computation begins. */
   skill: () => SkillContext
-  operations: Operations
   report: Report
   batches: FairQueue
   /** The address of the client. */
@@ -35,11 +29,11 @@ interface PrepareOptions {
 
 /** A damaged record or name index is reported and refused, before anything is charged (contract 3.1). */
 export async function prepare(operation: Operation, options: PrepareOptions): Promise<PreparedAnswer> {
-  const { skill, operations, report, batches, address } = options
+  const { skill, report, batches, address } = options
+  const { definition, input } = operation
   try {
-    const definition = definitionOf(operation.operation, operations)
-    if (definition.kind === 'single') return prepareAnswer(operation, skill(), operations)
-    return await batches.run(address, () => prepareBatch(definition.items(operation.input), skill(), operations))
+    if (definition.kind === 'single') return prepareAnswer({ definition, input }, skill())
+    return await batches.run(address, () => prepareBatch(itemsOf(operation), skill()))
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     report('dataset_unreadable', cause)

@@ -37,8 +37,7 @@ import { FairQueue } from '../sale/limits/fair-queue.ts'
 import { GuessLimit } from '../sale/limits/guess-limit.ts'
 import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
-import type { Operations } from '../operation/operation.ts'
-import { buildExamples, type ExampleCompany } from '../operation/operations.ts'
+import type { ExampleCompany, Operations } from '../operation/operation.ts'
 import { mcpRoute } from '../transport/mcp/route.ts'
 import { listTools } from '../payment/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
@@ -49,11 +48,11 @@ import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
 import type { RelayerFunds } from '../settlement/facilitator/in-process-facilitator.ts'
 import { startReconciler } from '../settlement/reconciler.ts'
 import { startRetention } from '../settlement/retention.ts'
-import { buildTerms, type Terms } from '../payment/terms.ts'
+import { buildTerms, DEPLOYMENTS, type Terms } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
 import { openRegistry, UNREGISTERED, type Registry } from '../../rest-facade/registry/registry.ts'
 import { exampleCompanies } from '../answer/example-number.ts'
-import { cachedNameIndex } from '../answer/registers.ts'
+import { cachedNameIndex, type Answers } from '../answer/registers.ts'
 
 /** The remote services. Tests pass their own. */
 export interface Externals {
@@ -78,7 +77,9 @@ export interface ServiceOptions {
   version: string
   externals: Externals
   /** What the service sells. */
-  operations?: Operations
+  operations: Operations
+  /** How it answers the operations. */
+  answers: Answers
   /** Changes of the response log or of its receiver that the operator has announced. */
   allowed?: AllowedChanges
   /** Opens the response log; the configured one by default, after a check of its owner. */
@@ -151,8 +152,8 @@ export async function startService(given: ServiceOptions) {
     const saleContext = createSaleContext(options, { catalog, journal, log, clock, signReceipt, stopSignal })
     const exampleCompany = exampleCompanies({ mode: config.mode, current: () => catalog.current() })
     const extensionUri = paymentExtensionUri(baseUrl)
-    const { operations } = saleContext.terms
-    const help = () => helpText({ baseUrl, extensionUri, examples: buildExamples(exampleCompany(), operations) })
+    const { operations } = options
+    const help = () => helpText({ baseUrl, extensionUri, operations, exampleCompany: exampleCompany() })
     const { onSale = () => undefined } = options
     const executor = new CompanyAgentExecutor({
       context: saleContext,
@@ -205,7 +206,7 @@ function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): Ser
 async function openOwnLog({ config, externals, allowed = {}, now, report }: ServiceOptions): Promise<ResponseLog> {
   const log = await openConfiguredLog({ config, salesPerMinute: config.rateLimitPerMinute, now, report })
   try {
-    const terms = buildTerms(config.mode, externals.payTo)
+    const terms = { ...DEPLOYMENTS[config.mode], payTo: externals.payTo }
     const { dataDirectory, keysDirectory } = config
     await checkLogOwner({ log, dataDirectory, terms, allowed })
     await checkReceiptKeys({ log, dataDirectory, keysDirectory, newKeys: allowed.newKeys === true })
@@ -251,7 +252,7 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
 }
 
 function createSaleContext(
-  { config, externals, operations, now, timer, report }: ServiceOptions,
+  { config, externals, operations, answers, now, timer, report }: ServiceOptions,
   {
     log,
     clock,
@@ -266,6 +267,7 @@ function createSaleContext(
   return {
     ...shared,
     terms: buildTerms(config.mode, payTo, operations),
+    answers,
     payments: {
       log,
       facilitator,
@@ -355,7 +357,7 @@ async function openAgentRegistry(
   const { rpcUrl: url, register } = externals.registry
   const agent = config.erc8004 ?? (await register?.(agentUri))
   if (!agent) return UNREGISTERED
-  const { chainId } = buildTerms(config.mode, externals.payTo)
+  const { chainId } = DEPLOYMENTS[config.mode]
   return openRegistry({ ...agent, url, chainId, agentUri, now, clock, timer, report })
 }
 
@@ -378,8 +380,8 @@ async function createRoutes(
   const extensionUri = paymentExtensionUri(baseUrl)
 
   // The card is built once, so its examples cannot follow the dataset.
-  const examples = buildExamples(config.mode === 'testnet' ? exampleCompany() : undefined, terms.operations)
-  const card = (extensionRequired: boolean) => agentCard({ baseUrl, version, terms, examples, extensionRequired })
+  const inCard = { baseUrl, version, terms, exampleCompany: config.mode === 'testnet' ? exampleCompany() : undefined }
+  const card = (extensionRequired: boolean) => agentCard({ ...inCard, extensionRequired })
   const sign = (keyring: Keyring) => signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
   if (a2aEnabled) await keys.publishCard(sign)
   const route = a2aRoute({ executor, card: card(false), extensionUri, clients, timer, report })

@@ -4,7 +4,7 @@
  */
 import { isPaid, type ResponseRecord } from '../../store/log/record.ts'
 import { canonicalJson } from '../../store/base/canonical.ts'
-import type { Operation } from '../operation/operation.ts'
+import type { NamedOperation } from '../operation/operation.ts'
 import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims } from '../payment/receipt/claims.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
@@ -70,7 +70,7 @@ function describeSale(record: ResponseRecord, operation: object, transaction: st
 export async function addMissingReceipt(
   payments: PaymentServices,
   record: ResponseRecord,
-  operation: Operation,
+  operation: NamedOperation,
 ): Promise<ResponseRecord> {
   const { payment_response } = record
   if (!isPaid(record.state) || record.receipt !== undefined || payment_response === null) return record

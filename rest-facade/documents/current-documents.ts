@@ -1,5 +1,5 @@
 /** The documents for the current dataset: they name its licence and, on mainnet, one of its companies as an example. */
-import { buildExamples, type ExampleCompany } from '../../agent/operation/operations.ts'
+import type { ExampleCompany } from '../../agent/operation/operation.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import type { DocumentedDeployment } from './deployment.ts'
@@ -8,7 +8,7 @@ import { loadTemplates, renderDocuments, type WrittenDocument } from './render-d
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
 interface DocumentOptions {
-  deployment: Omit<DocumentedDeployment, 'examples' | 'licence' | 'securityTxtExpires'>
+  deployment: Omit<DocumentedDeployment, 'exampleCompany' | 'licence' | 'securityTxtExpires'>
   exampleCompany: () => ExampleCompany | undefined
   catalog: Pick<Catalog, 'retrieval'>
   now: () => Date
@@ -25,7 +25,7 @@ export async function openDocuments(options: DocumentOptions): Promise<() => Doc
   return () => {
     const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
     const current = {
-      examples: buildExamples(exampleCompany(), deployment.terms.operations),
+      exampleCompany: exampleCompany(),
       licence: { name: license, url: license_url },
       securityTxtExpires: firstOfMonth(now(), SECURITY_TXT_MONTHS),
     }

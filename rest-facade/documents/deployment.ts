@@ -1,5 +1,5 @@
 /** The values of a deployment that the documents show. */
-import type { ExampleInputs } from '../../agent/operation/operations.ts'
+import type { ExampleCompany } from '../../agent/operation/operation.ts'
 import type { Terms } from '../../agent/payment/terms.ts'
 import { MICRO_USDC_PER_USDC } from '../../agent/payment/terms.ts'
 
@@ -18,8 +18,8 @@ export interface DocumentedDeployment {
   extensionUri: string
   /** The contact for questions. Absent if none is configured. */
   contactEmail?: string | undefined
-  /** Those of the current dataset. */
-  examples: ExampleInputs
+  /** Of the current dataset. */
+  exampleCompany: ExampleCompany | undefined
   licence: { name: string; url: string }
   /** When security.txt expires. */
   securityTxtExpires: Date

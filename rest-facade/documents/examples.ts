@@ -1,17 +1,18 @@
 /** Example requests and responses for the documents: quotes, A2A and MCP messages, and every refusal. */
-import { EXAMPLE_PROVENANCE } from '../../agent/operation/examples.ts'
+import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
 import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { toNamed, type Operation } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { QuoteReason } from '../../agent/operation/outcome.ts'
 import { buildQuote } from '../../agent/payment/quote.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 
 /** The first operation with an example: without a known company number, some have none. */
-export function firstOperation({ terms, examples }: Pick<DocumentedDeployment, 'terms' | 'examples'>) {
+export function firstOperation({ terms, exampleCompany }: DocumentedDeployment): Operation {
   for (const definition of terms.operations) {
-    const [input] = examples[definition.name] ?? []
-    if (input) return { definition, operation: { operation: definition.name, input } }
+    const [input] = definition.examples(exampleCompany)
+    if (input) return { definition, input }
   }
   throw new Error('No operation has an example')
 }
@@ -19,8 +20,8 @@ export function firstOperation({ terms, examples }: Pick<DocumentedDeployment, '
 /** The quote for the first example. */
 export function exampleQuote(deployment: DocumentedDeployment, reason: QuoteReason) {
   const { baseUrl, terms } = deployment
-  const { operation } = firstOperation(deployment)
-  const url = resourceUrl(baseUrl, operation, terms.operations)
+  const operation = firstOperation(deployment)
+  const url = resourceUrl(baseUrl, operation)
   const quote = buildQuote({ terms, operation, url, reason })
   return JSON.parse(quote.json) as Record<string, unknown>
 }
@@ -35,16 +36,16 @@ const REASONS: Partial<Record<RefusalCode, QuoteReason>> = {
 
 /** The body of a refusal. */
 export function exampleRefusal(deployment: DocumentedDeployment, code: RefusalCode): object {
-  const body = refusalBody({ code, ...(isDataError(code) && { provenance: EXAMPLE_PROVENANCE }) })
+  const body = refusalBody({ code, ...(isDataError(code) && { provenance: SYNTHETIC_PROVENANCE }) })
   const reason = REASONS[code]
   return reason === undefined ? body : { ...body, payment_required: exampleQuote(deployment, reason) }
 }
 
 /** A2A requests: the first example input of each operation, and a question in words. */
-export function exampleRpcRequests({ terms, examples }: DocumentedDeployment): Record<string, object> {
-  const calls = terms.operations.flatMap(({ name }): [string, object][] => {
-    const [input] = examples[name] ?? []
-    return input ? [[name, rpcRequest({ data: { operation: name, input } })]] : []
+export function exampleRpcRequests({ terms, exampleCompany }: DocumentedDeployment): Record<string, object> {
+  const calls = terms.operations.flatMap((definition): [string, object][] => {
+    const [input] = definition.examples(exampleCompany)
+    return input ? [[definition.name, rpcRequest({ data: toNamed({ definition, input }) })]] : []
   })
   return { ...Object.fromEntries(calls), help: rpcRequest({ text: 'How do I use this agent?' }) }
 }
@@ -71,11 +72,11 @@ function rpcRequest(part: object) {
 
 /** MCP requests: the list of tools, and a call of the first example. */
 export function exampleMcpRequests(deployment: DocumentedDeployment): Record<string, object> {
-  const { definition, operation } = firstOperation(deployment)
+  const { definition, input } = firstOperation(deployment)
   const { name } = definition.tool
   return {
     list: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-    call: { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name, arguments: operation.input } },
+    call: { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name, arguments: input } },
   }
 }
 

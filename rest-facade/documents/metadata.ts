@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint, priceKey } from '../../agent/operation/operation.ts'
 import { snapshotIdSchema } from '../../agent/operation/result.ts'
-import { priceOf, type Terms } from '../../agent/payment/terms.ts'
+import type { Terms } from '../../agent/payment/terms.ts'
 import { datasetStatus, type Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES, sourceSchema } from '../../store/dataset/source.ts'
 
@@ -64,7 +64,7 @@ export function currentMetadata({
   const { source, snapshot } = dataset
   const { snapshot_id, row_count, quarantined_company_count, rejected_row_count, imported_at } = snapshot.info
   const prices = terms.operations.flatMap((each): [string, number][] =>
-    each.kind === 'single' ? [[priceKey(each), priceOf(terms, each.name)]] : [],
+    each.kind === 'single' ? [[priceKey(each), each.prices[terms.mode]]] : [],
   )
   return {
     service: SERVICE_NAME,

@@ -5,10 +5,10 @@ import {
   REQUEST_ID_PATTERN,
 } from '../../agent/transport/http/request-id.ts'
 import type { McpError } from '../../agent/operation/mcp-errors.ts'
-import { definitionOf } from '../../agent/operation/operations.ts'
+import type { OperationDefinition } from '../../agent/operation/operation.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS, MCP_PATH } from '../../agent/operation/paths.ts'
-import { PAYMENT_HEADERS, priceOf } from '../../agent/payment/terms.ts'
+import { PAYMENT_HEADERS } from '../../agent/payment/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
 import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
@@ -158,18 +158,17 @@ function buildOperation(route: RouteDescription, deployment: DocumentedDeploymen
 }
 
 /** The price in the form that x402 directories read. */
-function paymentInfo(deployment: DocumentedDeployment, operation: string) {
+function paymentInfo(deployment: DocumentedDeployment, definition: OperationDefinition) {
   return {
-    price: { currency: 'USD', ...priceRange(deployment, operation) },
+    price: { currency: 'USD', ...priceRange(deployment, definition) },
     protocols: [{ x402: {} }],
   }
 }
 
-function priceRange({ terms }: DocumentedDeployment, operation: string) {
-  const definition = definitionOf(operation, terms.operations)
-  if (definition.kind === 'single') return { mode: 'fixed', amount: formatUsd(priceOf(terms, operation)) }
-  const prices = definition.operations.map(({ name }) => priceOf(terms, name))
-  const totals = definition.operations.map(({ name, batchInputsMax = 0 }) => priceOf(terms, name) * batchInputsMax)
+function priceRange({ terms: { mode } }: DocumentedDeployment, definition: OperationDefinition) {
+  if (definition.kind === 'single') return { mode: 'fixed', amount: formatUsd(definition.prices[mode]) }
+  const prices = definition.operations.map((each) => each.prices[mode])
+  const totals = definition.operations.map((each) => each.prices[mode] * (each.batchInputsMax ?? 0))
   return { mode: 'dynamic', min: formatUsd(Math.min(...prices)), max: formatUsd(Math.max(...totals)) }
 }
 

@@ -6,10 +6,9 @@ import { readFile } from 'node:fs/promises'
 import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
-import { endpoint, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
-import { exampleParts } from '../../agent/operation/operations.ts'
+import { endpoint, exampleParts, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
-import { priceOf, QUOTE_LIFETIME_SECONDS } from '../../agent/payment/terms.ts'
+import { QUOTE_LIFETIME_SECONDS } from '../../agent/payment/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
 import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
@@ -139,8 +138,8 @@ function fill(text: string, values: ReadonlyMap<string, string>): string {
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
   const { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays, extensionUri } =
     deployment
-  const { examples, licence } = deployment
-  const { operation: first } = firstOperation(deployment)
+  const { exampleCompany, licence } = deployment
+  const first = firstOperation(deployment)
   const isTestnet = terms.mode === 'testnet'
   return new Map([
     ...terms.operations.flatMap((each) => operationValues(each, deployment)),
@@ -158,13 +157,13 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['retention_days', String(retentionDays)],
     ['extension_uri', extensionUri],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
-    ['first_url', resourceUrl(baseUrl, first, terms.operations)],
+    ['first_url', resourceUrl(baseUrl, first)],
     ['licence', licence.name],
     ['licence_url', licence.url],
     ['quote', formatJson(shortQuote(deployment))],
-    ['rpc_request', formatJson(exampleRpcRequests(deployment)[first.operation])],
-    ['rpc_answer', formatJson(exampleRpcAnswers(deployment)[first.operation])],
-    ['example_parts', terms.operations.flatMap(({ name }) => exampleParts(examples, name)).join('\n')],
+    ['rpc_request', formatJson(exampleRpcRequests(deployment)[first.definition.name])],
+    ['rpc_answer', formatJson(exampleRpcAnswers(deployment)[first.definition.name])],
+    ['example_parts', terms.operations.flatMap((each) => exampleParts(each, exampleCompany)).join('\n')],
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
     ['mcp_note', deployment.mcpEnabled ? '' : '**This deployment has no MCP interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
@@ -178,8 +177,8 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
 }
 
 /** In micro-USDC, or in words. */
-function listedPrice({ terms }: DocumentedDeployment, { kind, name }: OperationDefinition): number | string {
-  return kind === 'single' ? priceOf(terms, name) : 'the sum of its items'
+function listedPrice({ terms }: DocumentedDeployment, definition: OperationDefinition): number | string {
+  return definition.kind === 'single' ? definition.prices[terms.mode] : 'the sum of its items'
 }
 
 function usd(deployment: DocumentedDeployment, definition: OperationDefinition): string {
@@ -189,22 +188,21 @@ function usd(deployment: DocumentedDeployment, definition: OperationDefinition):
 
 /** The route, the price, and the first example as a command, if there is one. */
 function describeOperation(definition: OperationDefinition, deployment: DocumentedDeployment): string {
-  const { baseUrl, terms, examples } = deployment
-  const { name, method } = definition
+  const { baseUrl, exampleCompany } = deployment
   const unit = definition.kind === 'single' ? ' USD' : ''
   const priced = `- ${endpoint(definition)}: ${usd(deployment, definition)}${unit}`
-  const [input] = examples[name] ?? []
+  const [input] = definition.examples(exampleCompany)
   if (!input) return priced
-  const url = resourceUrl(baseUrl, { operation: name, input }, terms.operations)
-  const body = method === 'POST' ? ` -H 'Content-Type: application/json' -d '${JSON.stringify(input)}'` : ''
+  const url = resourceUrl(baseUrl, { definition, input })
+  const body = definition.method === 'POST' ? ` -H 'Content-Type: application/json' -d '${JSON.stringify(input)}'` : ''
   return `${priced}, for example \`curl -i '${url}'${body}\``
 }
 
 /** The price of an operation, its route, an answer, and its first example as a URL, as a body and by member. */
 function operationValues(definition: OperationDefinition, deployment: DocumentedDeployment): [string, string][] {
   const { name, inputSchema } = definition
-  const { baseUrl, terms, examples } = deployment
-  const [input] = examples[name] ?? []
+  const { baseUrl, exampleCompany } = deployment
+  const [input] = definition.examples(exampleCompany)
   const members = Object.keys(inputSchema.shape).map((member): [string, string] => [
     `${name}_${member}`,
     JSON.stringify(input?.[member] ?? '').replace(/^"|"$/g, ''),
@@ -212,7 +210,7 @@ function operationValues(definition: OperationDefinition, deployment: Documented
   return [
     [`usd_${name}`, usd(deployment, definition)],
     [`${name}_answer`, formatJson(shortAnswer(definition, deployment))],
-    [`${name}_url`, input ? resourceUrl(baseUrl, { operation: name, input }, terms.operations) : ''],
+    [`${name}_url`, input ? resourceUrl(baseUrl, { definition, input }) : ''],
     [`${name}_body`, JSON.stringify(input ?? {})],
     ...members,
   ]

@@ -43,8 +43,7 @@ interface RouteDescription {
   reserved?: readonly RefusalCode[]
   /** JSON-RPC errors of the protocol. Those with status 200 are described by `contents`. */
   protocolErrors?: readonly McpError[]
-  /** The operation, if the route has a fixed price. */
-  sells?: string
+  sells?: OperationDefinition
   /** Absent if A2A or MCP is disabled, without a contact, or on mainnet. */
   only?: 'a2a' | 'mcp' | 'contact' | 'testnet'
 }
@@ -75,15 +74,15 @@ const BODY = ['body_too_large', 'unsupported_media_type'] as const
 function paidRoute(definition: OperationDefinition): RouteDescription {
   const { name, method, answerName, reserved = [], skill, route } = definition
   const hasQuery = queryMembers(definition).length > 0
-  const examples = (deployment: DocumentedDeployment) =>
-    Object.fromEntries((deployment.examples[name] ?? []).map((value, at) => [`example_${at + 1}`, value]))
+  const examples = ({ exampleCompany }: DocumentedDeployment) =>
+    Object.fromEntries(definition.examples(exampleCompany).map((value, at) => [`example_${at + 1}`, value]))
   return {
     ...route,
     summary: skill.name,
     method: method === 'GET' ? 'get' : 'post',
     path: definition.path,
     tag: 'Paid',
-    sells: name,
+    sells: definition,
     input: { in: method === 'POST' ? 'body' : 'parameters', schema: inputName(name), examples },
     contents: [json(answerName, ({ terms }) => definition.exampleAnswers(terms.mode))],
     refusals: [

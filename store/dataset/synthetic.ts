@@ -23,14 +23,11 @@ export const SYNTHETIC_COMPANY: Company = {
 }
 
 /** Constant, so every lookup of the record returns the same bytes. */
-export const SYNTHETIC_SOURCE: Source = {
-  ...SYNTHETIC,
-  retrieved_at: '2026-01-01T00:00:00Z',
-  source_updated_at: null,
+export const SYNTHETIC_PROVENANCE: { source: Source; snapshot_id: string } = {
+  source: { ...SYNTHETIC, retrieved_at: '2026-01-01T00:00:00Z', source_updated_at: null },
+  /** Of a snapshot that contains only this record. Not computed, because browsers have no synchronous hash. */
+  snapshot_id: 'sha256:c031b6a83ba4ff860e9f33e99140d52be1b3590b1e5318181ef5fe617e4dce00',
 }
 
 /** The company has one version since this day. */
-export const SYNTHETIC_DAY = dateOfSource(SYNTHETIC_SOURCE)
-
-/** The id of a snapshot that contains only this record. Not computed, because browsers have no synchronous hash. */
-export const SYNTHETIC_SNAPSHOT_ID = 'sha256:c031b6a83ba4ff860e9f33e99140d52be1b3590b1e5318181ef5fe617e4dce00'
+export const SYNTHETIC_DAY = dateOfSource(SYNTHETIC_PROVENANCE.source)

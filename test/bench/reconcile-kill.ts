@@ -11,7 +11,8 @@ import { parse } from 'csv-parse/sync'
 import { fileEntry } from '../../agent/buyer/library/folder-storage.ts'
 import { readPurchase, type Purchase } from '../../agent/buyer/library/purchase-file.ts'
 import { requestedOperation } from '../../agent/buyer/library/purchase-request.ts'
-import { itemsOf } from '../../agent/operation/operations.ts'
+import { itemsOf } from '../../agent/operation/operation.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { startChild, type Child } from '../support/child.ts'
 import type { TestService } from '../support/service.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -120,7 +121,7 @@ async function findListFaults(file: string, names: string[], bought: Purchase[])
 
 /** The decisions of a purchase by the names that it asks for. */
 function answersByName({ request, answer }: Purchase): Map<string, string | undefined> {
-  const operation = requestedOperation(request)
+  const operation = requestedOperation(request, OPERATIONS)
   const body = JSON.parse(answer?.body ?? '{}') as { status?: string; results?: { body: { status?: string } }[] }
   const answers = body.results?.map((result) => result.body) ?? [body]
   const items = operation ? itemsOf(operation) : []

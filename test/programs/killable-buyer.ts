@@ -4,13 +4,14 @@
  */
 import { createBuyer } from '../../agent/buyer/library/buyer.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
+import { resolve } from '../../agent/operation/resolve.ts'
 
 /** Far above the payments of a folder, so the limit is computed and never reached. */
 const AMOUNT_PER_DAY_MAX = 1_000_000_000
 
 const [url = '', key = '', payTo = '', folder = '', first = '', last = 'Infinity'] = process.argv.slice(2)
-const { network, asset, domain, prices } = DEPLOYMENTS.testnet
-const limits = { amountMax: prices['resolve']!, amountPerDayMax: AMOUNT_PER_DAY_MAX }
+const { network, asset, domain } = DEPLOYMENTS.testnet
+const limits = { amountMax: resolve.prices.testnet, amountPerDayMax: AMOUNT_PER_DAY_MAX }
 const buyer = createBuyer({ key: key as `0x${string}`, folder, expected: { network, asset, domain, payTo, ...limits } })
 
 function buy(index: number): Promise<Response> {

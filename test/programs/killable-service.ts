@@ -15,6 +15,7 @@ import { startService, type Externals } from '../../agent/service/service.ts'
 import { openConfiguredLog } from '../../agent/service/response-log.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { KillPoint } from '../support/kill-points.ts'
+import { SOLD } from '../support/operations.ts'
 
 const POLLING_MS = 20
 
@@ -130,6 +131,7 @@ const facilitator = openInProcessFacilitator({
   report,
 })
 const service = await startService({
+  ...SOLD,
   config,
   version: '0.1.0',
   externals: {

@@ -7,6 +7,7 @@ import { openExternals } from '../../agent/service/externals.ts'
 import { logEvents, openLog } from '../../agent/service/log.ts'
 import { startService } from '../../agent/service/service.ts'
 import type { Timer } from '../../store/base/runtime.ts'
+import { SOLD } from '../support/operations.ts'
 
 /** Only the schedule of retrievals uses timers of one hour. A day consists of several of them. */
 const HOUR_MS = 60 * 60 * 1000
@@ -40,6 +41,7 @@ const { externals } = await openExternals({
   log: () => undefined,
 })
 const service = await startService({
+  ...SOLD,
   config,
   version: '0.1.0',
   externals,

@@ -1,7 +1,7 @@
 /** Writes the OpenAPI description of both deployments to a folder, for `npm run openapi-lint`. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildExamples } from '../../agent/operation/operations.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { buildTerms } from '../../agent/payment/terms.ts'
 import { loadTemplates, renderDocuments } from '../../rest-facade/documents/render-documents.ts'
 
@@ -15,7 +15,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
   const deployment = {
     baseUrl: BASE_URL,
     version: '0.1.0',
-    terms: buildTerms(mode, '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'),
+    terms: buildTerms(mode, '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', OPERATIONS),
     rateLimitPerMinute: 120,
     addressBudget: 300,
     a2aEnabled: true,
@@ -23,7 +23,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     retentionDays: 30,
     extensionUri: `${BASE_URL}/docs#http-x402-v1`,
     contactEmail: 'help@irish-companies.example.org',
-    examples: buildExamples({ company_number: '73848', date: '2026-01-02' }),
+    exampleCompany: { company_number: '73848', date: '2026-01-02' },
     licence: { name: 'CC BY 4.0', url: 'https://creativecommons.org/licenses/by/4.0/' },
     securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
   }

@@ -20,6 +20,7 @@ import {
   rpcBody,
   type Operation,
 } from '../support/transports.ts'
+import { operationOf } from '../support/operations.ts'
 
 const looking = (...numbers: string[]): Operation => ({
   operation: 'batch',
@@ -82,9 +83,9 @@ describe('a batch', () => {
         expect(results.map(({ status }) => status)).to.deep.equal([200, 404, 409, 200])
         expect((await mcp(MIXED, payment)).json).to.deep.equal(bought.json)
         expect(messageOf(await a2a(MIXED, payment)).data).to.deep.equal(bought.json)
-        expect(answersOperation(MIXED, bought.json)).to.equal(true)
-        expect(answersOperation(looking('1001', '999', '2001', '00000000'), bought.json)).to.equal(false)
-        expect(answersOperation(looking('73848', '999', '2001'), bought.json)).to.equal(false)
+        expect(answersOperation(operationOf(MIXED), bought.json)).to.equal(true)
+        expect(answersOperation(operationOf(looking('1001', '999', '2001', '00000000')), bought.json)).to.equal(false)
+        expect(answersOperation(operationOf(looking('73848', '999', '2001')), bought.json)).to.equal(false)
       }))
 
   it('[4.11.3] has exactly the bodies of the single operations', async () => {

@@ -12,6 +12,7 @@ import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { TRANSACTION } from '../support/sale-harness.ts'
 import { BATCH, COMPANY, requestOverTransports, type Operation } from '../support/transports.ts'
 import { startScriptedApp, type ScriptedApp } from './scripted-app.ts'
+import { operationOf } from '../support/operations.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -33,7 +34,7 @@ const LIST = batchOf(looking('73848'), 100)
 const NAMES = batchOf(RESOLVE)
 
 async function paymentFor(operation: Operation): Promise<string> {
-  const requirements = buildRequirements(testTerms, operation.operation, amountOf(testTerms, operation))
+  const requirements = buildRequirements(testTerms, amountOf(testTerms, operationOf(operation)))
   return header(await signedPayment({ requirements }))
 }
 

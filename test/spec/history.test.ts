@@ -18,6 +18,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { buyOverTransports, COMPANY, expectCharges, messageOf, quoteOf, type Operation } from '../support/transports.ts'
 import { receiptIn } from '../support/unsigned-receipt.ts'
+import { operationOf } from '../support/operations.ts'
 
 const PRICE = 1000n
 const HOUR_MS = 3_600_000
@@ -60,7 +61,7 @@ describe('the operations on earlier files', () => {
           const payment = await payFor(Promise.resolve(unpaid))
           const bought = await ask(operation, payment)
           const answer = dataOf(bought)
-          expect(answersOperation(operation, answer), bought.text).to.equal(true)
+          expect(answersOperation(operationOf(operation), answer), bought.text).to.equal(true)
           const receipt = receiptIn(String(bought.headers['payment-response'])) ?? ''
           const keySet = await fetchKeySet(fetch, `${service.url}/.well-known/jwks.json`)
           const { isValid, claims } = await verifyReceipt({ receipt, answer, keySet })

@@ -4,7 +4,6 @@ import { agentCard, paymentExtensionUri } from '../../agent/transport/a2a/card.t
 import { a2aRoute } from '../../agent/transport/a2a/route.ts'
 import { mcpRoute } from '../../agent/transport/mcp/route.ts'
 import { listTools } from '../../agent/payment/tools.ts'
-import { buildExamples } from '../../agent/operation/operations.ts'
 import { CompanyAgentExecutor } from '../../agent/sale/agent-executor.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { makeClients } from '../support/clients.ts'
@@ -26,7 +25,7 @@ export async function startScriptedApp() {
   const texts = { help: () => 'help', serviceInfo: (): object => ({}) }
   const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl: BASE_URL, help: () => texts.help() })
   const facts = { version: '0.1.0', terms: testTerms }
-  const card = agentCard({ ...facts, baseUrl: BASE_URL, examples: buildExamples(undefined), extensionRequired: false })
+  const card = agentCard({ ...facts, baseUrl: BASE_URL, exampleCompany: undefined, extensionRequired: false })
   const report = (event: string) => void reports.push(event)
   // The budgets of the test, which it can replace.
   const clients = makeClients({ budgets: () => sale.budgets })

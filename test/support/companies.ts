@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Register } from '../../agent/answer/search/register.ts'
 import { resolveResponseSchema, type ResolveResponse } from '../../agent/operation/resolve.ts'
 import { searchResponseSchema, type SearchResponse } from '../../agent/operation/search.ts'
-import { parseOperation } from '../../agent/operation/operations.ts'
-import { type PreparedAnswer, prepareAnswer } from '../../agent/answer/skills.ts'
+import { parseOperation } from '../../agent/operation/operation.ts'
+import { ANSWERS, type PreparedAnswer, prepareAnswer } from '../../agent/answer/skills.ts'
 import { cachedNameIndex, type SkillContext } from '../../agent/answer/registers.ts'
 import { buildFile } from '../../store/import/build.ts'
 import { snapshotFolder } from '../../store/files/layout.ts'
@@ -14,6 +14,7 @@ import { SYNTHETIC, type Source } from '../../store/dataset/source.ts'
 import { noJournal } from './journal.ts'
 import { registerRow, toCsv } from './register.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
+import { singleOf } from './operations.ts'
 
 const TIME = '2026-01-02T03:04:05.000Z'
 const SOURCE: Source = { ...SYNTHETIC, retrieved_at: TIME, source_updated_at: null }
@@ -51,9 +52,9 @@ export async function openTestRegister(
   const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
   const entry = { archive_sha256: '0'.repeat(64), newest_update: null, changes: null, validators: null }
   const dataset = { ...entry, snapshot_id: info.snapshot_id, source: SOURCE, location: path, snapshot }
-  const context: SkillContext = { dataset, journal: noJournal, hasSyntheticCompany, now }
+  const context: SkillContext = { answers: ANSWERS, dataset, journal: noJournal, hasSyntheticCompany, now }
   const prepare: TestRegister['prepare'] = (operation, input, clock = now) => {
-    const parsed = parseOperation(operation, input)
+    const parsed = parseOperation(singleOf(operation), input)
     if (parsed.kind === 'invalid') throw new Error(`Invalid ${operation}: ${parsed.fault.field} ${parsed.fault.rule}`)
     return prepareAnswer(parsed.operation, { ...context, now: clock })
   }

@@ -26,6 +26,7 @@ import { header, signedPayment, withPaymentId, type WirePayment } from './paymen
 import { PostgresCluster } from './postgres-cluster.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { tokenOn } from './token.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
 
 const DATABASE = 'companies'
 const NODES = 2
@@ -126,7 +127,7 @@ class Drill implements AsyncDisposable {
 
   constructor(options: DrillOptions) {
     this.#options = options
-    this.#terms = buildTerms('testnet', options.accounts.receiver)
+    this.#terms = buildTerms('testnet', options.accounts.receiver, OPERATIONS)
     this.#token = tokenOn(options.rpcUrl)
   }
 

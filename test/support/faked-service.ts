@@ -11,6 +11,7 @@ import { signQuote, testTerms } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
+import { SOLD } from './operations.ts'
 
 export type FakedService = Awaited<ReturnType<typeof startFakedService>>
 
@@ -73,6 +74,7 @@ export async function startFakedService({
     openLog('info', { write: (line) => void lines.push(JSON.parse(line) as LogLine) }),
   )
   const service = await startService({
+    ...SOLD,
     config: readConfig({
       DATA_DIR: directory,
       PORT: '0',

@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { answersOperation } from '../../agent/buyer/library/purchase-request.ts'
 import { amountOf, buildRequirements, type Terms } from '../../agent/payment/terms.ts'
 import { BATCH, RESOLVE, rpcBody } from './transports.ts'
+import { operationOf } from './operations.ts'
 
 export const KILL_TRANSPORTS = [
   'REST GET',
@@ -52,8 +53,7 @@ function toA2aRequest(operation: string, input: Record<string, unknown>): KillRe
 
 /** What the payment of a request must be for. */
 export function requirementsOf(transport: KillTransport, terms: Terms) {
-  const { operation, input } = REQUESTS[transport]
-  return buildRequirements(terms, operation, amountOf(terms, { operation, input }))
+  return buildRequirements(terms, amountOf(terms, operationOf(REQUESTS[transport])))
 }
 
 export interface KillResponse {
@@ -90,8 +90,7 @@ export function ask(url: string, transport: KillTransport, payment: string): Pro
 
 /** Whether a response body has the answer to the request. */
 export function isAnswer(transport: KillTransport, body: string): boolean {
-  const { operation, input } = REQUESTS[transport]
-  return answersOperation({ operation, input }, readRecord(transport, body))
+  return answersOperation(operationOf(REQUESTS[transport]), readRecord(transport, body))
 }
 
 /** The record in a response body, without the wrapping of the transport. */

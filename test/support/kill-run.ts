@@ -29,6 +29,7 @@ import { pointOf, type KillPoint } from './kill-points.ts'
 import { header, signedPayment, withPaymentId, type WirePayment } from './payments.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { tokenOn } from './token.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
 
 /**
  * Later, the point counts as not reached. The reconciler may settle a payment again only at its third run, 24 seconds
@@ -122,7 +123,7 @@ class Run {
 
   constructor(options: RunOptions) {
     this.#options = options
-    this.#terms = buildTerms('testnet', options.accounts.receiver)
+    this.#terms = buildTerms('testnet', options.accounts.receiver, OPERATIONS)
     this.#token = tokenOn(options.rpcUrl)
   }
 

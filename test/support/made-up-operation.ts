@@ -1,11 +1,15 @@
-/** An operation that the service does not have, to test that a definition is all that a new one needs. */
+/**
+ * An operation that the service does not have, to test that a new one needs a definition and a function that answers.
+ */
 import { z } from 'zod'
 import { companyNumber, limit } from '../../agent/operation/fields.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { defineOperation } from '../../agent/operation/operation.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { snapshotIdSchema } from '../../agent/operation/result.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
+import { answerLookup } from '../../agent/answer/companies.ts'
+import { type AnswerFunction } from '../../agent/answer/registers.ts'
 
 const wordsSchema = z.strictObject({
   company_number: z.string(),
@@ -33,16 +37,6 @@ export const nameWords = defineOperation({
   answerName: 'NameWords',
   refusals: ['company_not_found', 'source_data_conflict'],
 
-  companyNumber: ({ company_number }) => company_number,
-  answer(input, companies) {
-    const found = companies.get(input.company_number)
-    if (found.kind === 'refused') return found
-    const { company, source, snapshot_id } = found.answer
-    const name = input.letter_case === 'lower' ? company.legal_name.toLowerCase() : company.legal_name
-    const words = name.split(' ').filter((word) => word.startsWith(input.starts ?? ''))
-    const { company_number } = input
-    return { kind: 'computed', answer: { company_number, words: words.slice(0, input.limit), source, snapshot_id } }
-  },
   isAnswerTo: (input, answer) => input.company_number === answer.company_number,
 
   examples: () => [EXAMPLE],
@@ -50,8 +44,7 @@ export const nameWords = defineOperation({
     found: {
       company_number: EXAMPLE.company_number,
       words: ['synthetic', 'test'],
-      source: SYNTHETIC_SOURCE,
-      snapshot_id: SYNTHETIC_SNAPSHOT_ID,
+      ...SYNTHETIC_PROVENANCE,
     },
   }),
   quotedExample: () => ({ company_number: EXAMPLE.company_number, letter_case: 'lower', limit: '2' }),
@@ -60,3 +53,13 @@ export const nameWords = defineOperation({
   tool: { name: 'name_words', title: 'Words of a company name', use: 'Never use it.', charge: 'It is charged.' },
   route: { operationId: 'nameWords', description: 'The words of the name of a company.' },
 })
+
+export const answerNameWords: AnswerFunction<typeof nameWords> = (input, context) => {
+  const { company_number } = input
+  const found = answerLookup({ company_number }, context)
+  if (found.kind === 'refused') return found
+  const { company, source, snapshot_id } = found.answer
+  const name = input.letter_case === 'lower' ? company.legal_name.toLowerCase() : company.legal_name
+  const words = name.split(' ').filter((word) => word.startsWith(input.starts ?? ''))
+  return { kind: 'computed', answer: { company_number, words: words.slice(0, input.limit), source, snapshot_id } }
+}

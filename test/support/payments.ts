@@ -5,9 +5,11 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { type Hex, toHex } from 'viem'
 import { buildRequirements, buildTerms, type Terms } from '../../agent/payment/terms.ts'
 import { DOMAIN, signAuthorization, type Domain } from './eip3009.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
+import { singleOf } from './operations.ts'
 
 const buyerKey = generatePrivateKey()
-export const testTerms: Terms = buildTerms('testnet', '0x00000000000000000000000000000000000000c2')
+export const testTerms: Terms = buildTerms('testnet', '0x00000000000000000000000000000000000000c2', OPERATIONS)
 
 export interface AuthorizationFields {
   from: string
@@ -39,7 +41,7 @@ export interface PaymentOptions {
 
 export async function signedPayment(options: PaymentOptions = {}): Promise<WirePayment> {
   const { terms = testTerms, operation = 'lookup', key = buyerKey } = options
-  const requirements = options.requirements ?? buildRequirements(terms, operation)
+  const requirements = options.requirements ?? buildRequirements(terms, singleOf(operation).prices[terms.mode])
   const authorization: AuthorizationFields = {
     from: privateKeyToAddress(key),
     to: requirements.payTo,

@@ -2,15 +2,17 @@
 import { DEPLOYMENTS, buildRequirements, buildTerms } from '../../agent/payment/terms.ts'
 import { isFinal, type Claim, type ResponseRecord } from '../../store/log/record.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
+import { priceOf } from './operations.ts'
 
 export const BUYER = '0x00000000000000000000000000000000000000b1'
 export const RECEIVER = '0x00000000000000000000000000000000000000c2'
 
-const terms = buildTerms('testnet', RECEIVER)
+const terms = buildTerms('testnet', RECEIVER, OPERATIONS)
 
 export function makeRecord(change: Partial<ResponseRecord> & { nonce?: string; validBefore?: string }): ResponseRecord {
   const { nonce = `0x${'11'.repeat(32)}`, validBefore = '2000000000', ...rest } = change
-  const requirements = buildRequirements(terms, 'lookup')
+  const requirements = buildRequirements(terms, priceOf('lookup'))
   const authorization = { from: BUYER, to: RECEIVER, value: requirements.amount, validAfter: '0', validBefore, nonce }
   return {
     identity: `${terms.network}/${DEPLOYMENTS.testnet.asset}/${BUYER}/${nonce}`.toLowerCase(),

@@ -29,6 +29,8 @@ import { observationOf, type FakeState } from './fake-chain.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { writeUnsigned } from './unsigned-receipt.ts'
+import { lookup } from '../../agent/operation/lookup.ts'
+import { ANSWERS } from '../../agent/answer/skills.ts'
 
 export const TRANSACTION = `0x${'ab'.repeat(32)}`
 
@@ -164,7 +166,7 @@ export class SaleHarness {
   /** Performs a lookup, by default of the synthetic company. */
   lookup(payment?: unknown, company_number = '00000000'): Promise<Outcome> {
     return this.perform(
-      { operation: 'lookup', input: { company_number } },
+      { definition: lookup, input: { company_number } },
       payment === undefined ? [] : [header(payment)],
     )
   }
@@ -214,6 +216,7 @@ export class SaleHarness {
     }
     return {
       terms: testTerms,
+      answers: ANSWERS,
       catalog: this.#catalog,
       journal: () => (this.#journal ??= new Journal(this.directory)),
       payments: {

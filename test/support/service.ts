@@ -1,7 +1,6 @@
 /** The whole service on a free port, with real store, chain and facilitator, and its own data directory. */
 import { privateKeyToAccount } from 'viem/accounts'
 import { readConfig, type Config } from '../../agent/service/config.ts'
-import type { Operations } from '../../agent/operation/operation.ts'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
 import { startService, type Externals, type ServiceOptions } from '../../agent/service/service.ts'
 import type { Timer } from '../../store/base/runtime.ts'
@@ -12,6 +11,7 @@ import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { tokenOn } from './token.ts'
 import { signQuote, type PaymentOptions } from './payments.ts'
+import { SOLD } from './operations.ts'
 
 export interface TestServiceOptions {
   environment?: Record<string, string>
@@ -21,8 +21,8 @@ export interface TestServiceOptions {
   clock?: () => number
   /** Timer of the service. By default only pauses within a request end. */
   timer?: Timer
-  /** What the service sells. */
-  operations?: Operations
+  /** What the service sells, and how it answers. */
+  sold?: Pick<ServiceOptions, 'operations' | 'answers'>
   /** Changes values that no variable of the environment sets. */
   configure?: (config: Config) => Config
 }
@@ -103,7 +103,7 @@ async function startSandboxService({
   now = () => new Date(),
   clock,
   timer = pausesOnly,
-  operations,
+  sold = SOLD,
   configure = (config) => config,
   report,
   allowed,
@@ -122,7 +122,7 @@ async function startSandboxService({
     config,
     version: '0.1.0',
     externals: replaceExternals(sandbox.externals),
-    ...(operations && { operations }),
+    ...sold,
     allowed,
     now,
     ...(clock && { clock }),

@@ -5,6 +5,7 @@ import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import { send, type RawReply, type RawRequest } from './raw-http.ts'
 import type { TestService } from './service.ts'
+import { operationOf } from './operations.ts'
 
 export const COMPANY = '/api/v1/company'
 export const SEARCH = '/api/v1/search'
@@ -55,7 +56,7 @@ export function requestOverTransports(service: () => Pick<TestService, 'url'>) {
     if (operation === 'resolve') return resolve(input, payment)
     if (operation === 'batch') return post(BATCH, input, payment)
     if (operation === 'search') return search(toQuery(input), payment)
-    if (operation !== 'lookup') return get(resourceUrl('', { operation, input }), payment)
+    if (operation !== 'lookup') return get(resourceUrl('', operationOf({ operation, input })), payment)
     return lookup(String(input['company_number']), payment)
   }
 

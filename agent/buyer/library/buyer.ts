@@ -1,9 +1,10 @@
 /**
  * A `fetch` that pays. Each request has one purchase in a storage, so a repetition by any process, also after a crash,
- * sends the saved payment again or returns the saved answer, and signs nothing. Of the files that this one imports, only
- * folder-storage.ts needs Node.js.
+ * sends the saved payment again or returns the saved answer, and signs nothing. Of the files that this one imports,
+ * only folder-storage.ts needs Node.js.
  */
 import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
+import { OPERATIONS } from '../../operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
 import { isPrivateKey } from '../../payment/accounts.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
@@ -199,10 +200,11 @@ function complete(
 
 /** The URL that a quote must name: the requested one, or another one of this service for the same operation. */
 function expectedResource(request: PurchaseRequest, { required }: DecodedQuote): string {
-  const operation = requestedOperation(request)
+  const operation = requestedOperation(request, OPERATIONS)
   if (!operation || !URL.canParse(required.resource.url)) return request.url
   const quoted = new URL(required.resource.url)
-  if (!parseResourceUrl(quoted) || namesAnotherOperation(quoted.href, operation)) return request.url
+  if (!parseResourceUrl(quoted, OPERATIONS) || namesAnotherOperation(quoted.href, operation, OPERATIONS))
+    return request.url
   return `${new URL(request.url).origin}${quoted.pathname}${quoted.search}`
 }
 
@@ -224,7 +226,7 @@ function requireKnown(bought: BoughtAnswer, file: string): BoughtAnswer {
 
 /** @throws if a paid answer is not about the requested operation */
 function requireAnswer(request: PurchaseRequest, { status, body, isPaymentSent }: BoughtAnswer, file: string): void {
-  const operation = requestedOperation(request)
+  const operation = requestedOperation(request, OPERATIONS)
   if (!operation || status !== 200 || !isPaymentSent || answersOperation(operation, readAnswer(body))) return
   throw new PurchaseError('answer_unexpected', `The answer is not about this request. It is in ${file}`, { file })
 }

@@ -1,8 +1,8 @@
 /** The actions of the command `client`. They print each step. The command line escapes what they print. */
 import { join } from 'node:path'
 import { REFUSALS } from '../../operation/refusal.ts'
-import type { Operation } from '../../operation/operation.ts'
-import { definitionOf, parseOperation } from '../../operation/operations.ts'
+import { parseOperation, type Operation } from '../../operation/operation.ts'
+import { OPERATIONS } from '../../operation/operations.ts'
 import { resourceUrl } from '../../operation/resource.ts'
 import { DEPLOYMENTS, MICRO_USDC_PER_USDC, amountOf, type Mode } from '../../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../payment/receipt/read.ts'
@@ -26,6 +26,7 @@ interface ClientContext extends BuyerRuntime {
 type PurchaseResult = boolean | 'outcome unknown'
 
 interface BuyOptions {
+  /** Its name. */
   operation: string
   input: Record<string, unknown>
   /** Determines network, asset and domain, whatever the service says. */
@@ -44,7 +45,9 @@ interface BuyOptions {
 export async function buyAnswer(context: ClientContext, options: BuyOptions): Promise<PurchaseResult> {
   const { print, fetch, now } = context
   const { purchasesDirectory: folder } = options
-  const parsed = parseOperation(options.operation, options.input)
+  const definition = OPERATIONS.find(({ name }) => name === options.operation)
+  if (!definition) throw new Error(`There is no operation ${options.operation}`)
+  const parsed = parseOperation(definition, options.input)
   if (parsed.kind === 'invalid') {
     print([parsed.fault.field ?? 'the request:', parsed.fault.rule].join(' '))
     return false
@@ -97,10 +100,10 @@ async function checkQuote(
   const { amount, network, payTo } = quote.requirements
   const deployment = DEPLOYMENTS[mode]
   const price = `${Number(amount) / MICRO_USDC_PER_USDC} USDC`
-  print(`The service asks ${price} on ${network}, paid to ${payTo}. ${definitionOf(operation.operation).tool.charge}`)
+  print(`The service asks ${price} on ${network}, paid to ${payTo}. ${operation.definition.tool.charge}`)
   print('The quote says:')
   const resource = resourceUrl(baseUrl, operation)
-  const limit = amountMax ?? amountOf(deployment, operation)
+  const limit = amountMax ?? amountOf({ mode }, operation)
   const checks = [
     ...compareQuote(quote, { ...deployment, resource, payTo: await fetchReceiver(fetch, baseUrl) }),
     { name: 'amount', value: `${amount} micro-USDC, at most ${limit}`, passed: isWithinLimit(quote, limit) },

@@ -5,8 +5,7 @@
 import { z } from 'zod'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
-import type { Operation, Operations } from '../../operation/operation.ts'
-import { definitionOf, OPERATIONS, parseOperation } from '../../operation/operations.ts'
+import { parseOperation, toNamed, type Operation, type Operations } from '../../operation/operation.ts'
 import { parseResourceUrl, resourceUrl } from '../../operation/resource.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 
@@ -28,13 +27,9 @@ const cardSchema = z.object({
   capabilities: z.object({ extensions: z.array(z.object({ uri: httpUrl })).min(1) }),
 })
 
-export function restRequest(
-  baseUrl: string,
-  operation: Operation,
-  operations: Operations = OPERATIONS,
-): PurchaseRequest {
-  const url = resourceUrl(baseUrl, operation, operations)
-  const { method } = definitionOf(operation.operation, operations)
+export function restRequest(baseUrl: string, operation: Operation): PurchaseRequest {
+  const url = resourceUrl(baseUrl, operation)
+  const { method } = operation.definition
   if (method === 'GET') return { method, url, headers: {}, body: null }
   return { method, url, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(operation.input) }
 }
@@ -45,30 +40,22 @@ const a2aBodySchema = z.object({
 const operationSchema = z.object({ operation: z.string(), input: z.unknown() })
 
 /** The operation that a saved request asks for. Undefined if it is no request of a paid operation. */
-export function requestedOperation(
-  { url, body }: PurchaseRequest,
-  operations: Operations = OPERATIONS,
-): Operation | undefined {
+export function requestedOperation({ url, body }: PurchaseRequest, operations: Operations): Operation | undefined {
   const named = parseResourceUrl(new URL(url), operations)
   if (named?.operation) return named.operation
   const json = parseJson(body ?? '')
   const overA2a = a2aBodySchema.safeParse(json).data?.params.message.parts[0].data
-  const asked = operationSchema.safeParse(named ? { operation: named.name, input: json } : overA2a).data
-  if (!asked || !operations.some(({ name }) => name === asked.operation)) return undefined
-  const parsed = parseOperation(asked.operation, asked.input, operations)
-  return parsed.kind === 'valid' ? parsed.operation : undefined
+  const asked = operationSchema.safeParse(named ? { operation: named.definition.name, input: json } : overA2a).data
+  const definition = operations.find(({ name }) => name === asked?.operation)
+  const parsed = definition && parseOperation(definition, asked?.input)
+  return parsed?.kind === 'valid' ? parsed.operation : undefined
 }
 
 /**
  * Whether an answer belongs to the operation, which a receipt does not prove. False if the answer has another
  * form, another company than the requested number, or another query.
  */
-export function answersOperation(
-  { operation, input }: Operation,
-  answer: unknown,
-  operations: Operations = OPERATIONS,
-): boolean {
-  const definition = definitionOf(operation, operations)
+export function answersOperation({ definition, input }: Operation, answer: unknown): boolean {
   const parsed = definition.answerSchema.safeParse(answer)
   return parsed.success && definition.isAnswerTo(input, parsed.data)
 }
@@ -95,7 +82,7 @@ export async function a2aRequest(
       `The agent card names an A2A URL of another host, ${url}. Nothing was sent. To use it, add --a2a-url`,
     )
   }
-  const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ data: operation }] }
+  const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ data: toNamed(operation) }] }
   return {
     method: 'POST',
     url,

@@ -1,6 +1,7 @@
 /** Verifies the receipt of a purchase against the key set, the saved request and the saved payment. */
 import { z } from 'zod'
 import { operationDigest } from '../../../store/base/canonical.ts'
+import { toNamed } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { findRoute } from '../../operation/resource.ts'
@@ -76,8 +77,8 @@ function isQuotedBy({ quote }: Purchase, issuer: string): boolean {
 }
 
 function checkRequest({ request }: Purchase, claims: ReceiptClaims): ReceiptCheck {
-  const operation = requestedOperation(request)
-  const digest = operation && `sha256:${operationDigest(operation)}`
+  const operation = requestedOperation(request, OPERATIONS)
+  const digest = operation && `sha256:${operationDigest(toNamed(operation))}`
   return {
     name: 'request',
     passed: digest === claims.operation_digest,

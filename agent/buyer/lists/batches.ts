@@ -7,8 +7,8 @@ import { purchaseName } from '../library/buyer.ts'
 import { readPurchase } from '../library/purchase-file.ts'
 import { requestedOperation, restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { describeAnswer } from '../library/purchase-error.ts'
-import type { Operation } from '../../operation/operation.ts'
-import { definitionOf, itemsOf, parseOperation } from '../../operation/operations.ts'
+import { itemsOf, parseOperation, type Operation } from '../../operation/operation.ts'
+import { batch as BATCH, OPERATIONS } from '../../operation/operations.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
 import { resolve } from '../../operation/resolve.ts'
 
@@ -18,8 +18,6 @@ export interface Batch {
 }
 
 export const BATCH_ROWS_MAX = resolve.batchInputsMax ?? 1
-
-const BATCH = definitionOf('batch')
 
 /** What the service answers if it refuses a batch as a whole. It charges nothing then. */
 export const BATCH_REFUSALS: ReadonlySet<RefusalCode> = new Set([...BATCH.refusals, BATCH.inputFault])
@@ -51,9 +49,9 @@ export async function readPaid(folder: string, baseUrl: string, listed: Readonly
       continue
     }
     const { request, answer } = await readPurchase({ storage, name: entry })
-    const operation = requestedOperation(request)
+    const operation = requestedOperation(request, OPERATIONS)
     const code = answer && describeAnswer(answer).code
-    if (operation?.operation !== BATCH.name) paid.rows.add(name)
+    if (operation?.definition !== BATCH) paid.rows.add(name)
     else if (code && BATCH_REFUSALS.has(code)) paid.refused.add(name)
     else addBatch(paid, baseUrl, { request, items: itemsOf(operation) })
   }
@@ -74,7 +72,7 @@ export function planBatches(paid: Paid, baseUrl: string, list: ReadonlyMap<strin
   const unpaid = [...list].flatMap(([key, operation]) => (paid.rows.has(key) ? [] : [operation]))
   for (let start = 0; start < unpaid.length; start += BATCH_ROWS_MAX) {
     const inputs = unpaid.slice(start, start + BATCH_ROWS_MAX).map(({ input }) => input)
-    const parsed = parseOperation(BATCH.name, { operation: resolve.name, inputs })
+    const parsed = parseOperation(BATCH, { operation: resolve.name, inputs })
     if (parsed.kind === 'invalid') throw new Error(`A batch cannot be made: ${parsed.fault.rule}`)
     const request = restRequest(baseUrl, parsed.operation)
     if (!paid.refused.has(purchaseName(request))) addBatch(plan, baseUrl, { request, items: itemsOf(parsed.operation) })

@@ -8,8 +8,7 @@ import type { Buyer } from '../library/buyer.ts'
 import { REPEAT_STATUSES, type BuyerRuntime } from '../library/buy.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { describeAnswer, PurchaseError } from '../library/purchase-error.ts'
-import type { Operation } from '../../operation/operation.ts'
-import { parseOperation } from '../../operation/operations.ts'
+import { parseOperation, type Operation, type ParsedOperation } from '../../operation/operation.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
 import { resolve, type ResolveResponse } from '../../operation/resolve.ts'
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
@@ -84,7 +83,7 @@ async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
 }
 
 /** The operation that a row asks for. Undefined if the row has neither a name nor a number. */
-export function parseRow(cells: RowCells): ReturnType<typeof parseOperation> | undefined {
+export function parseRow(cells: RowCells): ParsedOperation | undefined {
   const input = Object.fromEntries(
     Object.entries(cells)
       .map(([field, text]) => [field, text.trim()])
@@ -92,7 +91,7 @@ export function parseRow(cells: RowCells): ReturnType<typeof parseOperation> | u
   )
   if (input['name'] === undefined && input['company_number'] === undefined) return undefined
   for (;;) {
-    const parsed = parseOperation(resolve.name, input)
+    const parsed = parseOperation(resolve, input)
     if (parsed.kind === 'valid' || !EVIDENCE.has(parsed.fault.field)) return parsed
     delete input[parsed.fault.field ?? '']
   }

@@ -10,8 +10,8 @@ import { restRequest } from '../library/purchase-request.ts'
 import { describeAnswer, PurchaseError, type ServiceAnswer } from '../library/purchase-error.ts'
 import { INFO_TOOL, listTools, operationOf } from '../../payment/tools.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
-import { inputRefusal, type Operation } from '../../operation/operation.ts'
-import { OPERATIONS, parseOperation } from '../../operation/operations.ts'
+import { inputRefusal, parseOperation, type Operation } from '../../operation/operation.ts'
+import { OPERATIONS } from '../../operation/operations.ts'
 import { REFUSALS, refusalBody } from '../../operation/refusal.ts'
 import { DEPLOYMENTS, PAYMENT_HEADERS } from '../../payment/terms.ts'
 import { PAYMENT_RESPONSE_META } from '../../payment/receipt/claims.ts'
@@ -35,7 +35,8 @@ function createLocalServer(options: OpenBuyerOptions & { version: string }): Ser
   const { mode, version } = options
   const info = { name: 'irish-company-agent', title: 'Irish company records', version }
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
-  const tools = listTools({ ...DEPLOYMENTS[mode], operations: OPERATIONS }, { paymentNote: PAYMENT_NOTE, spends: true })
+  const terms = { ...DEPLOYMENTS[mode], mode, operations: OPERATIONS }
+  const tools = listTools(terms, { paymentNote: PAYMENT_NOTE, spends: true })
   // One buyer for all calls: it remembers the spending that it has seen.
   let buyer: Promise<Buyer> | undefined
   const readyBuyer = () => {
@@ -52,7 +53,7 @@ function createLocalServer(options: OpenBuyerOptions & { version: string }): Ser
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
     try {
       if (definition === undefined) return await describeService(options)
-      const parsed = parseOperation(definition.name, params.arguments ?? {})
+      const parsed = parseOperation(definition, params.arguments ?? {})
       if (parsed.kind === 'valid') return await buy(options.baseUrl, await readyBuyer(), parsed.operation)
       const { error } = refusalBody(inputRefusal(definition, parsed.fault))
       return toError(error, { advice: 'Change the arguments.', charged: 'no' })

@@ -12,12 +12,11 @@ interface Listed {
 
 /** One block of lines for each operation. */
 export function describeListing(terms: Terms, baseUrl: string): string[] {
-  const { operations } = terms
-  return operations.flatMap((definition) => {
-    const { name, path, method } = definition
+  return terms.operations.flatMap((definition) => {
+    const { path, method } = definition
     const quote = buildQuote({
       terms,
-      operation: { operation: name, input: definition.quotedExample(terms.mode) },
+      operation: { definition, input: definition.quotedExample(terms.mode) },
       url: `${baseUrl}${path}`,
       reason: 'PAYMENT-SIGNATURE header is required',
     })

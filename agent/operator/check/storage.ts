@@ -8,7 +8,7 @@ import { catalogFolder, responsesFolder } from '../../../store/files/layout.ts'
 import { readSynchronousStandbys } from '../../../store/log/postgres/connection.ts'
 import type { Config } from '../../service/config.ts'
 import type { Fetch } from '../../../store/base/bounded-fetch.ts'
-import { buildTerms } from '../../payment/terms.ts'
+import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { openLogForReading } from '../../service/response-log.ts'
 import { failed, passed, warning, type CheckResult } from './check.ts'
 
@@ -19,7 +19,8 @@ export async function checkResponseLog(config: Config): Promise<CheckResult[]> {
   // Refuses a schema of another version, a standby, and a server that acknowledges commits early.
   await using log = await openLogForReading(config)
   if (facilitator.kind !== 'sandbox') {
-    const fault = await findOwnerFault({ log, dataDirectory, terms: buildTerms(mode, facilitator.payTo) })
+    const terms = { ...DEPLOYMENTS[mode], payTo: facilitator.payTo }
+    const fault = await findOwnerFault({ log, dataDirectory, terms })
     if (fault !== undefined) return failed(fault)
   }
   await checkReceiptKeys({ log, dataDirectory, keysDirectory, newKeys: false })

@@ -51,8 +51,10 @@ async function printListing(context: CommandContext, config: Config): Promise<vo
   const { ConfigError } = await import('../../service/config.ts')
   if (payTo === undefined) throw new ConfigError('PAY_TO must be set for --listing')
   const { describeListing } = await import('../check/listing.ts')
+  const { OPERATIONS } = await import('../../operation/operations.ts')
   const { buildTerms } = await import('../../payment/terms.ts')
-  for (const line of describeListing(buildTerms(mode, payTo), serviceUrl(config))) context.print(line)
+  const terms = buildTerms(mode, payTo, OPERATIONS)
+  for (const line of describeListing(terms, serviceUrl(config))) context.print(line)
 }
 
 async function buyOne(

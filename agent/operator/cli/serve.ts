@@ -44,6 +44,8 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const { logEvents, openLog } = await import('../../service/log.ts')
   const { startService } = await import('../../service/service.ts')
   const { openExternals } = await import('../../service/externals.ts')
+  const { OPERATIONS } = await import('../../operation/operations.ts')
+  const { ANSWERS } = await import('../../answer/skills.ts')
   const { keyRecovery } = await import('../../payment/key-recovery.ts')
   const log = openLog(config.logLevel)
   const { findIgnored } = await import('../../service/ignored-variables.ts')
@@ -66,7 +68,8 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const { externals, lines } = opened
   const version = await readVersion()
   const runtime = { now, random: Math.random, timer, ...events }
-  const service = await startService({ config, version, externals, allowed, ...runtime })
+  const sells = { operations: OPERATIONS, answers: ANSWERS }
+  const service = await startService({ config, version, externals, allowed, ...sells, ...runtime })
   const signature_recovery = keyRecovery.kind
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery }, 'ready')
   for (const line of lines) print(line)

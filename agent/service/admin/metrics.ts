@@ -11,7 +11,6 @@ import type { Report } from '../../../store/base/runtime.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../operation/paths.ts'
 import type { Outcome } from '../../operation/outcome.ts'
 import { priceKey, type Operations } from '../../operation/operation.ts'
-import { OPERATIONS } from '../../operation/operations.ts'
 import { findRoute } from '../../operation/resource.ts'
 import { DeadlineError } from '../../settlement/rpc/deadline.ts'
 import { isTimeout } from '../../settlement/rpc/time-limits.ts'
@@ -77,7 +76,7 @@ export class ServiceMetrics implements ServiceObserver {
   )
   readonly #operations: Operations
 
-  constructor(operations: Operations = OPERATIONS) {
+  constructor(operations: Operations) {
     this.#operations = operations
     collectDefaultMetrics({ register: this.registry })
     for (const event of ALERTED_EVENTS) this.#events.inc({ event }, 0)

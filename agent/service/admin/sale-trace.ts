@@ -41,7 +41,8 @@ export async function traceSale(
     if (record) {
       durations_ms['total'] = toMilliseconds((performance.now() - start) / 1000)
       const { identity: payment, state } = record
-      onSale({ request_id: request.requestId, payment, operation: request.operation.operation, state, durations_ms })
+      const operation = request.operation.definition.name
+      onSale({ request_id: request.requestId, payment, operation, state, durations_ms })
     }
   }
 }

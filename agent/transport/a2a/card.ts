@@ -3,7 +3,7 @@
  * extension parameters: SDKs canonicalise other values differently, so their verification of the signature would fail.
  */
 import { AgentCard } from '@a2a-js/sdk'
-import { buildExamples, exampleParts, type ExampleInputs } from '../../operation/operations.ts'
+import { exampleParts, type ExampleCompany, type OperationDefinition } from '../../operation/operation.ts'
 import { A2A_PATH, FREE_PATHS } from '../../operation/paths.ts'
 import { resourceUrl } from '../../operation/resource.ts'
 import { PAYMENT_HEADERS, X402_VERSION, type Terms } from '../../payment/terms.ts'
@@ -18,12 +18,14 @@ interface CardOptions {
   baseUrl: string
   version: string
   terms: Terms
-  examples: ExampleInputs
+  /** Undefined if the card could outlive it. */
+  exampleCompany: ExampleCompany | undefined
   /** False in the copy for the SDK's handler, which would enforce the extension for text messages too. */
   extensionRequired: boolean
 }
 
-export function agentCard({ baseUrl, version, terms, examples, extensionRequired }: CardOptions): AgentCard {
+export function agentCard(options: CardOptions): AgentCard {
+  const { baseUrl, version, terms, exampleCompany, extensionRequired } = options
   return AgentCard.fromJSON({
     name: 'Irish company records',
     description:
@@ -49,9 +51,7 @@ export function agentCard({ baseUrl, version, terms, examples, extensionRequired
             receiptHeader: PAYMENT_HEADERS.response,
             receiver: terms.payTo,
             guide: `${baseUrl}${FREE_PATHS.a2aGuide}`,
-            ...Object.fromEntries(
-              Object.entries(terms.prices).map(([name, price]) => [`${name}MicroUsdc`, String(price)]),
-            ),
+            ...Object.fromEntries(terms.operations.flatMap((each) => priceParameter(each, terms))),
             quotedResource: quotedResource(baseUrl, terms),
           },
         },
@@ -59,22 +59,25 @@ export function agentCard({ baseUrl, version, terms, examples, extensionRequired
     },
     defaultInputModes: ['application/json', 'text/plain'],
     defaultOutputModes: ['application/json', 'text/plain'],
-    skills: terms.operations.map(({ name, skill }) => ({
-      id: name,
-      ...skill,
-      examples: exampleParts(examples, name),
-      inputModes: ['application/json'],
-      outputModes: ['application/json'],
-    })),
+    skills: terms.operations.map((each) => describeSkill(each, exampleCompany)),
   })
+}
+
+function describeSkill(definition: OperationDefinition, exampleCompany: CardOptions['exampleCompany']) {
+  const examples = exampleParts(definition, exampleCompany)
+  const modes = { inputModes: ['application/json'], outputModes: ['application/json'] }
+  return { id: definition.name, ...definition.skill, examples, ...modes }
+}
+
+function priceParameter(definition: OperationDefinition, { mode }: Terms): [string, string][] {
+  return definition.kind === 'single' ? [[`${definition.name}MicroUsdc`, String(definition.prices[mode])]] : []
 }
 
 /** The resource of a request with a URL that is the same for every dataset. */
 function quotedResource(baseUrl: string, { operations }: Terms): string {
-  const examples = buildExamples(undefined, operations)
-  for (const { name, method } of operations) {
-    const [input] = examples[name] ?? []
-    if (method === 'GET' && input) return resourceUrl(baseUrl, { operation: name, input }, operations)
+  for (const definition of operations) {
+    const [input] = definition.examples(undefined)
+    if (definition.method === 'GET' && input) return resourceUrl(baseUrl, { definition, input })
   }
   throw new Error('No operation has a constant example')
 }

@@ -14,8 +14,7 @@ import type { CompanyAgentExecutor } from '../../sale/agent-executor.ts'
 import { CALL_TIMEOUT_MS, LATE, type CallLimit } from '../../sale/limits/call-limit.ts'
 import type { SaleRequest } from '../../sale/sale-context.ts'
 import { refused, type Outcome } from '../../operation/outcome.ts'
-import { inputRefusal, type OperationDefinition } from '../../operation/operation.ts'
-import { parseOperation } from '../../operation/operations.ts'
+import { inputRefusal, parseOperation, type OperationDefinition } from '../../operation/operation.ts'
 import { resourceUrl } from '../../operation/resource.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { paymentHeadersOf, PAYMENT_META, toToolResult } from './tool-result.ts'
@@ -82,10 +81,10 @@ async function perform(
 ): Promise<Outcome> {
   const { executor, baseUrl, callLimit, timer } = options
   const payment = paymentHeadersOf(params._meta?.[PAYMENT_META])
-  const parsed = parseOperation(definition.name, params.arguments ?? {}, executor.operations)
+  const parsed = parseOperation(definition, params.arguments ?? {})
   if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
   const { operation } = parsed
-  const url = resourceUrl(baseUrl, operation, executor.operations)
+  const url = resourceUrl(baseUrl, operation)
   const request = { operation, paymentHeaders: payment, resourceUrl: url, callLimit, ...caller }
   // A sale that exceeds the time limit continues. Its answer is stored for a retry.
   return withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => executor.perform(request)).catch((): Outcome =>

@@ -4,14 +4,14 @@ import { exampleCompanies } from '../../../agent/answer/example-number.ts'
 import type { Dataset } from '../../../store/dataset/catalog.ts'
 import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
 import { StoreError } from '../../../store/files/environment.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SOURCE } from '../../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
 
 const company = (company_number: string): Company => ({ ...SYNTHETIC_COMPANY, company_number })
 
 function snapshotOf(snapshot_id: string, entries: [string, SnapshotEntry][], day = 1): Dataset {
   const byNumber = new Map(entries)
   const snapshot = { info: { snapshot_id }, entries: () => entries, find: (number: string) => byNumber.get(number) }
-  const source = { ...SYNTHETIC_SOURCE, source_updated_at: `2026-11-0${day}T23:00:00Z` }
+  const source = { ...SYNTHETIC_PROVENANCE.source, source_updated_at: `2026-11-0${day}T23:00:00Z` }
   return { snapshot, source } as unknown as Dataset
 }
 

@@ -2,16 +2,17 @@
 import { expect } from 'chai'
 import { answersOperation } from '../../../agent/buyer/library/purchase-request.ts'
 import { GAPS_MAX } from '../../../agent/operation/result.ts'
-import { parseOperation } from '../../../agent/operation/operations.ts'
-import { prepareAnswer } from '../../../agent/answer/skills.ts'
+import { ANSWERS, prepareAnswer } from '../../../agent/answer/skills.ts'
 import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID } from '../../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
 import { companyKey } from '../../../store/files/layout.ts'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
 import { Journal } from '../../../store/history/journal.ts'
 import { eraseNumber } from '../../../store/history/record.ts'
 import { noJournal, recordFiles, snapshotIdOf, type PastFile } from '../../support/journal.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+import { singleOf } from '../../support/operations.ts'
+import { parseOperation } from '../../../agent/operation/operation.ts'
 
 type Json = Record<string, unknown>
 interface Version {
@@ -68,9 +69,15 @@ async function openHistory(files: readonly PastFile[], { hasSyntheticCompany = t
     await database.close()
   }
   let journal: Journal = new Journal(directory)
-  const context = { dataset: undefined, journal: () => journal, hasSyntheticCompany, now: () => new Date(now) }
+  const context = {
+    answers: ANSWERS,
+    dataset: undefined,
+    journal: () => journal,
+    hasSyntheticCompany,
+    now: () => new Date(now),
+  }
   function ask(operation: string, input: Json) {
-    const parsed = parseOperation(operation, input)
+    const parsed = parseOperation(singleOf(operation), input)
     if (parsed.kind === 'invalid') throw new Error(parsed.fault.rule)
     const prepared = prepareAnswer(parsed.operation, context)
     if (prepared.kind === 'refused') return { code: prepared.refusal.code, ...prepared.refusal.provenance }
@@ -341,17 +348,22 @@ describe('the operations on earlier files', () => {
     const reused = company(number, 'NOT SYNTHETIC LIMITED')
 
     it('need no journal on testnet: one version since 2026-01-01', () => {
-      const context = { dataset: undefined, journal: noJournal, hasSyntheticCompany: true, now: () => new Date(NOW) }
+      const now = () => new Date(NOW)
+      const context = { answers: ANSWERS, dataset: undefined, journal: noJournal, hasSyntheticCompany: true, now }
       const ask = (operation: string, input: Record<string, unknown>) => {
-        const prepared = prepareAnswer({ operation, input }, context)
+        const prepared = prepareAnswer({ definition: singleOf(operation), input }, context)
         return prepared.kind === 'refused' ? prepared.refusal.code : (JSON.parse(prepared.body) as Json)
       }
       const answer = ask('history', { company_number: number }) as Json
-      const seen = { snapshot_id: SYNTHETIC_SNAPSHOT_ID, date: '2026-01-01' }
+      const seen = { snapshot_id: SYNTHETIC_PROVENANCE.snapshot_id, date: '2026-01-01' }
       expect(answer['versions']).to.deep.equal([
         { state: 'present', first_seen: seen, last_seen: null, company: SYNTHETIC_COMPANY, changed: [] },
       ])
-      expect(answer).to.deep.include({ complete_since: '2026-01-01', gaps: [], snapshot_id: SYNTHETIC_SNAPSHOT_ID })
+      expect(answer).to.deep.include({
+        complete_since: '2026-01-01',
+        gaps: [],
+        snapshot_id: SYNTHETIC_PROVENANCE.snapshot_id,
+      })
       expect(ask('as_of', { company_number: number, date: '2026-01-01' })).to.have.property('company')
       for (const date of ['2025-12-31', '2026-02-02'])
         expect(ask('as_of', { company_number: number, date })).to.equal('date_not_covered')
@@ -374,7 +386,7 @@ describe('the operations on earlier files', () => {
 
   it('are refused by the buyer if they are for another company, day or filter', () => {
     const isAbout = (operation: string, input: Json, answer: unknown) => {
-      const parsed = parseOperation(operation, input)
+      const parsed = parseOperation(singleOf(operation), input)
       return parsed.kind === 'valid' && answersOperation(parsed.operation, answer)
     }
     const versions = history.ask('history', { company_number: '7' })
@@ -408,7 +420,7 @@ describe('the operations on earlier files', () => {
 
 describe('the input of the operations on earlier files', () => {
   const faultOf = (operation: string, input: unknown) => {
-    const parsed = parseOperation(operation, input)
+    const parsed = parseOperation(singleOf(operation), input)
     return parsed.kind === 'invalid' ? `${parsed.fault.field} ${parsed.fault.rule}` : undefined
   }
   const KEY = 'mbx2k9a0mbx2k9a0'

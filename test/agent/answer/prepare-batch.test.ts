@@ -3,14 +3,17 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
-import type { Operation } from '../../../agent/operation/operation.ts'
-import { OPERATIONS } from '../../../agent/operation/operations.ts'
+import { lookup } from '../../../agent/operation/lookup.ts'
+import type { Operation, SingleDefinition } from '../../../agent/operation/operation.ts'
+import { resolve } from '../../../agent/operation/resolve.ts'
 import type { SkillContext } from '../../../agent/answer/registers.ts'
 import { prepareBatch } from '../../../agent/answer/prepare-batch.ts'
 import { answerBody, openTestRegister, slowClock, type TestRegister } from '../../support/companies.ts'
 
-const lookups = (...numbers: string[]): Operation[] =>
-  numbers.map((company_number) => ({ operation: 'lookup', input: { company_number } }))
+type Items = Operation<SingleDefinition>[]
+
+const lookups = (...numbers: string[]): Items =>
+  numbers.map((company_number) => ({ definition: lookup, input: { company_number } }))
 
 describe('the items of a batch', () => {
   let register: TestRegister
@@ -21,8 +24,8 @@ describe('the items of a batch', () => {
     register = await openTestRegister([{ number: '1', name: 'One Limited' }, ...rows])
   })
 
-  const prepare = (items: readonly Operation[], change: Partial<SkillContext> = {}) =>
-    prepareBatch(items, { ...register.context, ...change }, OPERATIONS)
+  const prepare = (items: Items, change: Partial<SkillContext> = {}) =>
+    prepareBatch(items, { ...register.context, ...change })
 
   it('[4.11.3] are read from one snapshot, which is closed only afterwards', async () => {
     let closed = false
@@ -76,7 +79,7 @@ describe('the items of a batch', () => {
   })
 
   it('[4.11.4] refuse the batch if the query of one is too broad', async () => {
-    const items = [...lookups('1'), { operation: 'resolve', input: { name: 'Long Addres Limited' } }]
+    const items = [...lookups('1'), { definition: resolve, input: { name: 'Long Addres Limited' } }]
     const prepared = await prepare(items, { now: ticking(700) })
     expect(prepared).to.deep.include({ refusal: { code: 'query_too_broad', detail: 'inputs[1]' } })
     await register.close()

@@ -2,11 +2,10 @@
 import { expect } from 'chai'
 import { companyResponseSchema, type Candidate } from '../../../agent/operation/result.ts'
 import { answerBody, companyNumbers, openTestRegister, type Row, type TestRegister } from '../../support/companies.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
 
 const NUMBER = '00000000'
 const NAME = 'Synthetic Test Company Limited'
-const PROVENANCE = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
 
 const ROWS: Row[] = [
   { number: NUMBER, name: 'USURPING ROW LIMITED' },
@@ -33,7 +32,7 @@ describe('the synthetic company', () => {
     companyResponseSchema.parse(JSON.parse(answerBody(register.prepare('lookup', { company_number: NUMBER }))))
 
   it('[1.7] replaces a row of the dataset with its number on testnet', () => {
-    expect(lookup(testnet)).to.deep.equal({ company: SYNTHETIC_COMPANY, ...PROVENANCE })
+    expect(lookup(testnet)).to.deep.equal({ company: SYNTHETIC_COMPANY, ...SYNTHETIC_PROVENANCE })
     expect(lookup(mainnet).company.legal_name).to.equal('USURPING ROW LIMITED')
     const row = { name: 'Usurping Row Limited' }
     expect(testnet.resolve(row)).to.include({ status: 'no_match' })
@@ -51,7 +50,7 @@ describe('the synthetic company', () => {
       { name: 'Syntetic Test Company Ltd' },
     ]) {
       const resolved = testnet.resolve({ company_number: NUMBER, ...input })
-      expect(resolved).to.deep.include({ status: 'matched', ...PROVENANCE })
+      expect(resolved).to.deep.include({ status: 'matched', ...SYNTHETIC_PROVENANCE })
       expect(resolved.match?.company).to.deep.equal(SYNTHETIC_COMPANY)
     }
     for (const name of ['Kerrigan Foods Limited', 'Usurping Row Limited', 'Test Company Limited']) {
@@ -65,7 +64,7 @@ describe('the synthetic company', () => {
 
   it('[1.7] resolves by name', () => {
     const resolved = testnet.resolve({ name: NAME })
-    expect(resolved).to.deep.include({ status: 'matched', ...PROVENANCE })
+    expect(resolved).to.deep.include({ status: 'matched', ...SYNTHETIC_PROVENANCE })
     expect(resolved.match).to.include({ match_type: 'strict_name', score: 1000 })
     expect(testnet.resolve({ name: 'Synthetic Test Company Ltd' }).match).to.include({ match_type: 'relaxed_name' })
   })
@@ -90,7 +89,7 @@ describe('the synthetic company', () => {
     expect(found.snapshot_id).to.equal(testnet.snapshot.info.snapshot_id)
     const scores = found.candidates.map(({ score }: Candidate) => score)
     expect(scores).to.deep.equal(scores.toSorted((one, other) => other - one))
-    expect(testnet.search({ q: NAME, limit: 1 })).to.deep.include(PROVENANCE)
+    expect(testnet.search({ q: NAME, limit: 1 })).to.deep.include(SYNTHETIC_PROVENANCE)
     expect(companyNumbers(testnet.search({ q: NAME, limit: 10, status: 'normal' }))).to.include(NUMBER)
     expect(companyNumbers(testnet.search({ q: NAME, limit: 10, status: 'Dissolved' }))).to.deep.equal([])
   })

@@ -1,16 +1,16 @@
 /** Input rules for every character of Unicode and for generated input. The limits are tested over the transports. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parseOperation } from '../../../agent/operation/operations.ts'
 import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
+import { parseNamed } from '../../support/operations.ts'
 
 const accepts = (operation: string, input: unknown) => {
-  const parsed = parseOperation(operation, input)
+  const parsed = parseNamed(operation, input)
   if (parsed.kind === 'invalid') throw new Error(`${parsed.fault.field} ${parsed.fault.rule}`)
   return parsed.operation.input
 }
 const refuses = (operation: string, input: unknown) => {
-  const parsed = parseOperation(operation, input)
+  const parsed = parseNamed(operation, input)
   expect(parsed.kind, JSON.stringify(input)).to.equal('invalid')
   return parsed.kind === 'valid' ? undefined : parsed.fault
 }
@@ -48,11 +48,12 @@ describe('a text input', () => {
       const [ignorable, rejected] = [true, false].map((isWanted) =>
         hidden.filter((character) => /^\p{Default_Ignorable_Code_Point}$/u.test(character) === isWanted),
       ) as [string[], string[]]
-      wrong.push(...rejected.filter((character) => parseOperation('search', q(`abc${character}def`)).kind === 'valid'))
+      wrong.push(...rejected.filter((character) => parseNamed('search', q(`abc${character}def`)).kind === 'valid'))
       const accepted = Array.from(text).filter((character) => !rejected.includes(character))
-      const parsed = parseOperation('search', q(`abc${accepted.join('')}`))
-      if (parsed.kind === 'invalid' || hiddenIn(JSON.stringify(parsed.operation)).length > 0) wrong.push(...accepted)
-      wrong.push(...ignorable.filter((character) => parseOperation('search', q(`abc${character}`)).kind === 'invalid'))
+      const parsed = parseNamed('search', q(`abc${accepted.join('')}`))
+      if (parsed.kind === 'invalid' || hiddenIn(JSON.stringify(parsed.operation.input)).length > 0)
+        wrong.push(...accepted)
+      wrong.push(...ignorable.filter((character) => parseNamed('search', q(`abc${character}`)).kind === 'invalid'))
     }
     expect(wrong).to.deep.equal([])
   })
@@ -62,7 +63,7 @@ describe('any input', () => {
   it('[7.1] is accepted or refused with a fixed rule that does not repeat the input', () => {
     fc.assert(
       fc.property(fc.constantFrom('lookup', 'search', 'resolve'), fc.jsonValue(), (operation, input) => {
-        const parsed = parseOperation(operation, input)
+        const parsed = parseNamed(operation, input)
         if (parsed.kind === 'invalid') expect(parsed.fault.rule).to.match(/^[a-zA-Z0-9 ,_]+$/)
       }),
     )
@@ -71,7 +72,7 @@ describe('any input', () => {
   it('[10.3] does not change when its canonical form is parsed again', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (q) => {
-        const parsed = parseOperation('search', { q })
+        const parsed = parseNamed('search', { q })
         if (parsed.kind === 'valid')
           expect(accepts('search', parsed.operation.input)).to.deep.equal(parsed.operation.input)
       }),

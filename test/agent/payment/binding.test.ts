@@ -1,10 +1,11 @@
 /** What identifies the payment of a request, and what it is bound to. */
 import { expect } from 'chai'
+import { lookup as definition } from '../../../agent/operation/lookup.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
 import { decodePayment } from '../../../agent/payment/binding.ts'
 import { header, signedPayment } from '../../support/payments.ts'
 
-const lookup = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
+const lookup = (company_number: string): Operation => ({ definition, input: { company_number } })
 
 describe('the payment of a request', () => {
   it('[5.4.1] is bound to its payload and to the operation', async () => {

@@ -46,9 +46,8 @@ describe('the limits of a payment header', () => {
 
   it('[5.3.1] accepts a payment that repeats the whole quote, and one with 1.5 times as many commas', async () => {
     for (const definition of OPERATIONS) {
-      const { name } = definition
-      const operation = { operation: name, input: definition.quotedExample('testnet') }
-      const requirements = buildRequirements(testTerms, name, amountOf(testTerms, operation))
+      const operation = { definition, input: definition.quotedExample('testnet') }
+      const requirements = buildRequirements(testTerms, amountOf(testTerms, operation))
       const quote = JSON.parse(
         buildQuote({
           terms: testTerms,

@@ -6,15 +6,18 @@ import { validateAndExtract, validateDiscoveryExtensionSpec, type DiscoveryExten
 import { isPaymentIdentifierExtension, isPaymentIdentifierRequired } from '@x402/extensions/payment-identifier'
 import { expect } from 'chai'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
-import { definitionOf, OPERATIONS, parseOperation } from '../../../agent/operation/operations.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { buildQuote } from '../../../agent/payment/quote.ts'
+import { buildTerms } from '../../../agent/payment/terms.ts'
 import { testTerms } from '../../support/payments.ts'
+import { definitionOf, operationOf, parseNamed } from '../../support/operations.ts'
 
 const BASE = 'https://an-agent-with-a-rather-long-name.companies.example.ie'
 const HEADER_CHARACTERS_MAX = 4096
 
 function quote(name: string, url = `${BASE}/api/v1/${name}`, terms = testTerms) {
-  const operation = { operation: name, input: definitionOf(name).quotedExample(terms.mode) }
+  const definition = definitionOf(name)
+  const operation = { definition, input: definition.quotedExample(terms.mode) }
   const made = buildQuote({ terms, operation, url, reason: 'invalid_exact_evm_payload_authorization_value_mismatch' })
   return { ...made, decoded: decodePaymentRequiredHeader(made.header) }
 }
@@ -38,7 +41,7 @@ describe('a quote', () => {
         const { input } = info as unknown as { input: Record<string, object | undefined> }
         const example = { ...(input['pathParams'] ?? input['queryParams'] ?? input['body']) } as { limit?: string }
         const { limit, ...fields } = example
-        const parsed = parseOperation(operation, limit === undefined ? fields : { ...fields, limit: Number(limit) })
+        const parsed = parseNamed(operation, limit === undefined ? fields : { ...fields, limit: Number(limit) })
         expect(parsed.kind).to.equal('valid')
       })
 
@@ -63,6 +66,14 @@ describe('a quote', () => {
     })
   }
 
+  it('[5.1.4] has the members of the path in its example on mainnet, which has no constant example', () => {
+    const terms = buildTerms('mainnet', testTerms.payTo, OPERATIONS)
+    const operation = operationOf({ operation: 'as_of', input: { company_number: '0042', date: '2026-01-02' } })
+    const { json } = buildQuote({ terms, operation, url: resourceUrl(BASE, operation), reason: 'invalid_payload' })
+    const { extensions } = JSON.parse(json) as { extensions: { bazaar: { info: { input: object } } } }
+    expect(extensions.bazaar.info.input).to.deep.nested.include({ 'pathParams.company_number': '0042' })
+  })
+
   it('is encoded like the encoder of x402 for every URL length and script', () => {
     for (const letter of ['a', '%C3%A9', '%E2%82%AC']) {
       for (let length = 0; length < 1_200; length += 7) {
@@ -78,7 +89,7 @@ describe('a quote', () => {
   ] as const) {
     it(`[5.1.3] stays under 4 KiB and keeps the URL for ${length} letters like ${letter}`, () => {
       const status = letter.repeat(length / 2)
-      const parsed = parseOperation('search', { q: letter.repeat(length), limit: 10, status, eircode: 'D02X285' })
+      const parsed = parseNamed('search', { q: letter.repeat(length), limit: 10, status, eircode: 'D02X285' })
       if (parsed.kind === 'invalid') throw new Error('The search is invalid')
       const url = resourceUrl(BASE, parsed.operation)
       const { header, decoded } = quote('search', url)

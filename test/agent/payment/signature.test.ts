@@ -8,6 +8,7 @@ import { recoverSigner } from '../../../agent/payment/signature.ts'
 import { buildTerms, type Terms } from '../../../agent/payment/terms.ts'
 import { MEMBERS } from '../../support/eip3009.ts'
 import { testTerms, type AuthorizationFields } from '../../support/payments.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 /** viem takes 2 ms per recovery. */
@@ -32,7 +33,7 @@ const authorization: fc.Arbitrary<AuthorizationFields> = fc.record({
   validBefore: uint256.map(String),
   nonce: hex(32),
 })
-const deployment = fc.constantFrom(testTerms, buildTerms('mainnet', testTerms.payTo))
+const deployment = fc.constantFrom(testTerms, buildTerms('mainnet', testTerms.payTo, OPERATIONS))
 /** Below the order of the curve and not zero. */
 const privateKey = bytes(32)
   .filter((key) => isPrivate(key))

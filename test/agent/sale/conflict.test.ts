@@ -2,13 +2,16 @@
 import { expect } from 'chai'
 import { describeConflict } from '../../../agent/sale/conflict.ts'
 import { refused } from '../../../agent/operation/outcome.ts'
+import { lookup as definition } from '../../../agent/operation/lookup.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
 import { buildTerms } from '../../../agent/payment/terms.ts'
-import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/dataset/synthetic.ts'
+import { SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { SaleHarness } from '../../support/sale-harness.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
+import { operationOf } from '../../support/operations.ts'
 
-const lookup = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
+const lookup = (company_number: string): Operation => ({ definition, input: { company_number } })
 const CONFLICT = refused({ code: 'payment_replay_conflict' })
 
 describe('[2.8, 5.4.2] the body of a payment conflict', () => {
@@ -19,11 +22,11 @@ describe('[2.8, 5.4.2] the body of a payment conflict', () => {
   afterEach(() => sale.close())
 
   const provenanceOf = (operation: Operation, mode: 'testnet' | 'mainnet' = 'testnet') => {
-    const context = { ...sale.context, terms: buildTerms(mode, sale.context.terms.payTo) }
+    const context = { ...sale.context, terms: buildTerms(mode, sale.context.terms.payTo, OPERATIONS) }
     const result = describeConflict(CONFLICT, operation, context)
     return result.kind === 'refused' ? (result.refusal.provenance ?? result.refusal.code) : result.kind
   }
-  const synthetic = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
+  const synthetic = SYNTHETIC_PROVENANCE
   const loaded = () => {
     const { source, snapshot_id } = sale.context.catalog.retrieval()!
     return { source, snapshot_id }
@@ -32,8 +35,8 @@ describe('[2.8, 5.4.2] the body of a payment conflict', () => {
   it('names the current dataset, for every operation', async () => {
     await sale.import()
     const others: Operation[] = [
-      { operation: 'search', input: { q: 'plain', limit: 5 } },
-      { operation: 'resolve', input: { name: 'plain' } },
+      operationOf({ operation: 'search', input: { q: 'plain', limit: 5 } }),
+      operationOf({ operation: 'resolve', input: { name: 'plain' } }),
     ]
     for (const mode of ['testnet', 'mainnet'] as const)
       for (const operation of [lookup('73848'), ...others])

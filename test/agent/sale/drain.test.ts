@@ -4,6 +4,7 @@ import { CompanyAgentExecutor } from '../../../agent/sale/agent-executor.ts'
 import { header, signedPayment } from '../../support/payments.ts'
 import { makeClient } from '../../support/clients.ts'
 import { SaleHarness, settledReply } from '../../support/sale-harness.ts'
+import { lookup } from '../../../agent/operation/lookup.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
 
@@ -24,7 +25,7 @@ describe('draining the executor', () => {
   async function startThree(reply: (payload: Parameters<typeof settledReply>[0]) => unknown) {
     sale.script.settle = (payload) => new Promise((resolve) => void settlements.push(() => resolve(reply(payload))))
     const request = {
-      operation: { operation: 'lookup', input: { company_number: '00000000' } },
+      operation: { definition: lookup, input: { company_number: '00000000' } },
       resourceUrl: `${BASE_URL}/api/v1/company/00000000`,
       paymentHeaders: [header(await signedPayment())],
       client: makeClient(),

@@ -4,8 +4,9 @@ import { decodePaymentRequiredHeader } from '@x402/core/http'
 import type { QuoteReason } from '../../../agent/operation/outcome.ts'
 import { header, signedPayment, testTerms, type PaymentOptions, type WirePayment } from '../../support/payments.ts'
 import { SaleHarness } from '../../support/sale-harness.ts'
+import { lookup } from '../../../agent/operation/lookup.ts'
 
-const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
+const LOOKUP = { definition: lookup, input: { company_number: '00000000' } }
 const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
 const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 

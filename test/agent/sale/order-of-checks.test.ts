@@ -5,8 +5,10 @@ import { EOA_SIGNATURE_BYTES } from '../../../agent/payment/headers.ts'
 import { FORGERIES } from '../../bench/load/forgeries.ts'
 import { header, signedPayment } from '../../support/payments.ts'
 import { SaleHarness } from '../../support/sale-harness.ts'
+import { lookup } from '../../../agent/operation/lookup.ts'
+import { type Operation } from '../../../agent/operation/operation.ts'
 
-const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
+const LOOKUP = { definition: lookup, input: { company_number: '00000000' } }
 
 describe('[6.1.1] the order of the local checks', () => {
   const { createHash } = crypto
@@ -40,9 +42,9 @@ describe('[6.1.1] the order of the local checks', () => {
     await sale.close()
   })
 
-  const stepsOf = async (headers: string[]) => {
+  const stepsOf = async (headers: string[], operation: Operation = LOOKUP) => {
     steps = []
-    const outcome = await sale.perform(LOOKUP, headers)
+    const outcome = await sale.perform(operation, headers)
     return { code: outcome.kind === 'refused' ? outcome.refusal.code : outcome.kind, steps }
   }
 
@@ -77,10 +79,10 @@ describe('[6.1.1] the order of the local checks', () => {
   it('[5.6.2] replays a payment after its price and receiver have changed', async () => {
     const paid = header(await signedPayment())
     expect(await stepsOf([paid])).to.have.property('code', 'answer')
-    const { terms } = sale.context
-    sale.context.terms = { ...terms, payTo: `0x${'d4'.repeat(20)}`, prices: { ...terms.prices, lookup: 5_000 } }
-    expect(await stepsOf([paid])).to.have.property('code', 'answer')
+    sale.context.terms = { ...sale.context.terms, payTo: `0x${'d4'.repeat(20)}` }
+    const dearer = { ...LOOKUP, definition: { ...lookup, prices: { mainnet: 50_000, testnet: 5_000 } } }
+    expect(await stepsOf([paid], dearer)).to.have.property('code', 'answer')
     expect(sale.count('settle')).to.equal(1)
-    expect(await stepsOf([header(await signedPayment())])).to.have.property('code', 'payment_invalid')
+    expect(await stepsOf([header(await signedPayment())], dearer)).to.have.property('code', 'payment_invalid')
   })
 })

@@ -15,6 +15,7 @@ import { makeRecord } from '../../support/records.ts'
 import { makeClient } from '../../support/clients.ts'
 import { settledReply, SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
 import { pausesOnly } from '../../support/timers.ts'
+import { lookup } from '../../../agent/operation/lookup.ts'
 
 type Settle = SaleHarness['script']['settle']
 type ResponseLog = SaleHarness['context']['payments']['log']
@@ -42,7 +43,7 @@ const used = (transfer: { from?: string; to?: string; value?: bigint } = {}) => 
 const nonceState = (value: NonceState) => () => value
 const free = nonceState({ nonce: 'free', time: 0n, finalTime: 0n })
 
-const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
+const LOOKUP = { definition: lookup, input: { company_number: '00000000' } }
 const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
 
 const UNKNOWN = 'payment_outcome_unknown'

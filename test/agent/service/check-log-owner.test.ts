@@ -10,9 +10,10 @@ import type { ResponseLog } from '../../../store/log/responses.ts'
 import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
 import { makeRecord, RECEIVER } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
 
 const OTHER_RECEIVER = `0x${'d4'.repeat(20)}` as const
-const TERMS = buildTerms('testnet', RECEIVER)
+const TERMS = buildTerms('testnet', RECEIVER, OPERATIONS)
 const MARKER = 'response-log.json'
 
 /** Opens an empty log. */
@@ -93,7 +94,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
 
     it('[14.14] refuses another receiver, unless a new one is allowed', async () => {
       await check()
-      const terms = buildTerms('testnet', OTHER_RECEIVER)
+      const terms = buildTerms('testnet', OTHER_RECEIVER, OPERATIONS)
       expect(await check({ terms })).to.match(new RegExp(`receiver ${RECEIVER}: set PAY_TO .* --new-receiver$`))
       expect(await check({ terms, allowed: { newLog: true } })).to.match(/--new-receiver$/)
       expect((await log.owner())?.pay_to).to.equal(RECEIVER)
@@ -111,7 +112,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       await check()
       const record = makeRecord({ state: 'settled' })
       await log.claim(record)
-      const change = { terms: buildTerms('testnet', OTHER_RECEIVER), allowed: { newReceiver: true } }
+      const change = { terms: buildTerms('testnet', OTHER_RECEIVER, OPERATIONS), allowed: { newReceiver: true } }
       expect(await check(change)).to.match(/^StoreError: The receiver cannot change while 1 payments/)
       await log.advance(record, { state: 'confirmed', updated_at: record.updated_at })
       expect(await check(change)).to.equal('done')
@@ -119,13 +120,13 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
 
     it('[14.14] refuses another chain, whatever is allowed', async () => {
       await check()
-      const terms = buildTerms('mainnet', RECEIVER)
+      const terms = buildTerms('mainnet', RECEIVER, OPERATIONS)
       for (const allowed of [{}, { newLog: true, newReceiver: true }])
         expect(await check({ terms, allowed })).to.match(/^StoreError: The response log belongs to eip155:84532: /)
     })
 
     it('stores one owner if two processes start at the same time', async () => {
-      const other = buildTerms('testnet', OTHER_RECEIVER)
+      const other = buildTerms('testnet', OTHER_RECEIVER, OPERATIONS)
       const results = await Promise.all([check(), check({ terms: other })])
       expect(results.filter((result) => result === 'done')).to.have.lengthOf(1)
       expect((await log.owner())?.pay_to).to.equal(results[0] === 'done' ? RECEIVER : OTHER_RECEIVER)

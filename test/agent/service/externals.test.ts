@@ -19,9 +19,11 @@ import { ready, startChild } from '../../support/child.ts'
 import { listen } from '../../support/listen.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { tokenOn } from '../../support/token.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
+import { priceOf } from '../../support/operations.ts'
 
 const PAY_TO = '0x00000000000000000000000000000000000000c7'
-const terms = buildTerms('testnet', PAY_TO)
+const terms = buildTerms('testnet', PAY_TO, OPERATIONS)
 
 describe('the configured externals', () => {
   let directory: string
@@ -67,7 +69,7 @@ describe('the configured externals', () => {
   it('settle concurrent payments with the configured relayer', async () => {
     const { externals, lines } = await open(own())
     expect(lines).to.deep.equal([])
-    const requirements = buildRequirements(terms, 'lookup')
+    const requirements = buildRequirements(terms, priceOf('lookup'))
     const payments = await Promise.all(Array.from({ length: 8 }, () => signedPayment({ key: buyer, terms })))
     const before = await tokenOn(rpcUrl).balanceOf(PAY_TO)
     const replies = await Promise.all(payments.map((each) => externals.facilitator.settle(each as never, requirements)))
@@ -83,7 +85,7 @@ describe('the configured externals', () => {
 
   it('[5.8.1] settle no payment of a remote facilitator in this process', async () => {
     const { externals } = await open(own())
-    const requirements = buildRequirements(terms, 'lookup')
+    const requirements = buildRequirements(terms, priceOf('lookup'))
     const payment = (await signedPayment({ key: buyer, terms })) as never
     expect(await externals.facilitator.verify(payment, requirements)).to.include({ isValid: true, facilitator: 'self' })
     const before = await tokenOn(rpcUrl).balanceOf(PAY_TO)

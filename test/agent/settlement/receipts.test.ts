@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import type { Operation } from '../../../agent/operation/operation.ts'
+import type { NamedOperation } from '../../../agent/operation/operation.ts'
 import { jsonDigest, OPERATION_BYTES_MAX } from '../../../agent/payment/receipt/claims.ts'
 import { canonicalJson } from '../../../store/base/canonical.ts'
 import { settledResponse } from '../../../agent/payment/recorded-payment.ts'
@@ -14,7 +14,7 @@ import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { signedPayment, withPaymentId } from '../../support/payments.ts'
 
 const OTHER_TRANSACTION = `0x${'cd'.repeat(32)}`
-const LOOKUP: Operation = { operation: 'lookup', input: { company_number: '1' } }
+const LOOKUP: NamedOperation = { operation: 'lookup', input: { company_number: '1' } }
 
 describe('the receipt of a record', () => {
   let sale: SaleHarness

@@ -4,9 +4,11 @@ import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import { TRANSFER_REVERTED } from '../../../agent/settlement/facilitator/facilitator.ts'
 import { reconcile } from '../../../agent/settlement/reconcile.ts'
 import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
-import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
+import { header, signedPayment, type WirePayment } from '../../support/payments.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
+import { priceOf } from '../../support/operations.ts'
+import { lookup } from '../../../agent/operation/lookup.ts'
 
 const UNKNOWN = 'payment_outcome_unknown'
 /** Seconds from the start of a settlement to the next one. The last value holds for all later ones. */
@@ -162,7 +164,7 @@ describe('the settlements of an unknown payment', () => {
       const { log } = sale.context.payments
       const record = await log.read(paymentIdentity(payment as never))
       const { from, to } = payment.payload.authorization
-      const transfer = { from, to, value: BigInt(testTerms.prices['lookup']!), transaction: TRANSACTION }
+      const transfer = { from, to, value: BigInt(priceOf('lookup')), transaction: TRANSACTION }
       sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
       await reconcile(sale.context.payments, record ?? expect.fail('no record'), { cause: 'reconciler' })
       expect(codeOf(await sale.lookup(payment))).to.equal('answer')
@@ -178,7 +180,7 @@ describe('the settlements of an unknown payment', () => {
 
     it('[5.4.2] do not hide that a payment belongs to another request', async () => {
       await retry()
-      const other = { operation: 'lookup', input: { company_number: '1' } } as const
+      const other = { definition: lookup, input: { company_number: '1' } }
       expect(codeOf(await sale.perform(other, [header(payment)]))).to.equal('payment_replay_conflict')
     })
   })

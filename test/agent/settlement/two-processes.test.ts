@@ -6,8 +6,10 @@ import { KeyedMutex } from '../../../agent/sale/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { PastObservations } from '../../../agent/settlement/past-observations.ts'
 import { makeClient } from '../../support/clients.ts'
-import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
+import { header, signedPayment, type WirePayment } from '../../support/payments.ts'
 import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
+import { priceOf } from '../../support/operations.ts'
+import { lookup } from '../../../agent/operation/lookup.ts'
 
 const ANSWER = 'answer'
 const UNKNOWN = 'payment_outcome_unknown'
@@ -74,7 +76,7 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
 
   const ask = (context: SaleContext): Promise<Outcome> =>
     perform(context, {
-      operation: { operation: 'lookup', input: { company_number: '00000000' } },
+      operation: { definition: lookup, input: { company_number: '00000000' } },
       paymentHeaders: [header(payment)],
       resourceUrl: 'http://127.0.0.1:4021/api/v1/company/00000000',
       client: makeClient(sale.client, sale.budgets),
@@ -108,7 +110,7 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
     outcomes.push(ask(openProcess()))
     await begun(2)
     const { from, to } = payment.payload.authorization
-    const transfer = { from, to, value: BigInt(testTerms.prices['lookup']!), transaction: TRANSACTION }
+    const transfer = { from, to, value: BigInt(priceOf('lookup')), transaction: TRANSACTION }
     if (isPaid) sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
     for (const index of order) {
       answers[index]?.(index === 0 ? first : second)

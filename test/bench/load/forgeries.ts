@@ -3,8 +3,9 @@ import { toHex } from 'viem'
 import { COMMAS_MAX, PAYMENT_HEADER_BYTES_MAX } from '../../../agent/payment/headers.ts'
 import { buildRequirements } from '../../../agent/payment/terms.ts'
 import { header, testTerms } from '../../support/payments.ts'
+import { priceOf } from '../../support/operations.ts'
 
-const requirements = buildRequirements(testTerms, 'lookup')
+const requirements = buildRequirements(testTerms, priceOf('lookup'))
 const authorization = {
   from: '0x00000000000000000000000000000000000000a1',
   to: requirements.payTo,

@@ -8,6 +8,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { buildRequirements } from '../../../agent/payment/terms.ts'
 import { DOMAIN, MEMBERS } from '../../support/eip3009.ts'
 import { header, testTerms, withPaymentId } from '../../support/payments.ts'
+import { priceOf } from '../../support/operations.ts'
 
 const key = generatePrivateKey()
 const payer = privateKeyToAddress(key)
@@ -15,8 +16,8 @@ const payer = privateKeyToAddress(key)
 const LIFETIME_SECONDS = 350
 
 /** @returns a `PAYMENT-SIGNATURE` header with a nonce of its own */
-export function signPayment(operation: string = 'lookup', amount?: number): string {
-  const requirements = buildRequirements(testTerms, operation, amount)
+export function signPayment(amount = priceOf('lookup')): string {
+  const requirements = buildRequirements(testTerms, amount)
   const authorization = {
     from: payer,
     to: requirements.payTo as Hex,

@@ -1,11 +1,10 @@
 /** The kinds of requests that `perf` and `soak` send over HTTP. */
 import { CALLS_MAX } from '../../../agent/sale/limits/call-limit.ts'
 import { MCP_PATH } from '../../../agent/operation/paths.ts'
-import { priceOf } from '../../../agent/payment/terms.ts'
-import { testTerms } from '../../support/payments.ts'
 import { BATCH, toolCall } from '../../support/transports.ts'
 import { signPayment } from './sign.ts'
 import type { LoadRequest } from './client.ts'
+import { priceOf } from '../../support/operations.ts'
 
 export interface Corpus {
   companyNumbers: readonly string[]
@@ -73,7 +72,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
       cycle(searchTexts, count, (text) => ({
         path: `/api/v1/search?q=${encodeURIComponent(text)}&limit=5`,
         status: 200,
-        headers: paid(signPayment('search')),
+        headers: paid(signPayment(priceOf('search'))),
       })),
   },
   resolve: {
@@ -85,7 +84,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
         path: '/api/v1/resolve',
         body: JSON.stringify({ name }),
         status: 200,
-        headers: { ...JSON_HEADERS, ...paid(signPayment('resolve')) },
+        headers: { ...JSON_HEADERS, ...paid(signPayment(priceOf('resolve'))) },
       })),
   },
 }
@@ -98,7 +97,7 @@ export function batchRequest(
   input: { operation: string; inputs: readonly object[] },
   transport: 'REST' | 'MCP' = 'REST',
 ): LoadRequest {
-  const payment = signPayment(input.operation, priceOf(testTerms, input.operation) * input.inputs.length)
+  const payment = signPayment(priceOf(input.operation) * input.inputs.length)
   const request = { method: 'POST', status: 200, contains: '"results":[' } as const
   if (transport === 'REST')
     return { ...request, path: BATCH, body: JSON.stringify(input), headers: { ...JSON_HEADERS, ...paid(payment) } }

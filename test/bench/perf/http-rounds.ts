@@ -22,6 +22,7 @@ import { WORKLOADS, type Corpus, type WorkloadName } from '../load/workloads.ts'
 import { median } from '../statistics.ts'
 import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'
 import type { PerfRowId } from '../targets.ts'
+import { priceOf } from '../../support/operations.ts'
 
 export const SERVICE = 'service'
 export const BARE = 'bare node:http'
@@ -77,7 +78,7 @@ async function startBaselines(service: ServerProcess, corpus: Corpus, remotes: s
     { ...soldResponse, path: BARE_PATHS.sold },
   ]
   const { network, payTo, asset, domain } = testTerms
-  const price = { asset, amount: buildRequirements(testTerms, 'lookup').amount, extra: domain }
+  const price = { asset, amount: buildRequirements(testTerms, priceOf('lookup')).amount, extra: domain }
   const stock = { facilitator: remotes, network, payTo, price, body: 'x'.repeat(soldResponse.bytes) }
   return [
     await startServer({ name: BARE, program: testProgram('bare-server'), args: [JSON.stringify(responses)] }),

@@ -1,5 +1,5 @@
 /** Asks the skills a question as a search and as a resolve, without HTTP and payment, and evaluates both answers. */
-import type { Operation } from '../../../agent/operation/operation.ts'
+import type { Operation, SingleDefinition } from '../../../agent/operation/operation.ts'
 import { resolveResponseSchema } from '../../../agent/operation/resolve.ts'
 import type { Candidate } from '../../../agent/operation/result.ts'
 import { searchResponseSchema } from '../../../agent/operation/search.ts'
@@ -31,14 +31,14 @@ export function evaluate(question: Question, context: SkillContext) {
 }
 
 /** Nothing if the search is refused. */
-function search(operation: Operation, context: SkillContext): Named[] {
+function search(operation: Operation<SingleDefinition>, context: SkillContext): Named[] {
   const prepared = prepareAnswer(operation, context)
   if (prepared.kind === 'refused') return []
   return searchResponseSchema.parse(JSON.parse(prepared.body)).candidates.map(toNamed)
 }
 
 /** `first`: the first candidate, whatever the status. */
-export function resolve(operation: Operation, context: SkillContext) {
+export function resolve(operation: Operation<SingleDefinition>, context: SkillContext) {
   const prepared = prepareAnswer(operation, context)
   if (prepared.kind === 'refused') return { status: 'refused', match: undefined, first: undefined } as const
   const { status, match, candidates } = resolveResponseSchema.parse(JSON.parse(prepared.body))

@@ -1,13 +1,13 @@
 /** Makes the questions of a run, each with its right answers. */
 import { hash } from 'node:crypto'
-import { parseOperation } from '../../../agent/operation/operations.ts'
-import type { Operation } from '../../../agent/operation/operation.ts'
+import { parseOperation, type Operation, type SingleDefinition } from '../../../agent/operation/operation.ts'
 import { pick, randomFor } from '../../support/random.ts'
 import { CLASSES, NEGATIVES, type QueryInput, type QuestionClass } from './classes.ts'
 import { coreWords, partsOf } from './names.ts'
 import { invented, recombined } from './negatives.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
 import { findNeighbour } from './sample.ts'
+import { singleOf } from '../../support/operations.ts'
 
 /** Letters and digits of a name that stays recognisable with a typo. */
 const LONG_NAME_LENGTH = 8
@@ -27,8 +27,8 @@ interface Draft {
 }
 
 export interface Question extends Draft {
-  search: Operation
-  resolve: Operation
+  search: Operation<SingleDefinition>
+  resolve: Operation<SingleDefinition>
   /** The right search results: companies that the query does not distinguish from the expected one. */
   accepted: readonly string[]
   /** Whether only the expected company has the name as asked, after normalisation and without other text. */
@@ -84,8 +84,8 @@ function complete(draft: Draft, register: ReferenceRegister): Question | undefin
   const { name: q, eircode } = asked
   const named = register.named(q)
   if (named.length > 0 && (!expected || !named.includes(expected.number))) return undefined
-  const search = parseOperation('search', { q, limit: CANDIDATES, ...(eircode !== undefined && { eircode }) })
-  const resolve = parseOperation('resolve', asked)
+  const search = parseOperation(singleOf('search'), { q, limit: CANDIDATES, ...(eircode !== undefined && { eircode }) })
+  const resolve = parseOperation(singleOf('resolve'), asked)
   if (search.kind === 'invalid' || resolve.kind === 'invalid') return undefined
   const accepted = expected ? acceptedFor(draft, expected, register) : []
   return {

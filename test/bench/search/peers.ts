@@ -1,5 +1,4 @@
 /** The contenders of a search by name: the product and other search engines. */
-import { parseOperation } from '../../../agent/operation/operations.ts'
 import type { SearchResponse } from '../../../agent/operation/search.ts'
 import type { SkillContext } from '../../../agent/answer/registers.ts'
 import { prepareAnswer } from '../../../agent/answer/skills.ts'
@@ -7,6 +6,8 @@ import { installPeers, peerPath } from '../install-peers.ts'
 import { coreWords } from '../quality/names.ts'
 import { RANKED, type Contender, type OpenContender } from './contender.ts'
 import { openPostgresPeer } from './postgres-peer.ts'
+import { parseOperation } from '../../../agent/operation/operation.ts'
+import { singleOf } from '../../support/operations.ts'
 
 /** Builds a peer over texts; undefined if its software is not installed. */
 type OpenPeer = (companies: { number: string; text: string }[], limit: number) => Promise<Contender | undefined>
@@ -36,7 +37,7 @@ export function productContender(context: SkillContext, operation: 'search' | 'r
   return {
     name: operation === 'search' ? 'this service' : 'this service, resolve',
     top(name) {
-      const parsed = parseOperation(operation, operation === 'search' ? { q: name, limit: RANKED } : { name })
+      const parsed = parseOperation(singleOf(operation), operation === 'search' ? { q: name, limit: RANKED } : { name })
       if (parsed.kind === 'invalid') return []
       const prepared = prepareAnswer(parsed.operation, context)
       if (prepared.kind === 'refused') return []

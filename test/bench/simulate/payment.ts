@@ -1,11 +1,13 @@
 /** The payments of the simulation. They come from contract wallets, whose signatures only the facilitator verifies. */
 import { sha256Hex } from '../../../store/base/canonical.ts'
 import type { AuthorizationFields } from '../../support/payments.ts'
+import { lookup } from '../../../agent/operation/lookup.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
+import { batch, OPERATIONS } from '../../../agent/operation/operations.ts'
 import { amountOf, buildRequirements, buildTerms, type Terms } from '../../../agent/payment/terms.ts'
 
 const PAY_TO = '0x00000000000000000000000000000000000000c2'
-export const TERMS: Terms = buildTerms('testnet', PAY_TO)
+export const TERMS: Terms = buildTerms('testnet', PAY_TO, OPERATIONS)
 
 /** The key of a payment on the simulated chain: payer and nonce in lower case. */
 export const keyOf = (from: string, nonce: string) => `${from}/${nonce}`.toLowerCase()
@@ -14,8 +16,8 @@ export const keyOf = (from: string, nonce: string) => `${from}/${nonce}`.toLower
 export function operationFor(numbers: string): Operation {
   const inputs = numbers.split(' ').map((company_number) => ({ company_number }))
   const [first = {}, ...more] = inputs
-  if (more.length === 0) return { operation: 'lookup', input: first }
-  return { operation: 'batch', input: { operation: 'lookup', inputs } }
+  if (more.length === 0) return { definition: lookup, input: first }
+  return { definition: batch, input: { operation: 'lookup', inputs } }
 }
 
 /** In micro-USDC. */
@@ -78,7 +80,7 @@ export function paymentOf({
   remark,
   id,
 }: PaymentFields): SimulatedPayment {
-  const accepted = buildRequirements(TERMS, operationFor(numbers).operation, Number(priceOf(numbers)))
+  const accepted = buildRequirements(TERMS, Number(priceOf(numbers)))
   const authorization: AuthorizationFields = {
     from,
     to: accepted.payTo,

@@ -2,10 +2,11 @@
 import { expect } from 'chai'
 import { MCP_ERRORS } from '../../../agent/operation/mcp-errors.ts'
 import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
-import { buildExamples, OPERATIONS, parseOperation } from '../../../agent/operation/operations.ts'
-import { DEPLOYMENTS, buildTerms } from '../../../agent/payment/terms.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
+import { buildTerms } from '../../../agent/payment/terms.ts'
 import { buildOpenApi } from '../../../rest-facade/documents/openapi.ts'
 import { isRefused, buildValidator, type OpenApiDescription } from '../../support/openapi-check.ts'
+import { parseNamed, singleOf } from '../../support/operations.ts'
 
 const BASE_URL = 'https://companies.example.test'
 
@@ -14,14 +15,14 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true): OpenA
     {
       baseUrl: BASE_URL,
       version: '0.1.0',
-      terms: buildTerms(mode, '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'),
+      terms: buildTerms(mode, '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', OPERATIONS),
       rateLimitPerMinute: 120,
       addressBudget: 300,
       a2aEnabled,
       mcpEnabled: true,
       retentionDays: 30,
       extensionUri: `${BASE_URL}/docs#http-x402-v1`,
-      examples: buildExamples({ company_number: '00000000', date: '2026-01-01' }),
+      exampleCompany: { company_number: '00000000', date: '2026-01-01' },
       licence: { name: 'CC0', url: 'https://licences.example.test/cc0' },
       securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
     },
@@ -156,10 +157,10 @@ describe('the OpenAPI description', () => {
     for (const [name, schema, valid, invalid] of SCHEMAS) {
       it(`${name}, and the code agrees`, () => {
         const input = (text: string) => {
-          if (name === 'company_number') return parseOperation('lookup', { company_number: text })
-          if (name === 'name') return parseOperation('resolve', { name: text })
-          if (name === 'address') return parseOperation('resolve', { name: 'abc', address: text })
-          return parseOperation('search', { q: 'abc', [name]: text })
+          if (name === 'company_number') return parseNamed('lookup', { company_number: text })
+          if (name === 'name') return parseNamed('resolve', { name: text })
+          if (name === 'address') return parseNamed('resolve', { name: 'abc', address: text })
+          return parseNamed('search', { q: 'abc', [name]: text })
         }
         for (const text of valid) expect([accepts(schema, text), input(text).kind], text).to.deep.equal([true, 'valid'])
         for (const text of invalid)
@@ -187,7 +188,7 @@ describe('the OpenAPI description', () => {
       const paid = operations.filter((each) => 'x-payment-info' in each)
       expect(paid).to.have.lengthOf(OPERATIONS.length)
       for (const [at, name] of OPERATIONS.map((each) => each.name).entries()) {
-        const usd = (operation: string, count = 1) => String((DEPLOYMENTS[mode].prices[operation]! * count) / 1_000_000)
+        const usd = (operation: string, count = 1) => String((singleOf(operation).prices[mode] * count) / 1_000_000)
         const own =
           name === 'batch'
             ? { mode: 'dynamic', min: usd('lookup'), max: usd('lookup', 100) }

@@ -6,7 +6,7 @@ import { paymentExtensionUri } from '../../../agent/transport/a2a/card.ts'
 import { REFUSALS } from '../../../agent/operation/refusal.ts'
 import { companyResponseSchema } from '../../../agent/operation/result.ts'
 import { searchResponseSchema } from '../../../agent/operation/search.ts'
-import { buildExamples, definitionOf, OPERATIONS } from '../../../agent/operation/operations.ts'
+import { OPERATIONS, SINGLE_OPERATIONS } from '../../../agent/operation/operations.ts'
 import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payment/terms.ts'
 import { A2A_BODY_BYTES_MAX } from '../../../agent/transport/a2a/route.ts'
 import { CALLS_MAX } from '../../../agent/sale/limits/call-limit.ts'
@@ -17,6 +17,7 @@ import {
   type WrittenDocument,
 } from '../../../rest-facade/documents/render-documents.ts'
 import { listRoutes } from '../../../rest-facade/documents/routes.ts'
+import { definitionOf } from '../../support/operations.ts'
 
 const PAY_TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const BASE_URL = 'https://a-rather-long-name-for-a-service.example.test'
@@ -29,7 +30,7 @@ async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, n
   const deployment = {
     baseUrl: BASE_URL,
     version: '7.8.9',
-    terms: buildTerms(mode, PAY_TO),
+    terms: buildTerms(mode, PAY_TO, OPERATIONS),
     rateLimitPerMinute: 77,
     addressBudget: 193,
     a2aEnabled,
@@ -37,7 +38,7 @@ async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, n
     retentionDays: 45,
     extensionUri: paymentExtensionUri(BASE_URL),
     contactEmail,
-    examples: buildExamples(number === undefined ? undefined : { company_number: number, date: '2026-01-02' }),
+    exampleCompany: number === undefined ? undefined : { company_number: number, date: '2026-01-02' },
     licence: LICENCE,
     securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
   }
@@ -94,11 +95,10 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       expect(readText(pages, '/docs/api.md')).to.contain(
         `name \`${own.domain.name}\`, version \`${own.domain.version}\``,
       )
-      for (const { name, kind } of OPERATIONS) {
-        if (kind === 'batch') continue
-        const price = formatUsd(own.prices[name]!)
+      for (const { name, prices } of SINGLE_OPERATIONS) {
+        const price = formatUsd(prices[mode])
         expect(readText(pages, '/docs/api.md')).to.match(
-          new RegExp(`\\| ${name} \\| .* \\| ${own.prices[name]} \\| ${price} \\|`),
+          new RegExp(`\\| ${name} \\| .* \\| ${prices[mode]} \\| ${price} \\|`),
         )
         expect(readText(pages, '/docs/a2a.md')).to.match(new RegExp(`\\| ${name} \\| .* \\| ${price} \\|`))
         expect(readText(pages, '/llms.txt')).to.contain(`: ${price} USD`).and.contain(`${name} (${price} USD)`)

@@ -4,11 +4,12 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { canonicalJson, operationDigest } from '../../../store/base/canonical.ts'
 import { namesAnotherOperation } from '../../../agent/operation/resource.ts'
-import { parseOperation } from '../../../agent/operation/operations.ts'
-import type { Operation } from '../../../agent/operation/operation.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
+import { toNamed, type Operation } from '../../../agent/operation/operation.ts'
+import { parseNamed } from '../../support/operations.ts'
 
 function operation(name: string, input: unknown): Operation {
-  const parsed = parseOperation(name, input)
+  const parsed = parseNamed(name, input)
   if (parsed.kind === 'invalid') throw new Error(parsed.fault.rule)
   return parsed.operation
 }
@@ -19,7 +20,7 @@ describe('the digest of an operation', () => {
   it('[10.3] is the SHA-256 of its RFC 8785 form', () => {
     expect(canonicalJson({ b: 1, a: 'é', c: [true, null] })).to.equal('{"a":"é","b":1,"c":[true,null]}')
     // printf '{"input":{"company_number":"1"},"operation":"lookup"}' | sha256sum
-    expect(operationDigest(operation('lookup', { company_number: '1' }))).to.equal(
+    expect(operationDigest(toNamed(operation('lookup', { company_number: '1' })))).to.equal(
       '3988dc4305420836cb0ff7bf5d1085a24dd5c683e6c1c87a59e25974b8cc172e',
     )
   })
@@ -66,9 +67,10 @@ describe('the canonical URL of an operation', () => {
       [`${BASE}/api/v1/search?q=abc`, lookup, true],
       [`${BASE}/api/v1/search?limit=5&q=abc+def`, search, false],
     ]
-    for (const [url, other, isOther] of cases) expect(namesAnotherOperation(url, other), url).to.equal(isOther)
+    for (const [url, other, isOther] of cases)
+      expect(namesAnotherOperation(url, other, OPERATIONS), url).to.equal(isOther)
     for (const url of ['', 'nonsense', 'urn:x', `${BASE}/`, `${BASE}/a2a`]) {
-      expect(namesAnotherOperation(url, lookup), url).to.equal(false)
+      expect(namesAnotherOperation(url, lookup, OPERATIONS), url).to.equal(false)
     }
   })
 })

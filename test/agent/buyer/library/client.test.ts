@@ -16,6 +16,9 @@ import { jsonDigest, RECEIPT_EXTENSION, type ReceiptClaims } from '../../../../a
 import { runCommand } from '../../../support/cli.ts'
 import { testTerms } from '../../../support/payments.ts'
 import { keySetOf, makeReceiptKey, receiptFor, type TestKey } from '../../../support/signed-receipt.ts'
+import { priceOf } from '../../../support/operations.ts'
+import { toNamed } from '../../../../agent/operation/operation.ts'
+import { OPERATIONS } from '../../../../agent/operation/operations.ts'
 
 const BASE = 'http://127.0.0.1:4021'
 const RESOURCE = { url: `${BASE}/api/v1/company/1` }
@@ -32,7 +35,7 @@ type Quote = Parameters<typeof encodePaymentRequiredHeader>[0]
 const quote = (change: object = {}, resource = RESOURCE): Quote => ({
   x402Version: 2,
   resource,
-  accepts: [{ ...buildRequirements(testTerms, 'lookup'), ...change }],
+  accepts: [{ ...buildRequirements(testTerms, priceOf('lookup')), ...change }],
 })
 
 describe('a quote check', () => {
@@ -127,7 +130,8 @@ describe('the client', () => {
     const { accepted, payload } = decodePaymentSignatureHeader(payment)
     const { from, to, value: amount, nonce } = (payload as { authorization: Record<string, string> }).authorization
     const { network, asset } = accepted
-    const operation = requestedOperation({ method: method as 'GET', url: BASE + url, headers: {}, body })
+    const asked = requestedOperation({ method: method as 'GET', url: BASE + url, headers: {}, body }, OPERATIONS)
+    const operation = asked && toNamed(asked)
     const claims = {
       iss: BASE,
       jti: [network, asset, from, nonce].join('/').toLowerCase(),

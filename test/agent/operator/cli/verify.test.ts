@@ -13,7 +13,6 @@ import { fileEntry } from '../../../../agent/buyer/library/folder-storage.ts'
 import { readPurchase, writePurchase, type Purchase } from '../../../../agent/buyer/library/purchase-file.ts'
 import { a2aRequest, type PurchaseRequest } from '../../../../agent/buyer/library/purchase-request.ts'
 import { verifyPurchase } from '../../../../agent/buyer/library/verify-purchase.ts'
-import { parseOperation } from '../../../../agent/operation/operations.ts'
 import { runCommand } from '../../../support/cli.ts'
 import { REGISTER } from '../../../support/fixtures.ts'
 import { recordArchive } from '../../../support/journal.ts'
@@ -21,6 +20,7 @@ import { startTestService, type TestService } from '../../../support/service.ts'
 import { claimsFor, flipByte, keySetOf, makeReceiptKey, receiptFor } from '../../../support/signed-receipt.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { receiptIn } from '../../../support/unsigned-receipt.ts'
+import { parseNamed } from '../../../support/operations.ts'
 
 const noNetwork: typeof fetch = () => Promise.reject(new TypeError('fetch failed'))
 
@@ -77,7 +77,7 @@ describe('[5.9.5] the command verify', function () {
     expect((await buy('search', '/api/v1/search?limit=3&q=plain+fixture')).receipt).to.equal('valid')
     const body = JSON.stringify({ name: 'Plain Fixture Limited' })
     expect((await buy('resolve', '/api/v1/resolve', body)).receipt).to.equal('valid')
-    const parsed = parseOperation('lookup', { company_number: '73848' })
+    const parsed = parseNamed('lookup', { company_number: '73848' })
     if (parsed.kind !== 'valid') expect.fail('not valid')
     const request = await a2aRequest({ baseUrl: service.url }, parsed.operation, fetch)
     expect((await buyAny('a2a', request)).receipt).to.equal('valid')

@@ -16,6 +16,7 @@ import { rpc, testChainUrl } from '../../../support/chain.ts'
 import { signedPayment, testTerms, type AuthorizationFields, type WirePayment } from '../../../support/payments.ts'
 import { signCancellation } from '../../../support/eip3009.ts'
 import { settleDirectly, settleTogether } from '../../../support/settle-directly.ts'
+import { priceOf } from '../../../support/operations.ts'
 
 const { asset, chainId } = DEPLOYMENTS.testnet
 /** With epochs of one slot, two further blocks make a block final. */
@@ -104,7 +105,7 @@ describe('the nonce on chain', () => {
     interpretNonce({
       nonceState: await nonceState(payment),
       authorization: payment.payload.authorization,
-      requirements: buildRequirements(testTerms, 'lookup'),
+      requirements: buildRequirements(testTerms, priceOf('lookup')),
       now: new Date(),
     })
 
