@@ -101,6 +101,10 @@ const PROTOCOL_FAULTS: Record<string, ProtocolFault> = {
   'an old version': fault(400, -32_000, listTools, { 'MCP-Protocol-Version': '1999-12-31' }),
   'only JSON accepted': fault(406, -32_000, listTools, { Accept: `application/json, text/${INPUT}` }),
   'another method in the header': fault(400, -32_020, listing, modernHeaders(INPUT)),
+  'another tool in the header': fault(400, -32_020, modern('tools/call', { params: { name: TOOLS.lookup } }), {
+    ...modernHeaders('tools/call'),
+    'Mcp-Name': TOOLS.search,
+  }),
   'no method in the header': fault(400, -32_020, listing, { 'MCP-Protocol-Version': MODERN }),
   'another version in the header': fault(
     400,
@@ -279,62 +283,6 @@ describe('POST /mcp', () => {
           const { error } = JSON.parse((await at(version)).text) as { error: { data: object } }
           expect(error.data).to.deep.equal({ supported: ['2026-07-28'], requested })
         }
-      })
-    })
-
-    describe('[4.6.1] answers a tool call with and without the server of the SDK alike', () => {
-      const name = TOOLS.lookup
-      const number = { company_number: '73848' }
-      const headersOf = { ...modernHeaders('tools/call'), 'Mcp-Name': name }
-      /** A further member of `_meta` makes the SDK answer. */
-      const both = (params: object, headers: Record<string, string> = headersOf, change: object = {}) => {
-        const message = modern('tools/call', { params })
-        const other = structuredClone(message)
-        Object.assign(other.params._meta, { [INPUT]: 1 })
-        return Promise.all([message, other].map((each) => post({ ...each, ...change }, headers)))
-      }
-      const { 'MCP-Protocol-Version': _version, ...withoutVersion } = headersOf
-
-      for (const [title, ask] of Object.entries({
-        'a quote': () => both({ name, arguments: number }),
-        'a text as id': () => both({ name, arguments: number }, headersOf, { id: 'one' }),
-        'an invalid number': () => both({ name, arguments: { company_number: INPUT } }),
-        'no arguments': () => both({ name }),
-        'arguments that are text': () => both({ name, arguments: INPUT }),
-        'an unknown tool': () => both({ name: INPUT }, { ...headersOf, 'Mcp-Name': INPUT }),
-        'the free tool': () => both({ name: 'service_info' }, { ...headersOf, 'Mcp-Name': 'service_info' }),
-        'another name in the header': () =>
-          both({ name, arguments: number }, { ...headersOf, 'Mcp-Name': TOOLS.search }),
-        'an encoded name in the header': () =>
-          both({ name, arguments: number }, { ...headersOf, 'Mcp-Name': `=?base64?${btoa(name)}?=` }),
-        'no name in the header': () => both({ name, arguments: number }, modernHeaders('tools/call')),
-        'another method in the header': () => both({ name, arguments: number }, { ...headersOf, 'Mcp-Method': 'ping' }),
-        'no version in the header': () => both({ name, arguments: number }, withoutVersion),
-        'a fraction as id': () => both({ name, arguments: number }, headersOf, { id: 1.5 }),
-        'no id': () => both({ name, arguments: number }, headersOf, { id: undefined }),
-      })) {
-        it(title, async () => {
-          const [own, sdk] = (await ask()) as [RawReply, RawReply]
-          expect([own.status, own.headers['content-type'], own.json]).to.deep.equal([
-            sdk.status,
-            sdk.headers['content-type'],
-            sdk.json,
-          ])
-        })
-      }
-
-      it('an answer', async () => {
-        const [quote] = (await both({ name, arguments: number })) as [RawReply]
-        const { content } = quote.json['result'] as { content: { text: string }[] }
-        const payment = await service.pay(Buffer.from(content[0]?.text ?? '').toString('base64'))
-        const pay = (further: object) => {
-          const message = modern('tools/call', { params: { name, arguments: number } })
-          Object.assign(message.params._meta, { [PAYMENT]: payloadOf(payment), ...further })
-          return post(message, headersOf)
-        }
-        const own = await pay({})
-        expect(own.text).to.contain(RECEIPT)
-        expect((await pay({ [INPUT]: 1 })).json).to.deep.equal(own.json)
       })
     })
 
