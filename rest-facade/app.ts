@@ -53,8 +53,7 @@ interface AppOptions {
   pages: () => Documents
   /** Absent when A2A is disabled. */
   a2aRoute?: Router
-  /** Absent when MCP is disabled. */
-  mcp?: Router
+  mcp: Router
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry
   report: Report
@@ -85,7 +84,7 @@ export function createApp({
   app.use(answerPreflight)
   app.use(paidRoutes({ executor, baseUrl, clients }))
   if (a2aRoute) app.use(a2aRoute)
-  if (mcp) app.use(mcp)
+  app.use(mcp)
   const { mode, payTo } = facts.terms
   const registryOptions = { registry, clients, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined }
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))

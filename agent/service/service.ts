@@ -63,7 +63,7 @@ export interface Externals {
   /** Only an in-process facilitator has a relayer. */
   relayerFunds?: () => Promise<RelayerFunds>
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
-  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<NonNullable<Config['erc8004']>> }
+  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<bigint> }
 }
 
 /**
@@ -353,10 +353,10 @@ async function openAgentRegistry(
   const agentUri = `${baseUrl}${TESTNET_PATHS.registrationFile}`
   if (!externals.registry || config.mode !== 'testnet') return UNREGISTERED
   const { rpcUrl: url, register } = externals.registry
-  const agent = config.erc8004 ?? (await register?.(agentUri))
-  if (!agent) return UNREGISTERED
+  const agentId = config.agentId ?? (await register?.(agentUri))
+  if (agentId === undefined) return UNREGISTERED
   const { chainId } = buildTerms(config.mode, externals.payTo)
-  return openRegistry({ ...agent, url, chainId, agentUri, now, clock, timer, report })
+  return openRegistry({ agentId, url, chainId, agentUri, now, clock, timer, report })
 }
 
 async function createRoutes(
@@ -374,7 +374,7 @@ async function createRoutes(
   },
 ): Promise<ReturnType<typeof createApp>> {
   const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, observe, keys } = parts
-  const { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail } = config
+  const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
   const extensionUri = paymentExtensionUri(baseUrl)
 
   // The card is built once, so its examples cannot follow the dataset.
@@ -384,9 +384,9 @@ async function createRoutes(
   if (a2aEnabled) await keys.publishCard(sign)
   const route = a2aRoute({ executor, card: card(false), extensionUri, clients, timer, report })
 
-  const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
+  const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
   const deployment = { baseUrl, version, terms, ...limits, extensionUri }
-  const pages = await openDocuments({ deployment, exampleCompany, catalog, now })
+  const pages = await openDocuments({ deployment, exampleCompany, catalog })
   const facts = { version, terms, rateLimitPerMinute, catalog, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,
@@ -403,7 +403,7 @@ async function createRoutes(
     signed: keys.documents,
     pages,
     ...(a2aEnabled && { a2aRoute: route }),
-    ...(mcpEnabled && { mcp }),
+    mcp,
     registry,
     report,
     observe,

@@ -41,8 +41,6 @@ interface RegistryReaderOptions {
   callAll: ReturnType<typeof openRpcBatch>
   chainId: number
   agentId: bigint
-  /** The expected owner, if configured. */
-  owner: string | undefined
   /** The expected URI of the agent. */
   agentUri: string
   now: () => Date
@@ -75,9 +73,8 @@ export async function readIdentity(options: RegistryReaderOptions, signal: Abort
   const [owner] = decode(RETURNS.address, ownerReply)
   const [uri] = decode(RETURNS.text, uriReply)
   const [wallet] = decode(RETURNS.address, walletReply)
-  const isOther = options.owner !== undefined && options.owner.toLowerCase() !== owner.toLowerCase()
   return {
-    status: isOther ? ('owner_mismatch' as const) : ('registered' as const),
+    status: 'registered' as const,
     agent: {
       owner,
       /** Null if none is set. */

@@ -199,30 +199,3 @@ describe('the free documents', () => {
     expect(JSON.parse(block)).to.deep.equal(json)
   })
 })
-
-describe('security.txt', () => {
-  let service: TestService
-  let now = new Date('2026-11-23T12:00:00Z')
-  afterEach(() => service.stop())
-
-  it('[4.4.3] names the contact, and expires in six to eight months, while the service runs', async () => {
-    const environment = { CONTACT_EMAIL: 'security@companies.example' }
-    service = await startTestService({ environment, now: () => now })
-    const read = () => send({ url: service.url, path: '/.well-known/security.txt', headers: {} })
-    const first = await read()
-    expect(first.headers['content-type']).to.equal('text/plain; charset=utf-8')
-    expect(first.text).to.equal(
-      'Contact: mailto:security@companies.example\nExpires: 2027-06-01T00:00:00.000Z\nPreferred-Languages: en\n',
-    )
-    now = new Date('2027-03-01T00:00:00Z')
-    expect((await read()).text).to.contain('Expires: 2027-10-01T00:00:00.000Z')
-    const { paths } = (await send({ url: service.url, path: '/openapi.json', headers: {} })).json as { paths: object }
-    expect(paths).to.have.property('/.well-known/security.txt')
-    expect((await send({ url: service.url, path: '/docs/api.md', headers: {} })).text).to.contain('security.txt')
-  })
-
-  it('[4.4.3] is absent without a contact', async () => {
-    service = await startTestService()
-    expectRefusal(await send({ url: service.url, path: '/.well-known/security.txt', headers: {} }), 'not_found')
-  })
-})

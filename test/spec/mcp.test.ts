@@ -297,19 +297,4 @@ describe('POST /mcp', () => {
       expect(reply.text).to.contain('"resultType":"complete"')
     })
   })
-
-  it('[4.6.9] does not exist when it is disabled', async () => {
-    const disabled = await startTestService({ environment: { MCP_ENABLED: 'false' } })
-    try {
-      const url = disabled.url
-      expectRefusal(await send({ url, path: '/mcp', method: 'POST', headers: HEADERS, body: '{}' }), 'not_found')
-      const { text } = await send({ url, path: '/docs/mcp.md' })
-      expect(text).to.contain('no MCP interface')
-      expectRefusal(await send({ url, path: '/server.json' }), 'not_found')
-      for (const path of ['/docs/api.md', '/llms.txt', '/openapi.json'])
-        expect((await send({ url, path })).text, path).not.to.contain('/server.json')
-    } finally {
-      await disabled.stop()
-    }
-  })
 })

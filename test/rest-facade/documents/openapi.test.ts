@@ -18,12 +18,10 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true): OpenA
       rateLimitPerMinute: 120,
       addressBudget: 300,
       a2aEnabled,
-      mcpEnabled: true,
       retentionDays: 30,
       extensionUri: `${BASE_URL}/docs#http-x402-v1`,
       examples: buildExamples({ company_number: '00000000', date: '2026-01-01' }),
       licence: { name: 'CC0', url: 'https://licences.example.test/cc0' },
-      securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
     },
     'Guidance.',
   )
