@@ -328,11 +328,11 @@ type Schemas = Record<string, JsonSchema>
 function findUsedSchemas(schemas: Schemas, parts: object): Partial<Schemas> {
   const used: Partial<Schemas> = {}
   const visit = (part: unknown): void => {
-    for (const [, text = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
-      if (used[text]) continue
-      used[text] = schemas[text]
-      visit(schemas[text])
-    }
+    if (typeof part !== 'object' || part === null) return
+    const { $ref } = part as { $ref?: unknown }
+    const name = typeof $ref === 'string' ? $ref.replace(schemaRef('').$ref, '') : ''
+    if (Object.hasOwn(schemas, name) && !Object.hasOwn(used, name)) visit((used[name] = schemas[name]))
+    for (const value of Object.values(part)) visit(value)
   }
   visit(parts)
   return used

@@ -198,7 +198,7 @@ function operationValues(definition: OperationDefinition, deployment: Documented
   const [input] = examples[name] ?? []
   const members = Object.keys(inputSchema.shape).map((member): [string, string] => [
     `${name}_${member}`,
-    JSON.stringify(input?.[member] ?? '').replace(/^"|"$/g, ''),
+    toText(input?.[member] ?? ''),
   ])
   return [
     [`usd_${name}`, usd(deployment, definition)],
@@ -207,6 +207,11 @@ function operationValues(definition: OperationDefinition, deployment: Documented
     [`${name}_body`, JSON.stringify(input ?? {})],
     ...members,
   ]
+}
+
+/** Text as it is, and other values as JSON. */
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** The example answer. The score definition is long, so only the first answer that has one shows it. */
