@@ -55,7 +55,10 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     if (parsed.kind !== 'valid' || !isMessage(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
     // Without the body, which the SDK takes parsed. A web request with a body costs more (`bench perf --only mcp`).
-    const web = new Request(`${origin}${MCP_PATH}`, { method: 'POST', headers: copyHeaders(request) })
+    const web = new Request(`${origin}${MCP_PATH}`, {
+      method: 'POST',
+      headers: request.headers as Record<string, string>,
+    })
     callers.set(web, { client, requestId: requestIdOf(request) })
     const answer = await handler.fetch(web, { parsedBody: parsed.value })
     const type = answer.headers.get('Content-Type')
@@ -84,14 +87,4 @@ function findFault(request: ExpressRequest, body: Uint8Array | string, origin: s
   if (typeof body === 'string') return undefined
   if (!isJsonType(headerValues(request, 'Content-Type')) || isEncoded(request)) return 'unsupported_media_type'
   return undefined
-}
-
-/** The headers that the SDK reads. */
-function copyHeaders(request: ExpressRequest): Headers {
-  const headers = new Headers()
-  for (const [name, values = []] of Object.entries(request.headersDistinct)) {
-    if (['content-type', 'accept'].includes(name) || name.startsWith('mcp-'))
-      for (const value of values) headers.append(name, value)
-  }
-  return headers
 }
