@@ -1,4 +1,5 @@
 /** The Express application with all routes. Payments are handled by the executor only. */
+import compression from 'compression'
 import express, {
   type Express,
   type NextFunction,
@@ -16,7 +17,7 @@ import { FREE_PATHS } from '../agent/operation/paths.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { UNREGISTERED, type Registry } from './registry/registry.ts'
 import type { Report } from '../store/base/runtime.ts'
-import { CACHE_SECONDS, requireRead, sendCurrent, staticDocument } from './document.ts'
+import { CACHE_SECONDS, requireRead, sendCurrent, sendDocument } from './document.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
 import type { Documents } from './documents/current-documents.ts'
 import { paidRoutes } from './paid.ts'
@@ -24,6 +25,8 @@ import { registryRoutes } from './registry.ts'
 
 /** Clients must see a change of the dataset at once. */
 const META_CACHE_SECONDS = 0
+/** A shorter document fits into one network packet without compression. */
+const COMPRESSED_BYTES_MIN = 1_024
 
 /** Links to the documents (RFC 8288), on every document and on 404. */
 const LINKS = [
@@ -53,8 +56,7 @@ interface AppOptions {
   pages: () => Documents
   /** Absent when A2A is disabled. */
   a2aRoute?: Router
-  /** Absent when MCP is disabled. */
-  mcp?: Router
+  mcp: Router
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry
   report: Report
@@ -77,7 +79,8 @@ export function createApp({
 }: AppOptions): Express {
   const app = express()
   app.disable('x-powered-by')
-  app.set('etag', 'strong')
+  // The compressed and the plain form of a document share it.
+  app.set('etag', 'weak')
   app.set('query parser', false)
   app.enable('case sensitive routing')
 
@@ -85,11 +88,12 @@ export function createApp({
   app.use(answerPreflight)
   app.use(paidRoutes({ executor, baseUrl, clients }))
   if (a2aRoute) app.use(a2aRoute)
-  if (mcp) app.use(mcp)
+  app.use(mcp)
   const { mode, payTo } = facts.terms
   const registryOptions = { registry, clients, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined }
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
   app.use(refuseInvalidEncoding)
+  app.use(compression({ threshold: COMPRESSED_BYTES_MIN }))
   app.all(FREE_PATHS.metadata, requireRead, (_request, response) => {
     const metadata = currentMetadata(facts)
     if (!metadata) return refuse(response, { code: 'dataset_unavailable' })
@@ -113,18 +117,16 @@ export function createApp({
   return app
 }
 
-/** Serves the document of this path, and encodes it again when it has changed. */
+/** Serves the current document of this path. The guide has a markdown form. */
 function currentDocument(pages: () => Documents, path: string): RequestHandler {
-  let last: { documents: Documents; serve: RequestHandler } | undefined
+  const hasMarkdown = path === FREE_PATHS.guide
   return (request, response, next) => {
-    const documents = pages()
-    if (last?.documents !== documents) {
-      const page = documents.get(path)
-      if (!page) return next()
-      const markdown = path === FREE_PATHS.guide ? documents.get(FREE_PATHS.apiGuide) : undefined
-      last = { documents, serve: staticDocument(page, { links: LINKS, markdown }) }
-    }
-    return last.serve(request, response, next)
+    if (hasMarkdown) response.vary('Accept')
+    const isMarkdown = hasMarkdown && request.accepts(['text/html', 'text/markdown']) === 'text/markdown'
+    const page = pages().get(isMarkdown ? FREE_PATHS.apiGuide : path)
+    if (!page) return next()
+    response.set('Link', LINKS)
+    sendDocument(response, page)
   }
 }
 

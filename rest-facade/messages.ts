@@ -19,13 +19,14 @@ export function expressMessages(isFull: (socket: Socket) => boolean) {
     }
 
     /**
-     * Node parses all requests of one read, up to 64 KiB, before anything else runs. It stops only at a request for an
-     * upgrade, so a refused request claims to be one. Real requests for an upgrade are answered without it.
+     * Node reads this after the headers of a request. True stops the parsing of the connection with the event
+     * `upgrade`. Otherwise Node parses all requests of one read, up to 64 KiB, before anything else runs.
      */
     get upgrade(): boolean {
       return this.#isRefused || this.method === 'CONNECT'
     }
 
+    /** Ignores what Node finds in the headers, so a request for an upgrade is answered like any other. */
     set upgrade(_: boolean) {}
   }
   class AppResponse<From extends IncomingMessage = IncomingMessage> extends ServerResponse<From> {}

@@ -13,7 +13,6 @@ import {
   buildIdentityBody,
   buildRegistrationFile,
   buildReputationBody,
-  findAgent,
   type PublishedAgent,
 } from './documents/registry-bodies.ts'
 import { ADDRESS_PATTERN } from '../agent/payment/accounts.ts'
@@ -65,9 +64,8 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
   serve(TESTNET_PATHS.registryIdentity, parseEmptyQuery, async (identity) => {
     return { kind: 'read', result: buildIdentityBody(agent, identity) }
   })
-  // Also answers with the feedback of an agent that another account owns, under the status `owner_mismatch`.
   serve(TESTNET_PATHS.reputation, parseFeedbackQuery, async (identity, query, client) => {
-    const page = findAgent(identity) && (await registry.page(query, client))
+    const page = identity.status === 'registered' ? await registry.page(query, client) : undefined
     if (page && page.kind !== 'read') return page
     return { kind: 'read', result: buildReputationBody(agent, identity, query, page?.result) }
   })

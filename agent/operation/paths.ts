@@ -15,11 +15,8 @@ export const FREE_PATHS = {
   mcpGuide: '/docs/mcp.md',
   llmsTxt: '/llms.txt',
   openApi: '/openapi.json',
-  /** Absent if MCP is disabled. */
   serverJson: '/server.json',
   robotsTxt: '/robots.txt',
-  /** Absent without a contact. */
-  securityTxt: '/.well-known/security.txt',
   jwks: '/.well-known/jwks.json',
   agentCard: '/.well-known/agent-card.json',
 } as const

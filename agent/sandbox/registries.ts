@@ -29,8 +29,8 @@ interface Registration {
   agentUri: string
 }
 
-/** Finds or registers the agent of the owner and sets its URI. Runs at every start. */
-export async function registerAgent({ url, owner, agentUri }: Registration) {
+/** Finds or registers the agent of the owner, sets its URI, and returns its id. Runs at every start. */
+export async function registerAgent({ url, owner, agentUri }: Registration): Promise<bigint> {
   await installContract(url, REGISTRIES.identity, 'IdentityRegistry')
   await installContract(url, REGISTRIES.reputation, 'ReputationRegistry')
   const client = openLocalClient(url)
@@ -44,7 +44,7 @@ export async function registerAgent({ url, owner, agentUri }: Registration) {
     await sendAs({ url, from: owner, to: REGISTRIES.identity }, data)
   }
   await giveFeedback(url, agentId)
-  return { agentId, owner }
+  return agentId
 }
 
 async function register({ url, owner, agentUri }: Registration): Promise<bigint> {

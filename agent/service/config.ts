@@ -1,14 +1,12 @@
 /**
  * The configuration: the environment, read once and checked (contract 14.1). Without configuration the sandbox runs.
  */
-import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { findOpenMode } from '../../store/files/private-files.ts'
+import { readPrivateFile } from '../../store/files/private-files.ts'
 import { isLoopback, isUrl, mayFetch, toUrlHost } from '../../store/base/url-policy.ts'
 import { CRO_COMPANIES_LOCATION } from '../../store/dataset/source.ts'
 import { isPayableAddress, isSameAddress } from '../payment/accounts.ts'
-import { FINAL_CONFIRMATIONS_DEFAULT } from '../settlement/chain/blocks.ts'
 import { CDP_HOST, parseCdpKey } from '../settlement/facilitator/cdp-token.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 
@@ -19,16 +17,13 @@ const PORT_DEFAULT = 4021
 const ADMIN_PORT_DEFAULT = 9464
 /** Contract 5.6.4: buyers can fetch a paid answer again for at least this time. */
 const RETENTION_DAYS_MIN = 30
-/** RFC 5321: a path has at most 256 octets, including two angle brackets. */
-const EMAIL_CHARACTERS_MAX = 254
-const EMAIL_RULE = `must be an e-mail address of at most ${EMAIL_CHARACTERS_MAX} ASCII characters`
 /** More than one database can sell. In PostgreSQL each sale of a minute is a row. */
 const RATE_LIMIT_MAX = 100_000
-/** The smallest default of ADDRESS_BUDGET, and the default as a multiple of RATE_LIMIT_PER_MINUTE. */
+/** Contract 6.2.2: the smallest budget of a client address, and the budget as a multiple of RATE_LIMIT_PER_MINUTE. */
 const ADDRESS_BUDGET_MIN = 300
 const ADDRESS_BUDGET_SHARE = 2.5
 /** More than a PEM file of a key on P-256. */
-const SECRET_CHARACTERS_MAX = 4_096
+const SECRET_BYTES_MAX = 4_096
 const AGENT_ID_RULE = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
 
 /** An invalid variable. The message is one line with its name and the rule, and never repeats the value. */
@@ -124,10 +119,8 @@ const schema = z.object({
     .regex(/^[!-~]{1,200}$/, 'must be the id of an API key')
     .optional(),
   CDP_API_KEY_SECRET: notEmpty.optional(),
-  CDP_API_KEY_SECRET_FILE: notEmpty.optional(),
   RELAYER_KEY_FILE: notEmpty.optional(),
   RPC_URL: nodeUrls.optional(),
-  FINAL_CONFIRMATIONS: positive.default(FINAL_CONFIRMATIONS_DEFAULT),
   PAY_TO: address.optional(),
   HOST: notEmpty.default('127.0.0.1'),
   PORT: port.default(PORT_DEFAULT),
@@ -145,9 +138,7 @@ const schema = z.object({
   RATE_LIMIT_PER_MINUTE: positive
     .refine((value) => value <= RATE_LIMIT_MAX, `must be a whole number from 1 to ${RATE_LIMIT_MAX}`)
     .default(RATE_LIMIT_PER_MINUTE),
-  ADDRESS_BUDGET: positive.optional(),
   A2A_ENABLED: flag.default('true'),
-  MCP_ENABLED: flag.default('true'),
   KEYS_DIR: notEmpty.optional(),
   RESPONSE_LOG: responseLog.optional(),
   RESPONSE_RETENTION_DAYS: retentionDays.default(RETENTION_DAYS_MIN),
@@ -157,8 +148,6 @@ const schema = z.object({
     .refine((value) => /^(0|[1-9][0-9]{0,15})$/.test(value) && Number.isSafeInteger(Number(value)), AGENT_ID_RULE)
     .transform(BigInt)
     .optional(),
-  ERC8004_OWNER: address.optional(),
-  CONTACT_EMAIL: z.email({ error: EMAIL_RULE }).max(EMAIL_CHARACTERS_MAX, { error: EMAIL_RULE }).optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: 'must be a pino level: fatal, error, warn, info, debug, trace or silent',
@@ -183,15 +172,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
   if (facilitator.kind !== 'sandbox' && values.BASE_URL === undefined && !isLoopback(toUrlHost(values.HOST))) {
     throw new ConfigError('BASE_URL must be set when HOST is not a loopback address and FACILITATOR is not sandbox')
   }
-  if (values.ERC8004_OWNER !== undefined && values.ERC8004_AGENT_ID === undefined) {
-    throw new ConfigError('ERC8004_OWNER must come with ERC8004_AGENT_ID')
-  }
   const dataDirectory = resolve(values.DATA_DIR)
   return {
     mode: values.MODE,
     facilitator,
     rpcUrls: values.RPC_URL ?? [],
-    finalConfirmations: values.FINAL_CONFIRMATIONS,
     payTo: values.PAY_TO,
     host: values.HOST,
     port: values.PORT,
@@ -206,25 +191,17 @@ export function readConfig(environment: Record<string, string | undefined>) {
     trustedProxies: values.TRUST_PROXY,
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
     /**
-     * Units a minute of each client address (contract 6.2.2). By default half of the limit of sales in payments of five
-     * units.
+     * Units a minute of each client address (contract 6.2.2): half of the limit of sales in payments of five units, or
+     * more.
      */
-    addressBudget:
-      values.ADDRESS_BUDGET ??
-      Math.max(ADDRESS_BUDGET_MIN, Math.ceil(ADDRESS_BUDGET_SHARE * values.RATE_LIMIT_PER_MINUTE)),
+    addressBudget: Math.max(ADDRESS_BUDGET_MIN, Math.ceil(ADDRESS_BUDGET_SHARE * values.RATE_LIMIT_PER_MINUTE)),
     a2aEnabled: values.A2A_ENABLED === 'true',
-    mcpEnabled: values.MCP_ENABLED === 'true',
     keysDirectory: resolve(values.KEYS_DIR ?? join(dataDirectory, 'keys')),
     /** A PostgreSQL database that several machines share. Undefined for LMDB in the data directory. */
     responseLog: values.RESPONSE_LOG,
     retentionDays: values.RESPONSE_RETENTION_DAYS,
-    /** Undefined if not configured. The sandbox then registers an agent. */
-    erc8004:
-      values.ERC8004_AGENT_ID === undefined
-        ? undefined
-        : { agentId: values.ERC8004_AGENT_ID, owner: values.ERC8004_OWNER },
-    /** The contact that the documents name. */
-    contactEmail: values.CONTACT_EMAIL,
+    /** The id in the ERC-8004 identity registry. If it is undefined, the sandbox registers an agent. */
+    agentId: values.ERC8004_AGENT_ID,
     logLevel: values.LOG_LEVEL,
   }
 }
@@ -301,24 +278,22 @@ function readRemotes(
 }
 
 function readCdpKey(values: z.infer<typeof schema>): ReturnType<typeof parseCdpKey> {
-  const { CDP_API_KEY_ID: id, CDP_API_KEY_SECRET: text, CDP_API_KEY_SECRET_FILE: file } = values
-  if (id === undefined && text === undefined && file === undefined) return undefined
-  if (id === undefined || (text === undefined) === (file === undefined)) {
-    throw new ConfigError('CDP_API_KEY_ID must come with either CDP_API_KEY_SECRET or CDP_API_KEY_SECRET_FILE')
-  }
-  const key = parseCdpKey({ id, secret: text ?? readSecret(file ?? '') })
-  const name = text === undefined ? 'CDP_API_KEY_SECRET_FILE' : 'CDP_API_KEY_SECRET'
-  if (!key) throw new ConfigError(`${name} must hold a private key: PEM on P-256, or Ed25519 as Base64 of 64 bytes`)
-  return key
+  const { CDP_API_KEY_ID: id, CDP_API_KEY_SECRET: given } = values
+  if (id === undefined && given === undefined) return undefined
+  if (id === undefined || given === undefined)
+    throw new ConfigError(
+      'CDP_API_KEY_ID must come with CDP_API_KEY_SECRET, its private key or the path of a file with it',
+    )
+  const key = parseCdpKey({ id, secret: given }) ?? parseCdpKey({ id, secret: readSecretFile(given) })
+  if (key) return key
+  throw new ConfigError(
+    'CDP_API_KEY_SECRET must be a private key (PEM on P-256, or Base64 of 64 bytes) or a file with one',
+  )
 }
 
-function readSecret(path: string): string {
-  try {
-    if (findOpenMode(statSync(path).mode) !== undefined)
-      throw new ConfigError('CDP_API_KEY_SECRET_FILE must be readable by its owner only: chmod 600')
-    return readFileSync(path, 'utf8').slice(0, SECRET_CHARACTERS_MAX)
-  } catch (cause) {
-    if (cause instanceof ConfigError) throw cause
-    throw new ConfigError('CDP_API_KEY_SECRET_FILE must be a file that can be read')
-  }
+/** Empty if there is no such file. */
+function readSecretFile(path: string): string {
+  const file = readPrivateFile(path, SECRET_BYTES_MAX)
+  if (file.kind === 'open') throw new ConfigError('CDP_API_KEY_SECRET must be readable by its owner only: chmod 600')
+  return file.kind === 'read' ? file.text : ''
 }

@@ -1,8 +1,7 @@
 /** Opens the configured remote services: the facilitator, the chain, and the registry RPC. */
-import { open } from 'node:fs/promises'
 import { privateKeyToAddress } from 'viem/accounts'
 import { relayerFolder } from '../../store/files/layout.ts'
-import { findOpenMode } from '../../store/files/private-files.ts'
+import { readPrivateFile } from '../../store/files/private-files.ts'
 import { acquireProcessLock } from '../../store/files/process-lock.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { ConfigError, type Config, type RemoteFacilitatorConfig } from './config.ts'
@@ -51,7 +50,6 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   const chain = openChain({
     urls: rpcUrls,
     chainId: deployment.chainId,
-    finalConfirmations: config.finalConfirmations,
     now,
     onClockChange: reportClock(report),
   })
@@ -69,7 +67,7 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
     const facilitator = openRemoteFacilitators(configured.facilitators, report)
     return { externals: { facilitator, ...shared }, lines: [], [Symbol.asyncDispose]: async () => undefined }
   }
-  const relayerKey = await readRelayerKey(configured.relayerKeyFile)
+  const relayerKey = readRelayerKey(configured.relayerKeyFile)
   const lock = await lockRelayer(config.dataDirectory, { relayerKey, ownPid })
   const client = openInProcessFacilitator({ deployment, rpcUrl, relayerKey, pollingMs: POLLING_MS, now, report })
   // With a name, so that it never settles the payment of a remote one, and the other way round.
@@ -121,16 +119,11 @@ async function lockRelayer(
 }
 
 /** @throws ConfigError */
-export async function readRelayerKey(path: string): Promise<`0x${string}`> {
-  await using file = await open(path, 'r').catch(() => {
-    throw new ConfigError('RELAYER_KEY_FILE must be a file that can be read')
-  })
-  const { mode } = await file.stat()
-  if (findOpenMode(mode) !== undefined) {
-    throw new ConfigError('RELAYER_KEY_FILE must be readable by its owner only: chmod 600')
-  }
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(KEY_FILE_BYTES_MAX), 0, KEY_FILE_BYTES_MAX, 0)
-  const key = buffer.toString('latin1', 0, bytesRead).trim()
+export function readRelayerKey(path: string): `0x${string}` {
+  const file = readPrivateFile(path, KEY_FILE_BYTES_MAX)
+  if (file.kind === 'unreadable') throw new ConfigError('RELAYER_KEY_FILE must be a file that can be read')
+  if (file.kind === 'open') throw new ConfigError('RELAYER_KEY_FILE must be readable by its owner only: chmod 600')
+  const key = file.text.trim()
   if (!isPrivateKey(key)) throw new ConfigError('RELAYER_KEY_FILE must hold one private key: 0x and 64 hex digits')
   return key
 }

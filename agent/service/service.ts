@@ -62,7 +62,7 @@ export interface Externals {
   /** Only an in-process facilitator has a relayer. */
   relayerFunds?: () => Promise<RelayerFunds>
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
-  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<NonNullable<Config['erc8004']>> }
+  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<bigint> }
 }
 
 /**
@@ -104,12 +104,14 @@ type Closer = () => Promise<void> | void
 export async function startService(given: ServiceOptions) {
   const metrics = given.config.admin && new ServiceMetrics(given.operations)
   const options = metrics ? observeExternals(given, metrics) : given
-  const { config, now, timer, report } = options
+  const { config, now, timer, report, clock = () => performance.now() } = options
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
   const server = await startHttpServer({ config, limits: options.limits, timer, report })
   const { baseUrl } = server
   const closers: Closer[] = []
   const stopping = new AbortController()
+  // Each request that waits for the chain listens. Above ten, Node.js would print a warning.
+  setMaxListeners(0, stopping.signal)
   /** Stops accepting requests, finishes those in progress, and closes the stores. */
   const stop = async (): Promise<void> => {
     stopping.abort()
@@ -117,76 +119,34 @@ export async function startService(given: ServiceOptions) {
     for (const close of closers.splice(0).toReversed()) await close()
   }
   try {
-    const catalog = new Catalog(config.dataDirectory, {
-      report,
-      ...(options.onDatasetChange && { onChange: options.onDatasetChange }),
-    })
-    closers.push(() => catalog.close())
-    const journal = journalWhenRead(config.dataDirectory, closers)
-    const opened = await (options.openLog?.(config) ?? openOwnLog(options))
-    closers.push(() => opened.close())
-    const log = metrics ? observeLog(opened, metrics) : opened
-    const { clock = () => performance.now() } = options
+    const stores = await openStores(options, metrics, closers)
+    const { catalog, log } = stores
     const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
-    const { keepOpen } = server
-    const clients = new Clients({ budgets, trustedProxies: config.trustedProxies, keepOpen, report })
-    const admin =
-      metrics &&
-      (await startAdmin(options, {
-        metrics,
-        catalog,
-        log,
-        budgets,
-        chain: given.externals.chain,
-        isStopping: () => stopping.signal.aborted,
-      }))
+    const { trustedProxies } = config
+    const clients = new Clients({ budgets, trustedProxies, keepOpen: server.keepOpen, report })
+    const isStopping = () => stopping.signal.aborted
+    const { chain } = given.externals
+    const admin = metrics && (await startAdmin(options, { metrics, catalog, log, budgets, chain, isStopping }))
     if (admin) closers.push(() => admin.close())
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
     closers.push(() => keys.stop())
     const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
       signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
-    const stopSignal = stopping.signal
-    // Each request that waits for the chain listens. Above ten, Node.js would print a warning.
-    setMaxListeners(0, stopSignal)
-    const saleContext = createSaleContext(options, { catalog, journal, log, clock, signReceipt, stopSignal })
+    const context = createSaleContext(options, { ...stores, clock, signReceipt, stopSignal: stopping.signal })
+    const { terms, payments } = context
     const exampleCompany = exampleCompanies({ mode: config.mode, current: () => catalog.current() })
-    const extensionUri = paymentExtensionUri(baseUrl)
-    const { operations } = options
-    const help = () => helpText({ baseUrl, extensionUri, operations, exampleCompany: exampleCompany() })
-    const { onSale = () => undefined } = options
-    const executor = new CompanyAgentExecutor({
-      context: saleContext,
-      baseUrl,
-      help,
-      trace: (sale, sell) => traceSale({ ...sale, onSale }, sell),
-      onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
-    })
+    const executor = createExecutor(options, { context, baseUrl, exampleCompany, metrics })
     closers.push(() => executor.drain())
-    closers.push(
-      startRetention({ log, chain: saleContext.payments.chain, days: config.retentionDays, now, timer, report }),
-    )
+    closers.push(startRetention({ log, chain: payments.chain, days: config.retentionDays, now, timer, report }))
     await startDataset(options, { catalog, metrics }, closers)
-
-    const { payments, paymentMutex } = saleContext
-    const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(paymentMutex) })
+    const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(context.paymentMutex) })
     closers.push(() => reconciler.stop())
-    const registry = await openAgentRegistry(options, { baseUrl, clock })
 
+    const registry = await openAgentRegistry(options, { baseUrl, clock })
     const observe = metrics?.observeRequests()
-    server.open(
-      await createRoutes(options, {
-        baseUrl,
-        terms: saleContext.terms,
-        catalog,
-        executor,
-        registry,
-        clients,
-        exampleCompany,
-        observe,
-        keys,
-      }),
-    )
+    const parts = { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, observe, keys }
+    server.open(await createRoutes(options, parts))
     // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
   } catch (cause) {
@@ -200,6 +160,17 @@ function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): Ser
   const facilitator = observeFacilitator(externals.facilitator, metrics)
   const chain = observeChain(externals.chain, metrics)
   return { ...options, report: metrics.observeReport(report), externals: { ...externals, facilitator, chain } }
+}
+
+/** Opens the dataset, its journal, and the response log. */
+async function openStores(options: ServiceOptions, metrics: ServiceMetrics | undefined, closers: Closer[]) {
+  const { config, report, onDatasetChange } = options
+  const catalog = new Catalog(config.dataDirectory, { report, ...(onDatasetChange && { onChange: onDatasetChange }) })
+  closers.push(() => catalog.close())
+  const journal = journalWhenRead(config.dataDirectory, closers)
+  const opened = await (options.openLog?.(config) ?? openOwnLog(options))
+  closers.push(() => opened.close())
+  return { catalog, journal, log: metrics ? observeLog(opened, metrics) : opened }
 }
 
 /** Opens the configured log if it belongs to this service. */
@@ -287,6 +258,28 @@ function createSaleContext(
   }
 }
 
+interface ExecutorParts {
+  context: SaleContext
+  baseUrl: string
+  exampleCompany: () => ExampleCompany | undefined
+  metrics: ServiceMetrics | undefined
+}
+
+function createExecutor(
+  { onSale = () => undefined }: ServiceOptions,
+  { context, baseUrl, exampleCompany, metrics }: ExecutorParts,
+): CompanyAgentExecutor {
+  const extensionUri = paymentExtensionUri(baseUrl)
+  const { operations } = context.terms
+  return new CompanyAgentExecutor({
+    context,
+    baseUrl,
+    help: () => helpText({ baseUrl, extensionUri, operations, exampleCompany: exampleCompany() }),
+    trace: (sale, sell) => traceSale({ ...sale, onSale }, sell),
+    onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
+  })
+}
+
 /** Retrieves the dataset now and daily. The service starts without one if a remote source cannot be reached. */
 async function startDataset(
   options: ServiceOptions,
@@ -355,10 +348,10 @@ async function openAgentRegistry(
   const agentUri = `${baseUrl}${TESTNET_PATHS.registrationFile}`
   if (!externals.registry || config.mode !== 'testnet') return UNREGISTERED
   const { rpcUrl: url, register } = externals.registry
-  const agent = config.erc8004 ?? (await register?.(agentUri))
-  if (!agent) return UNREGISTERED
+  const agentId = config.agentId ?? (await register?.(agentUri))
+  if (agentId === undefined) return UNREGISTERED
   const { chainId } = DEPLOYMENTS[config.mode]
-  return openRegistry({ ...agent, url, chainId, agentUri, now, clock, timer, report })
+  return openRegistry({ agentId, url, chainId, agentUri, now, clock, timer, report })
 }
 
 async function createRoutes(
@@ -376,7 +369,7 @@ async function createRoutes(
   },
 ): Promise<ReturnType<typeof createApp>> {
   const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, observe, keys } = parts
-  const { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail } = config
+  const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
   const extensionUri = paymentExtensionUri(baseUrl)
 
   // The card is built once, so its examples cannot follow the dataset.
@@ -386,9 +379,9 @@ async function createRoutes(
   if (a2aEnabled) await keys.publishCard(sign)
   const route = a2aRoute({ executor, card: card(false), extensionUri, clients, timer, report })
 
-  const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
+  const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
   const deployment = { baseUrl, version, terms, ...limits, extensionUri }
-  const pages = await openDocuments({ deployment, exampleCompany, catalog, now })
+  const pages = await openDocuments({ deployment, exampleCompany, catalog })
   const facts = { version, terms, rateLimitPerMinute, catalog, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,
@@ -405,7 +398,7 @@ async function createRoutes(
     signed: keys.documents,
     pages,
     ...(a2aEnabled && { a2aRoute: route }),
-    ...(mcpEnabled && { mcp }),
+    mcp,
     registry,
     report,
     observe,

@@ -135,7 +135,7 @@ const rpcTasksSchema = rpcResult(
   z.strictObject({
     tasks: z.array(z.never()),
     nextPageToken: z.literal(''),
-    pageSize: z.literal(0),
+    pageSize: z.int().min(1),
     totalSize: z.literal(0),
   }),
 )

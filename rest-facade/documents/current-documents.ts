@@ -8,18 +8,14 @@ import { loadTemplates, renderDocuments, type WrittenDocument } from './render-d
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
 interface DocumentOptions {
-  deployment: Omit<DocumentedDeployment, 'exampleCompany' | 'licence' | 'securityTxtExpires'>
+  deployment: Omit<DocumentedDeployment, 'exampleCompany' | 'licence'>
   exampleCompany: () => ExampleCompany | undefined
   catalog: Pick<Catalog, 'retrieval'>
-  now: () => Date
 }
-
-/** RFC 9116 section 2.5.5 recommends less than a year. */
-const SECURITY_TXT_MONTHS = 7
 
 /** The documents by path. They are rendered again only when a value that they show has changed. */
 export async function openDocuments(options: DocumentOptions): Promise<() => Documents> {
-  const { deployment, exampleCompany, catalog, now } = options
+  const { deployment, exampleCompany, catalog } = options
   const templates = await loadTemplates()
   let last: { shown: string; documents: Documents } | undefined
   return () => {
@@ -27,14 +23,9 @@ export async function openDocuments(options: DocumentOptions): Promise<() => Doc
     const current = {
       exampleCompany: exampleCompany(),
       licence: { name: license, url: license_url },
-      securityTxtExpires: firstOfMonth(now(), SECURITY_TXT_MONTHS),
     }
     const shown = JSON.stringify(current)
     if (last?.shown !== shown) last = { shown, documents: renderDocuments({ ...deployment, ...current }, templates) }
     return last.documents
   }
-}
-
-function firstOfMonth(date: Date, monthsLater: number): Date {
-  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsLater, 1))
 }

@@ -9,20 +9,15 @@ export interface DocumentedDeployment {
   terms: Terms
   rateLimitPerMinute: number
   a2aEnabled: boolean
-  mcpEnabled: boolean
   /** Units a minute of each client address. */
   addressBudget: number
   /** The retention period of stored responses. */
   retentionDays: number
   /** The URI of the payment extension: a section of the HTML guide. */
   extensionUri: string
-  /** The contact for questions. Absent if none is configured. */
-  contactEmail?: string | undefined
   /** Of the current dataset. */
   exampleCompany: ExampleCompany | undefined
   licence: { name: string; url: string }
-  /** When security.txt expires. */
-  securityTxtExpires: Date
 }
 
 /** Formats micro-USDC as a price in US dollars, for example `0.001`. */

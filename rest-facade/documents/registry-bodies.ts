@@ -111,7 +111,7 @@ export function buildReputationBody(
   }
 }
 
-/** The agent in the identity registry, also if another account owns it. */
-export function findAgent(identity: RegistryIdentity) {
-  return identity.status === 'registered' || identity.status === 'owner_mismatch' ? identity.agent : undefined
+/** The agent in the identity registry. */
+function findAgent(identity: RegistryIdentity) {
+  return identity.status === 'registered' ? identity.agent : undefined
 }

@@ -20,10 +20,9 @@ const agentId = z.string().regex(/^(0|[1-9][0-9]*)$/)
 const entryLimit = z.int().min(1).max(FEEDBACK_ENTRIES_MAX)
 const signedInteger = z.string().regex(/^(0|-?[1-9][0-9]*)$/)
 
-const statusSchema = z.enum(['registered', 'not_registered', 'not_found', 'owner_mismatch']).meta({
+const statusSchema = z.enum(['registered', 'not_registered', 'not_found']).meta({
   description:
-    '`not_registered`: no identity is configured. `not_found`: the registry has no agent with the configured id. ' +
-    '`owner_mismatch`: another account owns the agent.',
+    '`not_registered`: no identity is configured. `not_found`: the registry has no agent with the configured id.',
 })
 
 const blockSchema = z

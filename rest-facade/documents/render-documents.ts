@@ -68,11 +68,10 @@ export function renderDocuments(
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, json(buildOpenApi(deployment, guidance))],
+    [FREE_PATHS.serverJson, json(buildServerJson(deployment))],
     ...(deployment.terms.mode === 'testnet'
       ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment, templates)] as const]
       : []),
-    ...(deployment.contactEmail === undefined ? [] : [[FREE_PATHS.securityTxt, securityTxt(deployment)] as const]),
-    ...(deployment.mcpEnabled ? [[FREE_PATHS.serverJson, json(buildServerJson(deployment))] as const] : []),
   ])
 }
 
@@ -83,13 +82,6 @@ function testnetClient({ baseUrl }: DocumentedDeployment, templates: Templates):
   // A JSON string literal is also a Python string literal.
   const line = `BASE_URL = ${JSON.stringify(baseUrl)}`
   return { type: 'text/x-python', text: templates['testnet-client.py'].replace(BASE_URL_LINE, () => line) }
-}
-
-function securityTxt({ baseUrl, contactEmail, securityTxtExpires }: DocumentedDeployment): WrittenDocument {
-  // A canonical URL must be an https URL.
-  const canonical = baseUrl.startsWith('https:') ? [`Canonical: ${baseUrl}${FREE_PATHS.securityTxt}`] : []
-  const lines = [`Contact: mailto:${contactEmail}`, `Expires: ${securityTxtExpires.toISOString()}`, ...canonical]
-  return { type: 'text/plain', text: `${[...lines, 'Preferred-Languages: en'].join('\n')}\n` }
 }
 
 /** The HTML guide. Style and script are inline. The CSP allows only these two, by their hashes. */
@@ -165,9 +157,8 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['rpc_answer', formatJson(exampleRpcAnswers(deployment)[first.definition.name])],
     ['example_parts', terms.operations.flatMap((each) => exampleParts(each, exampleCompany)).join('\n')],
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
-    ['mcp_note', deployment.mcpEnabled ? '' : '**This deployment has no MCP interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
-    ['more_links', moreLinks(deployment).join('\n')],
+    ['testnet_links', testnetLinks(deployment).join('\n')],
     ['error_table', markdownTable(['status', 'code', 'charged', 'what to do'], errorRows())],
     ['mcp_error_table', markdownTable(['status', 'code', 'message'], mcpErrorRows())],
     ['free_table', markdownTable(['route', 'description'], freeRows(deployment))],
@@ -205,7 +196,7 @@ function operationValues(definition: OperationDefinition, deployment: Documented
   const [input] = definition.examples(exampleCompany)
   const members = Object.keys(inputSchema.shape).map((member): [string, string] => [
     `${name}_${member}`,
-    JSON.stringify(input?.[member] ?? '').replace(/^"|"$/g, ''),
+    toText(input?.[member] ?? ''),
   ])
   return [
     [`usd_${name}`, usd(deployment, definition)],
@@ -214,6 +205,11 @@ function operationValues(definition: OperationDefinition, deployment: Documented
     [`${name}_body`, JSON.stringify(input ?? {})],
     ...members,
   ]
+}
+
+/** Text as it is, and other values as JSON. */
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** The example answer. The score definition is long, so only the first answer that has one shows it. */
@@ -234,15 +230,13 @@ function shortQuote(deployment: DocumentedDeployment) {
 const SYNTHETIC_NOTE =
   'On testnet, company 00000000 is always available: a synthetic company for a complete test purchase with test money.'
 
-/** Links that not every deployment has. */
-function moreLinks({ baseUrl, terms, mcpEnabled, contactEmail }: DocumentedDeployment): string[] {
-  const mcp = [`- [server.json](${baseUrl}${FREE_PATHS.serverJson}): the MCP server, for the registry of MCP servers`]
-  const testnet = [
+/** Links that only a testnet deployment has. */
+function testnetLinks({ baseUrl, terms }: DocumentedDeployment): string[] {
+  if (terms.mode !== 'testnet') return []
+  return [
     `- [Test client](${baseUrl}${TESTNET_PATHS.testnetClient}): Python, standard library only, buys the synthetic company`,
     `- [Registration](${baseUrl}${TESTNET_PATHS.registrationFile}): ERC-8004 registration file`,
   ]
-  const contact = contactEmail === undefined ? [] : [`- [Contact](mailto:${contactEmail}): ${contactEmail}`]
-  return [...(mcpEnabled ? mcp : []), ...(terms.mode === 'testnet' ? testnet : []), ...contact]
 }
 
 const priceRows = (deployment: DocumentedDeployment): string[][] =>

@@ -43,9 +43,10 @@ interface RouteDescription {
   reserved?: readonly RefusalCode[]
   /** JSON-RPC errors of the protocol. Those with status 200 are described by `contents`. */
   protocolErrors?: readonly McpError[]
+  /** The operation, if the route has a fixed price. */
   sells?: OperationDefinition
-  /** Absent if A2A or MCP is disabled, without a contact, or on mainnet. */
-  only?: 'a2a' | 'mcp' | 'contact' | 'testnet'
+  /** Absent if A2A is disabled, or on mainnet. */
+  only?: 'a2a' | 'testnet'
 }
 
 /** Refusals of every route. */
@@ -135,7 +136,6 @@ const mcpRoute = (operations: Operations): RouteDescription => ({
   contents: [json('McpResponse', () => MCP_ANSWERS), text('text/event-stream')],
   refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
-  only: 'mcp',
 })
 
 const COUNT_WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
@@ -166,18 +166,10 @@ const FREE_ROUTES: readonly RouteDescription[] = [
   freeRoute('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', [json('OpenApiDocument')]),
   freeRoute('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', [json('McpServer')], {
     tag: 'Agent',
-    only: 'mcp',
   }),
   freeRoute('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', [
     text('text/plain'),
   ]),
-  freeRoute(
-    'getSecurityTxt',
-    FREE_PATHS.securityTxt,
-    'The contact for security reports (RFC 9116)',
-    [text('text/plain')],
-    { only: 'contact' },
-  ),
   freeRoute(
     'getKeys',
     FREE_PATHS.jwks,
@@ -223,21 +215,16 @@ const TESTNET_ROUTES: readonly RouteDescription[] = [
   ),
 ]
 
-interface RouteSelection extends Pick<DocumentedDeployment, 'a2aEnabled' | 'mcpEnabled' | 'contactEmail'> {
+interface RouteSelection extends Pick<DocumentedDeployment, 'a2aEnabled'> {
   terms: Pick<Terms, 'mode' | 'operations'>
 }
 
 /** The routes of one deployment. */
-export function listRoutes({ terms, a2aEnabled, mcpEnabled, contactEmail }: RouteSelection) {
+export function listRoutes({ terms, a2aEnabled }: RouteSelection) {
   const { operations } = terms
   const agentRoutes = [a2aRoute(operations), mcpRoute(operations)]
   const routes = [...operations.map(paidRoute), ...agentRoutes, ...FREE_ROUTES, ...TESTNET_ROUTES]
-  const offered = {
-    a2a: a2aEnabled,
-    mcp: mcpEnabled,
-    contact: contactEmail !== undefined,
-    testnet: terms.mode === 'testnet',
-  }
+  const offered = { a2a: a2aEnabled, testnet: terms.mode === 'testnet' }
   return routes.filter(({ only }) => only === undefined || offered[only])
 }
 

@@ -62,6 +62,6 @@ export function printRegistrationCall({ network, agentUri, isPublic, print }: Re
   print(
     'Send this transaction from the wallet that will own the agent. The event Registered contains agentId, which may be 0.',
   )
-  print('Set ERC8004_AGENT_ID to agentId and ERC8004_OWNER to the address of the wallet, and restart the service.')
+  print('Set ERC8004_AGENT_ID to agentId, and restart the service.')
   if (!isPublic) print('BASE_URL is not set: other hosts cannot reach this URI.')
 }

@@ -16,7 +16,6 @@ import { z } from 'zod'
 import { replaceInvisible } from '../../store/base/hidden.ts'
 import type { openRpcBatch } from '../../agent/settlement/rpc/json-rpc.ts'
 import { noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI, RETURNS } from './contracts.ts'
-import { isSameAddress } from '../../agent/payment/accounts.ts'
 
 /** A read fails if the newest block is older, because the node then lags behind. */
 const BLOCK_AGE_MS_MAX = 5 * 60_000
@@ -42,8 +41,6 @@ interface RegistryReaderOptions {
   callAll: ReturnType<typeof openRpcBatch>
   chainId: number
   agentId: bigint
-  /** The expected owner, if configured. */
-  owner: string | undefined
   /** The expected URI of the agent. */
   agentUri: string
   now: () => Date
@@ -76,9 +73,8 @@ export async function readIdentity(options: RegistryReaderOptions, signal: Abort
   const [owner] = decode(RETURNS.address, ownerReply)
   const [uri] = decode(RETURNS.text, uriReply)
   const [wallet] = decode(RETURNS.address, walletReply)
-  const isOther = options.owner !== undefined && !isSameAddress(options.owner, owner)
   return {
-    status: isOther ? ('owner_mismatch' as const) : ('registered' as const),
+    status: 'registered' as const,
     agent: {
       owner,
       /** Null if none is set. */

@@ -1,4 +1,5 @@
 /** Which permissions files and directories with secrets may have. Windows has no such permissions. */
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { syncDirectory } from './atomic-file.ts'
@@ -29,6 +30,31 @@ export async function makePrivateDirectory(path: string): Promise<void> {
 export function findOpenMode(mode: number, platform: NodeJS.Platform = process.platform): string | undefined {
   if (platform === 'win32' || (mode & OTHERS_MASK) === 0) return undefined
   return `has mode 0${(mode & 0o777).toString(8)}; only its owner may have access`
+}
+
+/**
+ * Reads the first bytes of a file with a secret. `open`: group or others can access it. `unreadable`: there is no such
+ * file, or it is no regular one, which may have no end.
+ */
+export function readPrivateFile(
+  path: string,
+  bytesMax: number,
+): { kind: 'read'; text: string } | { kind: 'open' } | { kind: 'unreadable' } {
+  try {
+    // A pipe without a writer would otherwise hold the process.
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      const stats = fstatSync(file)
+      if (!stats.isFile()) return { kind: 'unreadable' }
+      if (findOpenMode(stats.mode) !== undefined) return { kind: 'open' }
+      const bytes = Buffer.alloc(bytesMax)
+      return { kind: 'read', text: bytes.toString('utf8', 0, readSync(file, bytes)) }
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return { kind: 'unreadable' }
+  }
 }
 
 /**

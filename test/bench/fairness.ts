@@ -91,7 +91,7 @@ async function withService(
   await using remotes = await startRemotes('client', NODE_MS)
   const files = { DATA_DIR: directory, DATASET: REGISTER, PORT: '0', ADMIN_PORT: 'off' }
   // The default limit of sales is too low for the other clients. The budget is the one of that default.
-  const limits = { RATE_LIMIT_PER_MINUTE: '10000', ADDRESS_BUDGET: '300' }
+  const limits = { RATE_LIMIT_PER_MINUTE: '10000', TEST_ADDRESS_BUDGET: '300' }
   const all = { ...files, ...limits, ...remotesEnvironment(remotes.url), ...environment }
   await using served = await startService('service', all)
   await work({ url: served.url, remotes, runs: 0, otherPayers: new Set() })

@@ -1,15 +1,21 @@
 /**
  * The command `serve`, in this process. Sends the URL of the service to the parent process instead of writing it to
- * stdout.
+ * stdout. `TEST_ADDRESS_BUDGET` replaces the budget of a client address.
  */
-import { BUYER } from '../../agent/buyer/commands.ts'
-import { runCli } from '../../agent/operator/cli/run.ts'
+import { serve } from '../../agent/operator/cli/serve.ts'
+import { loadConfig } from '../../agent/operator/cli/configuration.ts'
 import { runInProcess } from '../../agent/command-line/run-in-process.ts'
 
 process.on('message', measureHolds())
 process.channel?.unref()
 
-await runInProcess((_args, context) => runCli(['serve'], { ...context, print: sendUrl }, BUYER))
+await runInProcess(async (_args, context) => {
+  const config = await loadConfig(context)
+  const addressBudget = Number(context.environment['TEST_ADDRESS_BUDGET'] ?? config.addressBudget)
+  const finish = () => undefined
+  await serve({ ...context, print: sendUrl, finish }, { config: { ...config, addressBudget }, allowed: {} })
+  return 0
+})
 
 function sendUrl(line: string): void {
   const [, url] = /^ready (\S+)$/.exec(line) ?? []

@@ -19,13 +19,10 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     rateLimitPerMinute: 120,
     addressBudget: 300,
     a2aEnabled: true,
-    mcpEnabled: true,
     retentionDays: 30,
     extensionUri: `${BASE_URL}/docs#http-x402-v1`,
-    contactEmail: 'help@irish-companies.example.org',
     exampleCompany: { company_number: '73848', date: '2026-01-02' },
     licence: { name: 'CC BY 4.0', url: 'https://creativecommons.org/licenses/by/4.0/' },
-    securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
   }
   const pages = renderDocuments(deployment, templates)
   writeFileSync(join(folder, `${mode}.json`), pages.get('/openapi.json')?.text ?? '')

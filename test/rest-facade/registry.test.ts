@@ -57,7 +57,7 @@ describe('the registry routes', () => {
   after(() => proxy.close())
 
   const startService = async (change: Partial<Parameters<typeof serveRegistry>[0]> = {}): Promise<ServedRegistry> => {
-    const service = await serveRegistry({ url: proxy.url, agentId, owner, ...change })
+    const service = await serveRegistry({ url: proxy.url, agentId, ...change })
     services.push(service)
     return service
   }
@@ -92,13 +92,11 @@ describe('the registry routes', () => {
       expect(page.notice).to.match(/No aggregate score is computed and no purchase is verified/)
     })
 
-    it('support agent id 0, and compare the owner ignoring case', async () => {
-      const service = await startService({ agentId: 0n, owner: undefined })
+    it('support agent id 0', async () => {
+      const service = await startService({ agentId: 0n })
       expect(await readAgent(service)).to.deep.include({ status: 'registered', agent_id: '0' })
       expect((await readFile(service)).registrations).to.deep.equal([{ agentId: 0, agentRegistry: AGENT_REGISTRY }])
       expect(await readFeedback(service, `client=${OTHER_ACCOUNT}`)).to.deep.include({ agent_id: '0', last_index: 0 })
-      const upperCase = await startService({ owner: `0x${owner.slice(2).toUpperCase()}` })
-      expect(await readAgent(upperCase)).to.include({ status: 'registered' })
     })
 
     it('report an unknown agent without reading its feedback', async () => {
@@ -125,16 +123,6 @@ describe('the registry routes', () => {
         next_start: null,
       })
       expect(proxy.batches.length).to.equal(before)
-    })
-
-    it('claim no registration if another account owns the agent, and still return its feedback', async () => {
-      const service = await startService({ owner: OTHER_ACCOUNT })
-      const status = 'owner_mismatch'
-      const expected = { status, owner: getAddress(owner), agent_wallet_is_pay_to: false }
-      expect(await readAgent(service)).to.deep.include(expected)
-      const { registrations, supportedTrust, registryStatus } = await readFile(service)
-      expect([registrations, supportedTrust, registryStatus.status]).to.deep.equal([[], [], status])
-      expect(await readFeedback(service, `client=${client}`)).to.deep.include({ status, last_index: 15 })
     })
   })
 

@@ -280,7 +280,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
   },
 }
 
-for (const route of listRoutes({ terms: testTerms, a2aEnabled: true, mcpEnabled: true }).filter(isPaidRoute)) {
+for (const route of listRoutes({ terms: testTerms, a2aEnabled: true }).filter(isPaidRoute)) {
   describe(`[7.9] ${route.method.toUpperCase()} ${route.path}`, () => {
     const requests = ROUTES[route.operationId]!
     const own = route.refusals.filter((code) => !(ANY_ROUTE as readonly string[]).includes(code))

@@ -58,8 +58,7 @@ describe('the headers of every answer', () => {
 })
 
 describe('the paths', () => {
-  const environment = { CONTACT_EMAIL: 'help@companies.example' }
-  const { service, get, a2a } = useService(() => startFakedService({ environment }))
+  const { service, get, a2a } = useService(() => startFakedService())
   /** A payment that names the URL as its resource, as stock clients do. */
   async function payFor({ headers }: RawReply, url: string): Promise<string> {
     const [requirements] = decodePaymentRequiredHeader(String(headers['payment-required'])).accepts

@@ -101,6 +101,10 @@ const PROTOCOL_FAULTS: Record<string, ProtocolFault> = {
   'an old version': fault(400, -32_000, listTools, { 'MCP-Protocol-Version': '1999-12-31' }),
   'only JSON accepted': fault(406, -32_000, listTools, { Accept: `application/json, text/${INPUT}` }),
   'another method in the header': fault(400, -32_020, listing, modernHeaders(INPUT)),
+  'another tool in the header': fault(400, -32_020, modern('tools/call', { params: { name: TOOLS.lookup } }), {
+    ...modernHeaders('tools/call'),
+    'Mcp-Name': TOOLS.search,
+  }),
   'no method in the header': fault(400, -32_020, listing, { 'MCP-Protocol-Version': MODERN }),
   'another version in the header': fault(
     400,
@@ -282,62 +286,6 @@ describe('POST /mcp', () => {
       })
     })
 
-    describe('[4.6.1] answers a tool call with and without the server of the SDK alike', () => {
-      const name = TOOLS.lookup
-      const number = { company_number: '73848' }
-      const headersOf = { ...modernHeaders('tools/call'), 'Mcp-Name': name }
-      /** A further member of `_meta` makes the SDK answer. */
-      const both = (params: object, headers: Record<string, string> = headersOf, change: object = {}) => {
-        const message = modern('tools/call', { params })
-        const other = structuredClone(message)
-        Object.assign(other.params._meta, { [INPUT]: 1 })
-        return Promise.all([message, other].map((each) => post({ ...each, ...change }, headers)))
-      }
-      const { 'MCP-Protocol-Version': _version, ...withoutVersion } = headersOf
-
-      for (const [title, ask] of Object.entries({
-        'a quote': () => both({ name, arguments: number }),
-        'a text as id': () => both({ name, arguments: number }, headersOf, { id: 'one' }),
-        'an invalid number': () => both({ name, arguments: { company_number: INPUT } }),
-        'no arguments': () => both({ name }),
-        'arguments that are text': () => both({ name, arguments: INPUT }),
-        'an unknown tool': () => both({ name: INPUT }, { ...headersOf, 'Mcp-Name': INPUT }),
-        'the free tool': () => both({ name: 'service_info' }, { ...headersOf, 'Mcp-Name': 'service_info' }),
-        'another name in the header': () =>
-          both({ name, arguments: number }, { ...headersOf, 'Mcp-Name': TOOLS.search }),
-        'an encoded name in the header': () =>
-          both({ name, arguments: number }, { ...headersOf, 'Mcp-Name': `=?base64?${btoa(name)}?=` }),
-        'no name in the header': () => both({ name, arguments: number }, modernHeaders('tools/call')),
-        'another method in the header': () => both({ name, arguments: number }, { ...headersOf, 'Mcp-Method': 'ping' }),
-        'no version in the header': () => both({ name, arguments: number }, withoutVersion),
-        'a fraction as id': () => both({ name, arguments: number }, headersOf, { id: 1.5 }),
-        'no id': () => both({ name, arguments: number }, headersOf, { id: undefined }),
-      })) {
-        it(title, async () => {
-          const [own, sdk] = (await ask()) as [RawReply, RawReply]
-          expect([own.status, own.headers['content-type'], own.json]).to.deep.equal([
-            sdk.status,
-            sdk.headers['content-type'],
-            sdk.json,
-          ])
-        })
-      }
-
-      it('an answer', async () => {
-        const [quote] = (await both({ name, arguments: number })) as [RawReply]
-        const { content } = quote.json['result'] as { content: { text: string }[] }
-        const payment = await service.pay(Buffer.from(content[0]?.text ?? '').toString('base64'))
-        const pay = (further: object) => {
-          const message = modern('tools/call', { params: { name, arguments: number } })
-          Object.assign(message.params._meta, { [PAYMENT]: payloadOf(payment), ...further })
-          return post(message, headersOf)
-        }
-        const own = await pay({})
-        expect(own.text).to.contain(RECEIPT)
-        expect((await pay({ [INPUT]: 1 })).json).to.deep.equal(own.json)
-      })
-    })
-
     it('[4.6.8] answers a notification with 202 and no body', async () => {
       const { status, text, headers } = await post({ jsonrpc: '2.0', method: 'notifications/initialized' })
       expect([status, text, headers['content-type']]).to.deep.equal([202, '', undefined])
@@ -348,20 +296,5 @@ describe('POST /mcp', () => {
       const reply = await post(modern('subscriptions/listen', { params }), modernHeaders('subscriptions/listen'))
       expect(reply.text).to.contain('"resultType":"complete"')
     })
-  })
-
-  it('[4.6.9] does not exist when it is disabled', async () => {
-    const disabled = await startTestService({ environment: { MCP_ENABLED: 'false' } })
-    try {
-      const url = disabled.url
-      expectRefusal(await send({ url, path: '/mcp', method: 'POST', headers: HEADERS, body: '{}' }), 'not_found')
-      const { text } = await send({ url, path: '/docs/mcp.md' })
-      expect(text).to.contain('no MCP interface')
-      expectRefusal(await send({ url, path: '/server.json' }), 'not_found')
-      for (const path of ['/docs/api.md', '/llms.txt', '/openapi.json'])
-        expect((await send({ url, path })).text, path).not.to.contain('/server.json')
-    } finally {
-      await disabled.stop()
-    }
   })
 })

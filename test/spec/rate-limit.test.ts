@@ -78,7 +78,8 @@ describe('the budget of a client address', () => {
 
   before(async () => {
     service = await startTestService({
-      environment: { ADDRESS_BUDGET: '6', TRUST_PROXY: '1' },
+      environment: { TRUST_PROXY: '1' },
+      configure: (config) => ({ ...config, addressBudget: 6 }),
       clock: () => performance.now() + ahead,
     })
   })

@@ -61,14 +61,13 @@ describe('the registry identity of a service', () => {
   it('[4.4.6, 4.4.7] is the configured identity', async () => {
     const { url } = await start()
     const id = (await read({ url })).agent.agent_id ?? ''
-    const otherOwner = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
-    const environment = { ERC8004_AGENT_ID: id, ERC8004_OWNER: otherOwner }
-    const { file, agent, page } = await read(await start({ environment }))
-    expect([file.registryStatus.status, agent.status, page.status]).to.deep.equal(Array(3).fill('owner_mismatch'))
+    const { file, agent, page } = await read(await start({ environment: { ERC8004_AGENT_ID: id } }))
+    expect([file.registryStatus.status, agent.status, page.status]).to.deep.equal(Array(3).fill('registered'))
+    expect([agent.agent_id, page.agent_id, agent.agent_uri_matches]).to.deep.equal([id, id, false])
   })
 
   it('[4.4.8] is 503 while the chain cannot be read; other routes work', async () => {
-    const unreachable = { rpcUrl: 'http://127.0.0.1:1', register: async () => ({ agentId: 0n, owner: undefined }) }
+    const unreachable = { rpcUrl: 'http://127.0.0.1:1', register: async () => 0n }
     const service = await start({ replaceExternals: (externals) => ({ ...externals, registry: unreachable }) })
     for (const path of PATHS) expectRefusal(await send({ url: service.url, path }), 'registry_unchecked')
     expectRefusal(await send({ url: service.url, path: `${PATHS[1]}?a=1` }), 'invalid_query')

@@ -15,7 +15,6 @@ interface DescribedBody {
 }
 
 interface DescribedResponse {
-  $ref?: string
   headers?: Record<string, { $ref: string }>
   content?: Record<string, DescribedBody>
 }
@@ -31,7 +30,6 @@ export interface OpenApiDescription {
   components: {
     schemas: Record<string, object>
     headers: Record<string, DescribedBody>
-    responses: Record<string, DescribedResponse>
     examples: Record<string, { value: unknown }>
   }
 }
@@ -82,23 +80,12 @@ export function findOpenApiFault(description: OpenApiDescription, answer: HttpAn
   if (!route)
     return status === 404 && (method === 'HEAD' || parseCode(text) === 'not_found') ? undefined : 'unknown path'
   const named = route[method === 'HEAD' && route['get'] ? 'get' : method.toLowerCase()]
-  if ((!named || isRefused(named)) && status !== 405) return 'the status must be 405'
-  const response = resolveResponse(description, (named ?? Object.values(route)[0])?.responses[String(status)])
+  if (!named && status !== 405) return 'the status must be 405'
+  const response = (named ?? Object.values(route)[0])?.responses[String(status)]
   if (!response) return 'the status is not described'
   const fault = headerFault(description, response, answer)
   if (fault !== undefined || method !== 'HEAD') return fault ?? bodyFault(description, response, answer)
   return text === '' ? undefined : 'HEAD has a body'
-}
-
-/** Whether a path does not support the method of the operation. */
-export const isRefused = ({ responses }: DescribedOperation) => !('200' in responses)
-
-function resolveResponse(
-  { components }: OpenApiDescription,
-  response: DescribedResponse | undefined,
-): DescribedResponse | undefined {
-  const name = response?.$ref?.split('/').at(-1)
-  return name === undefined ? response : components.responses[name]
 }
 
 /** The described path of a target, which may be an absolute URL (RFC 9112 section 3.2.2) and end with one slash. */

@@ -34,7 +34,7 @@ export function newAddress(): Hex {
 export async function newAgent(agentUri = AGENT_URI) {
   const url = await testChainUrl()
   const owner = newAddress()
-  return { url, ...(await registerAgent({ url, owner, agentUri })) }
+  return { url, owner, agentId: await registerAgent({ url, owner, agentUri }) }
 }
 
 export async function giveFeedback(agentId: bigint, client: Hex, ...feedback: Partial<GivenFeedback>[]): Promise<void> {
@@ -77,7 +77,6 @@ interface RegistryServiceOptions extends Omit<RoutesOptions, 'registry'> {
   /** The JSON-RPC URL of the chain or of a proxy. */
   url: string
   agentId: bigint
-  owner?: string | undefined
   timer?: Timer
   clock?: () => number
 }
@@ -86,14 +85,13 @@ interface RegistryServiceOptions extends Omit<RoutesOptions, 'registry'> {
 export async function serveRegistry({
   url,
   agentId,
-  owner,
   timer = neverTimer,
   clock = () => performance.now(),
   ...routes
 }: RegistryServiceOptions) {
   const reports: string[] = []
   const report = (event: string, cause: unknown) => void reports.push(`${event} ${(cause as { code: string }).code}`)
-  const options = { url, agentId, owner, chainId, agentUri: AGENT_URI, now: () => new Date(), clock, timer, report }
+  const options = { url, agentId, chainId, agentUri: AGENT_URI, now: () => new Date(), clock, timer, report }
   const registry = openRegistry(options)
   return { registry, reports, ...(await serveRoutes({ registry, ...routes })) }
 }

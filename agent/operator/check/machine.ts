@@ -77,7 +77,7 @@ export async function checkReceiver({ facilitator }: Config): Promise<CheckResul
   if (facilitator.kind === 'sandbox') return passed('the sandbox has its own')
   const { payTo } = facilitator
   if (facilitator.kind === 'self') {
-    const relayer = privateKeyToAddress(await readRelayerKey(facilitator.relayerKeyFile))
+    const relayer = privateKeyToAddress(readRelayerKey(facilitator.relayerKeyFile))
     if (isSameAddress(relayer, payTo))
       return failed('PAY_TO is the relayer, whose key is on this machine: set it to an account that is kept elsewhere')
   }

@@ -115,7 +115,7 @@ async function checkRelayer(
   { relayerKeyFile, rpcUrls: [rpcUrl] }: Extract<Config['facilitator'], { kind: 'self' }>,
   now: () => Date,
 ): Promise<CheckResult[]> {
-  const relayerKey = await readRelayerKey(relayerKeyFile)
+  const relayerKey = readRelayerKey(relayerKeyFile)
   const deployment = DEPLOYMENTS[mode]
   const facilitator = openInProcessFacilitator({
     deployment,

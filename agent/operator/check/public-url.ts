@@ -41,13 +41,8 @@ async function checkBaseUrl(baseUrl: string, { mode, payTo }: Config, fetch: Fet
 }
 
 async function checkDocuments(baseUrl: string, config: Config, fetch: Fetch): Promise<CheckResult[]> {
-  const { agentCard, a2aGuide, mcpGuide, serverJson, securityTxt, ...others } = FREE_PATHS
-  const paths = [
-    ...Object.values(others),
-    ...(config.a2aEnabled ? [agentCard, a2aGuide] : []),
-    ...(config.mcpEnabled ? [mcpGuide, serverJson] : []),
-    ...(config.contactEmail === undefined ? [] : [securityTxt]),
-  ]
+  const { agentCard, a2aGuide, ...others } = FREE_PATHS
+  const paths = [...Object.values(others), ...(config.a2aEnabled ? [agentCard, a2aGuide] : [])]
   const faults = await Promise.all(paths.map((path) => documentFault(baseUrl, path, fetch)))
   const found = faults.filter((fault) => fault !== undefined)
   if (found.length === paths.length) return warning('no document is reached: see base URL')

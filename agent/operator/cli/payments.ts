@@ -62,8 +62,8 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
         throw new ConfigError('--from-block must be a block number')
       const config = await loadConfig(context)
       if (config.rpcUrls.length === 0) throw new ConfigError('RPC_URL must be set')
-      const { rpcUrls: urls, finalConfirmations, mode } = config
-      const chain = openChain({ urls, chainId: DEPLOYMENTS[mode].chainId, finalConfirmations, now: context.now })
+      const { rpcUrls: urls, mode } = config
+      const chain = openChain({ urls, chainId: DEPLOYMENTS[mode].chainId, now: context.now })
       const log = await openConfiguredLog({ config })
       try {
         const from = fromBlock === undefined ? undefined : BigInt(fromBlock)

@@ -6,6 +6,7 @@ import type { AddCommand, CommandContext } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 import { readVersion } from '../../command-line/version.ts'
 import type { AllowedChanges } from '../../service/check-log-owner.ts'
+import type { Config } from '../../service/config.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
 
 const HELP = `
@@ -25,12 +26,14 @@ export const addServeCommand: AddCommand = (program, context) => {
     .option('--new-receiver', 'give the response log to the receiver PAY_TO, if all payments are final')
     .option('--new-keys', 'accept that the keys of earlier receipts are lost, so that these no longer verify')
     .addHelpText('after', HELP)
-    .action((allowed: AllowedChanges) => serve(context, allowed))
+    .action(async (allowed: AllowedChanges) => serve(context, { config: await loadConfig(context), allowed }))
 }
 
-async function serve(context: CommandContext, allowed: AllowedChanges): Promise<void> {
+export async function serve(
+  context: CommandContext,
+  { config, allowed }: { config: Config; allowed: AllowedChanges },
+): Promise<void> {
   const { print, now } = context
-  const config = await loadConfig(context)
   const { prepareDataDirectory } = await import('../../../store/files/data-directory.ts')
   await prepareDataDirectory(config.dataDirectory)
   const { checkPermissions } = await import('../check/machine.ts')

@@ -59,7 +59,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   )
   metrics.addGauge(
     'company_agent_addresses_without_budget',
-    'Client addresses that have spent their budget (ADDRESS_BUDGET), of this process',
+    'Client addresses that have spent their budget, of this process',
     () => budgets.countSpent(),
   )
   metrics.addGauge(

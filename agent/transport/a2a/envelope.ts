@@ -25,7 +25,7 @@ const idSchema = z.union([z.string().max(RPC_ID_CHARACTERS_MAX), z.int()])
 const envelopeSchema = z.strictObject({
   jsonrpc: z.literal('2.0'),
   id: idSchema,
-  method: z.string(),
+  method: z.string().min(1),
   params: z.unknown().optional(),
 })
 
@@ -75,17 +75,6 @@ const sendMessageSchema = z.object({
 
 type SendMessageParams = z.output<typeof sendMessageSchema>
 
-/** The errors of the methods of A2A 1.0 that this service does not support. */
-const UNSUPPORTED_METHODS: ReadonlyMap<string, ErrorObject> = new Map([
-  ['SendStreamingMessage', RPC_ERRORS.unsupported],
-  ['SubscribeToTask', RPC_ERRORS.unsupported],
-  ['GetExtendedAgentCard', RPC_ERRORS.unsupported],
-  ['CreateTaskPushNotificationConfig', RPC_ERRORS.pushNotSupported],
-  ['GetTaskPushNotificationConfig', RPC_ERRORS.pushNotSupported],
-  ['ListTaskPushNotificationConfigs', RPC_ERRORS.pushNotSupported],
-  ['DeleteTaskPushNotificationConfig', RPC_ERRORS.pushNotSupported],
-])
-
 /** Decodes the body and checks the envelope. Throws {@link RpcFault}. */
 export function readEnvelope(body: Uint8Array): Envelope {
   const request = decode(body)
@@ -93,11 +82,6 @@ export function readEnvelope(body: Uint8Array): Envelope {
   if (!envelope.success) throw new RpcFault(RPC_ERRORS.invalidRequest, readId(request))
   const { id, method, params } = envelope.data
   return { id, method, params }
-}
-
-/** Checks that the method is `SendMessage`. Throws {@link RpcFault}. */
-export function checkMethod({ id, method }: Envelope): void {
-  if (method !== 'SendMessage') throw new RpcFault(UNSUPPORTED_METHODS.get(method) ?? RPC_ERRORS.methodNotFound, id)
 }
 
 interface PaymentExtension {

@@ -59,6 +59,11 @@ export const RPC_ERRORS = {
   ),
 } as const satisfies Record<string, ErrorObject>
 
+/** The error with this code. An unknown code is a failure of the service. */
+export function errorOfCode(code: number): ErrorObject {
+  return Object.values(RPC_ERRORS).find((error) => error.code === code) ?? RPC_ERRORS.internal
+}
+
 export function invalidParams(rule: string): ErrorObject {
   return { code: RPC_ERRORS.invalidParams.code, message: `The parameters are not valid: ${rule}.` }
 }

@@ -3,7 +3,8 @@
  * because the SDK's Express handler answers every request with 200 and accepts invalid messages.
  */
 import type { AgentCard } from '@a2a-js/sdk'
-import { DefaultRequestHandler, JsonRpcTransportHandler, type TaskStore } from '@a2a-js/sdk/server'
+import { toJsonRpcError } from '@a2a-js/sdk/errors'
+import { DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import { Router, type Request, type Response } from 'express'
 import type { Report, Timer } from '../../../store/base/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executor.ts'
@@ -19,9 +20,8 @@ import { refused } from '../../operation/outcome.ts'
 import { A2A_PATH } from '../../operation/paths.ts'
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
-import { checkMethod, readEnvelope, readSendMessage } from './envelope.ts'
-import { A2A_VERSION, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
-import { answerTaskMethod } from './task-methods.ts'
+import { readEnvelope, readSendMessage, type Envelope } from './envelope.ts'
+import { A2A_VERSION, errorOfCode, RPC_ERRORS, RpcFault, type RpcId } from './errors.ts'
 
 /** Contract 4.5.1. */
 export const A2A_BODY_BYTES_MAX = 16_384
@@ -37,10 +37,8 @@ const TOO_LARGE = 'it exceeds 1 MiB, and the same payment gets it over REST'
 const VERSION_NAME = 'A2A-Version'
 
 /** Stores nothing, because the service has no tasks (contract 4.5.9). */
-const NO_TASKS: TaskStore = {
-  save: async () => undefined,
-  load: async () => undefined,
-  list: async () => ({ tasks: [], nextPageToken: '', pageSize: 0, totalSize: 0 }),
+class NoTasks extends InMemoryTaskStore {
+  override async save(): Promise<void> {}
 }
 
 interface A2aRouteOptions {
@@ -62,7 +60,7 @@ interface SaleOfClient {
 
 export function a2aRoute(options: A2aRouteOptions): Router {
   const { executor, card, extensionUri, clients, timer, report } = options
-  const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
+  const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, new NoTasks(), executor))
   const callLimit = new CallLimit()
 
   async function answer(request: Request, body: Uint8Array, sale: SaleOfClient): Promise<HttpResponseContent> {
@@ -70,19 +68,18 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     const envelope = readEnvelope(body)
     const { id } = envelope
     if (readVersion(request) !== A2A_VERSION) throw new RpcFault(RPC_ERRORS.version, id)
-    const tasks = answerTaskMethod(envelope)
-    if (tasks) return renderRpc(id, { jsonrpc: '2.0', result: tasks })
-    checkMethod(envelope)
     const extensions = (request.get('A2A-Extensions') ?? '').split(',').map((uri) => uri.trim())
     const hasExtension = extensions.includes(extensionUri)
-    const params = readSendMessage(envelope, { uri: extensionUri, isActive: hasExtension })
-
     const call = new CompanyCall({
       requestedVersion: A2A_VERSION,
       requestedExtensions: extensions,
       sale: { ...sale, requestId: requestIdOf(request), callLimit },
     })
-    const response = await handle(handler, { jsonrpc: '2.0', id, method: 'SendMessage', params }, call)
+    // The SDK requires parameters also where each of them is optional.
+    if (envelope.method !== 'SendMessage')
+      return renderRpc(id, await handle(handler, { ...envelope, params: envelope.params ?? {} }, call))
+    const params = readSendMessage(envelope, { uri: extensionUri, isActive: hasExtension })
+    const response = await handle(handler, { ...envelope, params }, call)
     const content = call.outcome ? renderOutcome(call.outcome) : renderRpc(id, response)
     if (call.outcome?.kind === 'answer') content.body = JSON.stringify({ ...response, id })
     if (hasExtension) content.headers['A2A-Extensions'] = extensionUri
@@ -134,10 +131,17 @@ function readVersion(request: Request): string | undefined {
 }
 
 /** Calls the SDK. Replaces its error messages, because they may repeat input. */
-async function handle(handler: JsonRpcTransportHandler, request: Record<string, unknown>, call: CompanyCall) {
-  const handled = await handler.handle(request, call)
-  const { error } = handled as { error?: ErrorObject }
-  return error ? { jsonrpc: '2.0', error: RPC_ERRORS.internal } : handled
+async function handle(handler: JsonRpcTransportHandler, request: Envelope, call: CompanyCall): Promise<object> {
+  const handled = await handler.handle({ jsonrpc: '2.0', ...request }, call)
+  if (Symbol.asyncIterator in handled) return { jsonrpc: '2.0', error: errorOfCode(await failureOf(handled)) }
+  const { error } = handled as { error?: { code: number } }
+  return error ? { jsonrpc: '2.0', error: errorOfCode(error.code) } : handled
+}
+
+/** The service has no streams, so the first event of one is an error. */
+async function failureOf(stream: AsyncIterator<unknown>): Promise<number> {
+  const { code } = await stream.next().then(() => RPC_ERRORS.internal, toJsonRpcError)
+  return code
 }
 
 function renderRpc(id: RpcId, response: object): HttpResponseContent {

@@ -13,9 +13,8 @@ import { CallLimit } from '../../sale/limits/call-limit.ts'
 import { MCP_PATH } from '../../operation/paths.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
 import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
-import { readOrdinaryCall, renderResult } from './ordinary-call.ts'
 import { fixErrorMessages } from './protocol-error.ts'
-import { callTool, createServer, describeServer } from './server.ts'
+import { createServer } from './server.ts'
 
 /** Contract 4.6.6. Enough for a request and a payment of at most 8 KiB. */
 export const MCP_BODY_BYTES_MAX = 16_384
@@ -30,12 +29,6 @@ type Caller = ServerParameters[1]
 
 interface McpRouteOptions extends Omit<ServerParameters[0], 'callLimit'> {
   clients: Clients
-}
-
-interface Reply {
-  status: number
-  type: string | null
-  body: string
 }
 
 export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
@@ -61,35 +54,25 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     const parsed = parseStrictJson(body)
     if (parsed.kind !== 'valid' || !isMessage(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
-    const caller = { client, requestId: requestIdOf(request) }
-    const call = readOrdinaryCall(parsed.value, { headers: request.headers, operations: options.executor.operations })
-    if (call === undefined) return send(response, await askSdk(request, parsed.value, caller))
-    const result = await callTool(serverOptions, { ...call, caller })
-    send(response, {
-      status: 200,
-      type: 'application/json',
-      body: renderResult(call.id, result, describeServer(options.version)),
-    })
-  }
-
-  async function askSdk(request: ExpressRequest, parsedBody: unknown, caller: Caller): Promise<Reply> {
     // Without the body, which the SDK takes parsed. A web request with a body costs more (`bench perf --only mcp`).
-    const web = new Request(`${origin}${MCP_PATH}`, { method: 'POST', headers: copyHeaders(request) })
-    callers.set(web, caller)
-    const answer = await handler.fetch(web, { parsedBody })
-    const body = fixErrorMessages(await answer.text(), answer.status)
-    return { status: answer.status, type: answer.headers.get('Content-Type'), body }
+    const web = new Request(`${origin}${MCP_PATH}`, {
+      method: 'POST',
+      headers: request.headers as Record<string, string>,
+    })
+    callers.set(web, { client, requestId: requestIdOf(request) })
+    const answer = await handler.fetch(web, { parsedBody: parsed.value })
+    const type = answer.headers.get('Content-Type')
+    sendResponse(response, {
+      status: answer.status,
+      headers: { ...(type !== null && { 'Content-Type': type }), 'Cache-Control': 'private, no-store' },
+      body: fixErrorMessages(await answer.text(), answer.status),
+    })
   }
 
   const router = Router({ caseSensitive: true })
   router.post(MCP_PATH, route)
   router.all(MCP_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
   return router
-}
-
-function send(response: ExpressResponse, { status, type, body }: Reply): void {
-  const headers = { ...(type !== null && { 'Content-Type': type }), 'Cache-Control': 'private, no-store' }
-  sendResponse(response, { status, headers, body })
 }
 
 /** The SDK copies and checks every member, so many of them take milliseconds. */
@@ -104,14 +87,4 @@ function findFault(request: ExpressRequest, body: Uint8Array | string, origin: s
   if (typeof body === 'string') return undefined
   if (!isJsonRequest(request) || isEncoded(request)) return 'unsupported_media_type'
   return undefined
-}
-
-/** The headers that the SDK reads. */
-function copyHeaders(request: ExpressRequest): Headers {
-  const headers = new Headers()
-  for (const [name, values = []] of Object.entries(request.headersDistinct)) {
-    if (['content-type', 'accept'].includes(name) || name.startsWith('mcp-'))
-      for (const value of values) headers.append(name, value)
-  }
-  return headers
 }

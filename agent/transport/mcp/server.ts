@@ -1,14 +1,5 @@
-/**
- * Executes tool calls of MCP, and creates the server of the SDK for the requests that the SDK answers. Keeps no state
- * between requests.
- */
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-  type CallToolResult,
-  type Implementation,
-} from '@modelcontextprotocol/server'
+/** Creates the server of the SDK for one request, and executes tool calls. Keeps no state between requests. */
+import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@modelcontextprotocol/server'
 import type { Report, Timer } from '../../../store/base/runtime.ts'
 import type { CompanyAgentExecutor } from '../../sale/agent-executor.ts'
 import { CALL_TIMEOUT_MS, LATE, type CallLimit } from '../../sale/limits/call-limit.ts'
@@ -41,7 +32,8 @@ type Caller = Pick<SaleRequest, 'client' | 'requestId'>
 
 export function createServer(options: McpServerOptions, caller: Caller): Server {
   const { executor, version, tools } = options
-  const server = new Server(describeServer(version), { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
+  const info = { name: 'irish-company-agent', title: 'Irish company records', version }
+  const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
   server.setRequestHandler('tools/list', () => ({ tools }))
   server.setRequestHandler('tools/call', ({ params }) => {
     const definition = operationOf(params.name, executor.operations)
@@ -52,11 +44,7 @@ export function createServer(options: McpServerOptions, caller: Caller): Server 
   return server
 }
 
-export function describeServer(version: string): Implementation {
-  return { name: 'irish-company-agent', title: 'Irish company records', version }
-}
-
-interface ToolCall<Definition = OperationDefinition | undefined> {
+interface ToolCall<Definition> {
   /** Undefined for the free tool. */
   definition: Definition
   params: { arguments?: unknown; _meta?: Record<string, unknown> | undefined }
@@ -64,7 +52,10 @@ interface ToolCall<Definition = OperationDefinition | undefined> {
 }
 
 /** Never rejects, because the SDK would send the message of the error to the client. */
-export async function callTool(options: McpServerOptions, call: ToolCall): Promise<CallToolResult> {
+async function callTool(
+  options: McpServerOptions,
+  call: ToolCall<OperationDefinition | undefined>,
+): Promise<CallToolResult> {
   const { definition } = call
   try {
     if (definition === undefined) return describeService(options.serviceInfo)

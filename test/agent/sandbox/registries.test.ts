@@ -34,8 +34,7 @@ describe('the sandbox’s registries', () => {
   const isRefused = async (attempt: Promise<unknown>) => (await Promise.allSettled([attempt]))[0].status === 'rejected'
 
   it('register the agent once and update its URI', async () => {
-    const again = await registerAgent({ ...agent, agentUri: URI })
-    expect(again.agentId).to.equal(agent.agentId)
+    expect(await registerAgent({ ...agent, agentUri: URI })).to.equal(agent.agentId)
     const { ofIdentity, ofReputation } = reader(agent.url)
     expect(await ofIdentity('tokenURI', agent.agentId)).to.equal(URI)
     expect(await ofReputation('getLastIndex', agent.agentId, REVIEWER)).to.equal(3n)

@@ -35,14 +35,7 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['RATE_LIMIT_PER_MINUTE', /greater than zero/, '0'],
   ['RATE_LIMIT_PER_MINUTE', /whole number/, '1.5'],
   ['A2A_ENABLED', /true or false/, 'yes'],
-  ['MCP_ENABLED', /true or false/, 'yes'],
   ['ERC8004_AGENT_ID', /whole number/, '', '01', '-1', '0x1', '9007199254740992'],
-  ['ERC8004_OWNER', /not zero/, '0x0000000000000000000000000000000000000000'],
-  ['ERC8004_OWNER', /checksum/, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914'],
-  ['ERC8004_OWNER', /must come with ERC8004_AGENT_ID/, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'],
-  ['CONTACT_EMAIL', /e-mail/, '', 'nobody', 'a@b.example, c@d.example', 'a@b.example\n', '<script>@b.example'],
-  ['CONTACT_EMAIL', /ASCII/, 'é@b.example'],
-  ['CONTACT_EMAIL', /254/, `a@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(63)}.${'e'.repeat(61)}`],
   ['LOG_LEVEL', /level/, 'loud'],
 ]
 
@@ -55,7 +48,6 @@ describe('[14.1] the configuration', () => {
       facilitator: { kind: 'sandbox' },
       retentionDays: 30,
       rpcUrls: [],
-      finalConfirmations: 900,
       payTo: undefined,
       host: '127.0.0.1',
       port: 4021,
@@ -64,7 +56,6 @@ describe('[14.1] the configuration', () => {
       rateLimitPerMinute: 120,
       addressBudget: 300,
       a2aEnabled: true,
-      contactEmail: undefined,
       logLevel: 'info',
     })
   })
@@ -85,10 +76,9 @@ describe('[14.1] the configuration', () => {
 
   it('reads the environment', () => {
     const BASE_URL = 'https://companies.example'
-    const [DATASET, RPC_URL, CONTACT_EMAIL] = ['/tmp/register.zip', 'http://localhost:8545', 'help@companies.example']
-    const given = { PORT: '0', BASE_URL, PAY_TO, DATA_DIR: '/tmp/somewhere', DATASET, RPC_URL, CONTACT_EMAIL }
+    const [DATASET, RPC_URL] = ['/tmp/register.zip', 'http://localhost:8545']
+    const given = { PORT: '0', BASE_URL, PAY_TO, DATA_DIR: '/tmp/somewhere', DATASET, RPC_URL }
     expect(readConfig(given)).to.deep.include({
-      contactEmail: CONTACT_EMAIL,
       port: 0,
       baseUrl: BASE_URL,
       payTo: PAY_TO,
@@ -192,12 +182,15 @@ describe('[14.1] the configuration', () => {
       it(`is accepted on a loopback address: ${HOST}`, () => expect(readConfig({ ...live, HOST }).host).to.equal(HOST))
   })
 
-  it('accepts an agent id, also 0, with or without an owner', () => {
-    const owner = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
-    expect(readConfig({}).erc8004).to.equal(undefined)
-    expect(readConfig({ ERC8004_AGENT_ID: '0' }).erc8004).to.deep.equal({ agentId: 0n, owner: undefined })
-    const last = readConfig({ ERC8004_AGENT_ID: '9007199254740991', ERC8004_OWNER: owner })
-    expect(last.erc8004).to.deep.equal({ agentId: 9_007_199_254_740_991n, owner })
+  it('accepts an agent id, also 0', () => {
+    expect(readConfig({}).agentId).to.equal(undefined)
+    expect(readConfig({ ERC8004_AGENT_ID: '0' }).agentId).to.equal(0n)
+    expect(readConfig({ ERC8004_AGENT_ID: '9007199254740991' }).agentId).to.equal(9_007_199_254_740_991n)
+  })
+
+  it('[6.2.2] derives the budget of an address from the limit of sales', () => {
+    const budget = (RATE_LIMIT_PER_MINUTE: string) => readConfig({ RATE_LIMIT_PER_MINUTE }).addressBudget
+    expect(['1', '120', '121', '100000'].map(budget)).to.deep.equal([300, 300, 303, 250_000])
   })
 
   it('[14.2] refuses the sandbox on mainnet', () => {

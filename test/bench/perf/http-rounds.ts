@@ -92,7 +92,7 @@ export function serviceEnvironment(
   { dataset, remotes }: Pick<HttpBench, 'dataset' | 'remotes'>,
 ) {
   const ports = { PORT: '0', ADMIN_PORT: '0' }
-  const rate = { RATE_LIMIT_PER_MINUTE: '100000', ADDRESS_BUDGET: '900000000' }
+  const rate = { RATE_LIMIT_PER_MINUTE: '100000', TEST_ADDRESS_BUDGET: '900000000' }
   return { DATA_DIR: dataDirectory, DATASET: dataset, ...remotesEnvironment(remotes), ...ports, ...rate }
 }
 

@@ -5,7 +5,7 @@ import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { buildTerms } from '../../../agent/payment/terms.ts'
 import { buildOpenApi } from '../../../rest-facade/documents/openapi.ts'
-import { isRefused, buildValidator, type OpenApiDescription } from '../../support/openapi-check.ts'
+import { buildValidator, type OpenApiDescription } from '../../support/openapi-check.ts'
 import { parseNamed, singleOf } from '../../support/operations.ts'
 
 const BASE_URL = 'https://companies.example.test'
@@ -19,25 +19,14 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true): OpenA
       rateLimitPerMinute: 120,
       addressBudget: 300,
       a2aEnabled,
-      mcpEnabled: true,
       retentionDays: 30,
       extensionUri: `${BASE_URL}/docs#http-x402-v1`,
       exampleCompany: { company_number: '00000000', date: '2026-01-01' },
       licence: { name: 'CC0', url: 'https://licences.example.test/cc0' },
-      securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
     },
     'Guidance.',
   )
   return JSON.parse(JSON.stringify(described)) as OpenApiDescription
-}
-
-/** The description with the methods that each path supports only. */
-function withoutRefused(description: OpenApiDescription): OpenApiDescription {
-  const paths = Object.entries(description.paths).map(([path, methods]) => [
-    path,
-    Object.fromEntries(Object.entries(methods).filter(([, operation]) => !isRefused(operation))),
-  ])
-  return { ...description, paths: Object.fromEntries(paths) as OpenApiDescription['paths'] }
 }
 
 /** The statuses of every route: wire errors, 405, 500, and 503 while the service starts. */
@@ -73,7 +62,7 @@ const RESERVED: Record<string, number[]> = {
 }
 
 const responsesIn = (description: OpenApiDescription) =>
-  Object.values(withoutRefused(description).paths).flatMap((methods) =>
+  Object.values(description.paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ responses }) => Object.entries(responses)),
   )
 
@@ -87,21 +76,15 @@ describe('the OpenAPI description', () => {
     }
   })
 
-  it('[7.9] has 405 for the other methods of every path, and no other operation without an answer', () => {
-    for (const [path, methods] of Object.entries(testnet.paths)) {
-      expect(Object.keys(methods), path).to.have.members(['get', 'post', 'put', 'patch', 'delete'])
-      const refused = Object.values(methods).filter(isRefused)
-      expect(refused, path).to.have.lengthOf(4)
-      for (const { responses } of refused)
-        expect(responses).to.deep.equal({ 405: { $ref: '#/components/responses/MethodNotAllowed' } })
-    }
-    const { headers, content } = testnet.components.responses['MethodNotAllowed'] ?? {}
-    expect(headers).to.include.keys('Allow')
-    expect(content?.['application/json']?.examples).to.have.all.keys('method_not_allowed')
-    const ids = Object.values(testnet.paths).flatMap((methods) =>
-      Object.values(methods).map((each) => each.operationId),
-    )
-    expect(new Set(ids).size).to.equal(ids.length)
+  it('[7.9] has one operation for each path, which has an answer and an id of its own', () => {
+    const operations = Object.entries(testnet.paths).map(([path, methods]) => {
+      const [operation, ...more] = Object.values(methods)
+      expect(more, path).to.deep.equal([])
+      expect(operation?.responses, path).to.include.keys('200')
+      return operation
+    })
+    expect(new Set(operations.map((each) => each?.operationId)).size).to.equal(operations.length)
+    expect(testnet.info['description']).to.contain('405 with `Allow`')
   })
 
   it('[7.9] marks the statuses that a route does not send', () => {
@@ -208,7 +191,7 @@ describe('the OpenAPI description', () => {
   })
 
   it('has examples for every JSON body but those of free documents, and its schemas accept them', () => {
-    for (const [path, methods] of Object.entries(withoutRefused(testnet).paths)) {
+    for (const [path, methods] of Object.entries(testnet.paths)) {
       for (const [method, { responses }] of Object.entries(methods)) {
         for (const [status, { content = {} }] of Object.entries(responses)) {
           const { schema = {}, examples = {} } = content['application/json'] ?? {}

@@ -26,7 +26,7 @@ const MARKDOWN_BYTES_MAX = 26_000
 
 const LICENCE = { name: 'Some Licence 1.0', url: 'https://licences.example.test/some' }
 
-async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, number: string | undefined = '73848') {
+async function renderFor(mode: Mode, a2aEnabled = true, number: string | undefined = '73848') {
   const deployment = {
     baseUrl: BASE_URL,
     version: '7.8.9',
@@ -34,13 +34,10 @@ async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, n
     rateLimitPerMinute: 77,
     addressBudget: 193,
     a2aEnabled,
-    mcpEnabled: true,
     retentionDays: 45,
     extensionUri: paymentExtensionUri(BASE_URL),
-    contactEmail,
     exampleCompany: number === undefined ? undefined : { company_number: number, date: '2026-01-02' },
     licence: LICENCE,
-    securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
   }
   return renderDocuments(deployment, await loadTemplates())
 }
@@ -123,7 +120,6 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       for (const { path, method, only } of listRoutes({
         terms: { mode: 'testnet', operations: OPERATIONS },
         a2aEnabled: true,
-        mcpEnabled: true,
       })) {
         const isServed = mode === 'testnet' || only !== 'testnet'
         const guide = GUIDES.get(path)
@@ -160,18 +156,11 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       expect(info).to.include({ version: '7.8.9' })
     })
 
-    it('end llms.txt with the contact address if one is configured', async () => {
-      const email = 'help@companies.example'
-      const llms = readText(await renderFor(mode, true, email), '/llms.txt').trim()
-      expect(llms.split('\n').at(-1)).to.equal(`- [Contact](mailto:${email}): ${email}`)
-      expect(readText(pages, '/llms.txt')).not.to.match(/\[contact|mailto/i)
-    })
-
     it('link only to routes of this service', () => {
       for (const path of ['/docs/api.md', '/docs/a2a.md', '/llms.txt']) {
         const links = [...readText(pages, path).matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => String(link))
         expect(links.length, path).to.be.at.least(3)
-        const routes = listRoutes({ terms: { mode, operations: OPERATIONS }, a2aEnabled: true, mcpEnabled: true })
+        const routes = listRoutes({ terms: { mode, operations: OPERATIONS }, a2aEnabled: true })
         const known = new Set(routes.map((route) => BASE_URL + route.path))
         for (const link of links) expect(known, path).to.include(link)
       }

@@ -20,7 +20,7 @@ describe('the registry actions', () => {
 
   before(async () => {
     agent = await newAgent()
-    served = await serveRegistry({ ...agent, payTo: agent.owner })
+    served = await serveRegistry({ url: agent.url, agentId: agent.agentId, payTo: agent.owner })
   })
   after(() => served.close())
 
@@ -59,7 +59,7 @@ describe('the registry actions', () => {
     const [, calldata] = /^calldata {2}(0x[0-9a-f]+)$/m.exec(text) ?? []
     const owner = newAddress()
     await sendAs({ url: agent.url, from: owner, to: REGISTRIES.identity }, calldata as Hex)
-    const next = await serveRegistry({ url: agent.url, agentId: agent.agentId + 1n, owner, payTo: owner })
+    const next = await serveRegistry({ url: agent.url, agentId: agent.agentId + 1n, payTo: owner })
     expect((await next.get('/agent.json')).json).to.include({ status: 'registered', agent_uri_matches: true })
     await next.close()
   })

@@ -30,7 +30,7 @@ describe('the registry', () => {
   beforeEach(() => {
     proxy.batches.length = 0
     proxy.fail(undefined)
-    const agent = { agentId, owner: undefined, agentUri: AGENT_URI, chainId: DEPLOYMENTS.testnet.chainId }
+    const agent = { agentId, agentUri: AGENT_URI, chainId: DEPLOYMENTS.testnet.chainId }
     const services = { now: () => new Date(), clock: () => time, timer: neverTimer, report: () => undefined }
     registry = openRegistry({ url: proxy.url, ...agent, ...services })
   })

@@ -87,6 +87,9 @@ describe('the command check', function () {
       FACILITATOR_URL: 'x',
     }))
 
+  it('names what replaces a removed variable', () =>
+    expectOne('variables', /^WARNING MCP_ENABLED does nothing: MCP is always on/, { MCP_ENABLED: 'false' }))
+
   for (const [name, mode] of [
     ['data directory', 0o755],
     ['keys', 0o755],

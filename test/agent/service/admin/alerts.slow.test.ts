@@ -194,7 +194,7 @@ const SCENARIOS: Record<string, Scenario> = {
   },
   CompanyAgentRateLimited: {
     needsLoad: true,
-    options: { environment: { ADDRESS_BUDGET: '1' } },
+    options: { configure: (config) => ({ ...config, addressBudget: 1 }) },
     before: () => requests().lookup('00000000'),
     each: () => requests().lookup('00000000'),
     minutes: 21,

@@ -1,6 +1,8 @@
 /** Several facilitators over HTTP: which one gets a payment, and with which credentials. */
 import { generateKeyPairSync } from 'node:crypto'
+import { chmod, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 import { json as readBody } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { decodeProtectedHeader, jwtVerify } from 'jose'
@@ -15,6 +17,7 @@ import type { ResponseLog } from '../../../../store/log/responses.ts'
 import { listen, type ListeningServer } from '../../../support/listen.ts'
 import { signedPayment, testTerms } from '../../../support/payments.ts'
 import { findPostgres, makeEmptyLog } from '../../../support/postgres.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../../support/sale-harness.ts'
 
 type Payload = Parameters<typeof settledReply>[0]
@@ -367,6 +370,15 @@ describe('[14.2] the credentials of a CDP API key', () => {
     })
   }
 
+  it('are read from a file that only its owner can read', async () => {
+    const path = join(await makeTemporaryDirectory(), 'cdp.pem')
+    await writeFile(path, pem, { mode: 0o600 })
+    const read = () => remotes({ ...key, CDP_API_KEY_SECRET: path, FACILITATOR: 'https://a.example' })
+    expect(read().map(({ authorization }) => authorization.kind)).to.deep.equal(['cdp'])
+    await chmod(path, 0o640)
+    expect(read).to.throw('CDP_API_KEY_SECRET must be readable by its owner only')
+  })
+
   it('go only to Coinbase, or to the only facilitator', () => {
     const cdp = 'https://api.cdp.coinbase.com/platform/v2/x402'
     const kinds = (FACILITATOR: string) =>
@@ -377,25 +389,24 @@ describe('[14.2] the credentials of a CDP API key', () => {
   })
 
   const other = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })
+  const NO_KEY = /^CDP_API_KEY_SECRET must be a private key/
   const FAULTS: [name: string, environment: Record<string, string>, message: RegExp][] = [
     ['no secret', { CDP_API_KEY_ID: 'k' }, /^CDP_API_KEY_ID must come with/],
     ['no id', { CDP_API_KEY_SECRET: bytes }, /^CDP_API_KEY_ID must come with/],
-    [
-      'a file that is missing',
-      { CDP_API_KEY_ID: 'k', CDP_API_KEY_SECRET_FILE: '/none' },
-      /_FILE must be a file that can/,
-    ],
-    ['32 bytes', { ...key, CDP_API_KEY_SECRET: d }, /^CDP_API_KEY_SECRET must hold a private key/],
+    ['a file that is missing', { ...key, CDP_API_KEY_SECRET: '/none' }, NO_KEY],
+    ['a file without an end', { ...key, CDP_API_KEY_SECRET: '/dev/zero' }, NO_KEY],
+    ['a path with a zero', { ...key, CDP_API_KEY_SECRET: '/none\0' }, NO_KEY],
+    ['32 bytes', { ...key, CDP_API_KEY_SECRET: d }, NO_KEY],
     [
       'the public key of another key',
       { ...key, CDP_API_KEY_SECRET: Buffer.from(bytes, 'base64').fill(7, 40).toString('base64') },
-      /^CDP_API_KEY_SECRET must hold a private key/,
+      NO_KEY,
     ],
-    ['text', { ...key, CDP_API_KEY_SECRET: 'not a key' }, /^CDP_API_KEY_SECRET must hold a private key/],
+    ['text', { ...key, CDP_API_KEY_SECRET: 'not a key' }, NO_KEY],
     [
       'another curve',
       { ...key, CDP_API_KEY_SECRET: other.privateKey.export({ type: 'sec1', format: 'pem' }).toString() },
-      /^CDP_API_KEY_SECRET must hold a private key/,
+      NO_KEY,
     ],
     [
       'other facilitators only',
