@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
-import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from './layout.ts'
+import { CorruptRecordError } from './checksum.ts'
+import { FORMER_LAYOUT_VERSION, LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from './layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from './private-files.ts'
 
 /** A part of the store cannot be used. The message is one line for the operator. */
@@ -15,7 +16,11 @@ interface OpenOptions {
   folder: string
   kind: EnvironmentKind
   readOnly?: boolean
+  /** Upgrades an environment of the layout before, in one transaction. Without it, only a reader can open one. */
+  upgrade?: (environment: RootDatabase<unknown, string>) => void
 }
+
+type Folder = Required<Omit<OpenOptions, 'upgrade'>>
 
 /**
  * All settings that durability depends on. Without `overlappingSync` a value is visible only once it is durable, and
@@ -61,10 +66,13 @@ const META_BYTES = 160
 const MISSING_BYTES_MAX = 512n * 1024n
 
 export function openEnvironment(options: OpenOptions): RootDatabase<unknown, string> {
-  const { folder, kind, readOnly = false } = options
+  const { folder, kind, readOnly = false, upgrade } = options
   const environment = openFolder({ folder, kind, readOnly })
   try {
-    checkLayout(environment, { folder, kind, readOnly })
+    if (isFormerLayout(environment, { folder, kind, readOnly }) && !readOnly) {
+      if (!upgrade) throw new StoreError(`${folder}: has the layout of an earlier version`)
+      upgrade(environment)
+    }
     return environment
   } catch (cause) {
     environment.close().catch(() => undefined)
@@ -72,7 +80,7 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
   }
 }
 
-function openFolder({ folder, kind, readOnly }: Required<OpenOptions>): RootDatabase<unknown, string> {
+function openFolder({ folder, kind, readOnly }: Folder): RootDatabase<unknown, string> {
   try {
     if (!readOnly) {
       mkdirSync(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
@@ -178,20 +186,20 @@ function withFile<T>(path: string, flags: string, use: (file: number) => T): T {
   }
 }
 
-function checkLayout(
-  environment: RootDatabase<unknown, string>,
-  { folder, kind, readOnly }: Required<Pick<OpenOptions, 'folder' | 'kind' | 'readOnly'>>,
-): void {
+/** Whether the environment has the layout before. Writes the layout of a new one, and refuses every other. */
+function isFormerLayout(environment: RootDatabase<unknown, string>, { folder, kind, readOnly }: Folder): boolean {
   const version = LAYOUT_VERSION[kind]
   const layout = environment.get(LAYOUT_KEY) as { kind?: unknown; version?: unknown } | null | undefined
   if (layout === undefined && !readOnly && environment.getKeysCount({ limit: 1 }) === 0) {
     environment.putSync(LAYOUT_KEY, { kind, version })
-    return
+    return false
   }
   if (layout?.kind !== kind || typeof layout.version !== 'number')
     throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
+  if (layout.version === FORMER_LAYOUT_VERSION[kind]) return true
   if (layout.version !== version)
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
+  return false
 }
 
 /** The options of a range that begins beyond a key, in the direction of the range. Without a key, at its first one. */
@@ -209,6 +217,7 @@ export async function awaitWrite<T>(write: Promise<T>): Promise<T> {
     return await write
   } catch (cause) {
     if (cause instanceof Error && 'commitError' in cause) void Promise.resolve(cause.commitError).catch(() => undefined)
+    if (cause instanceof StoreError || cause instanceof CorruptRecordError) throw cause
     throw new StoreError('The store could not be written', { cause })
   }
 }
