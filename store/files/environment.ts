@@ -66,13 +66,10 @@ const META_BYTES = 160
 const MISSING_BYTES_MAX = 512n * 1024n
 
 export function openEnvironment(options: OpenOptions): RootDatabase<unknown, string> {
-  const { folder, kind, readOnly = false, upgrade } = options
+  const { folder, kind, readOnly = false } = options
   const environment = openFolder({ folder, kind, readOnly })
   try {
-    if (isFormerLayout(environment, { folder, kind, readOnly }) && !readOnly) {
-      if (!upgrade) throw new StoreError(`${folder}: has the layout of an earlier version`)
-      upgrade(environment)
-    }
+    checkLayout(environment, options)
     return environment
   } catch (cause) {
     environment.close().catch(() => undefined)
@@ -186,20 +183,22 @@ function withFile<T>(path: string, flags: string, use: (file: number) => T): T {
   }
 }
 
-/** Whether the environment has the layout before. Writes the layout of a new one, and refuses every other. */
-function isFormerLayout(environment: RootDatabase<unknown, string>, { folder, kind, readOnly }: Folder): boolean {
+function checkLayout(
+  environment: RootDatabase<unknown, string>,
+  { folder, kind, readOnly = false, upgrade }: OpenOptions,
+): void {
   const version = LAYOUT_VERSION[kind]
   const layout = environment.get(LAYOUT_KEY) as { kind?: unknown; version?: unknown } | null | undefined
   if (layout === undefined && !readOnly && environment.getKeysCount({ limit: 1 }) === 0) {
     environment.putSync(LAYOUT_KEY, { kind, version })
-    return false
+    return
   }
   if (layout?.kind !== kind || typeof layout.version !== 'number')
     throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
-  if (layout.version === FORMER_LAYOUT_VERSION[kind]) return true
-  if (layout.version !== version)
+  const isFormer = layout.version === FORMER_LAYOUT_VERSION[kind]
+  if (isFormer && upgrade && !readOnly) return upgrade(environment)
+  if (layout.version !== version && !(isFormer && readOnly))
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
-  return false
 }
 
 /** The options of a range that begins beyond a key, in the direction of the range. Without a key, at its first one. */

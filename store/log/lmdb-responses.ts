@@ -4,7 +4,7 @@
  * write. A promise resolves after the write is on disk, so its result survives a kill and a power loss.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Database, RootDatabase } from 'lmdb'
+import type { Database, RangeOptions, RootDatabase } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import { CorruptRecordError, undefinedIfCorrupt } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
@@ -22,7 +22,7 @@ import {
   UNFINISHED_DATABASE,
   unfinishedKey,
 } from '../files/layout.ts'
-import { keysInRange, openFormerRecords, upgradeLayout, type FormerRecords, type KeyRange } from './former-layout.ts'
+import { openFormerRecords, readFormerRecord, upgradeLayout } from './former-layout.ts'
 import type { LogOwner } from './log-owner.ts'
 import {
   applyChange,
@@ -64,8 +64,8 @@ export class LmdbResponseLog implements ResponseLog {
   readonly #finished: Database<true, string>
   readonly #paymentIds: Database<string, string>
   readonly #unrecorded: Database<UnrecordedPayment, string>
-  /** In a log of the version before, which a reader does not upgrade. */
-  readonly #former: FormerRecords | undefined
+  /** For a reader of the layout before, which lists and reads its records, and counts all as unknown. */
+  readonly #former: Database<Buffer, string> | undefined
   /** Saves parsing a record whose bytes have not changed (benchmark row `replay`). */
   readonly #cache = new LRUCache<string, { bytes: Buffer; record: ResponseRecord }>({ max: CACHED_RECORDS_MAX })
   readonly #salesPerMinute: number
@@ -131,7 +131,7 @@ export class LmdbResponseLog implements ResponseLog {
 
   async newestRecords(): Promise<ResponseRecord[]> {
     const limit = NEWEST_READ_MAX
-    const keys = [...this.#unfinishedKeys({ limit }), ...this.#finished.getKeys({ reverse: true, limit })]
+    const keys = [...this.#list({ limit }), ...this.#finished.getKeys({ reverse: true, limit })]
     return keys.map(identityIn).flatMap((identity) => undefinedIfCorrupt(() => this.#find(identity)) ?? [])
   }
 
@@ -140,7 +140,7 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async unfinished(): Promise<string[]> {
-    const keys = await listInParts(async (last, limit) => this.#unfinishedKeys({ ...startAfter(last), limit }))
+    const keys = await listInParts(async (last, limit) => this.#list({ ...startAfter(last), limit }))
     // A record that changes its state meanwhile can be in two parts.
     return [...new Set(keys.map(identityIn))]
   }
@@ -148,14 +148,17 @@ export class LmdbResponseLog implements ResponseLog {
   async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
     const keys = UNFINISHED_STATES.flatMap((state) => {
       const end = `${state}:${before.toISOString()}`
-      return this.#unfinishedKeys({ start: `${state}:`, end, limit: max }).map((key) => key.slice(state.length))
+      return this.#list({ start: `${state}:`, end, limit: max }).map((key) => key.slice(state.length))
     })
     return keys.toSorted().slice(0, max).map(identityIn)
   }
 
   async countUnfinished(): Promise<Map<RecordState, number>> {
     this.#checkOpen()
-    return new Map(UNFINISHED_STATES.map((state) => [state, this.#count(state)]))
+    if (this.#former) return new Map([['unknown', this.#former.getKeysCount()]])
+    // The range ends at the character after the colon.
+    const count = (state: string) => this.#unfinished.getKeysCount({ start: `${state}:`, end: `${state};` })
+    return new Map(UNFINISHED_STATES.map((state) => [state, count(state)]))
   }
 
   /** Counts the sale in the same transaction, so the limit is exact over all processes. */
@@ -245,15 +248,9 @@ export class LmdbResponseLog implements ResponseLog {
     return (this.#environment.get(PUBLIC_KEYS_KEY) as AnnouncedKey[] | undefined) ?? []
   }
 
-  #unfinishedKeys(range: KeyRange): string[] {
+  #list(range: RangeOptions): string[] {
     this.#checkOpen()
-    return this.#former ? keysInRange(this.#former, range) : [...this.#unfinished.getKeys(range)]
-  }
-
-  #count(state: RecordState): number {
-    // The character after the colon.
-    const range = { start: `${state}:`, end: `${state};` }
-    return this.#former ? keysInRange(this.#former, range).length : this.#unfinished.getKeysCount(range)
+    return [...(this.#former ?? this.#unfinished).getKeys(range)]
   }
 
   #findConflict(identity: string, paymentId: string | undefined): ResponseRecord | undefined {
@@ -271,7 +268,7 @@ export class LmdbResponseLog implements ResponseLog {
   /** @throws CorruptRecordError like every read of a record */
   #find(identity: string): ResponseRecord | undefined {
     this.#checkOpen()
-    const bytes = this.#records.getBinary(identity) ?? this.#former?.getBinary(identity)
+    const bytes = this.#records.getBinary(identity) ?? readFormerRecord(this.#former, identity)
     if (!bytes) return undefined
     const cached = this.#cache.get(identity)
     if (cached?.bytes.equals(bytes)) return cached.record

@@ -42,22 +42,6 @@ export const RECORD_STATES = Object.keys(TRANSITIONS) as (keyof typeof TRANSITIO
 
 export type RecordState = (typeof RECORD_STATES)[number]
 
-/**
- * One observation that would end a payment without an answer to its buyer. It is stored, so that another process, or
- * this one after a restart, can confirm it.
- */
-export interface FirstDenial {
-  /** The state that the record would get. */
-  readonly state: RecordState
-  /** Of the newest block, in seconds since 1970, and of the newest final block. In decimal. */
-  readonly block_time: string
-  readonly final_number: string
-  /** When it was made, on the local clock. */
-  readonly observed_at: string
-  /** Identifies the node that showed it. Never its URL, which can hold a password. */
-  readonly node?: string
-}
-
 export interface ResponseRecord {
   /** Network, asset, payer and nonce, in lower case. */
   readonly identity: string
@@ -103,8 +87,11 @@ export interface ResponseRecord {
   readonly receipt?: string | undefined
   /** When the record is to be looked at next. Absent means at once. */
   readonly due_at?: string
-  /** The first observation that showed the payment as not paid, until another one agrees or disagrees. */
-  readonly first_denial?: FirstDenial | undefined
+  /**
+   * The first observation that showed the payment as not paid, until another one agrees or disagrees, of any process:
+   * the end that it would have, block time, number of the final block, local time and node.
+   */
+  readonly first_denial?: Readonly<Record<string, string>> | undefined
   /** Like all times of a record, ISO 8601 in UTC. */
   readonly prepared_at: string
   readonly updated_at: string

@@ -12,7 +12,7 @@ import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 const updated_at = '2026-01-02T00:00:00.000Z'
 const report = () => undefined
 
-const DENIAL = { state: 'expired', block_time: '2000000001', final_number: '7', observed_at: updated_at } as const
+const DENIAL = { end: 'expired', block_time: '2000000001', final_number: '7', observed_at: updated_at }
 
 /** More sales than a test makes. */
 const SALES_MAX = 5_000

@@ -63,8 +63,7 @@ export const STATEMENTS = {
   FREE_UNUSED_PLACE: 'update sale_places set free_at = now() where identity = $1 and claim = $2',
   WAIT: `select extract(epoch from min(free_at) - now()) * 1000 as wait_ms from sale_places where free_at > now()`,
   COUNT_SALES: 'select count(*)::int as count from sale_places where free_at > now()',
-  FIND: 'select identity, revision, record from responses where identity = $1',
-  FIND_CONFLICT: `select identity, revision, record from responses where identity = $1 or payment_id = $2
+  FIND: `select identity, revision, record from responses where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`,
   /**
    * A refused sale no longer counts in the limit of sales. A void record releases its payment id. A record that is void
@@ -166,7 +165,7 @@ export class PostgresResponseLog implements ResponseLog {
   }
 
   async read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined> {
-    return (await this.#findConflict(identity, paymentId))?.record
+    return (await this.#find(identity, paymentId))?.record
   }
 
   async claim(record: ResponseRecord): Promise<Claim> {
@@ -177,7 +176,7 @@ export class PostgresResponseLog implements ResponseLog {
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
       const { rowCount } = await this.#query(STATEMENTS.INSERT, values)
       if (rowCount === 1) return { kind: 'claimed', record }
-      const existing = await this.#findConflict(identity, payment_id)
+      const existing = await this.#find(identity, payment_id)
       if (existing?.revision === revision) return { kind: 'claimed', record: existing.record }
       await this.#query(STATEMENTS.FREE_UNUSED_PLACE, [identity, revision])
       if (existing) return { kind: 'taken', record: existing.record }
@@ -304,13 +303,8 @@ export class PostgresResponseLog implements ResponseLog {
     return Math.ceil(Number(rows[0]?.wait_ms ?? 0))
   }
 
-  async #find(identity: string) {
-    const { rows } = await this.#query<ResponseRow>(STATEMENTS.FIND, [identity])
-    return rows[0] && decodeRow(rows[0])
-  }
-
-  async #findConflict(identity: string, paymentId: string | undefined) {
-    const { rows } = await this.#query<ResponseRow>(STATEMENTS.FIND_CONFLICT, [identity, paymentId ?? null])
+  async #find(identity: string, paymentId?: string) {
+    const { rows } = await this.#query<ResponseRow>(STATEMENTS.FIND, [identity, paymentId ?? null])
     return rows[0] && decodeRow(rows[0])
   }
 

@@ -69,9 +69,6 @@ describe('a response log of layout version 1', () => {
     for (const record of [...OPEN, FINAL]) expect(await opened.read(record.identity)).to.deep.equal(record)
     expect((await opened.read('none', 'payer id'))?.identity).to.equal('payer/1')
     expect(await opened.unfinished()).to.have.members(OPEN.map(({ identity }) => identity))
-    expect(await opened.due({ before: new Date(time), max: 2 })).to.deep.equal(['payer/1', 'payer/2'])
-    const counts = [...(await opened.countUnfinished())].filter(([, count]) => count > 0)
-    expect(Object.fromEntries(counts)).to.deep.equal({ prepared: 1, settled: 1, unknown: 1 })
     expect(await opened.owner()).to.deep.equal({ ...OWNER, receivers: ['0xb'] })
     expect((await opened.newestRecords()).map(({ identity }) => identity)).to.have.members(
       [...OPEN, FINAL].map(({ identity }) => identity),
@@ -80,9 +77,17 @@ describe('a response log of layout version 1', () => {
 
   it('is read without a change, and keeps every record when it is upgraded', async () => {
     await writeVersion1()
+    let isUpgraded = false
     for (const readOnly of [true, true, false, true, false]) {
       log = new LmdbResponseLog(directory, { readOnly })
       await expectComplete(log)
+      const counts = [...(await log.countUnfinished())].filter(([, count]) => count > 0)
+      expect(Object.fromEntries(counts)).to.deep.equal(
+        readOnly && !isUpgraded ? { unknown: 3 } : { prepared: 1, settled: 1, unknown: 1 },
+      )
+      isUpgraded ||= !readOnly
+      const due = isUpgraded ? ['payer/1', 'payer/2'] : []
+      expect(await log.due({ before: new Date(time), max: 2 })).to.deep.equal(due)
       await log.close()
     }
   })
@@ -111,7 +116,8 @@ describe('a response log of layout version 1', () => {
         const failure = await log.read(identity).catch((cause: unknown) => cause)
         expect(failure).to.have.property('name', 'CorruptRecordError')
       }
-      expect((await log.countUnfinished()).get('unknown')).to.equal(1 + lengths.length)
+      const counted = readOnly ? OPEN.length : 1
+      expect((await log.countUnfinished()).get('unknown')).to.equal(counted + lengths.length)
       expect(await log.read('payer/1')).to.deep.equal(OPEN[0])
       await log.close()
     }
@@ -146,11 +152,11 @@ describe('a response log of layout version 1', () => {
     await cp(join(EARLIER, 'responses'), responsesFolder(directory), { recursive: true })
     const read = async (opened: LmdbResponseLog) => {
       const [identity = ''] = await opened.unfinished()
-      return { settled: await opened.read(identity), counts: [...(await opened.countUnfinished())] }
+      return opened.read(identity)
     }
     log = new LmdbResponseLog(directory, { readOnly: true })
     const before = await read(log)
-    expect(before.settled?.state).to.equal('settled')
+    expect(before?.state).to.equal('settled')
     await log.close()
     log = new LmdbResponseLog(directory)
     expect(await read(log)).to.deep.equal(before)
