@@ -40,7 +40,8 @@ export function upgradeLayout(environment: Environment): void {
   const unfinished = environment.openDB<true, string>({ name: UNFINISHED_DATABASE, encoding: 'json' })
   environment.transactionSync(() => {
     const former = openFormerRecords(environment)
-    for (const identity of [...(former?.getKeys() ?? [])]) {
+    const identities = [...(former?.getKeys() ?? [])]
+    for (const identity of identities) {
       const bytes = readFormerRecord(former, identity) ?? Buffer.alloc(0)
       const record = undefinedIfCorrupt(() => decodeRecord(bytes))
       records.putSync(identity, bytes)

@@ -113,7 +113,7 @@ export class LmdbResponseLog implements ResponseLog {
       const keys = this.#getPublicKeys()
       const known = keys.find((each) => each.kid === kid)
       if (!known) keys.push({ ...key, announced_at: this.#now().toISOString() })
-      else if (known.compromised_at === undefined && compromised_at !== undefined)
+      else if (known.compromised_at === null && compromised_at !== null)
         keys.splice(keys.indexOf(known), 1, { ...known, compromised_at })
       else return
       void this.#environment.put(PUBLIC_KEYS_KEY, keys)
@@ -157,8 +157,8 @@ export class LmdbResponseLog implements ResponseLog {
     this.#checkOpen()
     if (this.#former) return new Map([['unknown', this.#former.getKeysCount()]])
     // The range ends at the character after the colon.
-    const count = (state: string) => this.#unfinished.getKeysCount({ start: `${state}:`, end: `${state};` })
-    return new Map(UNFINISHED_STATES.map((state) => [state, count(state)]))
+    const rangeOf = (state: string) => ({ start: `${state}:`, end: `${state};` })
+    return new Map(UNFINISHED_STATES.map((state) => [state, this.#unfinished.getKeysCount(rangeOf(state))]))
   }
 
   /** Counts the sale in the same transaction, so the limit is exact over all processes. */

@@ -15,8 +15,8 @@ export interface AnnouncedKey {
   readonly jwk: Readonly<Record<string, string>>
   /** When the log first got it, by the clock of the log. Like all times, ISO 8601 in UTC. */
   readonly announced_at: string
-  /** When it became known that others may have the private key. */
-  readonly compromised_at?: string
+  /** When it became known that others may have the private key. Null for a key that only this service has. */
+  readonly compromised_at: string | null
 }
 
 /** The interface of the log. LMDB and PostgreSQL implement it. */
@@ -87,7 +87,7 @@ export interface ResponseLog {
   /**
    * Adds a public key to those of the log, or marks one as compromised. Nothing else of a key ever changes.
    * @example
-   * await log.announceKey({ kid, jwk })
+   * await log.announceKey({ kid, jwk, compromised_at: null })
    */
   announceKey(key: Omit<AnnouncedKey, 'announced_at'>): Promise<void>
   /** The keys of {@link ResponseLog.announceKey}, of all machines, first announced first. */

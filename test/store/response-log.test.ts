@@ -241,16 +241,18 @@ for (const [name, makeStore] of Object.entries(STORES)) {
 
     it('keeps each public key once, with the time of its first announcement, and marks it as compromised for ever', async () => {
       const other = await open()
-      const key = (kid: string) => ({ kid, jwk: { kty: 'EC', x: kid } })
+      const key = (kid: string) => ({ kid, jwk: { kty: 'EC', x: kid }, compromised_at: null })
       expect(await log.publicKeys()).to.deep.equal([])
       await log.announceKey(key('a'))
       const [first] = await log.publicKeys()
       expect(first?.announced_at).to.match(/^\d{4}-.*Z$/)
       await Promise.all([log, other].map((each) => each.announceKey(key('b'))))
-      await other.announceKey({ kid: 'a', jwk: { x: 'another' } })
+      await other.announceKey({ ...key('a'), jwk: { x: 'another' } })
       await reopen()
       const keys = await log.publicKeys()
-      expect(keys.map(({ kid, jwk }) => ({ kid, jwk }))).to.deep.equal([key('a'), key('b')])
+      expect(keys.map(({ kid, jwk, compromised_at }) => ({ kid, jwk, compromised_at }))).to.deep.equal(
+        ['a', 'b'].map(key),
+      )
       expect(keys[0]).to.deep.equal(first)
       await log.announceKey({ ...key('a'), compromised_at: updated_at })
       await log.announceKey({ ...key('a'), compromised_at: '2026-02-01T00:00:00.000Z' })

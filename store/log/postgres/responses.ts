@@ -115,11 +115,6 @@ interface UnrecordedRow {
   found_at: Date
 }
 
-interface KeyRow extends Pick<AnnouncedKey, 'kid' | 'jwk'> {
-  announced_at: Date
-  compromised_at: Date | null
-}
-
 interface PostgresLogOptions {
   url: string
   /**
@@ -276,12 +271,15 @@ export class PostgresResponseLog implements ResponseLog {
   }
 
   async announceKey({ kid, jwk, compromised_at }: Omit<AnnouncedKey, 'announced_at'>): Promise<void> {
-    await this.#query(STATEMENTS.ANNOUNCE_KEY, [kid, jwk, compromised_at ?? null])
+    await this.#query(STATEMENTS.ANNOUNCE_KEY, [kid, jwk, compromised_at])
   }
 
   async publicKeys(): Promise<AnnouncedKey[]> {
-    const { rows } = await this.#query<KeyRow>(STATEMENTS.PUBLIC_KEYS, [])
-    return rows.map(decodeKey)
+    type Row = Omit<AnnouncedKey, 'announced_at'> & { announced_at: Date }
+    const { rows } = await this.#query<Row>(STATEMENTS.PUBLIC_KEYS, [])
+    return rows.map(({ kid, jwk, announced_at, compromised_at }) => {
+      return { kid, jwk, announced_at: announced_at.toISOString(), compromised_at }
+    })
   }
 
   async checkWritable(): Promise<void> {
@@ -318,11 +316,6 @@ const dueTime = ({ due_at, prepared_at }: ResponseRecord) => due_at ?? prepared_
 
 function ownerValues({ log_id, network, asset, pay_to }: LogOwner): string[] {
   return [log_id, network, asset, pay_to]
-}
-
-function decodeKey({ announced_at, compromised_at, ...key }: KeyRow): AnnouncedKey {
-  const compromised = compromised_at && { compromised_at: compromised_at.toISOString() }
-  return { ...key, announced_at: announced_at.toISOString(), ...compromised }
 }
 
 /** @throws CorruptRecordError */

@@ -56,7 +56,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        kid text primary key,
        jwk jsonb not null,
        announced_at timestamptz not null,
-       compromised_at timestamptz
+       compromised_at text
      )`,
   ],
 ]
@@ -73,7 +73,7 @@ const UNDEFINED_TABLE = '42P01'
  * only one of them apply a migration, and the other one fails without a change.
  *
  * @returns the numbers of the migrations that were applied
- * @throws StoreError when this program cannot update the schema
+ * @throws StoreError when the schema is newer than this program
  */
 export async function migrateDatabase(url: string): Promise<number[]> {
   const pool = openPool({ url, report: () => undefined })
@@ -87,7 +87,7 @@ export async function migrateDatabase(url: string): Promise<number[]> {
 async function migrate(pool: Pool): Promise<number[]> {
   await pool.query(CREATE_VERSIONS)
   const from = await readVersion(pool)
-  if (from > SCHEMA_VERSION || (from > 0 && from < FIRST_VERSION)) throw new StoreError(describeMismatch(from))
+  if (from > SCHEMA_VERSION) throw new StoreError(describeMismatch(from))
   const missing = [...MIGRATIONS.entries()]
     .map(([index, statements]) => ({ version: FIRST_VERSION + index, statements }))
     .filter(({ version }) => version > from)
@@ -130,8 +130,6 @@ async function readVersion(pool: Pool): Promise<number> {
 }
 
 function describeMismatch(found: number): string {
-  const isReleased = found === 0 || found >= FIRST_VERSION
-  const update = isReleased ? 'run "irish-company-agent migrate"' : 'no release has it'
-  const advice = found < SCHEMA_VERSION ? update : 'use the newer program'
+  const advice = found < SCHEMA_VERSION ? 'run "irish-company-agent migrate"' : 'use the newer program'
   return `The schema of the response log has version ${found}, this program needs ${SCHEMA_VERSION}: ${advice}`
 }

@@ -14,7 +14,7 @@ import { encodeRecord, type ResponseRecord } from '../../../store/log/record.ts'
 import { makeRecord } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
-const EARLIER = fileURLToPath(import.meta.resolve('#root/test/fixtures/earlier-version/lmdb'))
+const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const time = '2026-01-02T00:00:00.000Z'
 const SETTINGS = { overlappingSync: false, noMetaSync: false, encoding: 'json', maxDbs: 8 } as const
 
@@ -126,7 +126,7 @@ describe('a response log of layout version 1', () => {
   it('is not upgraded while another process has it open, and then keeps version 1', async () => {
     await writeVersion1()
     const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLD, responsesFolder(directory)], {
-      cwd: fileURLToPath(new URL('.', import.meta.resolve('#root/package.json'))),
+      cwd: ROOT,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     await once(holder, 'message')
@@ -149,7 +149,9 @@ describe('a response log of layout version 1', () => {
   })
 
   it('of commit c287566 is read, upgraded and pruned', async () => {
-    await cp(join(EARLIER, 'responses'), responsesFolder(directory), { recursive: true })
+    await cp(join(ROOT, 'test/fixtures/earlier-version/lmdb/responses'), responsesFolder(directory), {
+      recursive: true,
+    })
     const read = async (opened: LmdbResponseLog) => {
       const [identity = ''] = await opened.unfinished()
       return opened.read(identity)
