@@ -12,15 +12,9 @@ import { syncDirectory, writeFileAtomically } from './files/atomic-file.ts'
 import { undefinedIfCorrupt } from './files/checksum.ts'
 import { openEnvironment, StoreError } from './files/environment.ts'
 import { errorCode } from './base/error-code.ts'
-import {
-  catalogFolder,
-  historyFolder,
-  RECORDS_DATABASE,
-  responsesFolder,
-  UNFINISHED_DATABASE,
-  type EnvironmentKind,
-} from './files/layout.ts'
+import { catalogFolder, historyFolder, responsesFolder, type EnvironmentKind } from './files/layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from './files/private-files.ts'
+import { recordsIn } from './log/former-layout.ts'
 import { decodeRecord } from './log/record.ts'
 
 /** Written last, so a folder without it is not a complete backup. */
@@ -177,16 +171,10 @@ async function countRecords(folder: string): Promise<RecordCounts> {
   const environment = openEnvironment({ folder, kind: 'responses', readOnly: true })
   try {
     const counts = { records: 0, damaged: 0 }
-    for (const [name, useVersions] of [
-      [RECORDS_DATABASE, false],
-      [UNFINISHED_DATABASE, true],
-    ] as const) {
-      const database = environment.openDB<Buffer, string>({ name, encoding: 'binary', useVersions })
-      for (const { key, value } of database.getRange({})) {
-        const record = undefinedIfCorrupt(() => decodeRecord(value))
-        if (record?.identity === key) counts.records += 1
-        else counts.damaged += 1
-      }
+    for (const { key, value } of recordsIn(environment)) {
+      const record = undefinedIfCorrupt(() => decodeRecord(value))
+      if (record?.identity === key) counts.records += 1
+      else counts.damaged += 1
     }
     return counts
   } catch (cause) {

@@ -78,7 +78,8 @@ async function setFirstOwner(
   markedId: string | undefined,
 ): Promise<LogOwner> {
   if (markedId !== undefined) throw new StoreError(EMPTY_LOG)
-  const owner = { network, asset: asset.toLowerCase(), pay_to: payTo.toLowerCase() }
+  const pay_to = payTo.toLowerCase()
+  const owner = { network, asset: asset.toLowerCase(), pay_to, receivers: [pay_to] }
   return log.setOwner({ log_id: randomUUID(), ...owner }, undefined)
 }
 
@@ -91,7 +92,8 @@ async function changeReceiver({
   if (allowed.newReceiver !== true) throw new StoreError(otherReceiver(owner))
   const { length } = await log.unfinished()
   if (length > 0) throw new StoreError(`The receiver cannot change while ${length} payments have no final outcome`)
-  const next = { ...owner, pay_to: terms.payTo.toLowerCase() }
+  const receiver = terms.payTo.toLowerCase()
+  const next = { ...owner, pay_to: receiver, receivers: [...new Set([...owner.receivers, receiver])] }
   const { pay_to } = await log.setOwner(next, owner)
   if (pay_to !== next.pay_to) throw new StoreError('Another process changes the receiver: start this one again')
 }

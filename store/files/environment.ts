@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
-import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from './layout.ts'
+import { CorruptRecordError } from './checksum.ts'
+import { FORMER_LAYOUT_VERSION, LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from './layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from './private-files.ts'
 
 /** A part of the store cannot be used. The message is one line for the operator. */
@@ -15,7 +16,11 @@ interface OpenOptions {
   folder: string
   kind: EnvironmentKind
   readOnly?: boolean
+  /** Upgrades an environment of the layout before, in one transaction. Without it, only a reader can open one. */
+  upgrade?: (environment: RootDatabase<unknown, string>) => void
 }
+
+type Folder = Required<Omit<OpenOptions, 'upgrade'>>
 
 /**
  * All settings that durability depends on. Without `overlappingSync` a value is visible only once it is durable, and
@@ -64,7 +69,7 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
   const { folder, kind, readOnly = false } = options
   const environment = openFolder({ folder, kind, readOnly })
   try {
-    checkLayout(environment, { folder, kind, readOnly })
+    checkLayout(environment, options)
     return environment
   } catch (cause) {
     environment.close().catch(() => undefined)
@@ -72,7 +77,7 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
   }
 }
 
-function openFolder({ folder, kind, readOnly }: Required<OpenOptions>): RootDatabase<unknown, string> {
+function openFolder({ folder, kind, readOnly }: Folder): RootDatabase<unknown, string> {
   try {
     if (!readOnly) {
       mkdirSync(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
@@ -180,7 +185,7 @@ function withFile<T>(path: string, flags: string, use: (file: number) => T): T {
 
 function checkLayout(
   environment: RootDatabase<unknown, string>,
-  { folder, kind, readOnly }: Required<Pick<OpenOptions, 'folder' | 'kind' | 'readOnly'>>,
+  { folder, kind, readOnly = false, upgrade }: OpenOptions,
 ): void {
   const version = LAYOUT_VERSION[kind]
   const layout = environment.get(LAYOUT_KEY) as { kind?: unknown; version?: unknown } | null | undefined
@@ -190,7 +195,9 @@ function checkLayout(
   }
   if (layout?.kind !== kind || typeof layout.version !== 'number')
     throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
-  if (layout.version !== version)
+  const isFormer = layout.version === FORMER_LAYOUT_VERSION[kind]
+  if (isFormer && upgrade && !readOnly) return upgrade(environment)
+  if (layout.version !== version && !(isFormer && readOnly))
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
 }
 
@@ -209,6 +216,7 @@ export async function awaitWrite<T>(write: Promise<T>): Promise<T> {
     return await write
   } catch (cause) {
     if (cause instanceof Error && 'commitError' in cause) void Promise.resolve(cause.commitError).catch(() => undefined)
+    if (cause instanceof StoreError || cause instanceof CorruptRecordError) throw cause
     throw new StoreError('The store could not be written', { cause })
   }
 }

@@ -22,8 +22,9 @@
  *     'owner'                   -> LogOwner: the receiver and the chain that the log belongs to
  *     'sales'                   -> SlidingMinute: the sales of the last minute
  *     'probe'                   -> written to check that the log can be written
- *     unfinished: identity      -> revision, ResponseRecord with checksum; the records whose state is not final
- *     records: identity         -> ResponseRecord with checksum; the records whose state is final
+ *     'public-keys'             -> AnnouncedKey[]: every public key that a machine has announced
+ *     records: identity         -> ResponseRecord with checksum
+ *     unfinished: state:time identity -> true, one per record that is not final, in the order in which they are due
  *     finished: time identity   -> true, one per final record, in the order in which they became final
  *     payment-ids: payer, id    -> identity, one per record that has a payment id and is not void
  *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
@@ -43,9 +44,12 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
   catalog: 1,
   snapshot: 3,
   history: 1,
-  responses: 1,
+  responses: 2,
   lock: 1,
 }
+
+/** The layout before, which can be read, and which a process that writes upgrades when it opens the environment. */
+export const FORMER_LAYOUT_VERSION: Partial<Record<EnvironmentKind, number>> = { responses: 1 }
 
 export const LAYOUT_KEY = 'layout'
 export const OWNER_KEY = 'owner'
@@ -61,6 +65,7 @@ export const FINISHED_DATABASE = 'finished'
 export const PAYMENT_IDS_DATABASE = 'payment-ids'
 export const HOLDER_KEY = 'holder'
 export const SALES_KEY = 'sales'
+export const PUBLIC_KEYS_KEY = 'public-keys'
 
 /** The code of the character before `A`. */
 const BEFORE_A = 64
@@ -76,6 +81,9 @@ export const companyNumberOf = (key: string) => key.slice(1)
 /** The key of a final record in `finished`. ISO 8601 times in UTC sort as text. */
 export const finishedKey = ({ updated_at, identity }: { updated_at: string; identity: string }) =>
   `${updated_at} ${identity}`
+/** The key of another record in `unfinished`. */
+export const unfinishedKey = (record: { state: string; due_at?: string; prepared_at: string; identity: string }) =>
+  `${record.state}:${record.due_at ?? record.prepared_at} ${record.identity}`
 export const identityIn = (key: string) => key.slice(key.indexOf(' ') + 1)
 
 export const catalogFolder = (dataDirectory: string) => join(dataDirectory, 'catalog')

@@ -1,12 +1,10 @@
 /**
- * The response log in LMDB. `unfinished` holds the records that are not final, with their revision. The transition to a
- * final state moves a record to `records`.
- *
- * LMDB compares the revision inside its write transaction. A promise resolves after the write is on disk, so its result
- * survives a kill and a power loss.
+ * The response log in LMDB. Every change is one callback in LMDB's write transaction, which reads the record, compares
+ * it and writes record and indexes. LMDB does not roll back a callback that throws, so nothing throws after the first
+ * write. A promise resolves after the write is on disk, so its result survives a kill and a power loss.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { getLastVersion, type Database, type RootDatabase } from 'lmdb'
+import type { Database, RangeOptions, RootDatabase } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import { CorruptRecordError, undefinedIfCorrupt } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
@@ -17,13 +15,17 @@ import {
   identityIn,
   OWNER_KEY,
   PAYMENT_IDS_DATABASE,
+  PUBLIC_KEYS_KEY,
   RECORDS_DATABASE,
   responsesFolder,
   SALES_KEY,
   UNFINISHED_DATABASE,
+  unfinishedKey,
 } from '../files/layout.ts'
+import { openFormerRecords, readFormerRecord, upgradeLayout } from './former-layout.ts'
 import type { LogOwner } from './log-owner.ts'
 import {
+  applyChange,
   checkTransition,
   decodeRecord,
   encodeRecord,
@@ -31,7 +33,7 @@ import {
   isVersion,
   isVoid,
   NEWEST_READ_MAX,
-  randomFirstRevision,
+  UNFINISHED_STATES,
   type Claim,
   type RecordChange,
   type RecordState,
@@ -39,24 +41,11 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
-import { listInParts, UNRECORDED_MAX, type ResponseLog } from './responses.ts'
+import { listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from './responses.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
 /** Parsed records in memory. A run of the reconciler seldom reads more. */
 const CACHED_RECORDS_MAX = 512
-/** No record is this long. LMDB can report such a length for a value that is shorter than its revision. */
-const RECORD_BYTES_MAX = 2 ** 30
-
-/** A record and its bytes on disk. */
-interface StoredRecord {
-  bytes: Buffer
-  record: ResponseRecord
-}
-
-interface UnfinishedRecord extends StoredRecord {
-  /** Increases with every write. */
-  revision: number
-}
 
 interface LmdbLogOptions {
   /** For a command that reads the log while a service runs. */
@@ -70,15 +59,15 @@ interface LmdbLogOptions {
 
 export class LmdbResponseLog implements ResponseLog {
   readonly #environment: RootDatabase<unknown, string>
-  readonly #unfinished: Database<Buffer, string>
   readonly #records: Database<Buffer, string>
+  readonly #unfinished: Database<true, string>
   readonly #finished: Database<true, string>
   readonly #paymentIds: Database<string, string>
   readonly #unrecorded: Database<UnrecordedPayment, string>
-  /**
-   * Saves parsing a record whose bytes have not changed (benchmark row `replay`). The bytes are compared every time.
-   */
-  readonly #cache = new LRUCache<string, StoredRecord>({ max: CACHED_RECORDS_MAX })
+  /** For a reader of the layout before, which lists and reads its records, and counts all as unknown. */
+  readonly #former: Database<Buffer, string> | undefined
+  /** Saves parsing a record whose bytes have not changed (benchmark row `replay`). */
+  readonly #cache = new LRUCache<string, { bytes: Buffer; record: ResponseRecord }>({ max: CACHED_RECORDS_MAX })
   readonly #salesPerMinute: number
   readonly #now: () => Date
   readonly #checkReserve: () => void
@@ -89,15 +78,20 @@ export class LmdbResponseLog implements ResponseLog {
     { readOnly = false, salesPerMinute = Infinity, now = () => new Date(), freeBytes }: LmdbLogOptions = {},
   ) {
     const folder = responsesFolder(dataDirectory)
-    this.#environment = openEnvironment({ folder, kind: 'responses', readOnly })
-    this.#unfinished = this.#environment.openDB({ name: UNFINISHED_DATABASE, encoding: 'binary', useVersions: true })
+    this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
+    const upgrade = (environment: RootDatabase<unknown, string>) => {
+      this.#checkReserve()
+      upgradeLayout(environment)
+    }
+    this.#environment = openEnvironment({ folder, kind: 'responses', readOnly, upgrade })
     this.#records = this.#environment.openDB({ name: RECORDS_DATABASE, encoding: 'binary' })
+    this.#unfinished = this.#environment.openDB({ name: UNFINISHED_DATABASE, encoding: 'json' })
     this.#finished = this.#environment.openDB({ name: FINISHED_DATABASE, encoding: 'json' })
     this.#paymentIds = this.#environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
     this.#unrecorded = this.#environment.openDB({ name: 'unrecorded', encoding: 'json' })
+    this.#former = openFormerRecords(this.#environment)
     this.#salesPerMinute = salesPerMinute
     this.#now = now
-    this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
   }
 
   async owner(): Promise<LogOwner | undefined> {
@@ -113,50 +107,75 @@ export class LmdbResponseLog implements ResponseLog {
     })
   }
 
+  async announceKey(key: Omit<AnnouncedKey, 'announced_at'>): Promise<void> {
+    const { kid, compromised_at } = key
+    await this.#transact(() => {
+      const keys = this.#getPublicKeys()
+      const known = keys.find((each) => each.kid === kid)
+      if (!known) keys.push({ ...key, announced_at: this.#now().toISOString() })
+      else if (known.compromised_at === null && compromised_at !== null)
+        keys.splice(keys.indexOf(known), 1, { ...known, compromised_at })
+      else return
+      void this.#environment.put(PUBLIC_KEYS_KEY, keys)
+    })
+  }
+
+  async publicKeys(): Promise<AnnouncedKey[]> {
+    return this.#getPublicKeys()
+  }
+
   async checkWritable(): Promise<void> {
     this.#checkOpen()
     await this.#environment.put('probe', Date.now())
   }
 
   async newestRecords(): Promise<ResponseRecord[]> {
-    this.#checkOpen()
     const limit = NEWEST_READ_MAX
-    const finished = [...this.#finished.getKeys({ reverse: true, limit })].map(identityIn)
-    const identities = [...this.#unfinished.getKeys({ limit }), ...finished]
-    return identities.flatMap((identity) => undefinedIfCorrupt(() => this.#find(identity)) ?? [])
+    const keys = [...this.#list({ limit }), ...this.#finished.getKeys({ reverse: true, limit })]
+    return keys.map(identityIn).flatMap((identity) => undefinedIfCorrupt(() => this.#find(identity)) ?? [])
   }
 
   async read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined> {
     return this.#findConflict(identity, paymentId)
   }
 
-  unfinished(): Promise<string[]> {
-    return listInParts(async (last, limit) => {
-      this.#checkOpen()
-      return [...this.#unfinished.getKeys({ ...startAfter(last), limit })]
+  async unfinished(): Promise<string[]> {
+    const keys = await listInParts(async (last, limit) => this.#list({ ...startAfter(last), limit }))
+    // A record that changes its state meanwhile can be in two parts.
+    return [...new Set(keys.map(identityIn))]
+  }
+
+  async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
+    const keys = UNFINISHED_STATES.flatMap((state) => {
+      const end = `${state}:${before.toISOString()}`
+      return this.#list({ start: `${state}:`, end, limit: max }).map((key) => key.slice(state.length))
     })
+    return keys.toSorted().slice(0, max).map(identityIn)
+  }
+
+  async countUnfinished(): Promise<Map<RecordState, number>> {
+    this.#checkOpen()
+    if (this.#former) return new Map([['unknown', this.#former.getKeysCount()]])
+    // The range ends at the character after the colon.
+    const rangeOf = (state: string) => ({ start: `${state}:`, end: `${state};` })
+    return new Map(UNFINISHED_STATES.map((state) => [state, this.#unfinished.getKeysCount(rangeOf(state))]))
   }
 
   /** Counts the sale in the same transaction, so the limit is exact over all processes. */
   async claim(record: ResponseRecord): Promise<Claim> {
     this.#checkReserve()
-    const { identity, payment_id } = record
-    const bytes = encodeRecord(record)
-    const claim = await this.#transact((): Claim => {
+    const { identity, payment_id, prepared_at } = record
+    return this.#transact((): Claim => {
       const existing = this.#findConflict(identity, payment_id)
       if (existing) return { kind: 'taken', record: existing }
       if (payment_id !== undefined && this.#getIdentity(payment_id) !== undefined)
         throw new CorruptRecordError('A payment id is taken, but its record does not exist')
       const sales = this.#readSales()
-      const spending = spend(sales, { units: 1, max: this.#salesPerMinute, timeMs: Date.parse(record.prepared_at) })
+      const spending = spend(sales, { units: 1, max: this.#salesPerMinute, timeMs: Date.parse(prepared_at) })
       if (spending.kind === 'full') return spending
-      void this.#environment.put(SALES_KEY, sales)
-      void this.#unfinished.put(identity, bytes, randomFirstRevision())
-      if (payment_id !== undefined) void this.#paymentIds.put(payment_id, identity)
+      this.#write(record, undefined, sales)
       return { kind: 'claimed', record }
     })
-    if (claim.kind === 'claimed') this.#cache.set(identity, { bytes, record })
-    return claim
   }
 
   async countSales(): Promise<number> {
@@ -169,15 +188,16 @@ export class LmdbResponseLog implements ResponseLog {
     change: RecordChange & { state: RecordState },
   ): Promise<ResponseRecord | undefined> {
     checkTransition(from, change)
-    if (isFinal(from.state)) return this.#changeFinal(from, change)
-    const current = this.#findUnfinished(from.identity)
-    if (!current || !isVersion(current.record, from)) return undefined
-    const next = { ...current.record, ...change }
-    const bytes = encodeRecord(next)
-    if (!(await awaitWrite(this.#replaceIfUnchanged(current, next, bytes)))) return undefined
-    this.#cache.set(next.identity, { bytes, record: next })
-    if (next.state === 'refused') await this.#giveSaleBack(next)
-    return next
+    return this.#transact(() => {
+      const current = this.#find(from.identity)
+      if (!isVersion(current, from)) return undefined
+      const next = applyChange(current, change)
+      const isRefused = next.state === 'refused' && current.state !== 'refused'
+      const sales = isRefused ? this.#readSales() : undefined
+      if (sales) giveBack(sales, { at: secondOf(Date.parse(next.prepared_at)), units: 1 })
+      this.#write(next, current, sales)
+      return next
+    })
   }
 
   async noteUnrecorded(payment: UnrecordedPayment): Promise<boolean> {
@@ -218,21 +238,19 @@ export class LmdbResponseLog implements ResponseLog {
 
   #getOwner(): LogOwner | undefined {
     this.#checkOpen()
-    return this.#environment.get(OWNER_KEY) as LogOwner | undefined
+    const owner = this.#environment.get(OWNER_KEY) as LogOwner | undefined
+    // Logs of older versions have no list of receivers.
+    return owner && { ...owner, receivers: owner.receivers ?? [owner.pay_to] }
   }
 
-  #find(identity: string): ResponseRecord | undefined {
-    return (this.#findUnfinished(identity) ?? this.#get(this.#records, identity))?.record
+  #getPublicKeys(): AnnouncedKey[] {
+    this.#checkOpen()
+    return (this.#environment.get(PUBLIC_KEYS_KEY) as AnnouncedKey[] | undefined) ?? []
   }
 
-  /** @throws CorruptRecordError like every read of a record */
-  #findUnfinished(identity: string): UnfinishedRecord | undefined {
-    const stored = this.#get(this.#unfinished, identity)
-    if (!stored) return undefined
-    const revision = getLastVersion()
-    // The checksum does not cover the revision. Adding 1 to an unsafe integer can give the same number.
-    if (!Number.isSafeInteger(revision) || revision < 1) throw new CorruptRecordError('A revision is not valid')
-    return { ...stored, revision }
+  #list(range: RangeOptions): string[] {
+    this.#checkOpen()
+    return [...(this.#former ?? this.#unfinished).getKeys(range)]
   }
 
   #findConflict(identity: string, paymentId: string | undefined): ResponseRecord | undefined {
@@ -242,59 +260,22 @@ export class LmdbResponseLog implements ResponseLog {
     return other === undefined ? undefined : this.#find(other)
   }
 
-  #giveSaleBack({ prepared_at }: ResponseRecord): Promise<void> {
-    return this.#transact(() => {
-      const sales = this.#readSales()
-      giveBack(sales, { at: secondOf(Date.parse(prepared_at)), units: 1 })
-      void this.#environment.put(SALES_KEY, sales)
-    })
-  }
-
-  /**
-   * Changes a final record, or moves it back to the unfinished ones. Final records change in transactions only, so no
-   * condition of another write can be affected.
-   */
-  #changeFinal(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
-    const { identity } = from
-    return this.#transact(() => {
-      const record = this.#get(this.#records, identity)?.record
-      if (!isVersion(record, from)) return undefined
-      const next = { ...record, ...change }
-      this.#cache.delete(identity)
-      if (isFinal(next.state)) {
-        void this.#records.put(identity, encodeRecord(next))
-        return next
-      }
-      void this.#finished.remove(finishedKey(record))
-      void this.#records.remove(identity)
-      void this.#unfinished.put(identity, encodeRecord(next), randomFirstRevision())
-      const { payment_id } = record
-      if (payment_id !== undefined && this.#getIdentity(payment_id) === undefined)
-        void this.#paymentIds.put(payment_id, identity)
-      return next
-    })
-  }
-
   /** A closed LMDB environment would throw later, where the error cannot be caught. */
   #checkOpen(): void {
     if (this.#isClosed) throw new StoreError('The response log is closed')
   }
 
-  #get(database: Database<Buffer, string>, identity: string): StoredRecord | undefined {
+  /** @throws CorruptRecordError like every read of a record */
+  #find(identity: string): ResponseRecord | undefined {
     this.#checkOpen()
-    const shared = getSharedBytes(database, identity)
-    if (!shared) return undefined
+    const bytes = this.#records.getBinary(identity) ?? readFormerRecord(this.#former, identity)
+    if (!bytes) return undefined
     const cached = this.#cache.get(identity)
-    // The memory of the shared buffer is longer than its `length`. `equals` would compare all of it; `compare` gets the
-    // end.
-    if (cached?.bytes.compare(shared, 0, shared.length) === 0) return cached
-    // The next read overwrites the shared buffer.
-    const bytes = Buffer.from(shared.subarray(0, shared.length))
+    if (cached?.bytes.equals(bytes)) return cached.record
     const record = decodeRecord(bytes)
     if (record.identity !== identity) throw new CorruptRecordError('A stored record has the key of another identity')
-    const stored = { bytes, record }
-    this.#cache.set(identity, stored)
-    return stored
+    this.#cache.set(identity, { bytes, record })
+    return record
   }
 
   /** The identity of the payment that has this payment id. */
@@ -310,47 +291,44 @@ export class LmdbResponseLog implements ResponseLog {
     return (this.#environment.get(SALES_KEY) as SlidingMinute | undefined) ?? []
   }
 
-  #replaceIfUnchanged({ record, revision }: UnfinishedRecord, next: ResponseRecord, bytes: Buffer): Promise<boolean> {
-    const { identity, payment_id } = record
-    if (!isFinal(next.state)) return this.#unfinished.put(identity, bytes, revision + 1, revision)
-    return this.#unfinished.ifVersion(identity, revision, () => {
-      void this.#records.put(identity, bytes)
-      void this.#finished.put(finishedKey(next), true)
-      if (payment_id !== undefined && isVoid(next.state)) void this.#paymentIds.remove(payment_id)
-      void this.#unfinished.remove(identity)
-    })
+  /** Writes a record and its indexes, inside a transaction. `sales` are written if they have changed. */
+  #write(next: ResponseRecord, before: ResponseRecord | undefined, sales: SlidingMinute | undefined): void {
+    const { identity, payment_id } = next
+    const bytes = encodeRecord(next)
+    const holder = payment_id === undefined ? undefined : undefinedIfCorrupt(() => this.#getIdentity(payment_id))
+    const [listed, formerly] = [this.#placeOf(next), before && this.#placeOf(before)]
+    void this.#records.put(identity, bytes)
+    if (formerly?.key !== listed.key) {
+      if (formerly) void formerly.set.remove(formerly.key)
+      void listed.set.put(listed.key, true)
+    }
+    if (sales) void this.#environment.put(SALES_KEY, sales)
+    if (payment_id !== undefined) {
+      if (isVoid(next.state)) {
+        if (holder === identity) void this.#paymentIds.remove(payment_id)
+      } else if (holder === undefined) void this.#paymentIds.put(payment_id, identity)
+    }
+    this.#cache.set(identity, { bytes, record: next })
   }
 
-  /**
-   * Runs inside a transaction's callback, which LMDB may call between a condition of another write and that write. It
-   * cannot invalidate the condition: it removes only final records and payment ids that point to them. A corrupt record
-   * stays for the operator; only its key in `finished` is removed.
-   */
+  /** The key of a record in one of the two sets. */
+  #placeOf(record: ResponseRecord): { set: Database<true, string>; key: string } {
+    return isFinal(record.state)
+      ? { set: this.#finished, key: finishedKey(record) }
+      : { set: this.#unfinished, key: unfinishedKey(record) }
+  }
+
+  /** Inside a transaction. A corrupt record stays for the operator; only its key in `finished` is removed. */
   #removeFinished(key: string): boolean {
     void this.#finished.remove(key)
     const identity = identityIn(key)
-    const record = undefinedIfCorrupt(() => this.#get(this.#records, identity))?.record
-    if (!record || finishedKey(record) !== key) return false
+    const record = undefinedIfCorrupt(() => this.#find(identity))
+    if (!record || !isFinal(record.state) || finishedKey(record) !== key) return false
     void this.#records.remove(identity)
     this.#cache.delete(identity)
     const { payment_id } = record
     if (payment_id !== undefined && undefinedIfCorrupt(() => this.#getIdentity(payment_id)) === identity)
       void this.#paymentIds.remove(payment_id)
     return true
-  }
-}
-
-/**
- * Returns LMDB's own buffer, valid until the next read. For a value shorter than its revision LMDB computes a negative
- * length, which becomes more than 4 GB or a RangeError.
- */
-function getSharedBytes(database: Database<Buffer, string>, identity: string): Buffer | undefined {
-  const tooShort = (cause?: unknown) => new CorruptRecordError('A stored record is too short', { cause })
-  try {
-    const bytes = database.getBinaryFast(identity)
-    if (bytes && bytes.length > RECORD_BYTES_MAX) throw tooShort()
-    return bytes
-  } catch (cause) {
-    throw cause instanceof RangeError ? tooShort(cause) : cause
   }
 }

@@ -17,6 +17,8 @@ export interface LogOwner {
   readonly asset: string
   /** The receiver of the payments. All addresses are in lower case. */
   readonly pay_to: string
+  /** Every receiver that the log has had, the present one included. */
+  readonly receivers: readonly string[]
 }
 
 const markerSchema = z.strictObject({ log_id: z.uuid() })

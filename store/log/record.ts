@@ -1,5 +1,4 @@
 /** A record of the response log: its states, their transitions and its encoding. */
-import { randomInt } from 'node:crypto'
 import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 
 /** A payment that the chain shows as settled, although the log has no record of it. */
@@ -86,6 +85,13 @@ export interface ResponseRecord {
   readonly payment_response: string | null
   /** The receipt of this settlement, a JWT (contract 5.9). Added at the next replay if it could not be signed. */
   readonly receipt?: string | undefined
+  /** When the record is to be looked at next. Absent means at once. */
+  readonly due_at?: string
+  /**
+   * The first observation that showed the payment as not paid, until another one agrees or disagrees, of any process:
+   * the end that it would have, block time, number of the final block, local time and node.
+   */
+  readonly first_denial?: Readonly<Record<string, string>> | undefined
   /** Like all times of a record, ISO 8601 in UTC. */
   readonly prepared_at: string
   readonly updated_at: string
@@ -112,10 +118,14 @@ export type RecordChange = Partial<
     | 'settling_at'
     | 'reverts'
     | 'refused_at'
+    | 'due_at'
+    | 'first_denial'
   >
 > & {
   updated_at: string
 }
+
+export const UNFINISHED_STATES = RECORD_STATES.filter((state) => !isFinal(state))
 
 /** Whether a final block has decided the payment. */
 export function isFinal(state: RecordState): boolean {
@@ -147,23 +157,24 @@ export function isPaid(state: RecordState): boolean {
 /** @throws if only a defect of the caller can cause this transition */
 export function checkTransition(
   { state, receipt: current }: RecordVersion,
-  { state: next, receipt }: RecordChange & { state: RecordState },
+  change: RecordChange & { state: RecordState },
 ): void {
-  const isReceipt = state === next && isPaid(state) && current === undefined && receipt !== undefined
-  if (!isReceipt && !(TRANSITIONS[state] as readonly RecordState[]).includes(next))
-    throw new Error(`A ${state} record cannot become ${next}`)
+  const next = change.state
+  const isReceipt = isPaid(state) && current === undefined && change.receipt !== undefined
+  const isNote = !isFinal(state) && ('due_at' in change || 'first_denial' in change)
+  const isAllowed = state === next ? isReceipt || isNote : (TRANSITIONS[state] as readonly RecordState[]).includes(next)
+  if (!isAllowed) throw new Error(`A ${state} record cannot become ${next}`)
+}
+
+/** What was noted for a state, `due_at` and `first_denial`, ends with it. */
+export function applyChange(record: ResponseRecord, change: RecordChange & { state: RecordState }): ResponseRecord {
+  if (record.state === change.state) return { ...record, ...change }
+  const { due_at: _due, first_denial: _denial, ...rest } = record
+  return { ...rest, ...change }
 }
 
 /** The most unfinished and the most final records that `ResponseLog.newestRecords` reads. */
 export const NEWEST_READ_MAX = 10
-
-/** Revisions count up from here and must stay safe integers. */
-const FIRST_REVISION_MAX = 2 ** 47
-
-/** A random start value, so a record that is removed and claimed again never reuses a revision. */
-export function randomFirstRevision(): number {
-  return randomInt(1, FIRST_REVISION_MAX)
-}
 
 export function encodeRecord(record: ResponseRecord): Buffer {
   return encodeWithChecksum(JSON.stringify(record))

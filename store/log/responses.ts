@@ -8,16 +8,34 @@ import { setImmediate } from 'node:timers/promises'
 import type { LogOwner } from './log-owner.ts'
 import type { Claim, RecordChange, RecordState, RecordVersion, ResponseRecord, UnrecordedPayment } from './record.ts'
 
+/** A public key of the service. A key that was announced stays, and stays compromised. */
+export interface AnnouncedKey {
+  readonly kid: string
+  /** Without private members. */
+  readonly jwk: Readonly<Record<string, string>>
+  /** When the log first got it, by the clock of the log. Like all times, ISO 8601 in UTC. */
+  readonly announced_at: string
+  /** When it became known that others may have the private key. Null for a key that only this service has. */
+  readonly compromised_at: string | null
+}
+
 /** The interface of the log. LMDB and PostgreSQL implement it. */
 export interface ResponseLog {
   /** Writes durably without an effect. Rejects if a sale could not be stored. */
   checkWritable(): Promise<void>
-  /** The record of this payment, or else the record of the payment that has this payment id. */
+  /**
+   * The record of this payment, or else the record of the payment that has this payment id.
+   * @example
+   * const record = await log.read(identity, paymentId)
+   */
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /**
    * Stores the record of a new payment, and counts its sale in the limit of sales in a minute. If the identity or the
    * payment id is already taken, returns the existing record. Rejects when the disk is nearly full; existing records
    * can still be advanced then.
+   * @example
+   * const claim = await log.claim(record)
+   * if (claim.kind === 'taken') return replay(claim.record)
    */
   claim(record: ResponseRecord): Promise<Claim>
   /** The sales of the last minute, of all processes. A sale that becomes `refused` counts no longer. */
@@ -25,13 +43,32 @@ export interface ResponseLog {
   /**
    * Changes a record that still has exactly this version. Undefined otherwise: read the record and decide again. A void
    * record that becomes `settled` is listed as unfinished again, and takes its payment id back unless another payment
-   * has it. A paid record that gets its receipt keeps its state.
+   * has it. A record keeps its state when a paid one gets its receipt, and when an unfinished one gets `due_at` or
+   * `first_denial`, which end with the state.
+   * @example
+   * const settled = await log.advance(record, { state: 'settled', payment_response, updated_at })
+   * const { state, updated_at } = settled
+   * await log.advance(settled, { state, updated_at, due_at: '2026-01-01T00:15:00.000Z' })
    */
   advance(from: RecordVersion, change: RecordChange & { state: RecordState }): Promise<ResponseRecord | undefined>
   /**
    * The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other.
+   * A record that changes its state meanwhile can be missing.
    */
   unfinished(): Promise<string[]>
+  /**
+   * At most `max` of them that are due before a time, earliest first. A record without `due_at` has been due since it
+   * was prepared.
+   * @example
+   * for (const identity of await log.due({ before: new Date(), max: 100 })) await reconcile(identity)
+   */
+  due(request: { before: Date; max: number }): Promise<string[]>
+  /**
+   * How many there are, for each state that is not final.
+   * @example
+   * const unknown = (await log.countUnfinished()).get('unknown')
+   */
+  countUnfinished(): Promise<ReadonlyMap<RecordState, number>>
   /**
    * Lists a settled payment without a record. Resolves with whether it is new in the list. Rejects if the list is full.
    */
@@ -47,6 +84,14 @@ export interface ResponseLog {
   owner(): Promise<LogOwner | undefined>
   /** Stores `next` if the log still has the owner `current`. Returns the owner that is stored afterwards. */
   setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner>
+  /**
+   * Adds a public key to those of the log, or marks one as compromised. Nothing else of a key ever changes.
+   * @example
+   * await log.announceKey({ kid, jwk, compromised_at: null })
+   */
+  announceKey(key: Omit<AnnouncedKey, 'announced_at'>): Promise<void>
+  /** The keys of {@link ResponseLog.announceKey}, of all machines, first announced first. */
+  publicKeys(): Promise<AnnouncedKey[]>
   /** Some unfinished records and those that became final last. Damaged records are skipped. */
   newestRecords(): Promise<ResponseRecord[]>
   close(): Promise<void>

@@ -2,7 +2,7 @@
  * The upgrade of docs/operations/drills.md: its commands, on the data that a service of the version before has left.
  */
 import { execFile, spawnSync } from 'node:child_process'
-import { chmod, cp, readdir, readFile } from 'node:fs/promises'
+import { chmod, cp, readdir, readFile, rm } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -15,7 +15,10 @@ import { findPostgres, startPostgres, type PostgresServer } from '../support/pos
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
-/** The keys, the response log and two sales of a test service of commit c287566, whose PostgreSQL schema is 4. */
+/**
+ * The keys, the response log and two sales of a test service of commit c287566. Its log in LMDB has layout 1; that in
+ * PostgreSQL was migrated to schema 5.
+ */
 const EARLIER = join(ROOT, 'test/fixtures/earlier-version')
 const BACKUPS = '/var/backups/irish-company-agent'
 
@@ -142,7 +145,7 @@ describe('the documented upgrade', function () {
       const output = await machine.run(command)
       expect(output, command).not.to.match(/^exit /)
       if (command.startsWith('agent backup')) expect(output).to.match(/^backed up (2 records|the keys)/)
-      if (command.startsWith('agent migrate')) expect(output).to.contain('applied migration 5')
+      if (command.startsWith('agent migrate')) expect(output).to.contain('applied migration 6')
       if (command.startsWith('systemctl start')) await expectUpgraded(sold)
       if (command.startsWith('curl')) expect(output, machine.service?.stderr()).to.contain('"ready":true')
     }
@@ -152,8 +155,19 @@ describe('the documented upgrade', function () {
     const sold = await prepare('lmdb', {})
     const commands = await documentedCommands(false)
     expect(commands).to.have.lengthOf(5)
-    expect(await machine.agent(['payments', 'unfinished'])).to.contain(sold.purchases[1]?.identity)
+    const unfinished = () => machine.agent(['payments', 'unfinished'])
+    const before = await unfinished()
+    expect(before).to.contain(sold.purchases[1]?.identity)
     await runCommands(commands, sold)
+    expect(await unfinished()).to.equal(before)
+
+    await machine.stop()
+    const directory = machine.environment['DATA_DIR'] ?? ''
+    for (const name of ['responses', 'keys']) await rm(join(directory, name), { recursive: true })
+    await machine.run(`agent restore ${BACKUPS}/before-upgrade`)
+    expect(await unfinished()).to.equal(before)
+    await machine.start()
+    await expectUpgraded(sold)
   })
 
   it('keeps the payments of PostgreSQL, refuses a start before the migration, and can be taken back', async function () {
@@ -175,7 +189,7 @@ describe('the documented upgrade', function () {
     const migrates = commands.indexOf('agent migrate')
     await runCommands(commands.slice(0, migrates), sold)
     expect(await machine.agent(['serve'])).to.match(
-      /^exit 1: [^]*has version 4, .* run "irish-company-agent migrate"\n$/,
+      /^exit 1: [^]*has version 5, .* run "irish-company-agent migrate"\n$/,
     )
     await runCommands(commands.slice(migrates, migrates + 1), sold)
     expect(await machine.agent(['payments', 'unfinished'])).to.contain(sold.purchases[1]?.identity)
@@ -193,6 +207,7 @@ describe('the documented upgrade', function () {
       await readFile(join(ROOT, 'docs/operations/drills.md'), 'utf8'),
     )
     await machine.shell(restore?.[0].replace('log.dump', `${BACKUPS}/before-upgrade.dump`) ?? 'exit 1')
-    expect(await machine.agent(['serve'])).to.contain('has version 4')
+    expect(await machine.agent(['serve'])).to.contain('has version 5')
+    await runCommands(['agent migrate'], sold)
   })
 })

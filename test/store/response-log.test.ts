@@ -12,6 +12,8 @@ import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 const updated_at = '2026-01-02T00:00:00.000Z'
 const report = () => undefined
 
+const DENIAL = { end: 'expired', block_time: '2000000001', final_number: '7', observed_at: updated_at }
+
 /** More sales than a test makes. */
 const SALES_MAX = 5_000
 
@@ -158,6 +160,106 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect(await log.read(record.identity)).to.deep.equal(record)
     })
 
+    const notes = { due_at: '2026-01-01T00:15:00.000Z', first_denial: DENIAL }
+
+    for (const state of RECORD_STATES) {
+      it(`${isFinal(state) ? 'refuses' : 'keeps'} notes of a record that is ${state}`, async () => {
+        const record = makeRecord({ state })
+        await storeRecord(log, record)
+        const change = { state, updated_at: record.updated_at, ...notes }
+        const outcome = await log.advance(record, change).catch(() => 'refused')
+        expect(outcome).to.deep.equal(isFinal(state) ? 'refused' : { ...record, ...notes })
+        await reopen()
+        expect(await log.read(record.identity)).to.deep.equal(isFinal(state) ? record : outcome)
+      })
+    }
+
+    it('drops the notes of a record when its state changes, and a denial when it is contradicted', async () => {
+      const record = makeRecord({ state: 'unknown' })
+      await log.claim(record)
+      await log.advance(record, { state: 'unknown', updated_at, ...notes })
+      await log.advance(record, { state: 'unknown', updated_at, first_denial: undefined })
+      await reopen()
+      expect(await log.read(record.identity)).to.deep.equal({ ...record, updated_at, due_at: notes.due_at })
+      await log.advance(record, { state: 'unknown', updated_at, ...notes })
+      await log.advance(record, { state: 'settled', updated_at })
+      expect(await log.read(record.identity)).to.deep.equal({ ...record, updated_at, state: 'settled' })
+    })
+
+    it('gives the sale of a refused settlement back once, also if the record gets notes', async () => {
+      const limited = await open(5)
+      const records = ['payer/1', 'payer/2'].map((identity) => begin(identity, 'unknown'))
+      for (const record of records) await limited.claim(record)
+      const [first] = records as [ResponseRecord]
+      const refused = await limited.advance(first, { state: 'refused', updated_at })
+      if (refused) await limited.advance(refused, { state: 'refused', updated_at, due_at: notes.due_at })
+      expect(await limited.countSales()).to.equal(1)
+    })
+
+    it('lists what is due, earliest first, from the time of a claim on or from the time that a record was given', async () => {
+      const due = (before: string, max = 9) => log.due({ before: new Date(before), max })
+      const at = (second: number) => `2026-01-01T00:00:0${second}.000Z`
+      const states = ['settled', 'unknown', 'prepared', 'refused'] as const
+      const records = states.map((state, index) =>
+        makeRecord({ state, identity: `i${index}`, prepared_at: at(9 - index) }),
+      )
+      for (const record of records) await log.claim(record)
+      expect(await due(at(9))).to.deep.equal(['i3', 'i2', 'i1'])
+      expect(await due(at(9), 2)).to.deep.equal(['i3', 'i2'])
+      const [settled, unknown, prepared] = records as [ResponseRecord, ResponseRecord, ResponseRecord]
+      await log.advance(settled, { state: 'settled', updated_at, due_at: at(1) })
+      await log.advance(unknown, { state: 'unknown', updated_at, due_at: '2026-02-01T00:00:00.000Z' })
+      expect(await due(updated_at)).to.deep.equal(['i0', 'i3', 'i2'])
+      await reopen()
+      await log.advance(prepared, { state: 'expired', updated_at })
+      expect(await due('2026-03-01T00:00:00.000Z')).to.deep.equal(['i0', 'i3', 'i1'])
+      expect(await log.unfinished()).to.have.members(['i0', 'i1', 'i3'])
+    })
+
+    it('counts the records of each state that is not final, exactly', async () => {
+      const counted = async () => Object.fromEntries(await log.countUnfinished())
+      const none = { prepared: 0, settling: 0, unknown: 0, settled: 0, refused: 0 }
+      expect(await counted()).to.deep.equal(none)
+      for (const state of RECORD_STATES) {
+        const many = Array.from({ length: 20 }, (_, index) => makeRecord({ state, identity: `${state}/${index}` }))
+        await Promise.all(many.map((record) => storeRecord(log, record)))
+      }
+      expect(await counted()).to.deep.equal({ prepared: 20, settling: 20, unknown: 20, settled: 20, refused: 20 })
+      const change = { updated_at, payment_response: 'e30=' } as const
+      await Promise.all([
+        log.advance(makeRecord({ identity: 'prepared/1' }), { state: 'settled', ...change }),
+        log.advance(makeRecord({ identity: 'expired/1', state: 'expired' }), { state: 'settled', ...change }),
+        log.advance(makeRecord({ identity: 'settled/1', state: 'settled' }), { state: 'confirmed', ...change }),
+        log.advance(makeRecord({ identity: 'settled/2', state: 'settled' }), {
+          state: 'settled',
+          receipt: 'r',
+          ...change,
+        }),
+      ])
+      expect(await counted()).to.deep.equal({ prepared: 19, settling: 20, unknown: 20, settled: 21, refused: 20 })
+    })
+
+    it('keeps each public key once, with the time of its first announcement, and marks it as compromised for ever', async () => {
+      const other = await open()
+      const key = (kid: string) => ({ kid, jwk: { kty: 'EC', x: kid }, compromised_at: null })
+      expect(await log.publicKeys()).to.deep.equal([])
+      await log.announceKey(key('a'))
+      const [first] = await log.publicKeys()
+      expect(first?.announced_at).to.match(/^\d{4}-.*Z$/)
+      await Promise.all([log, other].map((each) => each.announceKey(key('b'))))
+      await other.announceKey({ ...key('a'), jwk: { x: 'another' } })
+      await reopen()
+      const keys = await log.publicKeys()
+      expect(keys.map(({ kid, jwk, compromised_at }) => ({ kid, jwk, compromised_at }))).to.deep.equal(
+        ['a', 'b'].map(key),
+      )
+      expect(keys[0]).to.deep.equal(first)
+      await log.announceKey({ ...key('a'), compromised_at: updated_at })
+      await log.announceKey({ ...key('a'), compromised_at: '2026-02-01T00:00:00.000Z' })
+      await log.announceKey(key('a'))
+      expect(await log.publicKeys()).to.deep.equal([{ ...first, compromised_at: updated_at }, keys[1]])
+    })
+
     it('[5.7.12] removes all old payments without a record at once', async () => {
       for (const identity of ['a', 'b', 'c', 'd', 'e']) {
         const found_at = identity === 'c' ? '2026-01-03T00:00:00.000Z' : updated_at
@@ -223,8 +325,8 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect(otherEvents).to.be.at.least(2)
     })
 
-    const begin = (identity: string) =>
-      makeRecord({ identity, prepared_at: new Date().toISOString(), updated_at: new Date().toISOString() })
+    const begin = (identity: string, state: RecordState = 'prepared') =>
+      makeRecord({ identity, state, prepared_at: new Date().toISOString(), updated_at: new Date().toISOString() })
 
     it('[6.2.1] claims no more payments in a minute than the limit, over two logs at once', async () => {
       const logsOfMachines = [await open(20), await open(20)]

@@ -11,6 +11,7 @@ import { CorruptRecordError, undefinedIfCorrupt } from '../../files/checksum.ts'
 import { StoreError } from '../../files/environment.ts'
 import type { LogOwner } from '../log-owner.ts'
 import {
+  applyChange,
   checkTransition,
   decodeRecord,
   encodeRecord,
@@ -18,6 +19,7 @@ import {
   isVoid,
   isVersion,
   NEWEST_READ_MAX,
+  UNFINISHED_STATES,
   type Claim,
   type RecordChange,
   type RecordState,
@@ -25,7 +27,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from '../record.ts'
-import { listInParts, UNRECORDED_MAX, type ResponseLog } from '../responses.ts'
+import { listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
 import { checkSchema } from './schema.ts'
@@ -55,14 +57,13 @@ export const STATEMENTS = {
     order by free_at limit 1 for update skip locked),
   taken as (update sale_places set free_at = now() + interval '1 minute', identity = $1, claim = $4::uuid
     from free where sale_places.number = free.number returning sale_places.number)
-  insert into responses (identity, payment_id, state, final_at, revision, record)
-    select $1, $2, $3, null, $4::uuid, $5::bytea from taken on conflict do nothing`,
+  insert into responses (identity, payment_id, state, final_at, due_at, revision, record)
+    select $1, $2, $3, null, $6::timestamptz, $4::uuid, $5::bytea from taken on conflict do nothing`,
   /** Frees the place of a sale that `INSERT` took without a record, because another machine had claimed the payment. */
   FREE_UNUSED_PLACE: 'update sale_places set free_at = now() where identity = $1 and claim = $2',
   WAIT: `select extract(epoch from min(free_at) - now()) * 1000 as wait_ms from sale_places where free_at > now()`,
   COUNT_SALES: 'select count(*)::int as count from sale_places where free_at > now()',
-  FIND: 'select identity, revision, record from responses where identity = $1',
-  FIND_CONFLICT: `select identity, revision, record from responses where identity = $1 or payment_id = $2
+  FIND: `select identity, revision, record from responses where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`,
   /**
    * A refused sale no longer counts in the limit of sales. A void record releases its payment id. A record that is void
@@ -71,24 +72,31 @@ export const STATEMENTS = {
    */
   REPLACE: `with freed as (update sale_places set free_at = now() where $8::boolean and identity = $1
     and exists (select 1 from responses where identity = $1 and revision = $2))
-  update responses set state = $3, final_at = $4, revision = $5, record = $6, payment_id = case
+  update responses set state = $3, final_at = $4, revision = $5, record = $6, due_at = $10, payment_id = case
     when $7 then null
     when $9::text is null then payment_id
     when exists (select 1 from responses where payment_id = $9) then null
     else $9 end
   where identity = $1 and revision = $2`,
   LIST_UNFINISHED: 'select identity from responses where final_at is null and identity > $1 order by identity limit $2',
+  LIST_DUE: 'select identity from responses where final_at is null and due_at < $1 order by due_at limit $2',
+  /** Finds the rows with the index `responses_unfinished`. */
+  COUNT_UNFINISHED: 'select state, count(*)::int as count from responses where final_at is null group by state',
   PRUNE: `delete from responses where identity in
   (select identity from responses where final_at < $1 order by final_at limit $2)`,
   NOTE_UNRECORDED: `insert into unrecorded_payments (identity, transaction_hash, found_at)
   select $1, $2, $3 where (select count(*) from unrecorded_payments) < $4 on conflict do nothing`,
   IS_UNRECORDED: 'select 1 from unrecorded_payments where identity = $1',
   LIST_UNRECORDED: 'select identity, transaction_hash, found_at from unrecorded_payments order by identity limit $1',
-  OWNER: 'select log_id, network, asset, pay_to from response_log_owner where id = 1',
-  INSERT_OWNER: `insert into response_log_owner (id, log_id, network, asset, pay_to)
-  values (1, $1, $2, $3, $4) on conflict do nothing`,
-  REPLACE_OWNER: `update response_log_owner set log_id = $1, network = $2, asset = $3, pay_to = $4
-  where id = 1 and log_id = $5 and network = $6 and asset = $7 and pay_to = $8`,
+  OWNER: `select log_id, network, asset, pay_to, coalesce(receivers, array[pay_to]) as receivers
+  from response_log_owner where id = 1`,
+  INSERT_OWNER: `insert into response_log_owner (id, log_id, network, asset, pay_to, receivers)
+  values (1, $1, $2, $3, $4, $5) on conflict do nothing`,
+  REPLACE_OWNER: `update response_log_owner set log_id = $1, network = $2, asset = $3, pay_to = $4, receivers = $5
+  where id = 1 and log_id = $6 and network = $7 and asset = $8 and pay_to = $9`,
+  ANNOUNCE_KEY: `insert into public_keys (kid, jwk, announced_at, compromised_at) values ($1, $2, now(), $3)
+  on conflict (kid) do update set compromised_at = coalesce(public_keys.compromised_at, excluded.compromised_at)`,
+  PUBLIC_KEYS: 'select kid, jwk, announced_at, compromised_at from public_keys order by announced_at, kid',
   /** Each half uses an index. */
   NEWEST_RECORDS: `(select record from responses where final_at is null limit $1)
   union all (select record from responses where final_at is not null order by final_at desc limit $1)`,
@@ -152,18 +160,18 @@ export class PostgresResponseLog implements ResponseLog {
   }
 
   async read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined> {
-    return (await this.#findConflict(identity, paymentId))?.record
+    return (await this.#find(identity, paymentId))?.record
   }
 
   async claim(record: ResponseRecord): Promise<Claim> {
     const { identity, payment_id, state } = record
     const revision = randomUUID()
-    const values = [identity, payment_id ?? null, state, revision, encodeRecord(record)]
+    const values = [identity, payment_id ?? null, state, revision, encodeRecord(record), dueTime(record)]
     let waitMs = 0
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
       const { rowCount } = await this.#query(STATEMENTS.INSERT, values)
       if (rowCount === 1) return { kind: 'claimed', record }
-      const existing = await this.#findConflict(identity, payment_id)
+      const existing = await this.#find(identity, payment_id)
       if (existing?.revision === revision) return { kind: 'claimed', record: existing.record }
       await this.#query(STATEMENTS.FREE_UNUSED_PLACE, [identity, revision])
       if (existing) return { kind: 'taken', record: existing.record }
@@ -184,7 +192,7 @@ export class PostgresResponseLog implements ResponseLog {
     checkTransition(from, change)
     const current = await this.#find(from.identity)
     if (!current || !isVersion(current.record, from)) return undefined
-    const next = { ...current.record, ...change }
+    const next = applyChange(current.record, change)
     const revision = randomUUID()
     const finalAt = isFinal(next.state) ? next.updated_at : null
     const values = [
@@ -195,8 +203,9 @@ export class PostgresResponseLog implements ResponseLog {
       revision,
       encodeRecord(next),
       isVoid(next.state),
-      next.state === 'refused',
+      next.state === 'refused' && from.state !== 'refused',
       isVoid(from.state) ? (next.payment_id ?? null) : null,
+      dueTime(next),
     ]
     const { rowCount } = await this.#query(STATEMENTS.REPLACE, values)
     if (rowCount === 1) return next
@@ -208,6 +217,18 @@ export class PostgresResponseLog implements ResponseLog {
       const { rows } = await this.#query<{ identity: string }>(STATEMENTS.LIST_UNFINISHED, [last, limit])
       return rows.map(({ identity }) => identity)
     })
+  }
+
+  async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
+    const values = [before.toISOString(), max]
+    const { rows } = await this.#query<{ identity: string }>(STATEMENTS.LIST_DUE, values)
+    return rows.map(({ identity }) => identity)
+  }
+
+  async countUnfinished(): Promise<Map<RecordState, number>> {
+    const { rows } = await this.#query<{ state: RecordState; count: number }>(STATEMENTS.COUNT_UNFINISHED, [])
+    const counts = rows.map(({ state, count }) => [state, count] as const)
+    return new Map([...UNFINISHED_STATES.map((state) => [state, 0] as const), ...counts])
   }
 
   /** After the loss of a connection a payment can be listed without being reported as new. */
@@ -243,10 +264,22 @@ export class PostgresResponseLog implements ResponseLog {
   /** A repetition after the loss of a connection finds the owner that it has stored. */
   async setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner> {
     const statement = current ? STATEMENTS.REPLACE_OWNER : STATEMENTS.INSERT_OWNER
-    await this.#query(statement, [...ownerValues(next), ...(current ? ownerValues(current) : [])])
+    await this.#query(statement, [...ownerValues(next), next.receivers, ...(current ? ownerValues(current) : [])])
     const stored = await this.owner()
     if (!stored) throw new StoreError('The owner of the response log was removed while it was written')
     return stored
+  }
+
+  async announceKey({ kid, jwk, compromised_at }: Omit<AnnouncedKey, 'announced_at'>): Promise<void> {
+    await this.#query(STATEMENTS.ANNOUNCE_KEY, [kid, jwk, compromised_at])
+  }
+
+  async publicKeys(): Promise<AnnouncedKey[]> {
+    type Row = Omit<AnnouncedKey, 'announced_at'> & { announced_at: Date }
+    const { rows } = await this.#query<Row>(STATEMENTS.PUBLIC_KEYS, [])
+    return rows.map(({ kid, jwk, announced_at, compromised_at }) => {
+      return { kid, jwk, announced_at: announced_at.toISOString(), compromised_at }
+    })
   }
 
   async checkWritable(): Promise<void> {
@@ -268,13 +301,8 @@ export class PostgresResponseLog implements ResponseLog {
     return Math.ceil(Number(rows[0]?.wait_ms ?? 0))
   }
 
-  async #find(identity: string) {
-    const { rows } = await this.#query<ResponseRow>(STATEMENTS.FIND, [identity])
-    return rows[0] && decodeRow(rows[0])
-  }
-
-  async #findConflict(identity: string, paymentId: string | undefined) {
-    const { rows } = await this.#query<ResponseRow>(STATEMENTS.FIND_CONFLICT, [identity, paymentId ?? null])
+  async #find(identity: string, paymentId?: string) {
+    const { rows } = await this.#query<ResponseRow>(STATEMENTS.FIND, [identity, paymentId ?? null])
     return rows[0] && decodeRow(rows[0])
   }
 
@@ -283,6 +311,8 @@ export class PostgresResponseLog implements ResponseLog {
     return queryRepeatedly<Row>(this.#database, statement, values, this.#pause)
   }
 }
+
+const dueTime = ({ due_at, prepared_at }: ResponseRecord) => due_at ?? prepared_at
 
 function ownerValues({ log_id, network, asset, pay_to }: LogOwner): string[] {
   return [log_id, network, asset, pay_to]

@@ -7,12 +7,14 @@ import { StoreError } from '../../files/environment.ts'
 import { errorCode } from '../../base/error-code.ts'
 import { openPool } from './connection.ts'
 
-/** The statements of migration n are at index n - 1. */
+/** No version before this one was released. */
+const FIRST_VERSION = 5
+
+/** The statements of each version, from the first one on. */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
     `create table responses (
        identity text primary key,
-       payer_key text not null,
        payment_id text unique,
        state text not null,
        final_at timestamptz,
@@ -21,26 +23,11 @@ const MIGRATIONS: readonly (readonly string[])[] = [
      )`,
     'create index responses_unfinished on responses (identity) where final_at is null',
     'create index responses_final on responses (final_at) where final_at is not null',
-    'create index responses_payer on responses (payer_key)',
-  ],
-  [
-    `create table rate_limit_slots (
-       quota text not null,
-       number int not null,
-       free_at timestamptz not null,
-       holder uuid,
-       primary key (quota, number)
-     )`,
-    'create index rate_limit_slots_free on rate_limit_slots (quota, free_at)',
-  ],
-  [
     `create table unrecorded_payments (
        identity text primary key,
        transaction_hash text not null,
        found_at timestamptz not null
      )`,
-  ],
-  [
     // The table has one row. Its id is 1.
     `create table response_log_owner (
        id int primary key,
@@ -49,9 +36,6 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        asset text not null,
        pay_to text not null
      )`,
-  ],
-  [
-    'drop table rate_limit_slots',
     // A row for each sale that the limit allows in a minute.
     `create table sale_places (
        number int primary key,
@@ -60,12 +44,24 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        claim uuid
      )`,
     'create index sale_places_free on sale_places (free_at)',
-    'drop index responses_payer',
-    'alter table responses drop column payer_key',
+  ],
+  [
+    // Records of version 5 are due at once. A constant default rewrites no row.
+    `alter table responses add column due_at timestamptz not null default '1970-01-01T00:00:00Z'`,
+    'create index responses_due on responses (due_at) where final_at is null',
+    // Null in a row of version 5: the log has had one receiver.
+    'alter table response_log_owner add column receivers text[]',
+    // It remains when pg_restore puts a dump of version 5 back.
+    `create table if not exists public_keys (
+       kid text primary key,
+       jwk jsonb not null,
+       announced_at timestamptz not null,
+       compromised_at text
+     )`,
   ],
 ]
 
-export const SCHEMA_VERSION = MIGRATIONS.length
+export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1
 
 const CREATE_VERSIONS =
   'create table if not exists schema_migrations (version int primary key, applied_at timestamptz not null)'
@@ -92,12 +88,11 @@ async function migrate(pool: Pool): Promise<number[]> {
   await pool.query(CREATE_VERSIONS)
   const from = await readVersion(pool)
   if (from > SCHEMA_VERSION) throw new StoreError(describeMismatch(from))
-  const applied: number[] = []
-  for (const [index, statements] of [...MIGRATIONS.entries()].slice(from)) {
-    await applyMigration(pool, index + 1, statements)
-    applied.push(index + 1)
-  }
-  return applied
+  const missing = [...MIGRATIONS.entries()]
+    .map(([index, statements]) => ({ version: FIRST_VERSION + index, statements }))
+    .filter(({ version }) => version > from)
+  for (const { version, statements } of missing) await applyMigration(pool, version, statements)
+  return missing.map(({ version }) => version)
 }
 
 /** @throws StoreError when the schema has another version than this program needs */

@@ -36,8 +36,7 @@ export class SimulatedDatabase extends StoredRecords {
 
   readonly #handlers: Record<string, (values: Values) => Result> = {
     [STATEMENTS.INSERT]: (values) => this.#insert(values),
-    [STATEMENTS.FIND]: ([identity]) => this.#found(this.#rows.get(identity as string)),
-    [STATEMENTS.FIND_CONFLICT]: ([identity, paymentId]) =>
+    [STATEMENTS.FIND]: ([identity, paymentId]) =>
       this.#found(this.#rows.get(identity as string) ?? this.#holder(paymentId)),
     [STATEMENTS.REPLACE]: ([identity, revision, , final_at, next, record, isVoid, , takenBack]) =>
       this.#change(identity, revision, {

@@ -3,6 +3,7 @@
  * at one time and is acknowledged later. A crash may come before, between or after the two.
  */
 import {
+  applyChange,
   checkTransition,
   isFinal,
   isVersion,
@@ -110,12 +111,16 @@ export class SimulatedLog extends StoredRecords {
       advance: (from, change) => this.#write(owner, () => this.#advance(from, change)),
       countSales: async () => 0,
       unfinished: () => this.#read(owner, () => this.unfinished()),
+      due: () => this.#read(owner, () => this.unfinished()),
+      countUnfinished: async () => new Map(),
       noteUnrecorded: async () => true,
       unrecorded: async () => [],
       prune: ({ before, max }) => this.#write(owner, () => this.#prune(before.toISOString(), max)),
       checkWritable: () => this.#write(owner, () => undefined),
       owner: async () => undefined,
       setOwner: async (next) => next,
+      announceKey: async () => undefined,
+      publicKeys: async () => [],
       newestRecords: async () => [],
       close: () => Promise.resolve(),
     }
@@ -188,7 +193,7 @@ export class SimulatedLog extends StoredRecords {
     if (!isVersion(found, from)) return undefined
     const id = found.payment_id
     if (id !== undefined && isVoid(from.state) && this.#isFree(id)) this.#ids.set(id, from.identity)
-    return this.put({ ...found, ...change })
+    return this.put(applyChange(found, change))
   }
 
   #isFree(paymentId: string): boolean {

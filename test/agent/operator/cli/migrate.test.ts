@@ -34,7 +34,7 @@ describe('irish-company-agent migrate', function () {
       const url = await server.createDatabase()
       const environment = { RESPONSE_LOG: url }
       const first = await runCommand(['migrate'], { environment })
-      const applied = Array.from({ length: SCHEMA_VERSION }, (_, index) => `applied migration ${index + 1}`)
+      const applied = [5, 6].map((version) => `applied migration ${version}`)
       const version = `schema version ${SCHEMA_VERSION}`
       expect([first.code, first.lines]).to.deep.equal([0, [...applied, version]])
       const second = await runCommand(['migrate'], { environment })
