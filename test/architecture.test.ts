@@ -138,6 +138,8 @@ describe('the architecture', () => {
       'agent/operator/cli/own-process-id.ts',
       'agent/sandbox/keep-chain.ts',
       'store/import/build-child.ts',
+      // Passes the variables of certificates on to its child processes.
+      'store/import/build-process.ts',
     ])
   })
 

@@ -33,10 +33,13 @@ export async function retrieveDataset(request: DatasetRequest): Promise<ImportRe
     // A dataset that was imported as synthetic stays synthetic, because the file itself does not tell.
     const isSynthetic = served?.location === location && served.source.synthetic
     const publication = isSynthetic ? SYNTHETIC : CRO_COMPANIES
-    return importDataset({ ...options, path: location, publication })
+    return importDataset({ ...options, path: location, publication }).catch((cause: unknown) => {
+      const isMissing = cause instanceof ImportError && cause.code === 'source_unreadable'
+      throw isMissing && request.path ? new ImportError(cause.code, `DATASET: ${cause.message}`, cause.cause) : cause
+    })
   }
   // The sample is small and harmless, so it needs no child processes, which take seconds for its five days.
-  const { build: _build, record: _record, ...inProcess } = options
+  const { download: _download, build: _build, record: _record, ...inProcess } = options
   const importSample = async (daysAgo: number) => {
     const now = () => new Date(request.now().getTime() - daysAgo * DAY_MS)
     const file = import.meta.resolve(`#root/agent/sandbox/register/day-${SAMPLE_DAYS - daysAgo}.csv`)
@@ -62,7 +65,7 @@ interface DailyRetrievalOptions extends DatasetRequest {
  * Retrieves now and daily until stopped. If no snapshot can be served, waits for the first retrieval: it rejects if a
  * local file cannot be imported, and resolves without a dataset if a remote source fails or is slow.
  */
-export async function startDailyRetrieval(options: DailyRetrievalOptions): Promise<{ stop(): Promise<void> }> {
+export async function startDailyRetrieval(options: DailyRetrievalOptions) {
   const { random, timer, report, onRetrieved, ...request } = options
   const onFailure = (cause: unknown) => {
     const isStopped = cause instanceof ImportError && cause.code === 'stopped'
@@ -70,6 +73,7 @@ export async function startDailyRetrieval(options: DailyRetrievalOptions): Promi
   }
   const retrieve = async (signal: AbortSignal) => {
     const result = await retrieveDataset({ ...request, signal })
+    for (const { column, isBeyond } of result.compared) if (isBeyond && column) report('dataset_column_emptied', column)
     if (result.historyFailure !== undefined) report('history_not_recorded', result.historyFailure)
     onRetrieved?.(result)
   }

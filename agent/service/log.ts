@@ -33,7 +33,7 @@ export function logEvents(log: Logger) {
  * Describes a cause by the names and codes of its chain of errors. Messages are left out, because those of
  * facilitators, RPC servers and libraries contain calldata, signatures and addresses.
  */
-export function describeCause(cause: unknown): { error: string } {
+export function describeCause(cause: unknown): { error: string; reason?: string } {
   const names: string[] = []
   for (let each: unknown = cause; each instanceof Error && names.length < CAUSES_MAX; each = each.cause) {
     // The code of an `ImportError` is one of a fixed set.
@@ -41,6 +41,8 @@ export function describeCause(cause: unknown): { error: string } {
     const isStable = typeof code === 'string' && (each instanceof ImportError || /^[A-Z_0-9]{1,40}$/.test(code))
     names.push(isStable ? `${each.name} ${code}` : each.name)
   }
-  if (names.length > 0) return { error: names.join(' < ') }
+  // The message of an `ImportError` has figures and paths of this program, and nothing of the file.
+  const reason = cause instanceof ImportError && { reason: cause.message }
+  if (names.length > 0) return { error: names.join(' < '), ...reason }
   return { error: typeof cause === 'string' && /^[a-zA-Z0-9_ -]{1,80}$/.test(cause) ? cause : 'not an Error' }
 }

@@ -288,11 +288,11 @@ async function startDataset(
 ): Promise<void> {
   const { config, now, random, timer } = options
   const report: Report = (event, cause) => {
-    metrics?.countFailedImport(cause)
+    if (event === 'dataset_retrieval_failed') metrics?.countFailedImport(cause)
     options.report(event, cause)
   }
   const { dataDirectory, archiveDirectory, dataset: path } = config
-  const { build, record } = openBuildProcesses()
+  const { download, build, record } = openBuildProcesses()
   const onRetrieved = (result: ImportResult) => {
     metrics?.countImport(result)
     loadNameIndex(catalog, options.report)
@@ -302,6 +302,7 @@ async function startDataset(
     archiveDirectory,
     path,
     catalog,
+    download,
     build,
     record,
     now,
@@ -313,6 +314,16 @@ async function startDataset(
   const schedule = await startDailyRetrieval(daily)
   // The retrieval must end before the catalogue is closed.
   closers.push(() => schedule.stop())
+  metrics?.addGauge(
+    'company_agent_dataset_pending_seconds',
+    'Time since the first attempt of a retrieval of the dataset that has not succeeded; 0 otherwise',
+    () => {
+      const since = schedule.pendingSince()?.getTime()
+      // The command `import` can have retrieved it.
+      const isRetrieved = since === undefined || Date.parse(catalog.retrieval()?.source.retrieved_at ?? '') > since
+      return isRetrieved ? 0 : (now().getTime() - since) / 1000
+    },
+  )
   loadNameIndex(catalog, options.report)
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { decodeEntry } from './company-entry.ts'
 import type { SnapshotEntry } from './company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY } from '../files/layout.ts'
-import { openEnvironment, StoreError } from '../files/environment.ts'
+import { openEnvironment, startAfter, StoreError } from '../files/environment.ts'
 
 const count = z.int().nonnegative()
 
@@ -31,8 +31,6 @@ export interface Snapshot {
   find(companyNumber: string): SnapshotEntry | undefined
   /** All entries in the order of `compareCompanyNumbers`. */
   entries(): Iterable<[companyNumber: string, entry: SnapshotEntry]>
-  /** The same entries without decoding them, by their keys (store/files/layout.ts). */
-  storedEntries(): Iterable<{ key: string; value: Buffer }>
   /** Runs work that reads in several steps. `close` waits for it. */
   hold<T>(work: () => Promise<T>): Promise<T>
   /** Closes the snapshot when nothing holds it. */
@@ -69,7 +67,6 @@ export function openSnapshot(folder: string): Snapshot {
         yield [number, readOrThrow(folder, () => decodeEntry(number, value))]
       }
     },
-    storedEntries: () => companies.getRange(),
     async hold(work) {
       holds += 1
       try {
@@ -83,6 +80,34 @@ export function openSnapshot(folder: string): Snapshot {
       if (holds > 0) await new Promise<void>((resolve) => (release = resolve))
       await environment.close()
     },
+  }
+}
+
+export interface StoredEntry {
+  key: string
+  value: Buffer
+}
+
+/** Entries between two openings of an environment. Its pages in memory are released when it is closed. */
+export const REOPEN_ENTRIES = 100_000
+
+/** The entries of a snapshot without decoding them, by their keys (store/files/layout.ts), in the order of the keys. */
+export function* storedEntries(folder: string): Generator<StoredEntry, undefined, undefined> {
+  let last: string | undefined
+  for (let read = REOPEN_ENTRIES; read === REOPEN_ENTRIES;) {
+    read = 0
+    const environment = openEnvironment({ folder, kind: 'snapshot', readOnly: true })
+    try {
+      const companies = environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' })
+      for (const entry of companies.getRange({ ...startAfter(last), limit: REOPEN_ENTRIES })) {
+        yield entry
+        last = entry.key
+        read += 1
+      }
+    } finally {
+      // Closes at once, because nothing is written.
+      void environment.close()
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 /** Records retrievals of the register in the journal. */
-import { openSnapshot } from '../dataset/snapshot.ts'
+import { storedEntries } from '../dataset/snapshot.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../files/disk-space.ts'
 import { snapshotFolder } from '../files/layout.ts'
 import { HistoryDatabase } from './history-database.ts'
@@ -22,20 +22,12 @@ export async function recordRetrievals({ dataDirectory, retrievals }: Retrievals
     createReserveCheck(history.folder, FREE_BYTES_MIN.import)()
     let recording: Recording = { kind: 'known' }
     for (const facts of retrievals) {
-      recording = isOfKnownDay(history, facts) ? { kind: 'known' } : await recordSnapshot(history, dataDirectory, facts)
+      const entries = storedEntries(snapshotFolder(dataDirectory, facts.snapshot_id))
+      recording = isOfKnownDay(history, facts) ? { kind: 'known' } : recordFile(history, facts, entries)
     }
     return recording
   } finally {
     await history.close()
-  }
-}
-
-async function recordSnapshot(history: HistoryDatabase, dataDirectory: string, facts: StepFacts): Promise<Recording> {
-  const snapshot = openSnapshot(snapshotFolder(dataDirectory, facts.snapshot_id))
-  try {
-    return recordFile(history, facts, snapshot.storedEntries())
-  } finally {
-    await snapshot.close()
   }
 }
 

@@ -1,10 +1,10 @@
-/** Reads a register archive on disk: a ZIP with one CSV member, or a plain CSV. The first bytes decide which. */
+/** Reads a register archive on disk: a ZIP with one CSV, a gzip or a plain CSV. The first bytes decide which. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
-import { Readable } from 'node:stream'
-import { crc32 } from 'node:zlib'
-import { openPromise, type ZipFile } from 'yauzl'
+import { pipeline, Readable } from 'node:stream'
+import { crc32, createGunzip } from 'node:zlib'
+import { openPromise, type Entry, type ZipFile } from 'yauzl'
 import { ImportError } from './errors.ts'
 
 /** About eleven times the register's archive and CSV of 2026: room to grow, and a bound against ZIP bombs. */
@@ -13,7 +13,24 @@ export const CSV_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
 const READ_BYTES = 1024 * 1024
 
-export const ZIP_MAGIC = Buffer.from('PK\u0003\u0004')
+/** The first bytes, in hexadecimal digits, of the kinds that are read and of others, which are named in the refusal. */
+const MAGIC = /^(?:(?<zip>504b0304)|(?<gzip>1f8b)|(?<bzip2>425a68)|(?<xz>fd377a)|(?<zstd>28b52f)|(?<sevenZip>377abc))/
+const MAGIC_BYTES_MAX = 4
+
+/** Compression methods of a ZIP's member (PKWARE APPNOTE.TXT, section 4.4.5). */
+const STORED = 0
+const DEFLATED = 8
+
+/** A register has one member, perhaps with a description. */
+const MEMBERS_MAX = 100
+
+/** @throws ImportError for a kind of archive that is not read */
+export function findFormat(head: Buffer): 'zip' | 'gzip' | 'text' {
+  const groups = MAGIC.exec(head.toString('hex', 0, MAGIC_BYTES_MAX))?.groups ?? { text: '' }
+  const format = Object.keys(groups).find((name) => groups[name] !== undefined)
+  if (format === 'zip' || format === 'gzip' || format === 'text') return format
+  throw new ImportError('archive_compression', `the archive is compressed with ${format}; ZIP and gzip are read`)
+}
 
 /** Identifies an archive, so that the same bytes are not imported twice. */
 export async function sha256OfFile(path: string, bytesMax = ARCHIVE_BYTES_MAX): Promise<string> {
@@ -31,10 +48,17 @@ export async function sha256OfFile(path: string, bytesMax = ARCHIVE_BYTES_MAX): 
  */
 export async function openCsv(path: string, onRead?: (share: number) => void): Promise<Readable> {
   const { size } = await statFile(path)
-  const source = (await isZip(path))
-    ? await openMember(path)
-    : { bytes: createReadStream(path, { highWaterMark: READ_BYTES }), statedBytes: size }
+  const source = await openSource(path, size)
   return Readable.from(checkedBytes({ ...source, bytesMax: CSV_BYTES_MAX, onRead }), { objectMode: false })
+}
+
+async function openSource(path: string, size: number): Promise<CsvSource> {
+  const format = findFormat(await readHead(path))
+  if (format === 'zip') return openMember(path)
+  const bytes = createReadStream(path, { highWaterMark: READ_BYTES })
+  // Progress jumps to its end, because a gzip states its size only in its last bytes.
+  if (format === 'gzip') return { bytes: pipeline(bytes, createGunzip(), () => undefined), statedBytes: size }
+  return { bytes, statedBytes: size }
 }
 
 interface CsvSource {
@@ -80,14 +104,14 @@ async function statFile(path: string) {
     if (!stats.isFile()) throw new Error('not a regular file')
     return stats
   } catch (cause) {
-    throw new ImportError('source_unreadable', 'the file is missing or is not a regular file', cause)
+    throw new ImportError('source_unreadable', `${path}: is missing or is not a regular file`, cause)
   }
 }
 
-async function isZip(path: string): Promise<boolean> {
+async function readHead(path: string): Promise<Buffer> {
   await using file = await open(path)
-  const { buffer } = await file.read({ buffer: Buffer.alloc(ZIP_MAGIC.length), position: 0 })
-  return buffer.equals(ZIP_MAGIC)
+  const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(MAGIC_BYTES_MAX), position: 0 })
+  return buffer.subarray(0, bytesRead)
 }
 
 async function openMember(path: string): Promise<CsvSource> {
@@ -99,15 +123,10 @@ async function openMember(path: string): Promise<CsvSource> {
       validateEntrySizes: true,
       strictFileNames: true,
     })
-    const members = []
-    for await (const entry of zip.eachEntry()) {
-      members.push(entry)
-      if (members.length > 1) throw new ImportError('archive_members', 'the archive has more than one member')
-    }
-    const [member] = members
-    if (!member || member.fileName.includes('/') || !member.fileName.toLowerCase().endsWith('.csv')) {
-      throw new ImportError('archive_members', 'the archive does not contain exactly one .csv file at its top level')
-    }
+    const member = await findCsv(zip)
+    const { compressionMethod: method } = member
+    if (method !== STORED && method !== DEFLATED)
+      throw new ImportError('archive_compression', `the ZIP uses compression method ${method}; 0 and 8 are read`)
     if (member.uncompressedSize > CSV_BYTES_MAX) throw csvTooLarge(CSV_BYTES_MAX)
     const bytes = await zip.openReadStreamPromise(member)
     bytes.once('close', () => zip?.close())
@@ -116,6 +135,20 @@ async function openMember(path: string): Promise<CsvSource> {
     zip?.close()
     throw cause instanceof ImportError ? cause : archiveDamaged(cause)
   }
+}
+
+/** Portals and programs add descriptions, folders and `__MACOSX/` to the CSV. */
+async function findCsv(zip: ZipFile): Promise<Entry> {
+  const found: Entry[] = []
+  let members = 0
+  for await (const entry of zip.eachEntry()) {
+    members += 1
+    if (members > MEMBERS_MAX) throw new ImportError('archive_members', `the archive has over ${MEMBERS_MAX} members`)
+    if (/\.csv$/i.test(entry.fileName) && !entry.fileName.startsWith('__MACOSX/')) found.push(entry)
+  }
+  const [csv] = found
+  if (csv && found.length === 1) return csv
+  throw new ImportError('archive_members', 'the archive does not contain exactly one .csv file')
 }
 
 function csvTooLarge(bytesMax: number): ImportError {

@@ -1,31 +1,34 @@
 /**
- * Builds each snapshot, and writes the journal, in child processes with a limited heap, so that no archive can end or
- * block the service. A child ends by itself when this process dies. It can be killed at any time: a build has a folder
- * of its own, and the journal is written in transactions.
+ * Downloads each archive, builds its snapshot and writes the journal in child processes with a limited heap and time,
+ * so that no source and no archive can end or block the service. A child ends by itself when this process dies. It can
+ * be killed at any time: downloads and builds have folders of their own, and the journal is written in transactions.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { SnapshotInfo } from '../dataset/snapshot.ts'
 import { StoreError } from '../files/environment.ts'
 import type { Recording } from '../history/record.ts'
 import type { recordRetrievals } from '../history/retrieval.ts'
-import type { buildFile, ImportProgress } from './build.ts'
+import type { buildFile, BuiltSnapshot, ImportProgress } from './build.ts'
+import type { Download, downloadArchive } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
 import { newBuildingFolder } from './old-folders.ts'
 
+type DownloadRequest = Parameters<typeof downloadArchive>[0]
+type BuildRequest = Parameters<typeof buildFile>[0]
 type RecordRequest = Parameters<typeof recordRetrievals>[0]
 
 /** Sent to the child as JSON. */
-type BuildRequest = Parameters<typeof buildFile>[0]
-
-export type ChildJob = { kind: 'build'; request: BuildRequest } | { kind: 'record'; request: RecordRequest }
+export type ChildJob =
+  | { kind: 'download'; request: DownloadRequest }
+  | { kind: 'build'; request: BuildRequest }
+  | { kind: 'record'; request: RecordRequest }
 
 /** Sent by the child as JSON, in which an error loses its class and its fields. */
 export type ChildMessage =
   | { kind: 'progress'; progress: ImportProgress }
-  | { kind: 'done'; result: SnapshotInfo | Recording; peakMemoryBytes: number }
+  | { kind: 'done'; result: Download | BuiltSnapshot | Recording; peakMemoryBytes: number }
   | { kind: 'refused'; code: ImportError['code']; message: string; cause: string | undefined }
   | { kind: 'store failed'; message: string; code: string | undefined; cause: string | undefined }
   | { kind: 'defect'; name: string }
@@ -35,14 +38,17 @@ const CHILD = fileURLToPath(new URL('./build-child.js', import.meta.url))
 /** Four times what a register of one million companies needs. */
 const HEAP_MIB_MAX = 512
 
+/** Allows for a download of the largest archive at 300 kB/s. Other jobs take a minute. */
+const JOB_MS_MAX = 30 * 60_000
+
 interface JobOptions {
   onProgress?: ((progress: ImportProgress) => void) | undefined
   /** Kills the child. The job then rejects with the code `stopped`. */
   signal?: AbortSignal | undefined
 }
 
-/** `heapMib` is the limit of the heap of each child. */
-export function openBuildProcesses({ heapMib = HEAP_MIB_MAX } = {}) {
+/** `heapMib` is the limit of the heap of each child, `jobMs` that of its time. */
+export function openBuildProcesses({ heapMib = HEAP_MIB_MAX, jobMs = JOB_MS_MAX } = {}) {
   let peakMemoryBytes = 0
 
   async function run(job: ChildJob, { onProgress, signal }: JobOptions) {
@@ -50,6 +56,11 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX } = {}) {
     const child = startChild(heapMib)
     const kill = () => void child.kill('SIGKILL')
     signal?.addEventListener('abort', kill)
+    let isLate = false
+    const deadline = setTimeout(() => {
+      isLate = true
+      kill()
+    }, jobMs)
     let last: Exclude<ChildMessage, { kind: 'progress' }> | undefined
     child.on('message', (message: ChildMessage) => {
       if (message.kind === 'progress') onProgress?.(message.progress)
@@ -69,19 +80,26 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX } = {}) {
         return last.result
       }
       throwIfStopped(signal)
+      if (isLate) throw new ImportError('import_timeout', `the ${job.kind} took longer than ${jobMs} ms`)
       throw last ? toError(last) : crashed(endSignal ?? `exit status ${code}`)
     } catch (cause) {
       if (cause instanceof ImportError || cause instanceof StoreError) throw cause
       throw new StoreError('The process of the import could not be started', { cause })
     } finally {
+      clearTimeout(deadline)
       signal?.removeEventListener('abort', kill)
     }
   }
 
-  async function build(request: BuildRequest, options: JobOptions = {}): Promise<SnapshotInfo> {
+  /** The caller removes the folder. */
+  async function download(request: DownloadRequest, options: JobOptions): Promise<Download> {
+    return (await run({ kind: 'download', request }, options)) as Download
+  }
+
+  async function build(request: BuildRequest, options: JobOptions = {}): Promise<BuiltSnapshot> {
     const folder = newBuildingFolder(request.dataDirectory)
     try {
-      return (await run({ kind: 'build', request: { ...request, folder } }, options)) as SnapshotInfo
+      return (await run({ kind: 'build', request: { ...request, folder } }, options)) as BuiltSnapshot
     } catch (cause) {
       // A killed child leaves its folder behind.
       await rm(folder, { recursive: true, force: true })
@@ -94,18 +112,22 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX } = {}) {
   }
 
   /** `peakMemoryBytes` is the most memory that one of the children has held. */
-  return { build, record, peakMemoryBytes: () => peakMemoryBytes }
+  return { download, build, record, peakMemoryBytes: () => peakMemoryBytes }
 }
 
+/** Variables that name the certificates of private sources. NODE_OPTIONS can have `--use-openssl-ca`. */
+const CERTIFICATES = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
+
 /**
- * The child gets no environment, which may hold credentials. Its stderr is ignored, because V8 writes many lines to it
- * when the heap is exhausted.
+ * The child gets no other environment, which may hold credentials. Its stderr is ignored, because V8 writes many lines
+ * to it when the heap is exhausted.
  */
 function startChild(heapMib: number) {
   // On a full disk LMDB rejects promises that no code awaits (`awaitWrite` in store/files/environment.ts). They must
   // not end it.
   const execArgv = [`--max-old-space-size=${heapMib}`, '--unhandled-rejections=none']
-  return fork(CHILD, { execArgv, env: {}, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  const env = Object.fromEntries(CERTIFICATES.map((name) => [name, process.env[name]]))
+  return fork(CHILD, { execArgv, env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
 }
 
 function toError(failure: Exclude<ChildMessage, { kind: 'progress' | 'done' }>): Error {

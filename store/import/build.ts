@@ -14,10 +14,11 @@ import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFold
 import { awaitWrite, openEnvironment, runWriteSync, startAfter, StoreError } from '../files/environment.ts'
 import { NameIndexBuilder } from '../index/build.ts'
 import { hasNameIndex } from '../index/name-index.ts'
-import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../dataset/snapshot.ts'
+import { openSnapshot, REOPEN_ENTRIES, snapshotInfoSchema, type SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../dataset/snapshot-id.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { openCsv } from './archive.ts'
+import { Comparison, type ComparedWith, type Finding } from './comparison.ts'
 import { ImportError } from './errors.ts'
 import { normalise } from './normalise.ts'
 import { newBuildingFolder } from './old-folders.ts'
@@ -25,30 +26,25 @@ import { readRows, REJECTED_SHARE_MAX } from './rows.ts'
 
 /** Rows per write transaction: the two fsyncs of a commit cost little per row, and a batch fits in memory. */
 export const BATCH_ROWS = 5_000
-/** Entries between two openings of the environment. Its pages in memory are released when it is closed. */
-const REOPEN_ENTRIES = 40 * BATCH_ROWS
 /** Lets a child process notice the end of its parent. */
 const YIELD_ENTRIES = 1_000
-
-/**
- * The register seldom loses companies. A file with less than this share of the last retrieval is incomplete (contract
- * 11.2). Rows do not count: copies of one row are one company.
- */
-const KEPT_SHARE_MIN = 0.9
 
 /** What a child process needs for a build, as JSON. */
 interface BuildRequest {
   dataDirectory: string
-  /** A `.csv` or `.zip` file on disk. */
+  /** A file on disk (store/import/archive.ts). */
   path: string
   /** ISO 8601. */
   importedAt: string
   /** The folder of the build, which does not exist yet. */
   folder?: string
-  /** The least number of companies, and the number of the last retrieval from the same location. */
+  /** The least number of companies. */
   companiesMin?: number
-  companiesBefore?: number
+  comparedWith?: ComparedWith | undefined
 }
+
+/** With the findings of the comparison, if there was one. */
+export type BuiltSnapshot = SnapshotInfo & { compared?: Finding[] }
 
 export interface ImportProgress {
   phase: 'rows' | 'hash'
@@ -63,7 +59,7 @@ interface BuildOptions {
 }
 
 /** Builds a snapshot from a file and moves it to the folder of its id. A failed build leaves nothing. */
-export async function buildFile(request: BuildRequest, options: BuildOptions = {}): Promise<SnapshotInfo> {
+export async function buildFile(request: BuildRequest, options: BuildOptions = {}): Promise<BuiltSnapshot> {
   const { dataDirectory, importedAt, folder = newBuildingFolder(dataDirectory) } = request
   try {
     const counts = await loadRows(folder, request.path, options)
@@ -71,24 +67,30 @@ export async function buildFile(request: BuildRequest, options: BuildOptions = {
       throw new ImportError('too_many_rejected', `${counts.rejected} of ${counts.rows} rows were rejected`)
     }
     checkCompanyCount(counts.companies, request)
-    const info = await finishSnapshot(folder, { counts, importedAt, ...options })
+    const comparison = request.comparedWith && new Comparison(request.comparedWith)
+    const info = await finishSnapshot(folder, { counts, importedAt, comparison, ...options })
+    const compared = comparison?.finish()
+    checkChanges(compared, request.comparedWith)
     await moveIntoPlace(folder, snapshotFolder(dataDirectory, info.snapshot_id), new Date(importedAt))
-    return info
+    return { ...info, ...(compared && { compared }) }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
 /** `count` is the number of companies that are not quarantined. */
-function checkCompanyCount(count: number, { companiesMin = 0, companiesBefore = 0 }: BuildRequest): void {
+function checkCompanyCount(count: number, { companiesMin = 0 }: BuildRequest): void {
   if (count === 0) throw new ImportError('no_companies', 'the file contains no company')
   if (count < companiesMin) {
     throw new ImportError('too_few_companies', `the file has ${count} companies; the minimum is ${companiesMin}`)
   }
-  if (count < companiesBefore * KEPT_SHARE_MIN) {
-    const before = `the same source gave ${companiesBefore} before`
-    throw new ImportError('companies_lost', `the file has ${count} companies; ${before}`)
-  }
+}
+
+function checkChanges(compared: Finding[] = [], { rules }: Pick<ComparedWith, 'rules'> = { rules: 'none' }): void {
+  const applied = compared.filter(({ rule }) => rule !== 'none' && (rules === 'all' || rule === rules))
+  const beyond = applied.filter(({ isBeyond }) => isBeyond).map(({ text }) => text)
+  if (beyond.length > 0)
+    throw new ImportError('changes_refused', `${beyond.join('; ')}; import --accept-changes publishes it`)
 }
 
 /** Pass 1: normalises the rows and stores them under their numbers. */
@@ -161,12 +163,13 @@ function openBuildEnvironment(folder: string) {
 interface FinishOptions extends BuildOptions {
   counts: Awaited<ReturnType<typeof loadRows>>
   importedAt: string
+  comparison: Comparison | undefined
 }
 
-/** Pass 2: computes the snapshot id, writes the name index and stores the snapshot's description. */
+/** Pass 2: computes the snapshot id, compares the entries, writes the name index and stores the description. */
 async function finishSnapshot(
   folder: string,
-  { counts, importedAt, onProgress }: FinishOptions,
+  { counts, importedAt, comparison, onProgress }: FinishOptions,
 ): Promise<SnapshotInfo> {
   const hash = new SnapshotHash()
   const names = new NameIndexBuilder()
@@ -183,6 +186,7 @@ async function finishSnapshot(
         const number = companyNumberOf(key)
         const entry = decodeOwnEntry(number, value)
         hash.add(number, entry)
+        comparison?.add(key, value, entry)
         lastKey = key
         entries += 1
         if (entries % YIELD_ENTRIES === 0) await yieldToEventLoop()

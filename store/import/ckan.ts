@@ -3,11 +3,10 @@ import { json } from 'node:stream/consumers'
 import { z } from 'zod'
 import { mayFollow, parseUrl, upgradeToHttps } from '../base/url-policy.ts'
 import { ImportError } from './errors.ts'
-import { fetchSource } from './http.ts'
+import { fetchSource, type SourceLimits } from './http.ts'
 
 /** A hundred times the description of a package with a few resources. */
 const ANSWER_BYTES_MAX = 1024 * 1024
-const ANSWER_MS_MAX = 30_000
 
 /** The page of a resource and its API URL. A download URL has more path segments after the id. */
 const RESOURCE_PAGE = /^(.*)\/dataset\/[^/]+\/resource\/([^/]+)\/?$/
@@ -30,8 +29,6 @@ const resourceSchema = z.object({
   }),
 })
 
-type RequestOptions = Pick<Parameters<typeof fetchSource>[0], 'limits' | 'signal'>
-
 interface CkanResource {
   /** The portal's URL before `/api` or `/dataset`. */
   root: string
@@ -48,9 +45,9 @@ export function parseCkanUrl({ origin, pathname, searchParams }: URL): CkanResou
 }
 
 /** `updatedAt`: when the data was updated, according to the portal. */
-export async function locateArchive({ root, id }: CkanResource, request: RequestOptions) {
+export async function locateArchive({ root, id }: CkanResource, limits: SourceLimits) {
   const api = new URL(`${root}/api/3/action/resource_show?id=${encodeURIComponent(id)}`)
-  const answer = resourceSchema.safeParse(await getJson(api, request))
+  const answer = resourceSchema.safeParse(await getJson(api, limits))
   if (!answer.success) throw badAnswer(answer.error)
   const { url: text, last_modified, metadata_modified } = answer.data.result
   const statedUrl = parseUrl(text, api)
@@ -61,16 +58,14 @@ export async function locateArchive({ root, id }: CkanResource, request: Request
   return { url, updatedAt: last_modified ?? metadata_modified }
 }
 
-async function getJson(url: URL, { limits, signal }: RequestOptions): Promise<unknown> {
-  const answerLimits = { ...limits, totalMs: Math.min(limits.totalMs, ANSWER_MS_MAX), bytesMax: ANSWER_BYTES_MAX }
-  const request = { url, headers: { accept: 'application/json' }, limits: answerLimits, signal }
-  return fetchSource(request, async (_, body) => {
-    try {
-      return await json(body)
-    } catch (cause) {
-      throw cause instanceof ImportError ? cause : badAnswer(cause)
-    }
-  })
+async function getJson(url: URL, limits: SourceLimits): Promise<unknown> {
+  const headers = { accept: 'application/json' }
+  const { body } = await fetchSource({ url, headers, limits: { ...limits, bytesMax: ANSWER_BYTES_MAX } })
+  try {
+    return await json(body)
+  } catch (cause) {
+    throw cause instanceof ImportError ? cause : badAnswer(cause)
+  }
 }
 
 function badAnswer(cause?: unknown): ImportError {

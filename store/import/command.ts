@@ -22,8 +22,10 @@ interface ImportCommandOptions extends CommandOptions {
   archiveDirectory?: string | undefined
   /** Whether the records are made up. They are then sold as synthetic, not under the register's name. */
   synthetic: boolean
-  /** Accepts an archive that is older or smaller than the last one, or that crashed an import (docs/data.md). */
+  /** Accepts an archive that is older than the last one, too small, or that crashed an import (docs/data.md). */
   isForced: boolean
+  /** Accepts a file that differs too much from the served snapshot. */
+  areChangesAccepted: boolean
   /** Returns the peak memory of this process. */
   peakMemoryBytes: () => number
 }
@@ -38,10 +40,11 @@ export async function importCommand(options: ImportCommandOptions): Promise<void
     const publication = synthetic ? SYNTHETIC : CRO_COMPANIES
     const processes = openBuildProcesses()
     const result = await importDataset({ ...request, ...processes, catalog, publication })
-    const { info, changed, changes } = result
+    const { info, changed, changes, compared } = result
     print(changed ? 'imported' : 'unchanged since the last import')
     printSnapshotInfo(info, print)
     if (changes) print(`changes     ${changes.added} added, ${changes.removed} removed, ${changes.changed} changed`)
+    for (const { text, isBeyond } of compared) print(`${isBeyond ? 'warning ' : 'compared'}    ${text}`)
     print(`seconds     ${((now().getTime() - startedAt) / 1000).toFixed(1)}`)
     print(`memory      ${Math.round(Math.max(peakMemoryBytes(), processes.peakMemoryBytes()) / MIB)} MiB at most`)
     if (result.historyFailure !== undefined) throw result.historyFailure

@@ -1,20 +1,20 @@
 /**
- * Downloads an archive from its URL or from a CKAN resource into a temporary folder. The request is conditional if the
- * server gave validators before (RFC 9110 section 13.1). The first bytes must be a ZIP or text, whatever the content
- * type.
+ * Downloads an archive from its URL or from a CKAN resource. The request is conditional if the server gave validators
+ * before (RFC 9110 section 13.1). The first bytes must be those of an archive or text, whatever the content type.
  */
-import { mkdir, open, rm } from 'node:fs/promises'
+import { mkdir, open } from 'node:fs/promises'
+import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import type { Dataset } from '../dataset/catalog.ts'
 import { parseUrl } from '../base/url-policy.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
-import { ARCHIVE_BYTES_MAX, ZIP_MAGIC } from './archive.ts'
+import { ARCHIVE_BYTES_MAX, findFormat } from './archive.ts'
 import { locateArchive, parseCkanUrl } from './ckan.ts'
 import { ImportError } from './errors.ts'
-import { fetchSource } from './http.ts'
+import { fetchSource, type SourceLimits } from './http.ts'
 
-/** 30 minutes allow for the largest archive at 300 kB/s; a busy portal may need a minute to answer. */
-const LIMITS = { totalMs: 30 * 60_000, idleMs: 60_000, bytesMax: ARCHIVE_BYTES_MAX }
+/** A busy portal may need a minute to answer. */
+const LIMITS: SourceLimits = { idleMs: 60_000, bytesMax: ARCHIVE_BYTES_MAX }
 
 /** The bytes that are inspected to find the type. */
 const HEAD_BYTES = 512
@@ -23,58 +23,50 @@ const BINARY = /(?![\t\r\n])\p{Cc}/u
 
 type Validators = NonNullable<Dataset['validators']>
 
+/** What a child process needs for a download, as JSON. */
 interface DownloadRequest {
   /** A URL. An ImportError is thrown if it may not be fetched. */
   location: string
-  /** Created for the download and removed afterwards. */
+  /** Created for the archive. The caller removes it. */
   folder: string
   /** The validators of the archive that was imported last. Without them the request is unconditional. */
   validators: Validators | null
-  limits?: Partial<typeof LIMITS> | undefined
-  freeBytes?: typeof readFreeBytes | undefined
-  signal?: AbortSignal | undefined
+  limits?: Partial<SourceLimits> | undefined
 }
 
 export interface Download {
-  /** The archive on disk, or undefined if it has not changed (status 304). */
-  path: string | undefined
+  /** The archive on disk. Absent if it has not changed (status 304). */
+  path?: string
   validators: Validators | null
-  /** According to the portal, otherwise according to the archive's server. */
-  updatedAt: Date | undefined
+  /** According to the portal, otherwise according to the archive's server. ISO 8601 in UTC. */
+  updatedAt: string | null
 }
 
-/** Downloads an archive, passes it to `use` and removes it afterwards. */
-export async function withDownload<T>(request: DownloadRequest, use: (download: Download) => Promise<T>): Promise<T> {
-  try {
-    return await use(await download(request))
-  } finally {
-    await rm(request.folder, { recursive: true, force: true })
-  }
-}
-
-async function download(request: DownloadRequest): Promise<Download> {
-  const { location, folder, validators, limits, freeBytes, signal } = request
-  const options = { limits: { ...LIMITS, ...limits }, signal }
+export async function downloadArchive(
+  { location, folder, validators, limits }: DownloadRequest,
+  { freeBytes }: { freeBytes?: typeof readFreeBytes } = {},
+): Promise<Download> {
+  const allLimits = { ...LIMITS, ...limits }
   const start = parseUrl(location)
   if (!start) throw new ImportError('source_refused', 'the source is not a URL')
   const resource = parseCkanUrl(start)
-  const archive = resource ? await locateArchive(resource, options) : { url: start, updatedAt: undefined }
+  const archive = resource ? await locateArchive(resource, allLimits) : { url: start, updatedAt: undefined }
   // Validators belong to one URL. Another archive may have the same ones.
   const known = validators?.url === archive.url.href ? validators : null
-  return fetchSource({ ...options, url: archive.url, headers: conditionHeaders(known) }, async (response, body) => {
-    const path = response.status === 304 ? undefined : join(folder, 'archive')
-    if (path !== undefined) {
-      await mkdir(folder, { recursive: true })
-      // An archive must not use the space that sales need (contract 8.13).
-      const checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.import, freeBytes)
-      await writeArchive({ path, body, type: response.headers.get('content-type') ?? '', checkReserve })
-    }
-    return {
-      path,
-      validators: readValidators(response.headers, archive.url) ?? (path === undefined ? known : null),
-      updatedAt: archive.updatedAt ?? parseHttpDate(response.headers.get('last-modified') ?? ''),
-    }
+  const { status, headers, body } = await fetchSource({
+    url: archive.url,
+    headers: conditionHeaders(known),
+    limits: allLimits,
   })
+  const updatedAt = archive.updatedAt ?? parseHttpDate(headers['last-modified'] ?? '')
+  const facts = { validators: readValidators(headers, archive.url), updatedAt: updatedAt?.toISOString() ?? null }
+  if (status === 304) return { ...facts, validators: facts.validators ?? known }
+  const path = join(folder, 'archive')
+  await mkdir(folder, { recursive: true })
+  // An archive must not use the space that sales need (contract 8.13).
+  const checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.import, freeBytes)
+  await writeArchive({ path, body, type: headers['content-type'] ?? '', checkReserve })
+  return { ...facts, path }
 }
 
 function conditionHeaders(known: Validators | null): Record<string, string> {
@@ -84,8 +76,8 @@ function conditionHeaders(known: Validators | null): Record<string, string> {
   }
 }
 
-function readValidators(headers: Headers, url: URL): Validators | null {
-  const [etag, last_modified] = [headers.get('etag'), headers.get('last-modified')]
+function readValidators(headers: IncomingHttpHeaders, url: URL): Validators | null {
+  const { etag = null, 'last-modified': last_modified = null } = headers
   return etag === null && last_modified === null ? null : { url: url.href, etag, last_modified }
 }
 
@@ -96,7 +88,7 @@ function parseHttpDate(text: string): Date | undefined {
 
 interface ArchiveBody {
   path: string
-  body: AsyncIterable<Uint8Array>
+  body: AsyncIterable<Buffer>
   /** The content type. */
   type: string
   checkReserve: () => void
@@ -119,7 +111,7 @@ async function writeArchive({ path, body, type, checkReserve }: ArchiveBody): Pr
 
 /** The content type is not trusted: the portal labels its ZIP as CSV and sends its cookie page with status 200. */
 function checkHead(head: Buffer, type: string): void {
-  if (head.subarray(0, ZIP_MAGIC.length).equals(ZIP_MAGIC)) return
+  if (findFormat(head) !== 'text') return
   const text = head
     .toString()
     .replace(/^\uFEFF/, '')
@@ -128,6 +120,6 @@ function checkHead(head: Buffer, type: string): void {
     throw new ImportError('source_is_page', 'the source sends an HTML page')
   }
   if (text === '' || /^[{[]/.test(text) || BINARY.test(text)) {
-    throw new ImportError('source_wrong_type', 'the source sends neither a ZIP nor a CSV')
+    throw new ImportError('source_wrong_type', 'the source sends neither an archive nor a CSV')
   }
 }

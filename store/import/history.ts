@@ -4,7 +4,7 @@
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openSnapshot } from '../dataset/snapshot.ts'
+import { storedEntries } from '../dataset/snapshot.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../dataset/source.ts'
 import { companyKey, snapshotFolder } from '../files/layout.ts'
 import { StoreError } from '../files/environment.ts'
@@ -108,10 +108,8 @@ async function recordArchives(history: HistoryDatabase, options: ArchivesOptions
     try {
       const importedAt = now().toISOString()
       const { snapshot_id } = await openBuildProcesses().build({ dataDirectory, path, importedAt }, { onProgress })
-      const snapshot = openSnapshot(snapshotFolder(dataDirectory, snapshot_id))
       const step = { snapshot_id, location: facts.location, archive_sha256, source }
-      const { kind } = recordFile(history, step, snapshot.storedEntries())
-      await snapshot.close()
+      const { kind } = recordFile(history, step, storedEntries(snapshotFolder(dataDirectory, snapshot_id)))
       print(
         `${kind === 'known' ? 'known   ' : 'recorded'} ${step.source.source_updated_at ?? step.source.retrieved_at} ${path}`,
       )

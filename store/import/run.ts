@@ -3,6 +3,7 @@
  * durable write each. After a kill between them, the next import continues and records nothing twice.
  */
 import type { Catalog, Dataset } from '../dataset/catalog.ts'
+import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { buildingFolder, snapshotFolder, snapshotsFolder } from '../files/layout.ts'
 import type { Recording } from '../history/record.ts'
@@ -13,33 +14,41 @@ import { NORMALISATION_VERSION } from '../dataset/snapshot-id.ts'
 import { minCompanyCount, type Publication } from '../dataset/source.ts'
 import { isUrl } from '../base/url-policy.ts'
 import { sha256OfFile } from './archive.ts'
-import { buildFile, readSnapshotInfo, type ImportProgress } from './build.ts'
+import { buildFile, readSnapshotInfo, type BuiltSnapshot, type ImportProgress } from './build.ts'
 import type { openBuildProcesses } from './build-process.ts'
-import { withDownload, type Download } from './download.ts'
+import type { ComparedWith, Finding } from './comparison.ts'
+import { downloadArchive, type Download } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
 import { keepArchive } from './kept-archive.ts'
 import { newBuildingFolder, removeUntouched } from './old-folders.ts'
 
 type BuildProcesses = ReturnType<typeof openBuildProcesses>
 
+const DAY_MS = 24 * 60 * 60 * 1000
+/** A smaller register can change by more than the limits of contract 11.12. */
+const JUDGED_COMPANIES_MIN = 1_000
+
 interface ImportRequest {
   dataDirectory: string
   catalog: Catalog
-  /** A `.csv` or `.zip` file on disk, or the URL of an archive or of a CKAN resource. */
+  /** A file on disk, or the URL of an archive or of a CKAN resource. */
   path: string
   /** The name under which the retrieval is recorded. The default is the path. */
   location?: string
   publication: Publication
   now: () => Date
   onProgress?: (progress: ImportProgress) => void
-  /** Builds the snapshot and writes the journal. By default both happen in this process. */
+  /** Download, build the snapshot and write the journal. By default all happen in this process. */
+  download?: BuildProcesses['download']
   build?: BuildProcesses['build']
   record?: BuildProcesses['record']
   /** Where archives that change the snapshot are kept. */
   archiveDirectory?: string | undefined
   /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
   isForced?: boolean
-  limits?: Parameters<typeof withDownload>[0]['limits']
+  /** Accepts a file that differs too much from the served snapshot. */
+  areChangesAccepted?: boolean
+  limits?: Parameters<typeof downloadArchive>[0]['limits']
   /** Stops the import before it publishes. */
   signal?: AbortSignal
 }
@@ -50,6 +59,8 @@ export interface ImportResult {
   changed: boolean
   /** How a new snapshot differs from the one before it. Null if it is the same, or if the other cannot be read. */
   changes: Extract<Recording, { kind: 'recorded' }>['changes'] | null
+  /** How a changed file differs from the snapshot that was served. */
+  compared: Finding[]
   /**
    * Why the archive could not be kept or the journal could not be written. The next import then records this snapshot
    * too.
@@ -65,17 +76,24 @@ interface CurrentSnapshot {
 }
 
 export async function importDataset(request: ImportRequest): Promise<ImportResult> {
-  const { dataDirectory, catalog, path, location = path, now, limits, signal } = request
+  const { dataDirectory, catalog, path, location = path, now, limits, signal, download = downloadArchive } = request
   const retrievedAt = now()
   await removeUntouched(buildingFolder(dataDirectory), retrievedAt)
   throwIfStopped(signal)
   const current = await readCurrentSnapshot(dataDirectory, catalog)
   const before = current?.retrieval.location === location ? current : undefined
-  const publish = (download: Download) => publishArchive(request, { download, location, current, before, retrievedAt })
-  if (!isUrl(path)) return publish({ path, validators: null, updatedAt: undefined })
+  const archive = { location, current, before, retrievedAt }
+  if (!isUrl(path)) {
+    return publishArchive(request, { ...archive, download: { path, validators: null, updatedAt: null } })
+  }
   const folder = newBuildingFolder(dataDirectory)
   const validators = current?.hasCurrentRules ? current.retrieval.validators : null
-  return withDownload({ location: path, folder, validators, limits, signal }, publish)
+  try {
+    const downloaded = await download({ location: path, folder, validators, limits }, { signal })
+    return await publishArchive(request, { ...archive, download: downloaded })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 }
 
 interface FetchedArchive {
@@ -90,7 +108,7 @@ interface FetchedArchive {
 async function publishArchive(request: ImportRequest, archive: FetchedArchive): Promise<ImportResult> {
   const { catalog, publication, signal } = request
   const { location, current, before } = archive
-  const { info, archive_sha256, changed } = await buildOrReuse(request, archive)
+  const { info, archive_sha256, changed, compared } = await buildOrReuse(request, archive)
   throwIfStopped(signal)
   const isSwitch = info.snapshot_id !== current?.info.snapshot_id
   const source_updated_at = sourceUpdatedAt(archive, changed)
@@ -117,6 +135,7 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
     info,
     changed,
     changes: isSwitch && recorded ? recorded.changes : null,
+    compared,
     ...(history.kind === 'failed' && { historyFailure: history.cause }),
   }
 }
@@ -161,23 +180,26 @@ const later = (one: string | null, other: string | null) => ((one ?? '') > (othe
 async function buildOrReuse(
   request: ImportRequest,
   archive: FetchedArchive,
-): Promise<Pick<ImportResult, 'info' | 'changed'> & Pick<Dataset, 'archive_sha256'>> {
+): Promise<Pick<ImportResult, 'info' | 'changed' | 'compared'> & Pick<Dataset, 'archive_sha256'>> {
   const { download, current, before } = archive
   if (download.path === undefined) {
     if (!current) throw new Error('a conditional request was sent without a current snapshot')
-    return { info: current.info, archive_sha256: current.retrieval.archive_sha256, changed: false }
+    return unchanged(current)
   }
   const archive_sha256 = await sha256OfFile(download.path)
-  if (current?.hasCurrentRules && current.retrieval.archive_sha256 === archive_sha256) {
-    return { info: current.info, archive_sha256, changed: false }
-  }
+  if (current?.hasCurrentRules && current.retrieval.archive_sha256 === archive_sha256) return unchanged(current)
   const newest = before?.retrieval.newest_update ?? null
   // An older time of update: the source was reset or replaced.
-  if (!request.isForced && download.updatedAt && newest !== null && download.updatedAt < new Date(newest))
+  if (!request.isForced && download.updatedAt && newest !== null && download.updatedAt < newest)
     throw new ImportError('source_older', 'the source states an older update time than before')
   const { path } = download
-  const info = await unlessCrashed(request, archive_sha256, () => buildArchive(request, path, archive))
-  return { info, archive_sha256, changed: true }
+  const built = await unlessCrashed(request, archive_sha256, () => buildArchive(request, path, archive))
+  const { compared = [], ...info } = built
+  return { info, archive_sha256, changed: true, compared }
+}
+
+const unchanged = ({ info, retrieval: { archive_sha256 } }: CurrentSnapshot) => {
+  return { info, archive_sha256, changed: false, compared: [] }
 }
 
 /** An archive that has ended the process of its import would end it again, so it is remembered (contract 11.10). */
@@ -206,12 +228,23 @@ async function unlessCrashed<T>(
 function buildArchive(
   request: ImportRequest,
   path: string,
-  { location, before }: FetchedArchive,
-): Promise<SnapshotInfo> {
-  const { dataDirectory, now, onProgress, signal, build = buildFile } = request
-  const companiesBefore = before?.info.company_count ?? 0
-  const expected = request.isForced ? {} : { companiesMin: minCompanyCount(location), companiesBefore }
-  return build({ dataDirectory, path, importedAt: now().toISOString(), ...expected }, { onProgress, signal })
+  { location, current, before }: FetchedArchive,
+): Promise<BuiltSnapshot> {
+  const { dataDirectory, now, onProgress, signal, areChangesAccepted = false, build = buildFile } = request
+  const importedAt = now().toISOString()
+  const companiesMin = request.isForced ? 0 : minCompanyCount(location)
+  const comparedWith = current && {
+    folder: snapshotFolder(dataDirectory, current.info.snapshot_id),
+    rules: areChangesAccepted ? ('none' as const) : rulesFor(before),
+    days: Math.floor((now().getTime() - Date.parse(current.info.imported_at)) / DAY_MS),
+  }
+  return build({ dataDirectory, path, importedAt, companiesMin, comparedWith }, { onProgress, signal })
+}
+
+/** Other rules of normalisation change records, and another location may be another register. */
+function rulesFor(before: CurrentSnapshot | undefined): ComparedWith['rules'] {
+  if (!before) return 'none'
+  return before.hasCurrentRules && before.info.company_count >= JUDGED_COMPANIES_MIN ? 'all' : 'numbers'
 }
 
 /**
@@ -219,7 +252,7 @@ function buildArchive(
  * for its location.
  */
 function sourceUpdatedAt({ download, before, retrievedAt }: FetchedArchive, changed: boolean): string | null {
-  if (download.updatedAt && download.updatedAt <= retrievedAt) return download.updatedAt.toISOString()
+  if (download.updatedAt !== null && download.updatedAt <= retrievedAt.toISOString()) return download.updatedAt
   return changed ? null : (before?.retrieval.source.source_updated_at ?? null)
 }
 

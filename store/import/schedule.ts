@@ -33,12 +33,15 @@ interface ScheduleOptions {
 export function startSchedule({ retrieve, now, random, timer, onFailure }: ScheduleOptions) {
   const stopping = new AbortController()
   let failures = 0
+  let pendingSince: Date | undefined
   let cancel = (): void => undefined
 
   async function run(): Promise<void> {
+    pendingSince ??= now()
     try {
       await retrieve(stopping.signal)
       failures = 0
+      pendingSince = undefined
     } catch (cause) {
       failures += 1
       throw cause
@@ -70,6 +73,8 @@ export function startSchedule({ retrieve, now, random, timer, onFailure }: Sched
   let running = first
   return {
     first,
+    /** When the first retrieval since the last success began. Undefined after a success. */
+    pendingSince: () => pendingSince,
     async stop(): Promise<void> {
       stopping.abort()
       cancel()

@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generateRegister } from '../support/sample/generate.ts'
 import { decodeEntry, encodeEntry } from '../../store/dataset/company-entry.ts'
-import { openSnapshot } from '../../store/dataset/snapshot.ts'
+import { storedEntries } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { companyNumberOf, historyFolder, snapshotFolder } from '../../store/files/layout.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
@@ -66,9 +66,7 @@ async function importRegister(directory: string, rows: number): Promise<{ entrie
   const began = process.cpuUsage()
   const info = await buildFile({ dataDirectory: directory, path, importedAt: new Date().toISOString() })
   const cpuSeconds = cpuSecondsSince(began)
-  const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
-  const entries = [...snapshot.storedEntries()]
-  await snapshot.close()
+  const entries = [...storedEntries(snapshotFolder(directory, info.snapshot_id))]
   return { entries, cpuSeconds }
 }
 

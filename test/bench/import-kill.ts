@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sampleRegister } from '../support/sample/register.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
-import { openSnapshot } from '../../store/dataset/snapshot.ts'
+import { storedEntries } from '../../store/dataset/snapshot.ts'
 import { buildingFolder, snapshotFolder } from '../../store/files/layout.ts'
 import { historyDigest } from '../../store/history/digest.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
@@ -94,9 +94,11 @@ async function compareJournal(directory: string): Promise<boolean> {
     const step = journal.findStep(key)
     if (!step) throw new Error('a step is missing')
     const { snapshot_id, source } = step
-    const snapshot = openSnapshot(snapshotFolder(directory, snapshot_id))
-    recordFile(clean, { snapshot_id, location: '', archive_sha256: '', source }, snapshot.storedEntries())
-    await snapshot.close()
+    recordFile(
+      clean,
+      { snapshot_id, location: '', archive_sha256: '', source },
+      storedEntries(snapshotFolder(directory, snapshot_id)),
+    )
   }
   const newest = journal.findStep(journal.stepBefore() ?? '')?.snapshot_id
   const isEqual = historyDigest(journal) === historyDigest(clean) && newest === (await servedId(directory))

@@ -54,7 +54,7 @@ describe('a full disk', function () {
 
   it('rejects an import, keeps the current snapshot and leaves no folder', async () => {
     const path = join(directory, 'companies.csv')
-    await writeFile(path, toCsv(registerRow()))
+    await writeFile(path, toCsv(registerRow({ company_num: '0' })))
     const request = {
       dataDirectory: directory,
       path,

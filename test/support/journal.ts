@@ -3,7 +3,7 @@ import { companyKey, snapshotFolder } from '../../store/files/layout.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import { encodeEntry } from '../../store/dataset/company-entry.ts'
 import type { SnapshotEntry } from '../../store/dataset/company.ts'
-import { openSnapshot } from '../../store/dataset/snapshot.ts'
+import { storedEntries } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
 import { recordFile } from '../../store/history/record.ts'
@@ -41,11 +41,13 @@ export async function recordFiles(dataDirectory: string, files: readonly PastFil
 export async function recordArchive(dataDirectory: string, path: string, time: string): Promise<void> {
   const directory = await makeTemporaryDirectory()
   const info = await buildFile({ dataDirectory: directory, path, importedAt: new Date().toISOString() })
-  const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
   await using history = openForWriting(dataDirectory)
   const source = { ...SYNTHETIC, retrieved_at: time, source_updated_at: null }
-  recordFile(history.database, { ...FACTS, snapshot_id: info.snapshot_id, source }, snapshot.storedEntries())
-  await snapshot.close()
+  recordFile(
+    history.database,
+    { ...FACTS, snapshot_id: info.snapshot_id, source },
+    storedEntries(snapshotFolder(directory, info.snapshot_id)),
+  )
 }
 
 const FACTS = { location: 'test', archive_sha256: 'a'.repeat(64) }

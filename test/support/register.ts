@@ -32,10 +32,10 @@ export function registerRow(change: Partial<RegisterRow> = {}): RegisterRow {
   }
 }
 
-/** Rows with the numbers from `from` on, each with a name of its own. */
-export function numberedRows(count: number, from = 1): RegisterRow[] {
+/** Rows with the numbers from `from` on, each with a name of its own unless `change` has one. */
+export function numberedRows(count: number, from = 1, change: Partial<RegisterRow> = {}): RegisterRow[] {
   return Array.from({ length: count }, (_, index) =>
-    registerRow({ company_num: String(from + index), company_name: `NUMBER ${from + index}` }),
+    registerRow({ company_num: String(from + index), company_name: `NUMBER ${from + index}`, ...change }),
   )
 }
 

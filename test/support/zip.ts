@@ -5,13 +5,14 @@ export interface ZipMember {
   name: string
   content: Buffer | string
   /** Values that the headers state instead of the real ones. */
-  stated?: { size?: number; crc?: number; encrypted?: boolean }
+  stated?: { size?: number; crc?: number; encrypted?: boolean; method?: number }
 }
 
 const LOCAL_HEADER = 0x04034b50
 const CENTRAL_HEADER = 0x02014b50
 const END_OF_DIRECTORY = 0x06054b50
 const VERSION = 20
+const STORED = 0
 const DEFLATED = 8
 const ENCRYPTED_FLAG = 1
 
@@ -21,12 +22,13 @@ export function buildZip(...members: ZipMember[]): Buffer {
   let offset = 0
   for (const { name, content, stated = {} } of members) {
     const raw = Buffer.from(content)
-    const packed = deflateRawSync(raw)
+    const method = stated.method ?? DEFLATED
+    const packed = method === STORED ? raw : deflateRawSync(raw)
     const fileName = Buffer.from(name)
     const fields = Buffer.alloc(26)
     fields.writeUInt16LE(VERSION, 0)
     fields.writeUInt16LE(stated.encrypted ? ENCRYPTED_FLAG : 0, 2)
-    fields.writeUInt16LE(DEFLATED, 4)
+    fields.writeUInt16LE(method, 4)
     fields.writeUInt32LE(stated.crc ?? crc32(raw), 10)
     fields.writeUInt32LE(packed.length, 14)
     fields.writeUInt32LE(stated.size ?? raw.length, 18)

@@ -6,8 +6,8 @@ import type { AddCommand, CommandContext } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 
 const IMPORT_HELP = `
-The register's archive is a ZIP with one CSV file, or the CSV file itself. A running service on the same DATA_DIR
-sells the new snapshot at once.
+The register's archive is a ZIP with one CSV file, a gzip (.csv.gz), or the CSV file itself. A running service on the
+same DATA_DIR sells the new snapshot at once.
 
 Examples:
   irish-company-agent import companies.csv.zip
@@ -19,13 +19,15 @@ export const addImportCommand: AddCommand = (program, context) => {
     .command('import')
     .description('Import an archive of the register into DATA_DIR')
     .argument('<source>', 'a path, an https URL, or an http URL on a loopback address')
-    .option('--force', 'accept an archive that is older, has far fewer companies, or has crashed an import before')
+    .option('--accept-changes', 'accept a file that differs too much from the served snapshot of its location')
+    .option('--force', 'accept an archive that is older, has too few companies, or has crashed an import before')
     .option('--synthetic', 'mark the records as made up; they are then not sold under the name of the register')
     .addHelpText('after', IMPORT_HELP)
     .action((source: string, options: ImportOptions) => importSource(context, source, options))
 }
 
 interface ImportOptions {
+  acceptChanges?: boolean
   force?: boolean
   synthetic?: boolean
 }
@@ -33,14 +35,14 @@ interface ImportOptions {
 async function importSource(
   context: CommandContext,
   source: string,
-  { force: isForced = false, synthetic = false }: ImportOptions,
+  { acceptChanges: areChangesAccepted = false, force: isForced = false, synthetic = false }: ImportOptions,
 ): Promise<void> {
   const { importCommand } = await import('../../../store/import/command.ts')
   const { openImportBar } = await import('./import-bar.ts')
   const { dataDirectory, archiveDirectory } = await loadConfig(context)
   const path = isUrl(source) ? source : resolve(source)
   using bar = openImportBar(context)
-  const target = { dataDirectory, archiveDirectory, path, synthetic, isForced }
+  const target = { dataDirectory, archiveDirectory, path, synthetic, isForced, areChangesAccepted }
   const peakMemoryBytes = () => process.resourceUsage().maxRSS * 1024
   await importCommand({ ...target, now: context.now, peakMemoryBytes, ...bar })
 }
@@ -56,7 +58,7 @@ export const addSnapshotIdCommand: AddCommand = (program, context) => {
   program
     .command('snapshot-id')
     .description('Compute the snapshot id of an archive')
-    .argument('<path>', 'a .csv or .zip file')
+    .argument('<path>', 'a .csv, .csv.gz or .zip file')
     .addHelpText('after', SNAPSHOT_ID_HELP)
     .action(async (path: string) => {
       const { snapshotIdCommand } = await import('../../../store/import/command.ts')

@@ -1,5 +1,5 @@
 /** Which dataset is served: the configured one, else the last one, else the sample. A failure changes nothing. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -11,6 +11,7 @@ import { LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../../store/files
 import { openEnvironment } from '../../../store/files/environment.ts'
 import { runCommand } from '../../support/cli.ts'
 import { REGISTER } from '../../support/fixtures.ts'
+import { numberedRows, toCsv } from '../../support/register.ts'
 
 describe('the dataset', () => {
   let directory: string
@@ -82,6 +83,33 @@ describe('the dataset', () => {
       await retrieve()
       expect(catalog.retrieval()?.source).to.include({ synthetic })
     }
+  })
+
+  it('is named by its variable and its path if it is missing', async () => {
+    const path = join(directory, 'none.csv')
+    const failure = (error: unknown) => (error as Error).message
+    expect(await retrieve(path).catch(failure)).to.equal(`DATASET: ${path}: is missing or is not a regular file`)
+  })
+
+  it('is published without its principal object codes, with a warning', async () => {
+    const path = join(directory, 'register.csv')
+    await writeFile(path, toCsv(...numberedRows(1_000)))
+    await retrieve(path)
+    await writeFile(path, toCsv(...numberedRows(1_000, 1, { princ_object_code: '' })))
+    const reports: unknown[] = []
+    const schedule = await startDailyRetrieval({
+      dataDirectory: directory,
+      catalog,
+      path,
+      now: () => new Date((clock += 1000)),
+      random: () => 0.5,
+      timer: () => () => undefined,
+      report: (...event) => void reports.push(event),
+    })
+    await schedule.first
+    await schedule.stop()
+    expect(reports).to.deep.equal([['dataset_column_emptied', 'principal_object_code']])
+    expect(catalog.current()?.snapshot.find('1')).to.include({ principal_object_code: null })
   })
 
   it('is retrieved before the start if its snapshot cannot be read', async () => {

@@ -12,9 +12,12 @@ describe('the cause in a log line', () => {
     })
   })
 
-  it('includes the code of an import error', () => {
+  it('includes the code and the message of an import error', () => {
     const cut = new ImportError('source_cut', 'the source broke off', new TypeError('terminated by 192.0.2.1'))
-    expect(describeCause(cut)).to.deep.equal({ error: 'ImportError source_cut < TypeError' })
+    expect(describeCause(cut)).to.deep.equal({
+      error: 'ImportError source_cut < TypeError',
+      reason: 'the source broke off',
+    })
   })
 
   it('never includes a message, a signature or a remote code', () => {

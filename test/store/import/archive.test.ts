@@ -5,6 +5,7 @@ import { readdir, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { checkedBytes, CSV_BYTES_MAX, openCsv, sha256OfFile } from '../../../store/import/archive.ts'
 import { outcomeOf } from '../../support/register.ts'
@@ -13,6 +14,7 @@ import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const CSV = 'company_num,company_name\n1,É\n'
 const member = { name: 'companies.csv', content: CSV }
+const others = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `${index}.txt`, content: '' }))
 
 describe('an archive', () => {
   let directory: string
@@ -39,6 +41,27 @@ describe('an archive', () => {
     expect(await contentOf(await fileOf('', 'companies.zip'))).to.equal('')
   })
 
+  it('is read as a gzip by its bytes, and refused if it is cut short or damaged', async () => {
+    const packed = gzipSync(CSV)
+    expect(await contentOf(await fileOf(packed, 'companies.csv.gz'))).to.equal(CSV)
+    expect(await read(packed.subarray(0, packed.length - 9))).to.equal('archive_damaged')
+    packed.writeUInt8(packed.readUInt8(packed.length - 8) ^ 1, packed.length - 8)
+    expect(await read(packed)).to.equal('archive_damaged')
+  })
+
+  it('[11.2] is refused by name if it is of another kind', async () => {
+    for (const [name, bytes] of [
+      ['bzip2', 'BZh91AY'],
+      ['xz', '\u00FD7zXZ\u0000'],
+      ['zstd', '\u0028\u00B5\u002F\u00FD'],
+      ['sevenZip', '7z\u00BC\u00AF'],
+    ] as const) {
+      const error = await contentOf(await fileOf(Buffer.from(bytes, 'latin1'))).catch((cause: unknown) => cause)
+      const message = `the archive is compressed with ${name}; ZIP and gzip are read`
+      expect(error).to.include({ code: 'archive_compression', message })
+    }
+  })
+
   it('is unpacked completely if it is larger than the buffers', async () => {
     const content = 'x'.repeat(3_000_000)
     expect(await contentOf(await fileOf(buildZip({ ...member, content })))).to.equal(content)
@@ -52,7 +75,14 @@ describe('an archive', () => {
     // Without a member it has no local header and is not recognised as a ZIP.
     ['no member', 'done'],
     ['two members', 'archive_members', member, { name: 'readme.csv', content: '' }],
-    ['a member in a folder', 'archive_members', { ...member, name: 'data/companies.csv' }],
+    ['the CSV in a folder', 'done', { name: 'data/', content: '' }, { ...member, name: 'data/companies.csv' }],
+    ['a description beside the CSV', 'done', { name: 'readme.txt', content: 'x' }, member],
+    ['an empty folder beside the CSV', 'done', { name: 'data/', content: '' }, member],
+    ['the files of macOS beside the CSV', 'done', member, { name: '__MACOSX/._companies.csv', content: 'x' }],
+    ['a hundred members', 'done', ...others(99), member],
+    ['more than a hundred members', 'archive_members', ...others(100), member],
+    ['another compression method', 'archive_compression', { ...member, stated: { method: 9 } }],
+    ['a member that is not compressed', 'done', { ...member, stated: { method: 0 } }],
     ['a member that is not a CSV', 'archive_members', { ...member, name: 'companies.xlsx' }],
     ['only a folder', 'archive_members', { name: 'data/', content: '' }],
     ['a member named ../companies.csv', 'archive_damaged', { ...member, name: '../companies.csv' }],

@@ -1,6 +1,10 @@
-/** Tests of builds in child processes: results, errors, crashes and the stop. */
+/** Tests of downloads and builds in child processes: results, errors, crashes, deadlines and the stop. */
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -13,6 +17,7 @@ import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
 import { childrenOf, isRunning } from '../../support/child-processes.ts'
 import { startChild } from '../../support/child.ts'
 import { REGISTER } from '../../support/fixtures.ts'
+import { sendBody, sendIfChanged, startPortal, type TestPortal } from '../../support/portal.ts'
 import { outcomeOf } from '../../support/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -20,6 +25,13 @@ type Build = ReturnType<typeof openBuildProcesses>['build']
 
 /** Enough to begin a build, and too little for 20,000 rows. */
 const SMALL_HEAP_MIB = 16
+
+const WITHOUT_NICE = ['setpriv', '--bounding-set', '-sys_nice', '--inh-caps', '-sys_nice']
+const MODIFIED = 'Thu, 01 Jan 2026 04:05:06 GMT'
+const SELF_SIGNED =
+  'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost'.split(
+    ' ',
+  )
 
 describe('a build in a child process', function () {
   // Several processes start in one test, on a machine that may be busy.
@@ -84,6 +96,32 @@ describe('a build in a child process', function () {
     expect(await outcomeOf(run(processes.build, REGISTER, 'data', stopping.signal))).to.equal('stopped')
   })
 
+  it('ends with a code if the child does not end by itself, and leaves nothing on disk', async function () {
+    if (process.platform !== 'linux') return this.skip()
+    const path = await largeFile()
+    const others = await childrenOf(process.pid)
+    const build = outcomeOf(run(openBuildProcesses({ jobMs: 2_000 }).build, path))
+    for (let children: number[] = []; children.length === 0; await sleep(1)) {
+      children = (await childrenOf(process.pid)).filter((pid) => !others.includes(pid))
+      for (const pid of children) process.kill(pid, 'SIGSTOP')
+    }
+    expect(await build).to.equal('import_timeout')
+    expect(await readdir(join(directory, 'data', 'building')).catch(() => [])).to.deep.equal([])
+  })
+
+  it('succeeds if its priority may not be changed', async function () {
+    const nice = ['nice', '-n', '19']
+    const denied = process.getuid?.() === 0 ? [...WITHOUT_NICE, ...nice] : nice
+    const change = `require('node:os').setPriority(${constants.priority.PRIORITY_BELOW_NORMAL})`
+    const [program = '', ...options] = denied
+    const { stderr } = spawnSync(program, [...options, process.execPath, '-e', change], { encoding: 'utf8' })
+    if (!stderr.includes('EACCES')) return this.skip()
+    const args = ['import', REGISTER, join(directory, 'data')]
+    const child = startChild('test/programs/run-import.js', args, {}, denied)
+    expect(await child.ended).to.equal(0)
+    expect(child.said.get('rows')).to.equal('30')
+  })
+
   it('[11.10] fails with a code if the child is killed, and leaves nothing on disk', async function () {
     if (process.platform !== 'linux') return this.skip()
     const path = await largeFile()
@@ -121,6 +159,98 @@ describe('a build in a child process', function () {
       await parent.ended
     }
     for (const child of children) while (await isRunning(child)) await sleep(5)
+  })
+
+  describe('after a download in a child process', () => {
+    let portal: TestPortal
+    beforeEach(async () => void (portal = await startPortal()))
+    afterEach(() => portal.close())
+
+    async function retrieve(
+      change: Partial<Parameters<typeof importDataset>[0]> = {},
+      { download } = openBuildProcesses(),
+    ): Promise<string> {
+      const dataDirectory = join(directory, 'data')
+      const catalog = new Catalog(dataDirectory)
+      const request = { dataDirectory, catalog, path: `${portal.url}/register`, publication: CRO_COMPANIES, download }
+      const outcome = await outcomeOf(importDataset({ ...request, now: () => new Date(), ...change }))
+      seen.push(catalog.retrieval())
+      await catalog.close()
+      expect(await readdir(join(dataDirectory, 'building')).catch(() => [])).to.deep.equal([])
+      return outcome
+    }
+
+    it('has the validators and the time of the source, which later requests repeat', async () => {
+      portal.on('/register', sendIfChanged(await readFile(REGISTER), { etag: '"a"', 'last-modified': MODIFIED }))
+      expect(await retrieve()).to.equal('done')
+      expect(seen[0]).to.deep.include({ newest_update: '2026-01-01T04:05:06.000Z' })
+      expect(await retrieve()).to.equal('done')
+      expect(portal.requests[1]?.headers).to.include({ 'if-none-match': '"a"', 'if-modified-since': MODIFIED })
+      portal.on('/register', sendBody('<html>'))
+      expect(await retrieve()).to.equal('source_is_page')
+    })
+
+    it('is stopped within the download, and leaves nothing on disk', async () => {
+      const stopping = new AbortController()
+      portal.on('/register', (_, response) => {
+        response.writeHead(200).write('company_num')
+        stopping.abort()
+      })
+      expect(await retrieve({ signal: stopping.signal })).to.equal('stopped')
+      expect(await retrieve({ signal: stopping.signal })).to.equal('stopped')
+    })
+
+    it('fails if the source never ends, and leaves nothing on disk', async () => {
+      portal.on('/register', (_, response) => {
+        response.writeHead(200)
+        const interval = setInterval(() => response.write('c'), 20)
+        response.on('close', () => clearInterval(interval))
+      })
+      expect(await retrieve({}, openBuildProcesses({ jobMs: 2_000 }))).to.equal('import_timeout')
+    })
+
+    describe('from a portal with a certificate of its own', () => {
+      let files: { key: string; cert: string }
+      before(async function () {
+        const folder = await makeTemporaryDirectory()
+        files = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') }
+        const made = spawnSync('openssl', [...SELF_SIGNED, '-keyout', files.key, '-out', files.cert])
+        if (made.status !== 0) return this.skip()
+        process.env['NODE_EXTRA_CA_CERTS'] = files.cert
+      })
+      after(() => void delete process.env['NODE_EXTRA_CA_CERTS'])
+
+      /** The portal states `url`, in which `HOST` is its own. */
+      async function retrieveStated(url: string) {
+        const requested: string[] = []
+        const [key, cert] = await Promise.all([readFile(files.key), readFile(files.cert)])
+        const register = await readFile(REGISTER)
+        const server = createServer({ key, cert }, (request, response) => {
+          requested.push(request.url ?? '')
+          const result = { url: url.replace('HOST', request.headers.host ?? ''), last_modified: null }
+          response.end(request.url?.startsWith('/api') ? JSON.stringify({ success: true, result }) : register)
+        })
+        await once(server.listen(0), 'listening')
+        const { port } = server.address() as AddressInfo
+        const outcome = await retrieve({ path: `https://localhost:${port}/dataset/d/resource/r` })
+        server.closeAllConnections()
+        server.close()
+        return { outcome, requested }
+      }
+
+      it('upgrades an http URL to https on the same host', async () => {
+        expect(await retrieveStated('http://HOST/a.csv?b=c')).to.deep.equal({
+          outcome: 'done',
+          requested: ['/api/3/action/resource_show?id=r', '/a.csv?b=c'],
+        })
+      })
+
+      it('[11.7] refuses an http URL on another host and sends no further request', async () => {
+        const { outcome, requested } = await retrieveStated('http://127.0.0.1/a.csv')
+        expect(outcome).to.equal('source_refused')
+        expect(requested).to.have.lengthOf(1)
+      })
+    })
   })
 
   describe('whose archive has crashed an import', () => {

@@ -183,7 +183,7 @@ describe('an import', () => {
       }
     })
 
-    it('[11.2] with fewer than 90 % of the companies before, however many rows it has', async () => {
+    it('[11.12] with fewer than 90 % of the companies before, however many rows it has', async () => {
       const location = 'the same'
       expect(await outcomeOf(importFile(toCsv(...numberedRows(20)), { location }))).to.equal('done')
       const copies = (count: number, total = 30) => {
@@ -195,11 +195,11 @@ describe('an import', () => {
         ...['1', '2', '3'].map((company_num) => registerRow({ company_num })),
       )
       for (const content of [copies(1, 1_000), copies(17), contradicted]) {
-        expect(await outcomeOf(importFile(content, { location }))).to.equal('companies_lost')
+        expect(await outcomeOf(importFile(content, { location }))).to.equal('changes_refused')
         expect(current().info.company_count).to.equal(20)
       }
       expect(await outcomeOf(importFile(copies(18), { location }))).to.equal('done')
-      expect(await outcomeOf(importFile(copies(1), { location, isForced: true }))).to.equal('done')
+      expect(await outcomeOf(importFile(copies(1), { location, areChangesAccepted: true }))).to.equal('done')
       expect(current().info).to.include({ row_count: 30, company_count: 1 })
     })
 
@@ -237,7 +237,7 @@ describe('an import', () => {
   it('changes only the time of retrieval for the archive of the current snapshot', async () => {
     const first = await importRows(one, two)
     now = new Date('2026-01-03T00:00:00.000Z')
-    expect(await importRows(one, two)).to.deep.equal({ info: first.info, changed: false, changes: null })
+    expect(await importRows(one, two)).to.deep.equal({ info: first.info, changed: false, changes: null, compared: [] })
     expect(catalog.current()?.source.retrieved_at).to.equal('2026-01-03T00:00:00.000Z')
     expect(current().info.imported_at).to.equal('2026-01-02T03:04:05.000Z')
   })

@@ -16,6 +16,7 @@ describe('the output of an import', () => {
         path: REGISTER,
         synthetic: true,
         isForced: false,
+        areChangesAccepted: false,
         now: () => new Date((clock += 1_500)),
         peakMemoryBytes: () => 150.4 * 2 ** 20,
         print: (line) => void lines.push(line),

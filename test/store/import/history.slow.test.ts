@@ -37,7 +37,7 @@ describe('the commands history', function () {
     environment = { DATA_DIR: join(directory, 'data'), ARCHIVE_DIRECTORY: archives }
     for (const [day, csv] of DAYS) {
       await writeFile(join(directory, 'today.csv'), csv)
-      const imported = await runCommand(['import', join(directory, 'today.csv'), '--synthetic', '--force'], {
+      const imported = await runCommand(['import', join(directory, 'today.csv'), '--synthetic', '--accept-changes'], {
         environment,
         now: () => new Date(day),
       })

@@ -81,6 +81,21 @@ describe('the schedule of retrievals', () => {
     expect(failures).to.have.lengthOf(10)
   })
 
+  it('tells since when a retrieval hangs or fails', async () => {
+    const schedule = start(['success', 'failure', 'failure', 'success', 'never'])
+    await schedule.first
+    expect(schedule.pendingSince()).to.equal(undefined)
+    await passWait()
+    const since = new Date(clock)
+    expect(schedule.pendingSince()).to.deep.equal(since)
+    await passWait()
+    expect(schedule.pendingSince()).to.deep.equal(since)
+    await passWait()
+    expect(schedule.pendingSince()).to.equal(undefined)
+    await passWait()
+    expect(schedule.pendingSince()).to.deep.equal(new Date(clock))
+  })
+
   it('does not wait longer if the clock is set back or stands still', async () => {
     await start([]).first
     clock -= 300 * DAY

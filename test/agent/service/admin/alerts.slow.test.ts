@@ -188,6 +188,10 @@ const SCENARIOS: Record<string, Scenario> = {
     },
     cause: async () => void (isDown = true),
   },
+  CompanyAgentDatasetNotRetrieved: {
+    options: { environment: { DATASET: CLOSED_URL } },
+    cause: async () => void (laterMs = HOUR_MS / 2),
+  },
   CompanyAgentDatasetOld: { cause: async () => void (laterMs = 50 * HOUR_MS) },
   CompanyAgentDatasetMissing: {
     options: { environment: { DATASET: CLOSED_URL } },

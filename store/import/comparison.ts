@@ -1,0 +1,170 @@
+/**
+ * Compares a new file with the served snapshot, while its entries are read in the order of their numbers. The findings
+ * decide whether it is published (contract 11.12).
+ */
+import { decodeOwnEntry } from '../dataset/company-entry.ts'
+import { companySchema, type Company, type SnapshotEntry } from '../dataset/company.ts'
+import { storedEntries, type StoredEntry } from '../dataset/snapshot.ts'
+import { companyNumberOf } from '../files/layout.ts'
+
+/** What a child process needs to compare, as JSON. */
+export interface ComparedWith {
+  /** The folder of the served snapshot. */
+  folder: string
+  /** `numbers`: its numbers must be there. `all`: the records must also be about the same. */
+  rules: 'none' | 'numbers' | 'all'
+  /** Full days since the served snapshot was imported. */
+  days: number
+}
+
+/** A figure with its limit, as a line without text of the file. */
+export interface Finding {
+  rule: ComparedWith['rules']
+  text: string
+  isBeyond: boolean
+  /** The column that has lost values. */
+  column?: string
+}
+
+const KEPT_SHARE_MIN = 0.9
+/** The register changes fewer than one in a hundred records a day. */
+const CHANGED_SHARE_MAX = 0.2
+const CHANGED_SHARE_PER_DAY = 0.1
+const GARBLED_MAX = 100
+const EMPTIED_SHARE = 0.3
+/** The register empties and fills this column. */
+const UNSTEADY_COLUMN = 'principal_object_code'
+
+const FIELDS = companySchema.omit({ company_number: true, registered_address: true }).keyof().options
+const COLUMNS = [...FIELDS, 'eircode', 'address']
+const WATCHED_FIELDS = FIELDS.filter((field) => /^(?:legal_name|status)$|_date$/.test(field))
+
+/** U+FFFD, or UTF-8 that was read as Windows-1252: letters begin with `Ã` or `Â`, punctuation with `â€`. */
+const GARBLED = /[\uFFFDÃÂ]|â€/
+
+/** Companies are numbers that are not quarantined. */
+export class Comparison {
+  readonly #days: number
+  readonly #served: ReturnType<typeof storedEntries>
+  #next: StoredEntry | undefined
+  readonly #before = new FilledColumns()
+  readonly #after = new FilledColumns()
+  #kept = 0
+  #changed = 0
+  #garbled = 0
+
+  constructor({ folder, days }: ComparedWith) {
+    this.#days = days
+    this.#served = storedEntries(folder)
+    this.#advance()
+  }
+
+  /** `value` is the encoded entry. */
+  add(key: string, value: Buffer, entry: SnapshotEntry): void {
+    while (this.#next && this.#next.key < key) this.#countLost(this.#next)
+    const after = companyOf(entry)
+    if (this.#next?.key !== key) return this.#count(undefined, after)
+    this.#count(this.#next.value.equals(value) ? after : decode(this.#next), after)
+    this.#advance()
+  }
+
+  finish(): Finding[] {
+    while (this.#next) this.#countLost(this.#next)
+    const [kept, changed] = [share(this.#kept, this.#before.companies), share(this.#changed, this.#kept)]
+    const companies = this.#before.companies
+    const changedMax = CHANGED_SHARE_MAX + CHANGED_SHARE_PER_DAY * Math.max(0, this.#days - 1)
+    const findings: Finding[] = [
+      {
+        rule: 'numbers',
+        text: `${percent(kept)} of ${companies} companies are still there (at least ${percent(KEPT_SHARE_MIN)})`,
+        isBeyond: companies > 0 && kept < KEPT_SHARE_MIN,
+      },
+      {
+        rule: 'all',
+        text: `${percent(changed)} of them change in name, status, address or a date (at most ${percent(changedMax)})`,
+        isBeyond: changed > changedMax,
+      },
+      {
+        rule: 'all',
+        text: `${this.#garbled} records gain damaged characters (at most ${GARBLED_MAX})`,
+        isBeyond: this.#garbled > GARBLED_MAX,
+      },
+    ]
+    return [...findings, ...COLUMNS.flatMap((column, index) => this.#emptied(column, index) ?? [])]
+  }
+
+  /** A column that has lost much of its values. */
+  #emptied(column: string, index: number): Finding | undefined {
+    const [before, after] = [this.#before.share(index), this.#after.share(index)]
+    if (before - after < EMPTIED_SHARE) return undefined
+    const text = `${column} is filled in ${percent(after)} of the records, before in ${percent(before)}`
+    return { rule: column === UNSTEADY_COLUMN ? 'none' : 'all', column, text, isBeyond: true }
+  }
+
+  /** The file does not have this number. */
+  #countLost(stored: StoredEntry): void {
+    this.#count(decode(stored), undefined)
+    this.#advance()
+  }
+
+  /** A snapshot that cannot be read further ends here. The file will replace it. */
+  #advance(): void {
+    try {
+      this.#next = this.#served.next().value
+    } catch {
+      this.#next = undefined
+    }
+  }
+
+  /** Most companies are the same object before and after. */
+  #count(before: Company | undefined, after: Company | undefined): void {
+    if (before) this.#before.add(before)
+    if (after) this.#after.add(after)
+    if (before && after) this.#kept += 1
+    if (!after || before === after) return
+    if (before && watched(before) !== watched(after)) this.#changed += 1
+    if (isGarbled(after) && !(before && isGarbled(before))) this.#garbled += 1
+  }
+}
+
+/** In how many companies each column has a value. */
+class FilledColumns {
+  companies = 0
+  readonly #filled = new Uint32Array(COLUMNS.length)
+
+  add(company: Company): void {
+    const { eircode, lines } = company.registered_address
+    this.companies += 1
+    for (const [index, field] of FIELDS.entries()) if (company[field] !== null) this.#count(index)
+    if (eircode !== null) this.#count(FIELDS.length)
+    if (lines.length > 0) this.#count(FIELDS.length + 1)
+  }
+
+  share(index: number): number {
+    return share(this.#filled[index], this.companies)
+  }
+
+  #count(index: number): void {
+    this.#filled[index] = (this.#filled[index] ?? 0) + 1
+  }
+}
+
+/** A damaged record counts as absent. */
+function decode({ key, value }: StoredEntry): Company | undefined {
+  try {
+    return companyOf(decodeOwnEntry(companyNumberOf(key), value))
+  } catch {
+    return undefined
+  }
+}
+
+const companyOf = (entry: SnapshotEntry) => (entry === 'quarantined' ? undefined : entry)
+const share = (part = 0, whole = 0) => (whole === 0 ? 0 : part / whole)
+const percent = (part: number) => `${(100 * part).toFixed(1)} %`
+
+const watched = (company: Company) =>
+  JSON.stringify([...WATCHED_FIELDS.map((field) => company[field]), company.registered_address])
+
+function isGarbled({ legal_name, status, company_type, registered_address }: Company): boolean {
+  return GARBLED.test([legal_name, status, company_type, ...registered_address.lines].join('\n'))
+}
