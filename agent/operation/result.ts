@@ -40,7 +40,7 @@ export const companyResponseSchema = z.strictObject({
 const MATCH_TYPES = ['company_number', 'strict_name', 'relaxed_name', 'fuzzy_name'] as const
 
 /** Stable codes for contradictions between the query and a candidate (contract 12.4). */
-const CONFLICTS = ['eircode_mismatch', 'name_mismatch'] as const
+const CONFLICTS = ['eircode_mismatch', 'name_mismatch', 'number_mismatch'] as const
 
 export const SCORE_MAX = 1000
 
@@ -74,7 +74,7 @@ export const rankingMembers = {
 }
 
 /** Raise this whenever normalisation, retrieval, scoring or the decision changes (contract 1.4). */
-export const MATCHING_VERSION = 'ie-names-3'
+export const MATCHING_VERSION = 'ie-names-4'
 
 /** In every answer with candidates, like the version. */
 export const SCORE_DEFINITION =

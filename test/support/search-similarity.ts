@@ -17,8 +17,13 @@ export interface SearchSimilarity {
   measured: number
 }
 
-export function searchMeasure(index: NameIndex, { core, suffix }: ParsedName): (name: number) => SearchSimilarity {
-  const options = { suffix, budget: unlimited() }
+/** `isDoubtful`: whether the query can mean another company than a similar one. */
+export function searchMeasure(
+  index: NameIndex,
+  { core, suffix }: ParsedName,
+  isDoubtful?: (name: number) => boolean,
+): (name: number) => SearchSimilarity {
+  const options = { suffix, isDoubtful, budget: unlimited() }
   const readings = listReadings(index, core, { isOpenEnded: suffix === '', budget: unlimited() })
   const measures = readings.map((reading) => readingMeasure(index, reading, options))
   const measure = similarityMeasure(index, analyseQuery(index, core, unlimited()), options)

@@ -1,6 +1,6 @@
 /**
- * The possible readings of a query name. A legal name equals one of them strictly, or but for the notation of its legal
- * form.
+ * A query as a name, parsed once, and its comparison with a legal name: equal strictly, equal but for the notation of
+ * the legal form, or with the same letters.
  */
 import { joinedKey } from '../../../store/index/name-keys.ts'
 import { normaliseText, normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
@@ -11,39 +11,47 @@ import {
   splitMisspeltSuffix,
   type ParsedName,
 } from '../../../store/index/suffixes.ts'
-import {
-  markLostLetters,
-  replaceWebAddress,
-  restoreVowels,
-  splitTextAfterForm,
-  splitTradingName,
-} from './query-text.ts'
+import { findTypedNumbers, readTypedNumber, type TypedNumber, type TypedNumbers } from '../../operation/typed-number.ts'
+import { restoreVowels, rewriteTypedText, unescapeText } from '../../operation/typed-text.ts'
+import { splitTextBehindForm, splitTradingName, type TextBehindForm } from './text-behind-form.ts'
 
-/** A query name in the forms that exact comparison needs. */
 export interface QueryName {
-  /** The whole normalised name, legal form included. */
+  /** The whole text, normalised. */
   normal: string
-  /** In order of preference: a reading counts only if no name equals an earlier one. */
-  readings: readonly [ParsedName, ...ParsedName[]]
+  /** The whole text as a name. Two if its last word can be a legal form or a part of the name. */
+  whole: readonly ParsedName[]
+  /** The name before the text behind its legal form; undefined without such text. */
+  named: ParsedName | undefined
+  behind: TextBehindForm
   /** The name as similarity search reads it. */
   similar: ParsedName
-  /** The numbers in the text after the legal form. */
-  numbers: ReadonlySet<string>
+  /** The number, if the text is nothing else. */
+  number: TypedNumber | undefined
+  numbers: TypedNumbers
 }
 
-/** Digits in the text after a name that may be a company number. */
-const NUMBER = /\d{3,20}/g
+const NOTHING: TextBehindForm = { words: [], distinguishing: [] }
+/** The form as it is written most often when it is cut. */
+const CUT_FORM = /(?<![\p{L}\p{N}])designated activity co(?![\p{L}\p{N}])\.?/iu
 
 export function parseQueryName(written: string): QueryName {
-  const name = restoreVowels(written)
-  const whole = parseName(name)
-  const readings: [ParsedName, ...ParsedName[]] = [whole]
-  // "Cnoc Sé" without its accent: the last word is part of the name.
-  const words = normaliseWords(name)
-  if (isAmbiguousForm(words, whole)) readings.push({ core: words, suffix: '' })
-  const { before, after } = splitTextAfterForm(name)
-  if (after !== '') readings.push(parseName(before))
-  return { normal: words.join(' '), readings, similar: parseForSimilarity(name), numbers: new Set(after.match(NUMBER)) }
+  const text = restoreVowels(unescapeText(written))
+  const words = normaliseWords(text)
+  const whole = parseName(text)
+  const isAmbiguous = isAmbiguousForm(words, whole)
+  const name = findTypedNumbers(text).rest.replace(CUT_FORM, 'designated activity company')
+  const { before, behind } = splitTextBehindForm(name)
+  const similar = splitMisspeltSuffix(parseName(splitTradingName(rewriteTypedText(before))))
+  return {
+    normal: words.join(' '),
+    // "Cnoc Sé" without its accent: the last word is part of the name.
+    whole: isAmbiguous ? [whole, { core: words, suffix: '' }] : [whole],
+    named: behind || name !== text ? parseName(before) : undefined,
+    behind: behind ?? NOTHING,
+    similar: { ...similar, core: [...similar.core, ...(behind?.distinguishing ?? [])] },
+    number: readTypedNumber(text),
+    numbers: findTypedNumbers(rewriteTypedText(text)),
+  }
 }
 
 /**
@@ -51,13 +59,14 @@ export function parseQueryName(written: string): QueryName {
  * form in the query. A query with a legal form never equals a name without one.
  */
 export function exactMatchType(
-  { normal, readings }: QueryName,
+  { normal, whole }: QueryName,
   legalName: string,
-  reading = readings[0],
+  names: readonly ParsedName[] = whole,
 ): 'strict_name' | 'relaxed_name' | undefined {
   if (normal === normaliseText(legalName)) return 'strict_name'
   const legal = parseName(legalName)
-  return hasSameForm(reading, legal) && reading.core.join(' ') === legal.core.join(' ') ? 'relaxed_name' : undefined
+  const isRelaxed = names.some((name) => hasSameForm(name, legal) && name.core.join(' ') === legal.core.join(' '))
+  return isRelaxed ? 'relaxed_name' : undefined
 }
 
 /** Whether a query with this legal form, or with none, can name a company with that form. */
@@ -72,9 +81,15 @@ export function withOtherArticle([first, ...rest]: readonly string[]): readonly 
   return rest.length > 0 ? rest : undefined
 }
 
-/** The readings in which a name may be written together or apart. */
-export function joinedReadings({ readings, similar }: QueryName): ParsedName[] {
-  return [...readings, similar].map(splitAttachedSuffix)
+/** The name that counts without the text behind its legal form; undefined if that text is a part of the name. */
+export function nameBeforeNotes({ named, behind }: QueryName): ParsedName | undefined {
+  return behind.distinguishing.length === 0 ? named : undefined
+}
+
+/** The name as it can be written together or apart. */
+export function joinedNames(query: QueryName): ParsedName[] {
+  const named = nameBeforeNotes(query)
+  return [...query.whole, ...(named ? [named] : []), query.similar].map(splitAttachedSuffix)
 }
 
 /** Whether the names differ only in spaces between words and in "and" (contract 12.11). */
@@ -118,14 +133,4 @@ function listDifferentParts(one: readonly string[], other: readonly string[]): s
     if (part.length > 2) parts.push(part)
   }
   return parts
-}
-
-/**
- * Parses a query name for similarity search: the domain of a web address, without the text after its legal form and
- * without a trading name. Recognises a misspelt legal form.
- */
-export function parseForSimilarity(written: string): ParsedName {
-  const name = markLostLetters(restoreVowels(written))
-  const { before } = splitTextAfterForm(replaceWebAddress(name))
-  return splitMisspeltSuffix(parseName(splitTradingName(before)))
 }

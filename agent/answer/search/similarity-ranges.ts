@@ -3,9 +3,8 @@
  * that equal scores are right about equally often in every search (docs/accuracy.md).
  */
 import type { NameIndex } from '../../../store/index/name-index.ts'
-import type { OperationBudget } from '../../../store/index/operation-budget.ts'
 import type { Reading } from '../../../store/index/readings.ts'
-import { publishedSimilarity, similarityMeasure } from './similarity.ts'
+import { publishedSimilarity, similarityMeasure, type MeasureOptions } from './similarity.ts'
 
 /** From here, a name has the similarity that was measured. Below it, every kind has a range of its own. */
 const MEASURED_MIN = { written: 0.72, otherNotation: 0.95, corrected: 0.72 }
@@ -37,7 +36,7 @@ export function correctedScale({ isAlone }: { isAlone: boolean }): (similarity: 
 export function readingMeasure(
   index: NameIndex,
   { query, factor, runs }: Reading,
-  options: { suffix: string; budget: OperationBudget },
+  options: MeasureOptions,
 ): (name: number) => number {
   const measure = similarityMeasure(index, query, options)
   return (name) => {

@@ -188,8 +188,8 @@ describe('resolve', () => {
       const written =
         'Kerrigan Foods Ltd T/A Harrington Mills|Kerrigan Foods Limited trading as Harrington Mills Ltd|' +
         'Kerrigan Foods Ltd.T/A The Mill|Kerrigan Foods Limited (The Mill)|Kerrigan Foods Ltd - Cork|' +
-        'Kerrigan Foods Ltd (Company No. 100)|Kerrigan Foods Limited, company number 100|' +
-        'Kerrigan Foods Ltd. Co. Reg. No. 100|Kerrigan Foods Limited Company 100'
+        'Kerrigan Foods Ltd, Co. Kerry|Kerrigan Foods Ltd & Anor|Kerrigan Foods Ltd +353 1 234 5678|' +
+        'Kerrigan Foods Limited (LTD)|Kerrigan Foods Ltd, 12 Main Street, Dublin 2|Kerrigan Foods Ltd formerly The Mill Ltd'
       for (const name of written.split('|')) {
         const resolved = resolve({ name })
         expectMatch(resolved, '100')
@@ -208,13 +208,29 @@ describe('resolve', () => {
       expectNoMatch(resolve({ name: 'Kerrigan Foods DAC T/A The Mill' }), 'ambiguous', ['100'])
     })
 
-    it('[12.10] uses a number in such text as evidence for the order only', () => {
+    it('[12.20] uses a number beside a name that agrees as the number of the company', () => {
       const twin = (number: string) => resolve({ name: `Clearwater Power Consulting Limited (CRO No. ${number})` })
-      expectNoMatch(twin('200'), 'ambiguous', ['200', '201'])
-      expectNoMatch(twin('201'), 'ambiguous', ['201', '200'])
-      expect(twin('201').candidates.map(({ signals }) => signals.company_number_exact)).to.deep.equal([true, false])
-      expectMatch(resolve({ name: 'Kerrigan Foods Limited (CRO No. 999)' }), '100')
+      expectMatch(twin('200'), '200')
+      expectMatch(twin('201'), '201')
+      for (const name of [
+        'Kerrigan Foods Ltd (Company No. 100)',
+        'CRO 100 Kerrigan Foods',
+        'Kerrigan (Reg. No. 100)',
+      ]) {
+        expectMatch(resolve({ name }), '100')
+        expect(resolve({ name }).match, name).to.include({ match_type: 'company_number', score: 1000 })
+      }
       expectNoMatch(resolve({ name: 'Zyxwvu Limited (CRO No. 100)' }), 'no_match', [])
+    })
+
+    it('[12.4] conflicts with the number of another company in the text', () => {
+      for (const name of ['Kerrigan Foods Limited (CRO No. 999)', 'Kerrigan Foods Ltd, Company number 200']) {
+        const resolved = resolve({ name })
+        expectNoMatch(resolved, 'conflicting', ['100'])
+        expect(resolved.candidates[0]?.conflicts, name).to.deep.equal(['number_mismatch'])
+      }
+      const explicit = resolve({ company_number: '100', name: 'Kerrigan Foods Limited (CRO No. 999)' })
+      expect(explicit.candidates[0]?.conflicts).to.deep.equal(['number_mismatch'])
     })
 
     it('[12.11] finds a name that differs in "and" and spaces first, as ambiguous, and matches it with an equal Eircode', () => {
@@ -363,8 +379,11 @@ describe('resolve', () => {
 
     const SAME =
       'Kerrigan Foods/KERRIGAN FOODS LTD/Kerigan Foods Limited/Kerrigan Foods Limted/Foods Kerrigan/' +
-      'KerriganFoods Limited/Kerrigan Foods DAC'
-    const OTHER = 'Harrington Mills Ltd/Kerrigan/Kerrigan Foods Ireland/Zyxwvu/Kerrigan Farms Limited'
+      'KerriganFoods Limited/Kerrigan Foods DAC/Kerrigan/Kerrigan Foo/Kerrigan Foods Limi/Kerrigan Foods Ireland/' +
+      'Kerrigan Foods Limited (In Liquidation), Dublin 2/Kerrigan Foods 1 Main Street Cork/The Kerrigan Foods'
+    const OTHER =
+      'Harrington Mills Ltd/Kerrigan Foods X/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods Limited II/Ireland/' +
+      'Kerrigan Foods 2/Kerrigan Foods Holdings'
     it('[12.4] agrees with a similar name and conflicts with another', () => {
       for (const name of SAME.split('/')) {
         const resolved = resolve({ company_number: '100', name })
