@@ -10,6 +10,7 @@ import type { Registers } from '../operation/registers.ts'
 import {
   datasetProvenance,
   isSynthetic,
+  listStatuses,
   openRegisters,
   provenanceOf,
   SYNTHETIC_PROVENANCE,
@@ -19,9 +20,10 @@ import {
 
 const NO_DATASET = refused({ code: 'dataset_unavailable' })
 
-export function openCompanies(context: SkillContext): Pick<Registers, 'get' | 'rank' | 'identify'> {
+export function openCompanies(context: SkillContext): Pick<Registers, 'get' | 'rank' | 'identify' | 'statuses'> {
   return {
     get: (number) => getCompany(number, context),
+    statuses: () => listStatuses(context),
     rank: ({ limit, ...query }) => findByName({ ...query, fuzzy: 'always' }, context, limit),
     identify(given) {
       const { name, company_number: number, ...evidence } = given

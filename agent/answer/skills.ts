@@ -1,4 +1,5 @@
 /** Computes the answers of operations from a dataset. */
+import { StoreError } from '../../store/files/environment.ts'
 import type { Operation, Operations } from '../operation/operation.ts'
 import { definitionOf, OPERATIONS } from '../operation/operations.ts'
 import type { Refused } from '../operation/outcome.ts'
@@ -18,6 +19,18 @@ export function needsDataset(
   if (definition.kind === 'batch')
     return definition.items(input).some((item) => needsDataset(item, context, operations))
   return !isSynthetic(definition.companyNumber?.(input), context)
+}
+
+/** What a quote says about an input before anything is paid. Nothing while the names cannot be read. */
+export function describeInput({ operation, input }: Operation, context: SkillContext, operations: Operations) {
+  const definition = definitionOf(operation, operations)
+  if (definition.kind === 'batch') return undefined
+  try {
+    return definition.quoteNote?.(input, openCompanies(context))
+  } catch (cause) {
+    if (cause instanceof StoreError) return undefined
+    throw cause
+  }
 }
 
 /**

@@ -60,6 +60,13 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   route: { operationId: string; description: string }
 }
 
+export interface QuoteNote {
+  /** A fixed text for the message of the 402. */
+  detail: string
+  /** For the description of the quote. It can have bounded and escaped text of the source. */
+  description: string
+}
+
 /** An operation that is not a batch. */
 export interface SingleDefinition<
   Input extends z.ZodObject = z.ZodObject,
@@ -73,6 +80,8 @@ export interface SingleDefinition<
 
   /** The number that selects the record. That of the synthetic company needs no dataset (contract 1.7). */
   companyNumber?(input: z.output<Input>): string | undefined
+  /** What the quote says before anything is paid, if the input cannot have the answer that a client expects. */
+  quoteNote?(input: z.output<Input>, registers: Pick<Registers, 'statuses'>): QuoteNote | undefined
   /** Computes the answer. Does not depend on the transport or the payment. */
   answer(input: z.output<Input>, registers: Registers): Computed<z.output<Answer>>
 }

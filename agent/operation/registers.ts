@@ -35,6 +35,8 @@ export interface Registers {
   get(companyNumber: string): Computed<CompanyResponse>
   /** The companies with the most similar names, best first. */
   rank(search: NameSearch): Computed<Ranking>
+  /** The status texts of the companies. None without a dataset. */
+  statuses(): readonly (string | null)[]
   /** The company that the given members identify, or the reason why no company is certain. */
   identify(given: Identification): Computed<Ranking & Pick<ResolveResponse, 'status'>>
   /** The company in the last file of a day or before. */

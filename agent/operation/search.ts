@@ -1,10 +1,11 @@
 /** The companies with the most similar names, best first, with the evidence for each (contract 4.2). */
 import { z } from 'zod'
 import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
-import { eircode, limit, longText, status } from './fields.ts'
+import { eircode, foldStatus, limit, longText, status } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
 import { rankingMembers, repeatsInput } from './result.ts'
+import { showStatuses } from './statuses.ts'
 
 /** The 200 (contract 2.6). `query` and `filters` repeat the canonical input. */
 export const searchResponseSchema = z.strictObject({
@@ -49,6 +50,13 @@ export const search = defineOperation({
       kind: 'computed',
       answer: { query: { q, limit: asked }, ...(hasFilters && { filters }), ...ranked.answer },
     }
+  },
+  quoteNote({ status: asked }, registers) {
+    if (asked === undefined) return undefined
+    const statuses = registers.statuses()
+    if (statuses.some((each) => each !== null && foldStatus(each) === foldStatus(asked))) return undefined
+    const detail = 'no company has this status, so the answer would be empty'
+    return { detail, description: `Note: ${detail}. The statuses are: ${showStatuses(statuses)}.` }
   },
   isAnswerTo: repeatsInput,
 

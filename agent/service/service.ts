@@ -40,7 +40,7 @@ import { PayerReservations } from '../sale/limits/payer-reservations.ts'
 import type { Operations } from '../operation/operation.ts'
 import { buildExamples, type ExampleCompany } from '../operation/operations.ts'
 import { mcpRoute } from '../transport/mcp/route.ts'
-import { listTools } from '../payment/tools.ts'
+import { openToolList } from '../payment/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
 import type { Chain } from '../settlement/chain/chain.ts'
 import { PastObservations } from '../settlement/past-observations.ts'
@@ -52,7 +52,7 @@ import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, type Terms } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
 import { openRegistry, UNREGISTERED, type Registry } from '../../rest-facade/registry/registry.ts'
-import { exampleCompanies } from '../answer/example-number.ts'
+import { exampleCompanies, statusesShown } from '../answer/example-number.ts'
 import { cachedNameIndex } from '../answer/registers.ts'
 
 /** The remote services. Tests pass their own. */
@@ -150,6 +150,7 @@ export async function startService(given: ServiceOptions) {
     setMaxListeners(0, stopSignal)
     const saleContext = createSaleContext(options, { catalog, journal, log, clock, signReceipt, stopSignal })
     const exampleCompany = exampleCompanies({ mode: config.mode, current: () => catalog.current() })
+    const statuses = statusesShown({ mode: config.mode, current: () => catalog.current() })
     const extensionUri = paymentExtensionUri(baseUrl)
     const { operations } = saleContext.terms
     const help = () => helpText({ baseUrl, extensionUri, examples: buildExamples(exampleCompany(), operations) })
@@ -182,6 +183,7 @@ export async function startService(given: ServiceOptions) {
         registry,
         clients,
         exampleCompany,
+        statuses,
         observe,
         keys,
       }),
@@ -369,11 +371,12 @@ async function createRoutes(
     registry: Registry
     clients: Clients
     exampleCompany: () => ExampleCompany | undefined
+    statuses: () => string
     observe: ReturnType<ServiceMetrics['observeRequests']> | undefined
     keys: Awaited<ReturnType<typeof openServiceKeys>>
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, observe, keys } = parts
+  const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, statuses, observe, keys } = parts
   const { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail } = config
   const extensionUri = paymentExtensionUri(baseUrl)
 
@@ -386,14 +389,14 @@ async function createRoutes(
 
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
   const deployment = { baseUrl, version, terms, ...limits, extensionUri }
-  const pages = await openDocuments({ deployment, exampleCompany, catalog, now })
+  const pages = await openDocuments({ deployment, exampleCompany, statuses, catalog, now })
   const facts = { version, terms, rateLimitPerMinute, catalog, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,
     attribution: currentAttribution(facts),
     guide: `${baseUrl}${FREE_PATHS.mcpGuide}`,
   })
-  const tools = listTools(terms)
+  const tools = openToolList(terms, statuses)
   const mcp = mcpRoute({ executor, baseUrl, version, tools, serviceInfo, clients, timer, report })
   return createApp({
     executor,

@@ -8,8 +8,9 @@ import { loadTemplates, renderDocuments, type WrittenDocument } from './render-d
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
 interface DocumentOptions {
-  deployment: Omit<DocumentedDeployment, 'examples' | 'licence' | 'securityTxtExpires'>
+  deployment: Omit<DocumentedDeployment, 'examples' | 'statuses' | 'licence' | 'securityTxtExpires'>
   exampleCompany: () => ExampleCompany | undefined
+  statuses: () => string
   catalog: Pick<Catalog, 'retrieval'>
   now: () => Date
 }
@@ -19,13 +20,14 @@ const SECURITY_TXT_MONTHS = 7
 
 /** The documents by path. They are rendered again only when a value that they show has changed. */
 export async function openDocuments(options: DocumentOptions): Promise<() => Documents> {
-  const { deployment, exampleCompany, catalog, now } = options
+  const { deployment, exampleCompany, statuses, catalog, now } = options
   const templates = await loadTemplates()
   let last: { shown: string; documents: Documents } | undefined
   return () => {
     const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
     const current = {
       examples: buildExamples(exampleCompany(), deployment.terms.operations),
+      statuses: statuses(),
       licence: { name: license, url: license_url },
       securityTxtExpires: firstOfMonth(now(), SECURITY_TXT_MONTHS),
     }

@@ -19,6 +19,8 @@ export interface DocumentedDeployment {
   contactEmail?: string | undefined
   /** Those of the current dataset. */
   examples: ExampleInputs
+  /** Empty without a dataset. */
+  statuses: string
   licence: { name: string; url: string }
   /** When security.txt expires. */
   securityTxtExpires: Date

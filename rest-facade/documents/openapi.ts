@@ -5,6 +5,7 @@ import {
   REQUEST_ID_PATTERN,
 } from '../../agent/transport/http/request-id.ts'
 import type { McpError } from '../../agent/operation/mcp-errors.ts'
+import { describeStatus } from '../../agent/operation/statuses.ts'
 import { definitionOf } from '../../agent/operation/operations.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS, MCP_PATH } from '../../agent/operation/paths.ts'
@@ -189,7 +190,10 @@ function inputParameters(
     name,
     in: path.includes(`{${name}}`) ? 'path' : 'query',
     required: required.includes(name),
-    description: String(description),
+    description:
+      name === 'status' && deployment.statuses !== ''
+        ? describeStatus(String(description), deployment.statuses)
+        : String(description),
     schema,
     example: example.get(name) as unknown,
   }))

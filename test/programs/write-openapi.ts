@@ -24,6 +24,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     extensionUri: `${BASE_URL}/docs#http-x402-v1`,
     contactEmail: 'help@irish-companies.example.org',
     examples: buildExamples({ company_number: '73848', date: '2026-01-02' }),
+    statuses: 'Dissolved, Normal',
     licence: { name: 'CC BY 4.0', url: 'https://creativecommons.org/licenses/by/4.0/' },
     securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
   }

@@ -12,6 +12,7 @@ import type { Operation } from '../../operation/operation.ts'
 import { parseOperation } from '../../operation/operations.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
 import { resolve, type ResolveResponse } from '../../operation/resolve.ts'
+import { readTypedNumber } from '../../operation/typed-number.ts'
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
 import { readSettlementResponse } from '../../payment/receipt/read.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
@@ -90,11 +91,16 @@ export function parseRow(cells: RowCells): ReturnType<typeof parseOperation> | u
       .map(([field, text]) => [field, text.trim()])
       .filter(([, text]) => text !== ''),
   )
-  if (input['name'] === undefined && input['company_number'] === undefined) return undefined
+  const { name, company_number: number } = input
+  if (name === undefined && number === undefined) return undefined
+  if (number !== undefined) input['company_number'] = readTypedNumber(number)?.digits ?? number
   for (;;) {
     const parsed = parseOperation(resolve.name, input)
-    if (parsed.kind === 'valid' || !EVIDENCE.has(parsed.fault.field)) return parsed
-    delete input[parsed.fault.field ?? '']
+    if (parsed.kind === 'valid') return parsed
+    const { field } = parsed.fault
+    // A name is enough, so "n/a" in place of a number is left out too.
+    if (!EVIDENCE.has(field) && (field !== 'company_number' || input['name'] === undefined)) return parsed
+    delete input[field ?? '']
   }
 }
 

@@ -25,7 +25,7 @@ interface McpServerOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
   version: string
-  tools: ReturnType<typeof listTools>
+  tools: () => ReturnType<typeof listTools>
   /** The result of the free tool. */
   serviceInfo: () => object
   callLimit: CallLimit
@@ -43,7 +43,7 @@ type Caller = Pick<SaleRequest, 'client' | 'requestId'>
 export function createServer(options: McpServerOptions, caller: Caller): Server {
   const { executor, version, tools } = options
   const server = new Server(describeServer(version), { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
-  server.setRequestHandler('tools/list', () => ({ tools }))
+  server.setRequestHandler('tools/list', () => ({ tools: tools() }))
   server.setRequestHandler('tools/call', ({ params }) => {
     const definition = operationOf(params.name, executor.operations)
     if (definition === undefined && params.name !== INFO_TOOL)

@@ -13,9 +13,11 @@ import { testTerms } from '../../support/payments.ts'
 const BASE = 'https://an-agent-with-a-rather-long-name.companies.example.ie'
 const HEADER_CHARACTERS_MAX = 4096
 
-function quote(name: string, url = `${BASE}/api/v1/${name}`, terms = testTerms) {
+function quote(name: string, url = `${BASE}/api/v1/${name}`, note?: string) {
+  const terms = testTerms
   const operation = { operation: name, input: definitionOf(name).quotedExample(terms.mode) }
-  const made = buildQuote({ terms, operation, url, reason: 'invalid_exact_evm_payload_authorization_value_mismatch' })
+  const reason = 'invalid_exact_evm_payload_authorization_value_mismatch'
+  const made = buildQuote({ terms, operation, url, reason, note })
   return { ...made, decoded: decodePaymentRequiredHeader(made.header) }
 }
 
@@ -88,10 +90,16 @@ describe('a quote', () => {
     })
   }
 
-  it('[5.1.3] stays under 4 KiB for every URL length', () => {
+  it('[5.1.3] stays under 4 KiB for every URL length, also with the longest note about a status', () => {
+    const statuses = ['Normal', ...Array.from({ length: 20 }, (_, at) => `Status ${at}`.padEnd(17, 'x'))]
+    const noted = definitionOf('search') as {
+      quoteNote?: (input: object, registers: object) => { description: string }
+    }
+    const note = noted.quoteNote?.({ status: 'none' }, { statuses: () => statuses }).description ?? ''
+    expect(quote('search', undefined, note).decoded.resource.description?.length).to.be.within(450, 500)
     const lengths = Array.from({ length: 2_880 / 12 }, (_, index) => {
       const url = `${BASE}/api/v1/search?q=${encodeURIComponent('\u{20000}'.repeat(index + 1))}`
-      return quote('search', url).header.length
+      return quote('search', url, note).header.length
     })
     expect(Math.max(...lengths)).to.be.below(HEADER_CHARACTERS_MAX)
   })

@@ -22,6 +22,7 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true): OpenA
       retentionDays: 30,
       extensionUri: `${BASE_URL}/docs#http-x402-v1`,
       examples: buildExamples({ company_number: '00000000', date: '2026-01-01' }),
+      statuses: 'Dissolved, Normal',
       licence: { name: 'CC0', url: 'https://licences.example.test/cc0' },
       securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
     },

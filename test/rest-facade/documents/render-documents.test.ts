@@ -38,6 +38,7 @@ async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, n
     extensionUri: paymentExtensionUri(BASE_URL),
     contactEmail,
     examples: buildExamples(number === undefined ? undefined : { company_number: number, date: '2026-01-02' }),
+    statuses: 'Dissolved, Normal',
     licence: LICENCE,
     securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
   }
