@@ -43,11 +43,13 @@ const SERVICE_NAME = 'Irish company records'
 
 function describeResource({ skill }: OperationDefinition, { url, note }: QuoteRequest): ResourceInfo {
   const short = url.length > URL_CHARACTERS_MAX ? url.replace(/(%[89A-F][0-9A-F])+/gi, decodeURIComponent) : url
-  return {
-    url: short,
-    description: note === undefined ? skill.description : `${note} ${skill.description}`,
-    mimeType: 'application/json',
-  }
+  return { url: short, description: describe(skill.description, { url, note }), mimeType: 'application/json' }
+}
+
+/** The note comes first. Beside a long URL it has the place of the description. */
+function describe(description: string, { url, note }: Pick<QuoteRequest, 'url' | 'note'>): string {
+  if (note === undefined) return description
+  return url.length > URL_CHARACTERS_LISTED_MAX ? note.slice(0, description.length) : `${note} ${description}`
 }
 
 export function buildQuote(request: QuoteRequest): Quote {

@@ -107,30 +107,11 @@ function withoutAnd(words: readonly string[]): string[] {
 /** A shorter word is often made of initials: "GS PL" is not "GSPL". */
 const JOINED_LETTERS_MIN = 5
 
-/** Whether the words that are written together on one side may be: none is a single letter or has a number. */
+/** Whether the words that only one name has may be written together: none is a single letter or has a number. */
 function mayBeJoined(one: readonly string[], other: readonly string[]): boolean {
-  return listDifferentParts(one, other).every(
-    (words) =>
-      words.every((word) => word.length > 1 && !isNumeral(word)) &&
-      words.some(({ length }) => length >= JOINED_LETTERS_MIN),
+  const different = [...one.filter((word) => !other.includes(word)), ...other.filter((word) => !one.includes(word))]
+  return (
+    different.every((word) => word.length > 1 && !isNumeral(word)) &&
+    (different.length === 0 || different.some(({ length }) => length >= JOINED_LETTERS_MIN))
   )
-}
-
-/**
- * Two lists of words with the same letters, in parts that begin and end at a space of both. Returns those that differ.
- */
-function listDifferentParts(one: readonly string[], other: readonly string[]): string[][] {
-  const parts: string[][] = []
-  let [at, otherAt] = [0, 0]
-  while (at < one.length && otherAt < other.length) {
-    const part = [one[at++]!, other[otherAt++]!]
-    let surplus = part[0]!.length - part[1]!.length
-    while (surplus !== 0) {
-      const word = surplus > 0 ? other[otherAt++]! : one[at++]!
-      surplus -= Math.sign(surplus) * word.length
-      part.push(word)
-    }
-    if (part.length > 2) parts.push(part)
-  }
-  return parts
 }

@@ -3,11 +3,11 @@
  * scoring every name; `isTruncated` reports when a limit prevented this.
  */
 import { selectCandidates, selectContaining } from '../../../store/index/candidates.ts'
+import { findContainedWords } from '../../../store/index/containing.ts'
 import { areInitials } from '../../../store/index/name-keys.ts'
 import type { NameIndex } from '../../../store/index/name-index.ts'
 import { openQueryBudgets, type QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
-import { listReadings } from '../../../store/index/readings.ts'
 import type { ParsedName } from '../../../store/index/suffixes.ts'
 import type { Candidate } from '../../operation/result.ts'
 import { CANDIDATES_MAX, foldStatus } from '../../operation/fields.ts'
@@ -18,7 +18,7 @@ import { parseQueryName, type QueryName } from './equality.ts'
 import { doubtOf, findEqualNames, findJoinedName, findSiblings, type EqualNames } from './equal-names.ts'
 import { readCompany, type Register } from './register.ts'
 import { highestScore, scoreCandidates, type Search } from './score-candidates.ts'
-import { correctedScale, INITIALS_SIMILARITY, readingBound, readingMeasure } from './similarity-ranges.ts'
+import { containedBound, containedMeasure, correctedScale, INITIALS_SIMILARITY } from './similarity-ranges.ts'
 import { FUZZY_MAX, similarityMeasure, UNCERTAIN_MAX } from './similarity.ts'
 import { TopCandidates } from './top-candidates.ts'
 
@@ -201,19 +201,14 @@ interface AskedName extends ParsedName {
 function addContainingNames(search: Search, { core, suffix, isDoubtful }: AskedName): PoolOutcome {
   const { register, budgets, accepts, isTimeUp } = search
   const { names } = register
-  let outcome: PoolOutcome = isTimeUp() ? 'time_up' : 'complete'
-  const readings = listReadings(names, core, { isOpenEnded: suffix === '', budget: budgets.spelling })
-  for (const reading of readings) {
-    if (outcome === 'time_up') break
-    const limits = { similarityMin: 0, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
-    const pool = selectContaining(names, reading.query, limits)
-    const added = scoreCandidates(search, pool, {
-      similarityOf: readingMeasure(names, reading, { suffix, isDoubtful, budget: budgets.pairs }),
-      highestOf: (bound) => readingBound(reading, bound),
-    })
-    if (added !== 'complete') outcome = added
-  }
-  return outcome
+  if (isTimeUp()) return 'time_up'
+  const contained = findContainedWords(names, core, { isOpenEnded: suffix === '', budget: budgets.spelling })
+  if (!contained) return 'complete'
+  const limits = { similarityMin: 0, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
+  return scoreCandidates(search, selectContaining(names, contained.query, limits), {
+    similarityOf: containedMeasure(names, contained, { suffix, isDoubtful, budget: budgets.pairs }),
+    highestOf: (bound) => containedBound(contained, bound),
+  })
 }
 
 /** Adds names that have only some words of the query, or spelling variants of them. */

@@ -4,7 +4,15 @@
  */
 import { normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
 import { isAmbiguousForm } from '../../../store/index/suffixes.ts'
-import { COUNTY, hasLongCountry, isKindOrCountry, isNumberOrLetter, isStreet, isUnit } from './text-words.ts'
+import {
+  COUNTY,
+  hasLongCountry,
+  isKindOrCountry,
+  isNumberOrLetter,
+  isStreet,
+  isUnit,
+  withoutNotes,
+} from '../../operation/typed-notes.ts'
 
 export interface TextBehindForm {
   /** The words that the name of another company can have. */
@@ -32,18 +40,6 @@ const FORMER = /(?<![\p{L}\p{N}])(?:f\s?\/?\s?k\s?\/?\s?a|formerly|formally|prev
 /** "Limited Edition", "Limited Liability Company", "PLC & Controls": the form is a part of the name. */
 const CONTINUES_NAME = /^[^\p{L}\p{N}]*(?:[&+]|(?:and|agus|by|company|co|editions?|liability)(?![\p{L}\p{N}]))/iu
 
-/** Text with numbers and letters that are no part of a name. */
-const NOTES: readonly RegExp[] = [
-  /(?:[&+]|\band\b)\s*(?:an(?:or|other)|o(?:r|the)r)s?(?![\p{L}\p{N}])/giu,
-  // A telephone number, with a word before it or a prefix.
-  /(?<![\p{L}\p{N}])(?:tel|telephone|phone|ph|mob|mobile|fax|[tmpf](?=[.:]))\b[^\p{L}\p{N}+(]*[+(]?[0-9][0-9\s()./-]{4,}[0-9]/giu,
-  /(?:\+|(?<![\p{L}\p{N}])00)\s?\(?[0-9][0-9\s()./-]{5,}[0-9]|\(?(?<![\p{L}\p{N}])0[0-9]{1,3}\)?[\s/-][0-9][0-9\s-]{4,}[0-9]/gu,
-  // An Eircode, an e-mail or web address, "c/o", a post box.
-  /(?<![\p{L}\p{N}])[AC-FHKNPRTV-Y][0-9][0-9W]\s?[0-9AC-FHKNPRTV-Y]{4}(?![\p{L}\p{N}])/giu,
-  /(?<![\p{L}\p{N}])(?:[ew][.:]\s*)?(?:https?:\/\/\S+|www\.\S+|[\w.+-]+@[\w.-]+|[a-z0-9-]+\.(?:ie|com|net|org|eu|co\.uk)(?![\p{L}\p{N}]))/giu,
-  /(?<![\p{L}\p{N}])(?:c\/o(?![\p{L}\p{N}])|p\.?\s?o\.?\s?box\s*[0-9]*)/giu,
-]
-
 /** Reads a name up to its first legal form. A legal form that is also an ordinary word does not count. */
 export function splitTextBehindForm(name: string): SplitText {
   const whole = { before: name, behind: undefined }
@@ -68,8 +64,7 @@ export function splitTextBehindForm(name: string): SplitText {
 function readTextBehindForm(text: string, form: string): TextBehindForm | undefined {
   const withoutTrading = text.replace(TRADING_BEHIND_FORM, ' ').replace(COUNTY, ' county ')
   const [current = ''] = withoutTrading.split(FORMER)
-  let rest = current
-  for (const note of NOTES) rest = rest.replace(note, ' , ')
+  let rest = withoutNotes(current)
   if (CONTINUES_NAME.test(rest)) return undefined
   const repeated = parseName(`x ${rest}`)
   if (repeated.suffix !== '') {
