@@ -1,22 +1,18 @@
 /** Builds the candidate for a company number: an explicit one, or one in the text of a query (contract 12.4, 12.20). */
 import type { Company } from '../../../store/dataset/company.ts'
+import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { normaliseText, normaliseWords } from '../../../store/index/normalise-name.ts'
 import { openQueryBudgets } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
+import { editDistance, haveCompatibleNumbers, isNumeral, toCodeUnits } from '../../../store/index/spelling.ts'
 import type { Candidate } from '../../operation/result.ts'
 import { isSameNumber, registerNumbers } from '../../operation/typed-number.ts'
 import { buildCandidate, type QueryEvidence } from './candidate.ts'
 import { findEqualNames } from './equal-names.ts'
-import {
-  exactMatchType,
-  isEqualWhenJoined,
-  joinedNames,
-  nameBeforeNotes,
-  parseQueryName,
-  type QueryName,
-} from './equality.ts'
+import { exactMatchType, isEqualWhenJoined, joinedNames } from './equality.ts'
+import { nameBeforeNotes, parseQueryName, type QueryName } from '../../operation/typed-name.ts'
 import { readCompany, type Register } from './register.ts'
-import { FUZZY_MAX, similarityMeasure, wordsWithoutCounterpart } from './similarity.ts'
+import { FUZZY_MAX, similarityMeasure } from './similarity.ts'
 
 const matchType = 'company_number'
 
@@ -90,22 +86,40 @@ const NEUTRAL: ReadonlySet<string> = new Set(
 )
 
 /**
- * A name is another one if a word of it speaks against the record: one that is not in the name or the address, other
+ * A name is another one if a word of it speaks against the record: one that is like no word of its name or address, other
  * than the last word of a name that was cut.
  */
 function compareSimilarName({ names }: Register, company: Company, query: QueryName) {
   const { core, suffix } = query.similar
   const { spelling, pairs } = openQueryBudgets()
-  const analysed = analyseQuery(names, core, spelling)
   const position = names.findByNumber(company.company_number)
   if (position === undefined) throw new Error('The name index does not fit its snapshot')
-  const { similarity } = similarityMeasure(names, analysed, { suffix, budget: pairs })(position)
+  const { similarity } = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })(
+    position,
+  )
   if (normaliseText(company.legal_name).startsWith(query.normal)) return { similarity, isOtherName: false }
   const { lines, eircode } = company.registered_address
-  const known = new Set([...NEUTRAL, ...normaliseWords([...lines, eircode ?? ''].join(' '))])
-  const isCut = (at: number) =>
-    at === core.length - 1 && names.texts(position).some((word) => word.startsWith(core[at]!))
-  const unpaired = wordsWithoutCounterpart(names, analysed, position)
-  const isAgainst = unpaired.some((at) => !known.has(core[at]!) && !isCut(at))
-  return { similarity, isOtherName: isAgainst || unpaired.length === core.length }
+  const neutral = new Set([...NEUTRAL, ...normaliseWords([...lines, eircode ?? ''].join(' '))])
+  const named = names.texts(position)
+  const isInName = (word: string, at: number) =>
+    named.some((each) => isLike(word, each) || (at === core.length - 1 && each.startsWith(word))) ||
+    (word.length > 1 && !isNumeral(word) && named.join('').includes(word))
+  const found = core.filter(isInName)
+  const isAgainst = core.some((word, at) => !neutral.has(word) && !isInName(word, at)) || hasMore(core, named)
+  return { similarity, isOtherName: isAgainst || found.length === 0 }
+}
+
+/** Whether a word is repeated in a name more often than in the other. */
+function hasMore(words: readonly string[], named: readonly string[]): boolean {
+  const count = (list: readonly string[], word: string) => list.filter((each) => each === word).length
+  return named.some((word) => count(words, word) > count(named, word))
+}
+
+/** Letters of a word, of which one can be wrong. */
+const LETTERS_PER_EDIT = 5
+
+function isLike(word: string, named: string): boolean {
+  if (word === named || equivalentsOf(word).has(named)) return true
+  const edits = Math.floor(Math.max(word.length, named.length) / LETTERS_PER_EDIT)
+  return haveCompatibleNumbers(word, named) && editDistance(toCodeUnits(word), toCodeUnits(named), edits) <= edits
 }

@@ -4,14 +4,8 @@ import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
 import type { QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { formsOf, type ParsedName } from '../../../store/index/suffixes.ts'
-import {
-  exactMatchType,
-  hasSameForm,
-  isEqualWhenJoined,
-  joinedNames,
-  withOtherArticle,
-  type QueryName,
-} from './equality.ts'
+import { exactMatchType, hasSameForm, isEqualWhenJoined, joinedNames, withOtherArticle } from './equality.ts'
+import { type QueryName } from '../../operation/typed-name.ts'
 import { readCompany, type Register } from './register.ts'
 
 interface EqualName {
@@ -53,18 +47,12 @@ export function findEqualNames(
 function findWithOtherArticle(register: Register, names: readonly ParsedName[], { accepts, budgets }: Limits) {
   const equal = new Map<number, EqualName>()
   for (const each of names) {
-    const other = withOtherArticle(each.core)
-    if (other === undefined) continue
-    const [name, ...others] = [each.core, other]
+    const [name, ...others] = [each.core, withOtherArticle(each.core)]
       .flatMap((words) => register.names.findExact(words))
       .filter((found) => found !== register.withheld)
-    if (name === undefined || others.length > 0) continue
-    if (!accepts(name) || !budgets.records.take(1)) continue
+    if (name === undefined || others.length > 0 || !accepts(name) || !budgets.records.take(1)) continue
     const company = readCompany(register, name)
-    const legal = parseName(company.legal_name)
-    // The only name has the words of the query, and another legal form.
-    if (!hasSameForm(each, legal) || legal.core.join(' ') !== other.join(' ')) continue
-    equal.set(name, { company, exact: 'relaxed_name' })
+    if (hasSameForm(each, parseName(company.legal_name))) equal.set(name, { company, exact: 'relaxed_name' })
   }
   return equal
 }

@@ -1,58 +1,9 @@
-/**
- * A query as a name, parsed once, and its comparison with a legal name: equal strictly, equal but for the notation of
- * the legal form, or with the same letters.
- */
+/** Compares a query with a legal name: equal strictly, but for the legal form, or with the same letters. */
 import { joinedKey } from '../../../store/index/name-keys.ts'
 import { normaliseText, normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
 import { isNumeral } from '../../../store/index/spelling.ts'
-import {
-  isAmbiguousForm,
-  splitAttachedSuffix,
-  splitMisspeltSuffix,
-  type ParsedName,
-} from '../../../store/index/suffixes.ts'
-import { findTypedNumbers, readTypedNumber, type TypedNumber, type TypedNumbers } from '../../operation/typed-number.ts'
-import { restoreVowels, rewriteTypedText, unescapeText } from '../../operation/typed-text.ts'
-import { splitTextBehindForm, splitTradingName, type TextBehindForm } from './text-behind-form.ts'
-
-export interface QueryName {
-  /** The whole text, normalised. */
-  normal: string
-  /** The whole text as a name. Two if its last word can be a legal form or a part of the name. */
-  whole: readonly ParsedName[]
-  /** The name before the text behind its legal form; undefined without such text. */
-  named: ParsedName | undefined
-  behind: TextBehindForm
-  /** The name as similarity search reads it. */
-  similar: ParsedName
-  /** The number, if the text is nothing else. */
-  number: TypedNumber | undefined
-  numbers: TypedNumbers
-}
-
-const NOTHING: TextBehindForm = { words: [], distinguishing: [] }
-/** The form as it is written most often when it is cut. */
-const CUT_FORM = /(?<![\p{L}\p{N}])designated activity co(?![\p{L}\p{N}])\.?/iu
-
-export function parseQueryName(written: string): QueryName {
-  const text = restoreVowels(unescapeText(written))
-  const words = normaliseWords(text)
-  const whole = parseName(text)
-  const isAmbiguous = isAmbiguousForm(words, whole)
-  const name = findTypedNumbers(text).rest.replace(CUT_FORM, 'designated activity company')
-  const { before, behind } = splitTextBehindForm(name)
-  const similar = splitMisspeltSuffix(parseName(splitTradingName(rewriteTypedText(before))))
-  return {
-    normal: words.join(' '),
-    // "Cnoc Sé" without its accent: the last word is part of the name.
-    whole: isAmbiguous ? [whole, { core: words, suffix: '' }] : [whole],
-    named: behind || name !== text ? parseName(before) : undefined,
-    behind: behind ?? NOTHING,
-    similar: { ...similar, core: [...similar.core, ...(behind?.distinguishing ?? [])] },
-    number: readTypedNumber(text),
-    numbers: findTypedNumbers(rewriteTypedText(text)),
-  }
-}
+import { splitAttachedSuffix, type ParsedName } from '../../../store/index/suffixes.ts'
+import { nameBeforeNotes, type QueryName } from '../../operation/typed-name.ts'
 
 /**
  * Strict: the normalised names are equal. Relaxed: the words of a reading, and legal forms of one class or no legal
@@ -74,16 +25,9 @@ export function hasSameForm(query: ParsedName, legal: ParsedName): boolean {
   return query.suffix === '' || query.suffix === legal.suffix
 }
 
-/** The words with "the" before them, or without it; undefined if nothing is left. */
-export function withOtherArticle([first, ...rest]: readonly string[]): readonly string[] | undefined {
-  if (first === undefined) return undefined
-  if (first !== 'the') return ['the', first, ...rest]
-  return rest.length > 0 ? rest : undefined
-}
-
-/** The name that counts without the text behind its legal form; undefined if that text is a part of the name. */
-export function nameBeforeNotes({ named, behind }: QueryName): ParsedName | undefined {
-  return behind.distinguishing.length === 0 ? named : undefined
+/** The words with "the" before them, or without it. */
+export function withOtherArticle(words: readonly string[]): readonly string[] {
+  return words[0] === 'the' ? words.slice(1) : ['the', ...words]
 }
 
 /** The name as it can be written together or apart. */

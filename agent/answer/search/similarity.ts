@@ -99,18 +99,6 @@ export function similarityMeasure(
   }
 }
 
-/** The positions of the words of a query that have no close counterpart in a name. */
-export function wordsWithoutCounterpart(index: NameIndex, query: NameQuery, name: number): number[] {
-  const words = index.words(name)
-  const pairs = choosePairs(listPairs(index, query, { targets: findPairTargets(query), words }))
-  const close = pairs.filter((pair) => {
-    const { asked, named } = wordsOfPair(index, query, { pair, words })
-    if (pair.similarity === 1) return true
-    return pair.similarity >= PAIR_SIMILARITY_MIN && !haveOtherNumeral(asked, named) && !haveOtherInitial(asked, named)
-  })
-  return [...query.words.keys()].filter((at) => !close.some(({ first, last }) => first <= at && at <= last))
-}
-
 /**
  * Names with an uncertain difference are below this: 850 * 0.9165 plus all evidence is 899. Higher similarities are
  * compressed, not cut off, so that the order of names stays the same.
@@ -129,28 +117,18 @@ const CERTAIN_LETTERS_MIN = 5
  * Whether a pair of different words has a number or few letters. Abbreviations and other notations of a number do not
  * count.
  */
-function isUncertainPair(index: NameIndex, query: NameQuery, paired: { pair: Pair; words: Uint32Array }): boolean {
-  const { asked, named } = wordsOfPair(index, query, paired)
-  if ([...asked, ...named].some(isNumeral)) return haveOtherNumeral(asked, named)
+function isUncertainPair(
+  index: NameIndex,
+  query: NameQuery,
+  { pair, words }: { pair: Pair; words: Uint32Array },
+): boolean {
+  const asked = query.words.slice(pair.first, pair.last + 1)
+  const named = Array.from(words.subarray(pair.nameFirst, pair.nameLast + 1), (word) => index.dictionary.text(word))
+  if ([...asked, ...named].some(isNumeral)) return !isEquivalentPair(asked, named)
   // Only a space differs: the word that is written together has to be long.
   if (asked.join('') === named.join(''))
     return asked.join('').length < CERTAIN_LETTERS_MIN || [...asked, ...named].some(({ length }) => length === 1)
   return [...asked, ...named].some(({ length }) => length < CERTAIN_LETTERS_MIN) && !isEquivalentPair(asked, named)
-}
-
-function wordsOfPair(index: NameIndex, query: NameQuery, { pair, words }: { pair: Pair; words: Uint32Array }) {
-  const asked = query.words.slice(pair.first, pair.last + 1)
-  const named = Array.from(words.subarray(pair.nameFirst, pair.nameLast + 1), (word) => index.dictionary.text(word))
-  return { asked, named }
-}
-
-function haveOtherNumeral(asked: readonly string[], named: readonly string[]): boolean {
-  return [...asked, ...named].some(isNumeral) && !isEquivalentPair(asked, named)
-}
-
-/** Whether the words differ in more than spaces, and one is a single letter. */
-function haveOtherInitial(asked: readonly string[], named: readonly string[]): boolean {
-  return asked.join('') !== named.join('') && [...asked, ...named].some(({ length }) => length === 1)
 }
 
 function isEquivalentPair(

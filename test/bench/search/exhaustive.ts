@@ -3,7 +3,7 @@
  * that the index overlooks no name; it does not check the similarity itself.
  */
 import { doubtOf, findEqualNames } from '../../../agent/answer/search/equal-names.ts'
-import { parseQueryName } from '../../../agent/answer/search/equality.ts'
+import { parseQueryName } from '../../../agent/operation/typed-name.ts'
 import { nameScore } from '../../../agent/answer/search/candidate.ts'
 import { cachedNameIndex } from '../../../agent/answer/registers.ts'
 import { openQueryBudgets } from '../../../store/index/operation-budget.ts'

@@ -1,13 +1,8 @@
 /** Finding companies by name: the result equals an exhaustive scan, and every limit that is reached is reported. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import {
-  exactMatchType,
-  isEqualWhenJoined,
-  joinedNames,
-  parseQueryName,
-  type QueryName,
-} from '../../../../agent/answer/search/equality.ts'
+import { exactMatchType, isEqualWhenJoined, joinedNames } from '../../../../agent/answer/search/equality.ts'
+import { parseQueryName, type QueryName } from '../../../../agent/operation/typed-name.ts'
 import { findCompanies, type CompanyQuery } from '../../../../agent/answer/search/find-companies.ts'
 import { compareEvidence, computeScore } from '../../../../agent/answer/search/candidate.ts'
 import { isDissolved } from '../../../../agent/answer/search/top-candidates.ts'

@@ -2,8 +2,8 @@
  * The text behind the legal form of a query. Words that distinguish are a part of the name; other text is a note, which
  * is left out unless a company has it in its name (contract 12.10).
  */
-import { normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
-import { isAmbiguousForm } from '../../../store/index/suffixes.ts'
+import { normaliseWords, parseName } from '../../store/index/normalise-name.ts'
+import { isAmbiguousForm } from '../../store/index/suffixes.ts'
 import {
   COUNTY,
   hasLongCountry,
@@ -12,7 +12,7 @@ import {
   isStreet,
   isUnit,
   withoutNotes,
-} from '../../operation/typed-notes.ts'
+} from './typed-notes.ts'
 
 export interface TextBehindForm {
   /** The words that the name of another company can have. */

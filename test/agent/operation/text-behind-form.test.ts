@@ -1,9 +1,9 @@
 /** The text behind a legal form: where the name ends, and which words of the text are a part of it. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { splitTextBehindForm, splitTradingName } from '../../../../agent/answer/search/text-behind-form.ts'
-import { parseName } from '../../../../store/index/normalise-name.ts'
-import { anyName } from '../../../support/names.ts'
+import { splitTextBehindForm, splitTradingName } from '../../../agent/operation/text-behind-form.ts'
+import { parseName } from '../../../store/index/normalise-name.ts'
+import { anyName } from '../../support/names.ts'
 
 const NOTES: [name: string, before: string][] = [
   // A trading name
