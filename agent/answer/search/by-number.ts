@@ -24,12 +24,9 @@ export function candidateByNumber(
 ): Candidate {
   if (name === undefined) return buildCandidate(company, evidence, { matchType, similarity: 0, exact: undefined })
   const query = parseQueryName(name)
-  const typed = query.number
-  const { labelled, others } = query.numbers
-  const numbers = { labelled: typed ? [typed.digits] : labelled, others }
-  const isOwnNumber = typed !== undefined && isSameNumber(typed.digits, company.company_number)
+  const isOwnNumber = query.number && isSameNumber(query.number.digits, company.company_number)
   const comparison = isOwnNumber ? { similarity: 0, exact: undefined } : compareNames(company, query, registers)
-  return buildCandidate(company, { ...evidence, numbers }, { matchType, ...comparison })
+  return buildCandidate(company, { ...evidence, numbers: query.numbers }, { matchType, ...comparison })
 }
 
 /** The company that the whole text, or a number beside a name that agrees, names. */

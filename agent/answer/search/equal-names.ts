@@ -62,8 +62,8 @@ const SAME_LETTERS_MAX = 2
 
 /** The first names of the snapshot, live or dissolved, with exactly the letters and digits of the query. */
 function findNamesWithLetters({ names, withheld }: Register, query: QueryName): ReadonlySet<number> {
-  const cores = joinedNames(query).map(({ core }) => core)
-  return new Set(cores.flatMap((core) => names.findJoined(core, { except: withheld, namesMax: SAME_LETTERS_MAX })))
+  const limits = { except: withheld, namesMax: SAME_LETTERS_MAX }
+  return new Set(joinedNames(query).flatMap(({ core }) => names.findJoined(core, limits)))
 }
 
 /**
@@ -84,7 +84,6 @@ export function findJoinedName(
 
 /** Words of the text behind a legal form that are looked up, alone and with those after them. */
 const SIBLING_WORDS = { first: 16, together: 4 }
-const SIBLINGS_MAX = 3
 
 /**
  * The names that are a name with words of the text behind its legal form, before or behind the form: `Bed Res Ireland
@@ -104,7 +103,7 @@ export function findSiblings(
   for (const form of [[], ...formsOf(suffix).map((each) => each.split(' '))])
     for (const ending of endings)
       for (const name of names.findExact([...core, ...form, ...ending])) if (name !== withheld) found.add(name)
-  return [...found].slice(0, SIBLINGS_MAX)
+  return [...found]
 }
 
 /**

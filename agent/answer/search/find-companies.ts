@@ -118,8 +118,9 @@ function addDecidingNames(
   const { register, query } = search
   if (addEqualNames(search, findEqualNames(register, name, name.whole, search))) return 'whole'
   const isNumber = name.number !== undefined && namesCompany(name.number)
-  const isShortNumber = name.number !== undefined && !isNumber
-  const byNumber = isShortNumber && !isSearch ? undefined : findByTypedNumber(register, name, query)
+  // A short number without a label is only a candidate of a search.
+  const isAsked = isNumber || isSearch || name.number === undefined
+  const byNumber = isAsked ? findByTypedNumber(register, name, query) : undefined
   const position = byNumber && register.names.findByNumber(byNumber.company.company_number)
   if (byNumber && position !== undefined && search.accepts(position)) {
     search.scored.add(position)
