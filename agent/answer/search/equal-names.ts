@@ -4,7 +4,7 @@ import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
 import type { QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { formsOf, type ParsedName } from '../../../store/index/suffixes.ts'
-import { exactMatchType, hasSameForm, isEqualWhenJoined, joinedNames, withOtherArticle } from './equality.ts'
+import { exactMatchType, hasSameForm, joinedNames, withOtherArticle } from './equality.ts'
 import { type QueryName } from '../../operation/typed-name.ts'
 import { readCompany, type Register } from './register.ts'
 
@@ -61,25 +61,9 @@ function findWithOtherArticle(register: Register, names: readonly ParsedName[], 
 const SAME_LETTERS_MAX = 2
 
 /** The first names of the snapshot, live or dissolved, with exactly the letters and digits of the query. */
-function findNamesWithLetters({ names, withheld }: Register, query: QueryName): ReadonlySet<number> {
+export function findNamesWithLetters({ names, withheld }: Register, query: QueryName): ReadonlySet<number> {
   const limits = { except: withheld, namesMax: SAME_LETTERS_MAX }
   return new Set(joinedNames(query).flatMap(({ core }) => names.findJoined(core, limits)))
-}
-
-/**
- * The name that differs only in spaces and "and", if no other name of the snapshot has the same letters (contract
- * 12.11). It is similar, not equal: two companies can differ in a space.
- */
-export function findJoinedName(
-  register: Register,
-  query: QueryName,
-  { accepts, budgets }: Limits,
-): { name: number; company: Company } | undefined {
-  const [name, ...others] = findNamesWithLetters(register, query)
-  if (name === undefined || others.length > 0 || !accepts(name) || !budgets.records.take(1)) return undefined
-  const company = readCompany(register, name)
-  const isEqual = joinedNames(query).some((each) => isEqualWhenJoined(each, company.legal_name))
-  return isEqual ? { name, company } : undefined
 }
 
 /** Words of the text behind a legal form that are looked up, alone and with those after them. */

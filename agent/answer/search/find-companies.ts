@@ -6,6 +6,7 @@ import { selectCandidates, selectContaining } from '../../../store/index/candida
 import { findContainedWords } from '../../../store/index/containing.ts'
 import { areInitials } from '../../../store/index/name-keys.ts'
 import type { NameIndex } from '../../../store/index/name-index.ts'
+import { parseName } from '../../../store/index/normalise-name.ts'
 import { openQueryBudgets, type QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
 import type { ParsedName } from '../../../store/index/suffixes.ts'
@@ -15,11 +16,12 @@ import { namesCompany } from '../../operation/typed-number.ts'
 import { buildCandidate, type QueryEvidence } from './candidate.ts'
 import { findByTypedNumber } from './by-number.ts'
 import { parseQueryName, type QueryName } from '../../operation/typed-name.ts'
-import { doubtOf, findEqualNames, findJoinedName, findSiblings, type EqualNames } from './equal-names.ts'
+import { doubtOf, findEqualNames, findNamesWithLetters, findSiblings, type EqualNames } from './equal-names.ts'
+import { hasSameForm, isEqualWhenJoined, joinedNames } from './equality.ts'
 import { readCompany, type Register } from './register.ts'
 import { highestScore, scoreCandidates, type Search } from './score-candidates.ts'
 import { containedBound, containedMeasure, correctedScale, INITIALS_SIMILARITY } from './similarity-ranges.ts'
-import { FUZZY_MAX, similarityMeasure, UNCERTAIN_MAX } from './similarity.ts'
+import { FUZZY_MAX, publishedSimilarity, similarityMeasure, UNCERTAIN_MAX } from './similarity.ts'
 import { TopCandidates } from './top-candidates.ts'
 
 type PoolOutcome = ReturnType<typeof scoreCandidates>
@@ -168,7 +170,7 @@ function addEqualNames({ query, top, scored }: Search, equal: EqualNames): boole
 function addNamesLike(search: Search, name: QueryName, { isSearch }: { isSearch: boolean }): PoolOutcome {
   const { scored, top } = search
   const isDoubtful = doubtOf(search.register, name)
-  addJoinedName(search, name, isDoubtful)
+  addJoinedNames(search, name, isDoubtful)
   const asked = { ...name.similar, isDoubtful }
   const containing = isSearch ? addContainingNames(search, asked) : 'complete'
   const scale = isSearch ? correctedScale({ isAlone: scored.size === 0 }) : (similarity: number) => similarity
@@ -183,15 +185,22 @@ function addNamesLike(search: Search, name: QueryName, { isSearch }: { isSearch:
 /** The worst first. */
 const OUTCOMES = ['time_up', 'truncated', 'complete'] as const
 
-/** Adds the name that differs only in spaces and "and" as the most similar one. */
-function addJoinedName(search: Search, name: QueryName, isDoubtful: (position: number) => boolean): void {
-  const joined = findJoinedName(search.register, name, search)
-  if (joined === undefined) return
-  search.scored.add(joined.name)
-  const similarity = isDoubtful(joined.name) ? UNCERTAIN_MAX : FUZZY_MAX
-  search.top.add(
-    buildCandidate(joined.company, search.query, { matchType: 'fuzzy_name', similarity, exact: undefined }),
-  )
+/**
+ * Adds the names with the letters of the query. One that differs only in spaces between words and in "and" is the most
+ * similar one if no other has these letters (contract 12.11). It is not equal: two companies can differ in a space.
+ */
+function addJoinedNames(search: Search, name: QueryName, isDoubtful: (position: number) => boolean): void {
+  const { register, query, budgets, top, scored, accepts } = search
+  for (const position of findNamesWithLetters(register, name)) {
+    if (!accepts(position) || !budgets.records.take(1)) continue
+    const company = readCompany(register, position)
+    const names = joinedNames(name)
+    if (!names.some((each) => hasSameForm(each, parseName(company.legal_name)))) continue
+    scored.add(position)
+    const isJoined = names.some((each) => isEqualWhenJoined(each, company.legal_name))
+    const similarity = isJoined && !isDoubtful(position) ? FUZZY_MAX : publishedSimilarity(UNCERTAIN_MAX)
+    top.add(buildCandidate(company, query, { matchType: 'fuzzy_name', similarity, exact: undefined }))
+  }
 }
 
 interface AskedName extends ParsedName {

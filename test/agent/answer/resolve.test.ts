@@ -253,7 +253,7 @@ describe('resolve', () => {
       expectNoMatch(stonebridge, 'ambiguous', ['451'])
       expect(stonebridge.candidates[0]?.score).to.be.below(780)
       const pineHollow = resolve({ name: 'Pine Hollowgardens Limited' })
-      expectNoMatch(pineHollow, 'ambiguous', ['452'])
+      expectNoMatch(pineHollow, 'ambiguous', ['452', '453'])
       expect(pineHollow.candidates[0]?.score).to.be.below(849)
       expectMatch(resolve({ name: 'Pinehollow Gardens Ltd' }), '453')
     })

@@ -1,7 +1,12 @@
 /** Finding companies by name: the result equals an exhaustive scan, and every limit that is reached is reported. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { exactMatchType, isEqualWhenJoined, joinedNames } from '../../../../agent/answer/search/equality.ts'
+import {
+  exactMatchType,
+  hasSameForm,
+  isEqualWhenJoined,
+  joinedNames,
+} from '../../../../agent/answer/search/equality.ts'
 import { parseQueryName, type QueryName } from '../../../../agent/operation/typed-name.ts'
 import { findCompanies, type CompanyQuery } from '../../../../agent/answer/search/find-companies.ts'
 import { compareEvidence, computeScore } from '../../../../agent/answer/search/candidate.ts'
@@ -64,7 +69,10 @@ function exactTypes(parsed: QueryName, { companies, registered }: Companies) {
 /** The companies with the letters of the query, without spaces and "and". */
 function sameLetters(parsed: QueryName, { registered }: Companies): readonly Company[] {
   const keys = new Set(joinedNames(parsed).map(({ core }) => joinedKey(core)))
-  return registered.filter(({ legal_name }) => keys.has(joinedKey(parseName(legal_name).core)))
+  // Two of each are read.
+  return [...keys].flatMap((key) =>
+    registered.filter(({ legal_name }) => joinedKey(parseName(legal_name).core) === key).slice(0, 2),
+  )
 }
 
 /** The reference: scores every company and sorts. Returns number, score and match type of the ten best. */
@@ -77,29 +85,27 @@ function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
     ({ status }) => query.status === undefined || status?.toLowerCase() === query.status,
   )
   const exactTypeOf = exactTypes(parsed, { companies, registered })
-  const [first, ...others] = sameLetters(parsed, { companies, registered })
-  const isFirst = (name: number) => names.companyNumber(name) === first?.company_number
-  const measure = searchMeasure(
-    names,
-    parsed.similar,
-    (name) => others.length > 0 || (first !== undefined && !isFirst(name)),
+  const same = sameLetters(parsed, { companies, registered })
+  const isSame = (company: Company) =>
+    same.includes(company) && joinedNames(parsed).some((each) => hasSameForm(each, parseName(company.legal_name)))
+  const numberOf = (name: number) => names.companyNumber(name)
+  const measure = searchMeasure(names, parsed.similar, (name) =>
+    same.some(({ company_number }) => company_number !== numberOf(name)),
   )
-  const isJoinable =
-    first !== undefined &&
-    others.length === 0 &&
-    companies.includes(first) &&
-    joinedNames(parsed).some((each) => isEqualWhenJoined(each, first.legal_name))
-  const joined = isJoinable ? first : undefined
+  const isJoinable = (company: Company) =>
+    same.length === 1 && joinedNames(parsed).some((each) => isEqualWhenJoined(each, company.legal_name))
   const measured = companies.map((company) => ({
     company,
     exact: exactTypeOf(company),
     found: measure(names.findByNumber(company.company_number)!),
   }))
-  const isAlone = measured.every(({ company, exact, found }) => !exact && company !== joined && !found.isContaining)
+  const isAlone = measured.every(({ company, exact, found }) => !exact && !isSame(company) && !found.isContaining)
   const scored = measured.flatMap(({ company, exact, found }) => {
     const inResolve = found.measured < 0.67 ? 0 : found.measured
-    const isJoined = exact === undefined && company === joined
-    const similarity = exact ? 1 : isJoined ? 0.9999 : query.fuzzy === 'always' ? found.similarity(isAlone) : inResolve
+    const joined = isJoinable(company) ? 0.9999 : 0.9165
+    const other = query.fuzzy === 'always' ? found.similarity(isAlone) : inResolve
+    const similar = isSame(company) ? joined : other
+    const similarity = exact ? 1 : similar
     if (similarity === 0) return []
     const matchType = exact ?? 'fuzzy_name'
     const evidence = compareEvidence(company, query)
