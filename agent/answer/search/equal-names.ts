@@ -1,4 +1,4 @@
-/** Finds the companies whose names equal a query name, or have its letters (contract 12.1, 12.10, 12.11, 12.18). */
+/** Finds the companies whose names equal a query name, or have its letters (contract 12.1, 12.10, 12.11). */
 import type { Company } from '../../../store/dataset/company.ts'
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
@@ -42,7 +42,7 @@ export function findEqualNames(
 
 /**
  * A name that differs in "the" at its beginning is equal if no other name of the snapshot has these words (contract
- * 12.18).
+ * 12.1).
  */
 function findWithOtherArticle(register: Register, names: readonly ParsedName[], { accepts, budgets }: Limits) {
   const equal = new Map<number, EqualName>()

@@ -494,7 +494,7 @@ describe('resolve, for names that differ little', () => {
     })
   }
 
-  it('[12.18] reads a name with or without The as relaxed if the register has no other such name', async () => {
+  it('[12.1] reads a name with or without The as relaxed if the register has no other such name', async () => {
     const rows = [
       ...rowsOf('THE LANTERN ROOMS LIMITED', 'HARBOUR LIGHTS LIMITED', 'THE COPPER POT LIMITED', 'COPPER POT DAC'),
       { number: '7', name: 'TWIN OAKS LIMITED' },

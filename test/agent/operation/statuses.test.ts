@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { describeStatus, showStatuses } from '../../../agent/operation/statuses.ts'
 
-describe('[4.2.6] the status texts of a dataset', () => {
+describe('[4.2.5] the status texts of a dataset', () => {
   it('are sorted, each once, without null and outer spaces', () => {
     expect(showStatuses(['Normal ', 'Dissolved', null, 'Normal'])).to.equal('Dissolved, Normal')
     expect(showStatuses([])).to.equal('')

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { SaleHarness } from '../../support/sale-harness.ts'
 
-describe('[4.2.6] the quote of a search', () => {
+describe('[4.2.5] the quote of a search', () => {
   let sale: SaleHarness
 
   before(async () => {
