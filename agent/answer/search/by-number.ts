@@ -102,7 +102,8 @@ function compareSimilarName({ names }: Register, company: Company, query: QueryN
     named.some((each) => isLike(word, each) || (at === core.length - 1 && each.startsWith(word))) ||
     (word.length > 1 && !isNumeral(word) && named.join('').includes(word))
   const found = core.filter(isInName)
-  const isAgainst = core.some((word, at) => !neutral.has(word) && !isInName(word, at)) || hasMore(core, named)
+  const others = core.filter((word) => !neutral.has(word))
+  const isAgainst = core.some((word, at) => !neutral.has(word) && !isInName(word, at)) || hasMore(others, named)
   return { similarity, isOtherName: isAgainst || found.length === 0 }
 }
 

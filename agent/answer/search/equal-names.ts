@@ -63,7 +63,11 @@ const SAME_LETTERS_MAX = 2
 /** The first names of the snapshot, live or dissolved, with exactly the letters and digits of the query. */
 export function findNamesWithLetters({ names, withheld }: Register, query: QueryName): ReadonlySet<number> {
   const limits = { except: withheld, namesMax: SAME_LETTERS_MAX }
-  return new Set(joinedNames(query).flatMap(({ core }) => names.findJoined(core, limits)))
+  // In a name without spaces, "and" is not a word.
+  const cores = joinedNames(query).flatMap(({ core }) =>
+    core.length === 1 ? [core, ...core.map((word) => [word.replace('and', '')])] : [core],
+  )
+  return new Set(cores.flatMap((core) => names.findJoined(core, limits)))
 }
 
 /** Words of the text behind a legal form that are looked up, alone and with those after them. */

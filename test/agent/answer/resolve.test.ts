@@ -539,4 +539,121 @@ describe('resolve, for names that differ little', () => {
       )
     })
   })
+
+  describe('with text behind the legal form', () => {
+    const NAMES = [
+      'STEWLEY LIMITED',
+      'BED RES LIMITED',
+      'BED RES IRELAND LIMITED',
+      'FAIRWAY LIMITED',
+      'FAIRWAY LIMITED CORK',
+      'SONG SLEUTH LIMITED',
+      'SONG SLEUTH HOLDINGS LIMITED',
+      'STRATUM INVESTMENTS V DESIGNATED ACTIVITY COMPANY',
+      'STRATUM INVESTMENTS IV DESIGNATED ACTIVITY COMPANY',
+      'MARLINSPIKE IRELAND LIMITED',
+      'MARLINSPIKE IRELAND L LIMITED',
+    ]
+    const all = (use: (register: TestRegister) => void) => withRegister(rowsOf(...NAMES), use)
+    const numbers = (found: ResolveResponse) => companyNumbers(found)
+
+    it('[12.10] does not match a name without the text that distinguishes, whatever the evidence', () =>
+      all((register) => {
+        for (const text of [
+          '1',
+          'No. 2',
+          'II',
+          '(B)',
+          '2019',
+          '(Holdings)',
+          'Pension Scheme',
+          'Fund',
+          '(Jersey)',
+          'now X',
+        ]) {
+          const bare = register.resolve({ name: `Stewley Ltd ${text}` })
+          expect(bare.status, text).to.equal('ambiguous')
+          expect(bare.candidates[0]?.company.company_number).to.equal('1')
+          expect(bare.candidates[0]?.score).to.be.at.most(779)
+          expect(register.resolve({ name: `Stewley Ltd ${text}`, ...evidence }).status, text).to.equal('ambiguous')
+        }
+        expect(register.resolve({ name: 'Song Sleuth Ltd Holdings', ...evidence }).status).to.equal('ambiguous')
+        expect(register.resolve({ name: 'Song Sleuth Holdings Ltd' }).match?.company.company_number).to.equal('7')
+      }))
+
+    it('[12.10] is ambiguous for a note that another name has before or behind its form', () =>
+      all((register) => {
+        for (const [name, found] of [
+          ['Bed Res Ltd (Ireland)', ['2', '3']],
+          ['Bed Res Ltd, Irl', ['2', '3']],
+          ['Fairway Ltd, Main Street, Cork', ['4', '5']],
+        ] as const) {
+          const ambiguous = register.resolve({ name })
+          expect(ambiguous.status, name).to.equal('ambiguous')
+          expect(numbers(ambiguous)).to.deep.equal(found)
+          expect(new Set(ambiguous.candidates.map(({ score }) => score)).size).to.equal(1)
+          expect(register.resolve({ name, ...evidence }).status, name).to.equal('ambiguous')
+        }
+        expect(register.resolve({ name: 'Bed Res Ltd (Cork)' }).match?.company.company_number).to.equal('2')
+        // A similar name, of which another is the same with the words of the note.
+        expect(register.resolve({ name: 'Bed Ress Ltd (Ireland)', ...evidence }).status).to.equal('ambiguous')
+      }))
+
+    it('[12.2] does not match a similar name while another has the letters of the query', () =>
+      all((register) => {
+        for (const [name, first] of [
+          ['Stratum Investmentsi V DAC', '9'],
+          ['Marlinspike Irelandl Ltd', '11'],
+        ] as const) {
+          const found = register.resolve({ name, ...evidence })
+          expect(found.status, name).to.equal('ambiguous')
+          expect(numbers(found)[0]).to.equal(first)
+        }
+      }))
+  })
+
+  describe('with a typed company number', () => {
+    const rows = [
+      { number: '335801', name: 'CROFTHORN DEVELOPMENTS LIMITED', eircode: 'H91 A1A1' },
+      { number: '81615', name: 'STEWLEY LIMITED' },
+      { number: '999', name: 'FAIRWAY LIMITED' },
+      { number: '400001', name: '123456 LIMITED' },
+      { number: '123456', name: 'OTHER NAME LIMITED' },
+    ]
+
+    it('[12.20] names the company in every notation, unless a name equals the text', () =>
+      withRegister(rows, (register) => {
+        for (const [name, number] of [
+          ['335801', '335801'],
+          ['IE335801', '335801'],
+          ['Company No. 335801', '335801'],
+          ['335,801', '335801'],
+          ['081615', '81615'],
+          ['335801 Crofthorn Developments', '335801'],
+          ['Crofthorn 335801', '335801'],
+          ['CRO 999', '999'],
+        ] as const) {
+          const { status, match } = register.resolve({ name })
+          expect(status, name).to.equal('matched')
+          expect(match).to.include({ match_type: 'company_number', score: 1000 })
+          expect(match?.company.company_number).to.equal(number)
+          expect(companyNumbers(register.search({ q: name }))[0]).to.equal(number)
+        }
+        expect(register.resolve({ name: '123456' }).match?.company.company_number).to.equal('400001')
+      }))
+
+    it('[12.20] is no match without such a company, and a shorter number is a candidate of a search only', () =>
+      withRegister(rows, (register) => {
+        for (const name of ['335802', 'CRO 335802', '999'])
+          expect(register.resolve({ name }), name).to.include({ status: 'no_match', match: null })
+        expect(companyNumbers(register.search({ q: '999' }))).to.deep.equal(['999'])
+        expect(companyNumbers(register.search({ q: '335802' }))).to.deep.equal([])
+      }))
+
+    it('[12.20] does not count beside another name, and conflicts with another Eircode', () =>
+      withRegister(rows, (register) => {
+        expect(register.resolve({ name: '335801 Fairway Limited' }).match).to.equal(null)
+        expect(register.resolve({ name: '335801', eircode: 'D02 X285' }).status).to.equal('conflicting')
+      }))
+  })
 })
