@@ -60,7 +60,7 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   route: { operationId: string; description: string }
 }
 
-export interface QuoteNote {
+interface QuoteNote {
   /** A fixed text for the message of the 402. */
   detail: string
   /** For the description of the quote. It can have bounded and escaped text of the source. */

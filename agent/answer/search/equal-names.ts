@@ -63,10 +63,9 @@ const SAME_LETTERS_MAX = 2
 /** The first names of the snapshot, live or dissolved, with exactly the letters and digits of the query. */
 export function findNamesWithLetters({ names, withheld }: Register, query: QueryName): ReadonlySet<number> {
   const limits = { except: withheld, namesMax: SAME_LETTERS_MAX }
+  const cores = joinedNames(query).map(({ core }) => core)
   // In a name without spaces, "and" is not a word.
-  const cores = joinedNames(query).flatMap(({ core }) =>
-    core.length === 1 ? [core, ...core.map((word) => [word.replace('and', '')])] : [core],
-  )
+  for (const [word, ...more] of cores.slice()) if (word && more.length === 0) cores.push([word.replace('and', '')])
   return new Set(cores.flatMap((core) => names.findJoined(core, limits)))
 }
 
@@ -83,10 +82,10 @@ export function findSiblings(
   text: readonly string[],
 ): number[] {
   const words = text.slice(0, SIBLING_WORDS.first)
-  const endings = words.flatMap((word, at) => [
-    ...Array.from({ length: SIBLING_WORDS.together }, (_, more) => words.slice(at, at + 1 + more)),
-    ...Array.from(equivalentsOf(word), (each) => [each]),
-  ])
+  const endings = words.flatMap((word, at) => {
+    const runs = Array.from({ length: SIBLING_WORDS.together }, (_, more) => words.slice(at, at + 1 + more))
+    return runs.concat(Array.from(equivalentsOf(word), (each) => [each]))
+  })
   const found = new Set<number>()
   for (const form of [[], ...formsOf(suffix).map((each) => each.split(' '))])
     for (const ending of endings)
