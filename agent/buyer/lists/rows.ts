@@ -94,13 +94,12 @@ export function parseRow(cells: RowCells): ReturnType<typeof parseOperation> | u
   const { name, company_number: number } = input
   if (name === undefined && number === undefined) return undefined
   if (number !== undefined) input['company_number'] = readTypedNumber(number)?.digits ?? number
+  // "n/a" beside a name.
+  if (name !== undefined && !/[0-9]/.test(number ?? '')) delete input['company_number']
   for (;;) {
     const parsed = parseOperation(resolve.name, input)
-    if (parsed.kind === 'valid') return parsed
-    const { field } = parsed.fault
-    // A name is enough, so "n/a" in place of a number is left out too.
-    if (!EVIDENCE.has(field) && (field !== 'company_number' || input['name'] === undefined)) return parsed
-    delete input[field ?? '']
+    if (parsed.kind === 'valid' || !EVIDENCE.has(parsed.fault.field)) return parsed
+    delete input[parsed.fault.field ?? '']
   }
 }
 

@@ -619,6 +619,12 @@ describe('resolve, for names that differ little', () => {
       { number: '999', name: 'FAIRWAY LIMITED' },
       { number: '400001', name: '123456 LIMITED' },
       { number: '123456', name: 'OTHER NAME LIMITED' },
+      // TRADING is a common word, so the text 335802 is similar to this name.
+      { number: '700', name: '335802 TRADING LIMITED' },
+      ...Array.from({ length: 20 }, (_, at) => ({
+        number: `${800 + at}`,
+        name: `CROWD${'ABCDEFGHIJ'[at % 10]} TRADING LIMITED`,
+      })),
     ]
 
     it('[12.20] names the company in every notation, unless a name equals the text', () =>
@@ -647,7 +653,7 @@ describe('resolve, for names that differ little', () => {
         for (const name of ['335802', 'CRO 335802', '999'])
           expect(register.resolve({ name }), name).to.include({ status: 'no_match', match: null })
         expect(companyNumbers(register.search({ q: '999' }))).to.deep.equal(['999'])
-        expect(companyNumbers(register.search({ q: '335802' }))).to.deep.equal([])
+        expect(companyNumbers(register.search({ q: '335802' }))).to.deep.equal(['700'])
       }))
 
     it('[12.20] does not count beside another name, and conflicts with another Eircode', () =>
