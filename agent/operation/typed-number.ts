@@ -31,7 +31,7 @@ const REGISTERED = '(?:registered|registration|register|regd|reg)'
 const NUMBER = '(?:number|num|no|nr|id)'
 /** `CRO`, `Company No.`, `Co. Reg. Number:`, `Reg. No. IE`. */
 const LABEL = String.raw`(?:cro(?:${NO_LETTER}+${NUMBER})?${NO_LETTER}*|(?:${COMPANY}|${REGISTERED})(?:${NO_LETTER}+${REGISTERED})?${NO_LETTER}+${NUMBER}${NO_LETTER}+)(?:ie\s?)?`
-/** `Company 335801`. */
+/** `Company 335801`, only if there is no other text: `Holding Company 81427` is a name. */
 const WEAK_LABEL = String.raw`(?:${COMPANY}|${REGISTERED}|ie)${NO_LETTER}*`
 const AMOUNT = String.raw`[0-9]{1,3}(?:[,'][0-9]{3})+|[0-9]+`
 const LONG = `[0-9]{${UNLABELLED_DIGITS_MIN},${DIGITS_MAX}}`
@@ -39,10 +39,7 @@ const LONG = `[0-9]{${UNLABELLED_DIGITS_MIN},${DIGITS_MAX}}`
 const WHOLE = new RegExp(String.raw`^${NO_LETTER}*(${LABEL}|${WEAK_LABEL})?(${AMOUNT})(?:\.0*)?${NO_LETTER}*$`, 'iu')
 /** A cell of a spreadsheet in scientific notation. */
 const SCIENTIFIC = /^[0-9](?:\.[0-9]+)?e\+?[0-9]{1,2}$/i
-const LABELLED = new RegExp(
-  String.raw`${BEFORE}(?:${LABEL}(${AMOUNT})|(?:${COMPANY}|${REGISTERED})${NO_LETTER}+(${LONG}))${AFTER}`,
-  'giu',
-)
+const LABELLED = new RegExp(String.raw`${BEFORE}${LABEL}(${AMOUNT})${AFTER}`, 'giu')
 const UNLABELLED = new RegExp(String.raw`${BEFORE}(?:ie${NO_LETTER}?)?(${LONG})${AFTER}`, 'giu')
 
 /** The number of a text that has nothing else. */
@@ -66,8 +63,8 @@ export function namesCompany({ digits, isLabelled }: TypedNumber): boolean {
 /** The numbers beside other text. */
 export function findTypedNumbers(text: string): TypedNumbers {
   const labelled: string[] = []
-  const rest = text.replace(LABELLED, (written, ofLabel?: string, long = '') => {
-    const digits = (ofLabel ?? String(long)).replace(/[^0-9]/g, '')
+  const rest = text.replace(LABELLED, (written, amount: string) => {
+    const digits = amount.replace(/[^0-9]/g, '')
     if (digits.length < LABELLED_DIGITS_MIN || digits.length > DIGITS_MAX) return written
     labelled.push(digits)
     return ' '

@@ -55,7 +55,6 @@ describe('a typed company number', () => {
   const BESIDE: [text: string, labelled: string[], others: string[], rest: string][] = [
     ['Kerrigan Ltd (CRO 744312)', ['744312'], [], 'Kerrigan Ltd ( )'],
     ['Kerrigan Ltd, company number 100', ['100'], [], 'Kerrigan Ltd,  '],
-    ['Kerrigan Ltd Company 335801', ['335801'], [], 'Kerrigan Ltd  '],
     [
       'Kerrigan Designated Activity Company (Co. No. 335801)',
       ['335801'],
@@ -65,6 +64,7 @@ describe('a typed company number', () => {
     ['Kerrigan Public Limited Company Reg. No. 335801', ['335801'], [], 'Kerrigan Public Limited Company  '],
     ['335801 Kerrigan 61807', [], ['335801', '61807'], '335801 Kerrigan 61807'],
     // Parts of names
+    ['Kerrigan Holding Company 81427 Ltd', [], ['81427'], 'Kerrigan Holding Company 81427 Ltd'],
     ['The Company 2000 Ltd', [], [], 'The Company 2000 Ltd'],
     ['Company No. 1 Ltd', [], [], 'Company No. 1 Ltd'],
     ['Cro1234x Ltd', [], [], 'Cro1234x Ltd'],
