@@ -117,6 +117,15 @@ describe('the OpenAPI description', () => {
     }
   })
 
+  it('[4.2.5] names the statuses of the dataset in the description of a status, which accepts other texts', () => {
+    const { parameters } = Object.values(testnet.paths['/api/v1/search'] ?? {})[0] as unknown as {
+      parameters: { name: string; description: string; schema: object }[]
+    }
+    const status = parameters.find(({ name }) => name === 'status')
+    expect(status?.description).to.match(/^Only companies of this status.* The dataset has: Dissolved, Normal\.$/)
+    expect(status?.schema).not.to.have.property('enum')
+  })
+
   describe('[4.1.1, 4.2.1] has the limits of texts as minLength, maxLength and pattern', () => {
     const parameters = (path: string) =>
       (Object.values(testnet.paths[path] ?? {})[0] as unknown as { parameters: { name: string; schema: TextSchema }[] })
