@@ -1,11 +1,15 @@
 /**
- * Selects the company for the examples in documents: one that a lookup finds, and a day on which the register had it.
+ * What documents show of the dataset: its status texts, and the company for the examples, which a lookup finds, with a
+ * day on which the register had it.
  */
 import { StoreError } from '../../store/files/environment.ts'
 import type { ExampleCompany } from '../operation/operation.ts'
+import { showStatuses } from '../operation/statuses.ts'
 import type { Dataset } from '../../store/dataset/catalog.ts'
+import type { Snapshot } from '../../store/dataset/snapshot.ts'
 import { dateOfSource } from '../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
+import { cachedNameIndex } from './registers.ts'
 
 /** Bounds the time of the first request of a document, which waits for these reads. */
 const ENTRIES_READ_MAX = 1_000
@@ -25,6 +29,27 @@ export function exampleCompanies({ mode, current }: ExampleOptions): () => Examp
     if (!dataset) return undefined
     if (last?.dataset.snapshot !== dataset.snapshot) last = { dataset, example: findExample(dataset) }
     return last.example
+  }
+}
+
+/** The status texts of the current dataset. None while it cannot be read, because a document must not fail with it. */
+export function statusesShown({ mode, current }: ExampleOptions): () => string {
+  let last: { snapshot: Snapshot; shown: string } | undefined
+  return () => {
+    const snapshot = current()?.snapshot
+    if (!snapshot) return ''
+    if (last?.snapshot !== snapshot) last = { snapshot, shown: findStatuses(snapshot, mode) }
+    return last.shown
+  }
+}
+
+function findStatuses(snapshot: Snapshot, mode: ExampleOptions['mode']): string {
+  try {
+    const synthetic = mode === 'testnet' ? [SYNTHETIC_COMPANY.status] : []
+    return showStatuses([...cachedNameIndex(snapshot).statuses, ...synthetic])
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause
+    return ''
   }
 }
 

@@ -68,6 +68,12 @@ export function openRegisters({ snapshot }: Dataset, context: SkillContext): [Re
   return [{ snapshot, names, withheld }, SYNTHETIC_REGISTER]
 }
 
+/** The status texts of all companies that are for sale. */
+export function listStatuses(context: SkillContext): readonly (string | null)[] {
+  if (!context.dataset) return []
+  return openRegisters(context.dataset, context).flatMap(({ names }) => names.statuses)
+}
+
 export function datasetProvenance({ snapshot, source }: Dataset) {
   return { source, snapshot_id: snapshot.info.snapshot_id }
 }

@@ -1,10 +1,11 @@
 /** The table of the functions that answer the operations. */
+import { StoreError } from '../../store/files/environment.ts'
 import { itemsOf, type Operation, type SingleDefinition } from '../operation/operation.ts'
 import type { SINGLE_OPERATIONS } from '../operation/operations.ts'
 import type { Refused } from '../operation/outcome.ts'
 import { answerLookup, answerResolve, answerSearch } from './companies.ts'
 import { answerAsOf, answerChanges, answerHistory } from './history.ts'
-import { isSynthetic, type AnswerFunction, type SkillContext } from './registers.ts'
+import { isSynthetic, listStatuses, type AnswerFunction, type SkillContext } from './registers.ts'
 
 type Answered = (typeof SINGLE_OPERATIONS)[number]
 
@@ -23,6 +24,17 @@ export type PreparedAnswer = { kind: 'prepared'; body: string; snapshotId: strin
 /** Whether the operation needs a loaded and fresh dataset. */
 export function needsDataset(operation: Operation, context: Pick<SkillContext, 'hasSyntheticCompany'>): boolean {
   return itemsOf(operation).some(({ input }) => !isSynthetic(input['company_number'], context))
+}
+
+/** What a quote says about an input before anything is paid. Nothing while the names cannot be read. */
+export function describeInput({ definition, input }: Operation, context: SkillContext) {
+  if (definition.kind === 'batch') return undefined
+  try {
+    return definition.quoteNote?.(input, () => listStatuses(context))
+  } catch (cause) {
+    if (cause instanceof StoreError) return undefined
+    throw cause
+  }
 }
 
 /** The JSON text that is stored and sold. Throws when the answer violates its published schema. */

@@ -73,6 +73,13 @@ interface DescribedOperation<Name extends string, Input extends z.ZodObject, Ans
   route: { operationId: string; description: string }
 }
 
+interface QuoteNote {
+  /** A fixed text for the message of the 402. */
+  detail: string
+  /** For the description of the quote. It can have bounded and escaped text of the source. */
+  description: string
+}
+
 /** An operation that is not a batch. */
 export interface SingleDefinition<
   Name extends string = string,
@@ -84,6 +91,8 @@ export interface SingleDefinition<
   prices: Record<'mainnet' | 'testnet', number>
   /** The most inputs of a batch. Absent: the operation has no batches. */
   batchInputsMax?: number
+  /** What the quote says before anything is paid, if the input cannot have the answer that a client expects. */
+  quoteNote?(input: z.output<Input>, statuses: () => readonly (string | null)[]): QuoteNote | undefined
 }
 
 /** Several inputs of one single operation. The price is the sum of the prices of the inputs. */

@@ -43,6 +43,8 @@ export interface Refused {
   refusal: Refusal
   /** Why a quote answers the request. `perform` adds the quote (contract 5.1.1). */
   reason?: QuoteReason
+  /** What the quote says besides its terms. */
+  note?: string
   quote?: Quote
   /** The `PAYMENT-RESPONSE` header of a settlement that failed. */
   paymentResponse?: string

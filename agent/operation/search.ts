@@ -1,10 +1,11 @@
 /** The companies with the most similar names, best first, with the evidence for each (contract 4.2). */
 import { z } from 'zod'
 import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
-import { eircode, limit, longText, status } from './fields.ts'
+import { eircode, foldStatus, limit, longText, status } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
 import { rankingMembers, repeatsInput } from './result.ts'
+import { showStatuses } from './statuses.ts'
 
 /** The 200 (contract 2.6). `query` and `filters` repeat the canonical input. */
 export const searchResponseSchema = z.strictObject({
@@ -45,6 +46,13 @@ export const search = defineOperation({
   refusals: ['query_too_broad'],
   reserved: ['company_not_found', 'body_too_large', 'unsupported_media_type'],
 
+  quoteNote({ status: asked }, statusesOf) {
+    if (asked === undefined) return undefined
+    const statuses = statusesOf()
+    if (statuses.some((each) => each !== null && foldStatus(each) === foldStatus(asked))) return undefined
+    const detail = 'no company has this status, so the answer would be empty'
+    return { detail, description: `Note: ${detail}. The statuses are: ${showStatuses(statuses)}.` }
+  },
   isAnswerTo: repeatsInput,
 
   examples: () => [EXAMPLE, { q: 'example trading', status: 'Normal', eircode: 'D02 X285' }],

@@ -11,10 +11,13 @@ interface QuoteRequest {
   /** The REST resource to buy. */
   url: string
   reason: QuoteReason
+  /** What the buyer should know about this request, before the description of the operation. */
+  note?: string | undefined
 }
 
 /**
- * With a longer URL the quote omits `bazaar`, the name and the tags, so that the header stays below 4 KiB for proxies.
+ * With a longer URL or a note the quote omits `bazaar`, the name and the tags, so that the header stays below 4 KiB for
+ * proxies.
  */
 const URL_CHARACTERS_LISTED_MAX = 896
 /**
@@ -37,17 +40,23 @@ const constantMembers = memoizePerAmount((terms, definition, amount) => {
 /** What catalogues show as the provider (x402 `ResourceInfo`: at most 32 ASCII characters). */
 const SERVICE_NAME = 'Irish company records'
 
-function describeResource({ skill }: OperationDefinition, url: string): ResourceInfo {
+function describeResource({ skill }: OperationDefinition, { url, note }: QuoteRequest): ResourceInfo {
   const short = url.length > URL_CHARACTERS_MAX ? url.replace(/(%[89A-F][0-9A-F])+/gi, decodeURIComponent) : url
-  return { url: short, description: skill.description, mimeType: 'application/json' }
+  return { url: short, description: describe(skill.description, { url, note }), mimeType: 'application/json' }
+}
+
+/** The note comes first. Beside a long URL it has the place of the description. */
+function describe(description: string, { url, note }: Pick<QuoteRequest, 'url' | 'note'>): string {
+  if (note === undefined) return description
+  return url.length > URL_CHARACTERS_LISTED_MAX ? note.slice(0, description.length) : `${note} ${description}`
 }
 
 export function buildQuote(request: QuoteRequest): Quote {
-  const { terms, operation, url, reason } = request
+  const { terms, operation, url, reason, note } = request
   const { definition } = operation
   const { full, short } = constantMembers(terms, operation)
-  const isListed = url.length <= URL_CHARACTERS_LISTED_MAX
-  const resource = describeResource(definition, url)
+  const isListed = note === undefined && url.length <= URL_CHARACTERS_LISTED_MAX
+  const resource = describeResource(definition, request)
   const variableMembers: Omit<PaymentRequired, 'accepts' | 'extensions'> = {
     x402Version: X402_VERSION,
     error: reason,

@@ -1,6 +1,7 @@
 /** The tools of the MCP server: one for each operation, and a free one about the service. */
 import { z } from 'zod'
 import type { OperationDefinition, Operations } from '../operation/operation.ts'
+import { describeStatus } from '../operation/statuses.ts'
 import { MICRO_USDC_PER_USDC, type Terms } from './terms.ts'
 
 export const INFO_TOOL = 'service_info'
@@ -43,11 +44,24 @@ interface ToolOptions {
   paymentNote?: string
   /** Whether a call of a paid tool spends money of the user, without another question. */
   spends?: boolean
+  /** The status texts of the dataset, if they are known. */
+  statuses?: string
+}
+
+/** The tools of the service. The input of a search lists the status texts of the dataset. */
+export function openToolList(terms: Terms, statuses: () => string): () => ToolDefinition[] {
+  let listed: { statuses: string; tools: ToolDefinition[] } | undefined
+  return () => {
+    const current = statuses()
+    // The list is computed again only after a change, because anyone can request it.
+    if (listed?.statuses !== current) listed = { statuses: current, tools: listTools(terms, { statuses: current }) }
+    return listed.tools
+  }
 }
 
 export function listTools(
   terms: Pick<Terms, 'network' | 'mode' | 'operations'>,
-  { paymentNote = PAYMENT_NOTE, spends = false }: ToolOptions = {},
+  { paymentNote = PAYMENT_NOTE, spends = false, statuses = '' }: ToolOptions = {},
 ): ToolDefinition[] {
   const paid = terms.operations.map((operation): ToolDefinition => {
     const { name, title, use, charge } = operation.tool
@@ -56,7 +70,7 @@ export function listTools(
       name,
       title,
       description: [`${title}.`, use, price, charge, paymentNote, DATA_NOTE].join(' '),
-      inputSchema: { ...jsonSchema(operation.inputSchema, 'input'), type: 'object' },
+      inputSchema: { ...withStatuses(jsonSchema(operation.inputSchema, 'input'), statuses), type: 'object' },
       outputSchema: outputSchema(operation.answerSchema),
       annotations: spends ? SPENDING_ANNOTATIONS : ANNOTATIONS,
     }
@@ -87,6 +101,14 @@ function describePrice(operation: OperationDefinition, { network, mode }: Pick<T
 function outputSchema(answer: z.ZodType): ToolDefinition['outputSchema'] {
   const anyOf = [answer, quoteSchema, errorSchema].map((schema) => jsonSchema(schema, 'output'))
   return { type: 'object', anyOf }
+}
+
+function withStatuses(schema: Record<string, unknown>, statuses: string): Record<string, unknown> {
+  const properties = schema['properties'] as Record<string, { description?: string }> | undefined
+  const member = properties?.['status']
+  if (!member || statuses === '') return schema
+  const status = { ...member, description: describeStatus(member.description, statuses) }
+  return { ...schema, properties: { ...properties, status } }
 }
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {

@@ -10,6 +10,7 @@ import { settle, type WaitLimit } from '../settlement/settle.ts'
 import { decodePayment } from '../payment/binding.ts'
 import { examine, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { SkillContext } from '../answer/registers.ts'
+import { describeInput } from '../answer/skills.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { storeClaim } from './claim.ts'
 import { describeConflict, refuseSettled } from './conflict.ts'
@@ -37,7 +38,7 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   const { terms } = context
   return {
     ...sold,
-    quote: buildQuote({ terms, operation, url: resourceUrl, reason: sold.reason }),
+    quote: buildQuote({ terms, operation, url: resourceUrl, reason: sold.reason, note: sold.note }),
   }
 }
 
@@ -50,8 +51,15 @@ function quote(context: SaleContext, { operation, client }: SaleRequest): Outcom
     // 5. State of the dataset.
     checkReadiness(operation, openSkillContext(context)) ??
     // 6. No payment.
-    refusedPayment('payment_required', 'PAYMENT-SIGNATURE header is required')
+    requirePayment(context, operation)
   )
+}
+
+function requirePayment(context: SaleContext, operation: Operation): Refused {
+  const required = refusedPayment('payment_required', 'PAYMENT-SIGNATURE header is required')
+  const noted = describeInput(operation, openSkillContext(context))
+  if (!noted) return required
+  return { ...required, refusal: { ...required.refusal, detail: noted.detail }, note: noted.description }
 }
 
 /** A request with a payment. */

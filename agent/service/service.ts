@@ -39,7 +39,7 @@ import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
 import type { ExampleCompany, Operations } from '../operation/operation.ts'
 import { mcpRoute } from '../transport/mcp/route.ts'
-import { listTools } from '../payment/tools.ts'
+import { openToolList } from '../payment/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
 import type { Chain } from '../settlement/chain/chain.ts'
 import { PastObservations } from '../settlement/past-observations.ts'
@@ -51,7 +51,7 @@ import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, DEPLOYMENTS, type Terms } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
 import { openRegistry, UNREGISTERED, type Registry } from '../../rest-facade/registry/registry.ts'
-import { exampleCompanies } from '../answer/example-number.ts'
+import { exampleCompanies, statusesShown } from '../answer/example-number.ts'
 import { cachedNameIndex, type Answers } from '../answer/registers.ts'
 
 /** The remote services. Tests pass their own. */
@@ -136,6 +136,7 @@ export async function startService(given: ServiceOptions) {
     const context = createSaleContext(options, { ...stores, clock, signReceipt, stopSignal: stopping.signal })
     const { terms, payments } = context
     const exampleCompany = exampleCompanies({ mode: config.mode, current: () => catalog.current() })
+    const statuses = statusesShown({ mode: config.mode, current: () => catalog.current() })
     const executor = createExecutor(options, { context, baseUrl, exampleCompany, metrics })
     closers.push(() => executor.drain())
     closers.push(startRetention({ log, chain: payments.chain, days: config.retentionDays, now, timer, report }))
@@ -145,7 +146,7 @@ export async function startService(given: ServiceOptions) {
 
     const registry = await openAgentRegistry(options, { baseUrl, clock })
     const observe = metrics?.observeRequests()
-    const parts = { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, observe, keys }
+    const parts = { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, statuses, observe, keys }
     server.open(await createRoutes(options, parts))
     // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
@@ -375,11 +376,12 @@ async function createRoutes(
     registry: Registry
     clients: Clients
     exampleCompany: () => ExampleCompany | undefined
+    statuses: () => string
     observe: ReturnType<ServiceMetrics['observeRequests']> | undefined
     keys: Awaited<ReturnType<typeof openServiceKeys>>
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, observe, keys } = parts
+  const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, statuses, observe, keys } = parts
   const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
   const extensionUri = paymentExtensionUri(baseUrl)
 
@@ -392,14 +394,14 @@ async function createRoutes(
 
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
   const deployment = { baseUrl, version, terms, ...limits, extensionUri }
-  const pages = await openDocuments({ deployment, exampleCompany, catalog })
+  const pages = await openDocuments({ deployment, exampleCompany, statuses, catalog })
   const facts = { version, terms, rateLimitPerMinute, catalog, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,
     attribution: currentAttribution(facts),
     guide: `${baseUrl}${FREE_PATHS.mcpGuide}`,
   })
-  const tools = listTools(terms)
+  const tools = openToolList(terms, statuses)
   const mcp = mcpRoute({ executor, baseUrl, version, tools, serviceInfo, clients, timer, report })
   return createApp({
     executor,

@@ -8,20 +8,22 @@ import { loadTemplates, renderDocuments, type WrittenDocument } from './render-d
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
 interface DocumentOptions {
-  deployment: Omit<DocumentedDeployment, 'exampleCompany' | 'licence'>
+  deployment: Omit<DocumentedDeployment, 'exampleCompany' | 'statuses' | 'licence'>
   exampleCompany: () => ExampleCompany | undefined
+  statuses: () => string
   catalog: Pick<Catalog, 'retrieval'>
 }
 
 /** The documents by path. They are rendered again only when a value that they show has changed. */
 export async function openDocuments(options: DocumentOptions): Promise<() => Documents> {
-  const { deployment, exampleCompany, catalog } = options
+  const { deployment, exampleCompany, statuses, catalog } = options
   const templates = await loadTemplates()
   let last: { shown: string; documents: Documents } | undefined
   return () => {
     const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
     const current = {
       exampleCompany: exampleCompany(),
+      statuses: statuses(),
       licence: { name: license, url: license_url },
     }
     const shown = JSON.stringify(current)

@@ -17,6 +17,8 @@ export interface DocumentedDeployment {
   extensionUri: string
   /** Of the current dataset. */
   exampleCompany: ExampleCompany | undefined
+  /** Empty without a dataset. */
+  statuses: string
   licence: { name: string; url: string }
 }
 

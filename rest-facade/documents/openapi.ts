@@ -6,6 +6,7 @@ import {
 } from '../../agent/transport/http/request-id.ts'
 import type { McpError } from '../../agent/operation/mcp-errors.ts'
 import type { OperationDefinition } from '../../agent/operation/operation.ts'
+import { describeStatus } from '../../agent/operation/statuses.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS, MCP_PATH } from '../../agent/operation/paths.ts'
 import { PAYMENT_HEADERS } from '../../agent/payment/terms.ts'
@@ -153,7 +154,10 @@ function inputParameters(
     name,
     in: path.includes(`{${name}}`) ? 'path' : 'query',
     required: required.includes(name),
-    description: String(description),
+    description:
+      name === 'status' && deployment.statuses !== ''
+        ? describeStatus(String(description), deployment.statuses)
+        : String(description),
     schema,
     example: example.get(name) as unknown,
   }))

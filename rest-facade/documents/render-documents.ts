@@ -150,6 +150,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['extension_uri', extensionUri],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
     ['first_url', resourceUrl(baseUrl, first)],
+    ['statuses', deployment.statuses === '' ? 'no dataset is loaded' : deployment.statuses],
     ['licence', licence.name],
     ['licence_url', licence.url],
     ['quote', formatJson(shortQuote(deployment))],

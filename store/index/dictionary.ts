@@ -21,6 +21,9 @@ import {
 
 /** Similarity of an abbreviation or of another notation of a number. */
 const EQUIVALENT_SIMILARITY = 0.95
+/** Similarity of "bakery" and "bakeries", which are more than two edits apart. Too low for a match. */
+const PLURAL_SIMILARITY = 0.79
+const PLURAL_LETTERS_MIN = 4
 /** A query word that occurs in the register is seldom a misspelling, so its variants count less and need one edit. */
 const KNOWN_WORD_FACTOR = 0.9
 const KNOWN_WORD_EDITS_MAX = 1
@@ -153,6 +156,8 @@ export class Dictionary {
    */
   findSimilar(text: string, budget: OperationBudget): SimilarWord[] {
     const found = this.findEquivalent(text)
+    const plural = text.length < PLURAL_LETTERS_MIN ? [] : this.findExact(otherNumberOf(text))
+    for (const { word } of plural) found.push({ word, similarity: PLURAL_SIMILARITY })
     const isKnown = this.find(text) !== undefined
     const foundWords = new Set(found.map(({ word }) => word))
     const allowed = maxEditDistance(text.length)
@@ -257,6 +262,11 @@ export class Dictionary {
     this.#lengthGroups[this.#longest + 1] = firsts.length
     return Uint32Array.from([...firsts, this.size])
   }
+}
+
+/** The plural of a word in -y, or the singular of one in -ies; otherwise nothing. */
+function otherNumberOf(word: string): string {
+  return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.endsWith('y') ? `${word.slice(0, -1)}ies` : ''
 }
 
 function bySimilarity(one: SimilarWord, other: SimilarWord): number {

@@ -79,6 +79,10 @@ export class NameIndex {
     return nameWords.subarray(nameStarts[name], nameStarts[name + 1])
   }
 
+  texts(name: number): string[] {
+    return Array.from(this.words(name), (word) => this.dictionary.text(word))
+  }
+
   /** Whether a name has these words next to each other. Does not create a view, unlike `words`. */
   hasRun(name: number, run: readonly number[]): boolean {
     const { nameStarts, nameWords } = this.#parts
@@ -122,7 +126,7 @@ export class NameIndex {
     const key = joinedKey(words)
     const found: number[] = []
     for (const name of this.#namesInBucket(key)) {
-      const hasKey = name !== except && joinedKey(this.#texts(name)) === key
+      const hasKey = name !== except && joinedKey(this.texts(name)) === key
       if (hasKey && found.push(name) === namesMax) break
     }
     return found
@@ -161,7 +165,7 @@ export class NameIndex {
     const bucket = bucketOfInitials(initials)
     const names = initialNames.subarray(initialStarts[bucket], initialStarts[bucket + 1])
     if (!budget.take(names.length * OPERATIONS_PER_INITIALS)) return []
-    return Array.from(names).filter((name) => initialsOf(this.#texts(name)).includes(initials))
+    return Array.from(names).filter((name) => initialsOf(this.texts(name)).includes(initials))
   }
 
   /** The names that may have a joined key: all that do, and a few others. */
@@ -169,10 +173,6 @@ export class NameIndex {
     const { joinedStarts, joinedNames } = this.#parts
     const bucket = bucketOfHash(hashKey(key), joinedStarts.length - 1)
     return joinedNames.subarray(joinedStarts[bucket], joinedStarts[bucket + 1])
-  }
-
-  #texts(name: number): string[] {
-    return Array.from(this.words(name), (word) => this.dictionary.text(word))
   }
 
   #equaliseAbbreviations(): void {

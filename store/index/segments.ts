@@ -11,36 +11,23 @@ const OPERATIONS_PER_LOOKUP = 100
 /** A name of more words is not written without spaces. */
 const PARTS_MAX = 8
 
-interface Segmentation {
-  parts: readonly string[]
-  /** The sum of the weights of the parts. Common words cost less, so "the" is preferred to "t" and "he". */
-  cost: number
-}
-
-/** The splits with the lowest cost, lowest first. Every split has at least two parts. */
-export function segmentWord(
-  index: NameIndex,
-  word: string,
-  { splitsMax, budget }: { splitsMax: number; budget: OperationBudget },
-): (readonly string[])[] {
+/** The split with the lowest sum of weights, so "the" is preferred to "t" and "he". Nothing without two parts. */
+export function segmentWord(index: NameIndex, word: string, budget: OperationBudget): readonly string[] {
   const { length } = word
   if (length < SPLIT_LETTERS_MIN || length > SPLIT_LETTERS_MAX) return []
   if (!budget.take(((length * (length + 1)) / 2) * OPERATIONS_PER_LOOKUP)) return []
-  /** By position, the best splits of the letters before it. */
-  const best: Segmentation[][] = [[{ parts: [], cost: 0 }]]
+  /** By position, the best split of the letters before it. */
+  const best: ({ parts: readonly string[]; cost: number } | undefined)[] = [{ parts: [], cost: 0 }]
   for (let end = 1; end <= length; end += 1) {
-    const found: Segmentation[] = []
     for (let start = 0; start < end; start += 1) {
-      const before = best[start]!
-      if (before.length === 0 || (start === 0 && end === length)) continue
+      const before = best[start]
+      if (!before || before.parts.length === PARTS_MAX || (start === 0 && end === length)) continue
       const part = word.slice(start, end)
-      const number = index.dictionary.find(part)
-      if (number === undefined) continue
-      const weight = index.weights[number]!
-      for (const { parts, cost } of before)
-        if (parts.length < PARTS_MAX) found.push({ parts: [...parts, part], cost: cost + weight })
+      const known = index.dictionary.find(part)
+      if (known === undefined) continue
+      const cost = before.cost + index.weights[known]!
+      if (cost < (best[end]?.cost ?? Infinity)) best[end] = { parts: [...before.parts, part], cost }
     }
-    best.push(found.toSorted((one, other) => one.cost - other.cost).slice(0, splitsMax))
   }
-  return best[length]!.map(({ parts }) => parts)
+  return best[length]?.parts ?? []
 }

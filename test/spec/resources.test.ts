@@ -52,7 +52,7 @@ const OBJECTS: Record<string, Notation> = {
     score: 'integer 0 to 1000',
     match_type: 'company_number|strict_name|relaxed_name|fuzzy_name',
     signals: 'MatchSignals',
-    conflicts: '[eircode_mismatch|name_mismatch]',
+    conflicts: '[eircode_mismatch|name_mismatch|number_mismatch]',
   },
   MatchSignals: {
     name_similarity: 'number 0 to 1',

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { agentCard, paymentExtensionUri } from '../../agent/transport/a2a/card.ts'
 import { a2aRoute } from '../../agent/transport/a2a/route.ts'
 import { mcpRoute } from '../../agent/transport/mcp/route.ts'
-import { listTools } from '../../agent/payment/tools.ts'
+import { openToolList } from '../../agent/payment/tools.ts'
 import { CompanyAgentExecutor } from '../../agent/sale/agent-executor.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { makeClients } from '../support/clients.ts'
@@ -35,7 +35,7 @@ export async function startScriptedApp() {
   listener = createApp({ ...appOptions(), a2aRoute: route(server.url) })
 
   function appOptions() {
-    const tools = listTools(testTerms)
+    const tools = openToolList(testTerms, () => '')
     const serviceInfo = () => texts.serviceInfo()
     const options = { executor, baseUrl: BASE_URL, version: '0.1.0', tools, serviceInfo, clients }
     const own = { mcp: mcpRoute({ ...options, timer: clock.timer, report }), report }

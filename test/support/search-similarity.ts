@@ -1,10 +1,10 @@
 /** The similarity of any name in a search, without candidate selection: the reference for tests and benchmarks. */
 import { SIMILARITY_MIN } from '../../agent/answer/search/find-companies.ts'
-import { correctedScale, readingMeasure } from '../../agent/answer/search/similarity-ranges.ts'
+import { containedMeasure, correctedScale } from '../../agent/answer/search/similarity-ranges.ts'
 import { similarityMeasure } from '../../agent/answer/search/similarity.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import { analyseQuery } from '../../store/index/query.ts'
-import { listReadings } from '../../store/index/readings.ts'
+import { findContainedWords } from '../../store/index/containing.ts'
 import type { ParsedName } from '../../store/index/suffixes.ts'
 import { unlimited } from './names.ts'
 
@@ -17,17 +17,20 @@ export interface SearchSimilarity {
   measured: number
 }
 
-export function searchMeasure(index: NameIndex, { core, suffix }: ParsedName): (name: number) => SearchSimilarity {
-  const options = { suffix, budget: unlimited() }
-  const readings = listReadings(index, core, { isOpenEnded: suffix === '', budget: unlimited() })
-  const measures = readings.map((reading) => readingMeasure(index, reading, options))
+/** `isDoubtful`: whether the query can mean another company than a similar one. */
+export function searchMeasure(
+  index: NameIndex,
+  { core, suffix }: ParsedName,
+  isDoubtful?: (name: number) => boolean,
+): (name: number) => SearchSimilarity {
+  const options = { suffix, isDoubtful, budget: unlimited() }
+  const contained = findContainedWords(index, core, { isOpenEnded: suffix === '', budget: unlimited() })
+  const containing = contained && containedMeasure(index, contained, options)
   const measure = similarityMeasure(index, analyseQuery(index, core, unlimited()), options)
   return (name) => {
     const { similarity: measured } = measure(name)
-    for (const each of measures) {
-      const similarity = each(name)
-      if (similarity > 0) return { isContaining: true, similarity: () => similarity, measured }
-    }
+    const found = containing?.(name) ?? 0
+    if (found > 0) return { isContaining: true, similarity: () => found, measured }
     const isCandidate = measured >= SIMILARITY_MIN.always
     const similarity = (isAlone: boolean) => (isCandidate ? correctedScale({ isAlone })(measured) : 0)
     return { isContaining: false, similarity, measured }

@@ -1,68 +1,123 @@
-/** Builds the candidate for an explicit company number. A name or evidence can only add conflicts to it. */
+/** Builds the candidate for a company number: an explicit one, or one in the text of a query (contract 12.4, 12.20). */
 import type { Company } from '../../../store/dataset/company.ts'
+import { equivalentsOf } from '../../../store/index/equivalents.ts'
+import { normaliseText, normaliseWords } from '../../../store/index/normalise-name.ts'
 import { openQueryBudgets } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
+import { editDistance, haveCompatibleNumbers, isNumeral, toCodeUnits } from '../../../store/index/spelling.ts'
 import type { Candidate } from '../../operation/result.ts'
+import { isSameNumber, registerNumbers } from '../../operation/typed-number.ts'
 import { buildCandidate, type QueryEvidence } from './candidate.ts'
 import { findEqualNames } from './equal-names.ts'
-import { exactMatchType, isEqualWhenJoined, joinedReadings, parseQueryName, type QueryName } from './equality.ts'
-import type { Register } from './register.ts'
+import { exactMatchType, isEqualWhenJoined, joinedNames } from './equality.ts'
+import { nameBeforeNotes, parseQueryName, type QueryName } from '../../operation/typed-name.ts'
+import { readCompany, type Register } from './register.ts'
 import { FUZZY_MAX, similarityMeasure } from './similarity.ts'
 
-/** A name below this similarity, or with a word that has no counterpart, conflicts with the record. */
-const SAME_NAME_SIMILARITY_MIN = 0.75
-
-interface NumberQuery extends QueryEvidence {
-  name?: string | undefined
-}
+const matchType = 'company_number'
 
 /** `register` has the company; another company with the name can be in any of `registers`. */
 export function candidateByNumber(
   company: Company,
-  { name, ...evidence }: NumberQuery,
-  { register, registers }: { register: Register; registers: readonly Register[] },
+  { name, ...evidence }: QueryEvidence & { name?: string | undefined },
+  registers: { register: Register; registers: readonly Register[] },
 ): Candidate {
-  const matchType = 'company_number'
   if (name === undefined) return buildCandidate(company, evidence, { matchType, similarity: 0, exact: undefined })
   const query = parseQueryName(name)
-  const { exact, isNameOfAnother } = compareEqualNames(registers, company, query)
-  if (exact) return buildCandidate(company, evidence, { matchType, similarity: 1, exact })
-  const { similarity, isOtherName } = compareSimilarName(register, company, query)
-  // A name that is only similar to the company's own, and equal to that of another one, contradicts the number.
-  const comparison = { similarity, isOtherName: isOtherName || isNameOfAnother }
-  return buildCandidate(company, evidence, { matchType, exact: undefined, ...comparison })
+  const isOwnNumber = query.number && isSameNumber(query.number.digits, company.company_number)
+  const comparison = isOwnNumber ? { similarity: 0, exact: undefined } : compareNames(company, query, registers)
+  return buildCandidate(company, { ...evidence, numbers: query.numbers }, { matchType, ...comparison })
 }
+
+/** The company that the whole text, or a number beside a name that agrees, names. */
+export function findByTypedNumber(
+  register: Register,
+  { number, numbers }: QueryName,
+  evidence: QueryEvidence,
+): Candidate | undefined {
+  const { labelled, others, rest } = numbers
+  for (const digits of number ? [number.digits] : [...labelled, ...others]) {
+    const position = registerNumbers(digits)
+      .map((each) => register.names.findByNumber(each))
+      .find((each) => each !== undefined && each !== register.withheld)
+    if (position === undefined) continue
+    const company = readCompany(register, position)
+    if (number) return buildCandidate(company, evidence, { matchType, similarity: 0, exact: undefined })
+    const name = parseQueryName(labelled.includes(digits) ? rest : rest.replace(digits, ' '))
+    const comparison = compareNames(company, name, { register, registers: [register] })
+    if (!comparison.isOtherName) return buildCandidate(company, evidence, { matchType, ...comparison })
+  }
+  return undefined
+}
+
+function compareNames(
+  company: Company,
+  query: QueryName,
+  { register, registers }: { register: Register; registers: readonly Register[] },
+): { similarity: number; exact: 'strict_name' | 'relaxed_name' | undefined; isOtherName: boolean } {
+  const named = nameBeforeNotes(query)
+  const names = named ? [...query.whole, named] : query.whole
+  const exact = exactMatchType(query, company.legal_name, names)
+  if (exact) return { similarity: 1, exact, isOtherName: false }
+  const equal = registers.flatMap((each) => {
+    const accepts = (position: number) => position !== each.withheld
+    return [...findEqualNames(each, query, names, { accepts, budgets: openQueryBudgets() }).values()]
+  })
+  // Without "the", or with it.
+  const own = equal.find((each) => each.company.company_number === company.company_number)
+  if (own) return { similarity: 1, exact: own.exact, isOtherName: false }
+  // A name that is only similar to the company's own, and equal to that of another one, contradicts the number.
+  const isNameOfAnother = equal.length > 0
+  if (joinedNames(query).some((each) => isEqualWhenJoined(each, company.legal_name)))
+    return { similarity: FUZZY_MAX, exact: undefined, isOtherName: isNameOfAnother }
+  const { similarity, isOtherName } = compareSimilarName(register, company, query)
+  return { similarity, exact: undefined, isOtherName: isOtherName || isNameOfAnother }
+}
+
+/** Words in the text around a name that say nothing about which company it is. */
+const NEUTRAL: ReadonlySet<string> = new Set(
+  (
+    'and at branch co company county dissolved examinership head in ireland irish irl liquidation limited ltd of off ' +
+    'office receivership registered republic struck the voluntary'
+  ).split(' '),
+)
 
 /**
- * Finds the first reading with an equal name. Returns how the name of this company equals it, and whether that of any
- * company does.
+ * A name is another one if a word of it speaks against the record: one that is like no word of its name or address,
+ * other than the last word of a name that was cut.
  */
-function compareEqualNames(registers: readonly Register[], company: Company, query: QueryName) {
-  const found = registers.flatMap((register) => {
-    const accepts = (position: number) => position !== register.withheld
-    const { equal, readingIndex } = findEqualNames(register, query, { accepts, budgets: openQueryBudgets() })
-    return [...equal.values()].map(({ company: { company_number }, exact }) => ({
-      company_number,
-      exact,
-      readingIndex,
-    }))
-  })
-  const first = Math.min(...found.map(({ readingIndex }) => readingIndex))
-  // Compared directly, because the search ends when too many companies have the name.
-  const direct = query.readings.slice(0, first + 1).map((reading) => exactMatchType(query, company.legal_name, reading))
-  const own = found.find((each) => each.company_number === company.company_number && each.readingIndex === first)
-  const exact = direct.find((each) => each !== undefined) ?? own?.exact
-  return { exact, isNameOfAnother: found.length > 0 }
-}
-
 function compareSimilarName({ names }: Register, company: Company, query: QueryName) {
-  if (joinedReadings(query).some((reading) => isEqualWhenJoined(reading, company.legal_name)))
-    return { similarity: FUZZY_MAX, isOtherName: false }
   const { core, suffix } = query.similar
   const { spelling, pairs } = openQueryBudgets()
-  const measure = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })
   const position = names.findByNumber(company.company_number)
   if (position === undefined) throw new Error('The name index does not fit its snapshot')
-  const { similarity, isComplete } = measure(position)
-  return { similarity, isOtherName: !isComplete || similarity < SAME_NAME_SIMILARITY_MIN }
+  const { similarity } = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })(
+    position,
+  )
+  if (normaliseText(company.legal_name).startsWith(query.normal)) return { similarity, isOtherName: false }
+  const { lines, eircode } = company.registered_address
+  const neutral = new Set([...NEUTRAL, ...normaliseWords([...lines, eircode ?? ''].join(' '))])
+  const named = names.texts(position)
+  const isInName = (word: string, at: number) =>
+    named.some((each) => isLike(word, each) || (at === core.length - 1 && each.startsWith(word))) ||
+    (word.length > 1 && !isNumeral(word) && named.join('').includes(word))
+  const found = core.filter(isInName)
+  const others = core.filter((word) => !neutral.has(word))
+  const isAgainst = core.some((word, at) => !neutral.has(word) && !isInName(word, at)) || hasMore(others, named)
+  return { similarity, isOtherName: isAgainst || found.length === 0 }
+}
+
+/** Whether a word is repeated in a name more often than in the other. */
+function hasMore(words: readonly string[], named: readonly string[]): boolean {
+  const count = (list: readonly string[], word: string) => list.filter((each) => each === word).length
+  return named.some((word) => count(words, word) > count(named, word))
+}
+
+/** Letters of a word, of which one can be wrong. */
+const LETTERS_PER_EDIT = 5
+
+function isLike(word: string, named: string): boolean {
+  if (word === named || equivalentsOf(word).has(named)) return true
+  const edits = Math.floor(Math.max(word.length, named.length) / LETTERS_PER_EDIT)
+  return haveCompatibleNumbers(word, named) && editDistance(toCodeUnits(word), toCodeUnits(named), edits) <= edits
 }

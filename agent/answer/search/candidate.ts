@@ -2,6 +2,7 @@
 import type { Company } from '../../../store/dataset/company.ts'
 import { normaliseText } from '../../../store/index/normalise-name.ts'
 import { SCORE_MAX, type Candidate } from '../../operation/result.ts'
+import { isSameNumber, type TypedNumbers } from '../../operation/typed-number.ts'
 
 /** SCORE_DEFINITION states the same values to clients. */
 const SCORES = { company_number: 1000, strict_name: 1000, relaxed_name: 960 }
@@ -28,8 +29,8 @@ export interface QueryEvidence {
   eircode?: string | undefined
   /** A fragment of the address lines and the Eircode. */
   address?: string | undefined
-  /** Numbers in the text around the name, any of which may be the company number. */
-  numbers?: ReadonlySet<string> | undefined
+  /** Numbers in the text around the name. One with a label is a company number. */
+  numbers?: Pick<TypedNumbers, 'labelled' | 'others'> | undefined
 }
 
 /** A signal is null when the query or the record has no value to compare. */
@@ -38,9 +39,10 @@ export function compareEvidence(
   { eircode, address, numbers }: QueryEvidence,
 ) {
   const registered = registered_address.eircode?.replaceAll(' ', '') ?? null
+  const isOwn = (digits: string) => isSameNumber(digits, company_number)
   return {
     eircode_exact: eircode === undefined || registered === null ? null : eircode === registered,
-    company_number_exact: numbers?.has(company_number) ?? false,
+    company_number_exact: [...(numbers?.labelled ?? []), ...(numbers?.others ?? [])].some(isOwn),
     address_contains: address === undefined ? null : addressContains(registered_address, address),
   }
 }
@@ -73,6 +75,8 @@ export function buildCandidate(
   { matchType, similarity, exact, isOtherName = false }: NameMatch,
 ): Candidate {
   const evidenceSignals = compareEvidence(company, evidence)
+  const labelled = evidence.numbers?.labelled ?? []
+  const hasOtherNumber = labelled.length > 0 && !labelled.some((digits) => isSameNumber(digits, company.company_number))
   const signals = {
     name_similarity: similarity,
     strict_name_exact: exact === 'strict_name',
@@ -88,6 +92,7 @@ export function buildCandidate(
     conflicts: [
       ...(signals.eircode_exact === false ? (['eircode_mismatch'] as const) : []),
       ...(isOtherName ? (['name_mismatch'] as const) : []),
+      ...(hasOtherNumber ? (['number_mismatch'] as const) : []),
     ],
   }
 }

@@ -1,15 +1,11 @@
-/** Finds the companies whose names equal a query name (contract 12.1). */
+/** Finds the companies whose names equal a query name, or have its letters (contract 12.1, 12.10, 12.11). */
 import type { Company } from '../../../store/dataset/company.ts'
+import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
 import type { QueryBudgets } from '../../../store/index/operation-budget.ts'
-import {
-  exactMatchType,
-  hasSameForm,
-  isEqualWhenJoined,
-  joinedReadings,
-  withOtherArticle,
-  type QueryName,
-} from './equality.ts'
+import { formsOf, type ParsedName } from '../../../store/index/suffixes.ts'
+import { exactMatchType, hasSameForm, joinedNames, withOtherArticle } from './equality.ts'
+import { type QueryName } from '../../operation/typed-name.ts'
 import { readCompany, type Register } from './register.ts'
 
 interface EqualName {
@@ -17,77 +13,97 @@ interface EqualName {
   exact: 'strict_name' | 'relaxed_name'
 }
 
-interface EqualNames {
-  /** By position in the name index. When a budget is exceeded, names are missing. */
-  equal: Map<number, EqualName>
-  /** The index of the reading that decides. The reading with another article has the last index. */
-  readingIndex: number
-}
+/** By position in the name index. When a budget is exceeded, names are missing. */
+export type EqualNames = ReadonlyMap<number, EqualName>
 
 interface Limits {
   accepts: (name: number) => boolean
   budgets: QueryBudgets
 }
 
-/**
- * Tries the readings in order and stops at the first with an equal name. Adding or removing a leading "the" is tried
- * last.
- */
-export function findEqualNames(register: Register, query: QueryName, { accepts, budgets }: Limits): EqualNames {
-  for (const [at, reading] of query.readings.entries()) {
-    const equal: EqualNames['equal'] = new Map()
-    for (const name of register.names.findExact(reading.core).filter(accepts)) {
-      if (!budgets.records.take(1)) break
-      const company = readCompany(register, name)
-      const exact = exactMatchType(query, company.legal_name, reading)
-      if (exact !== undefined) equal.set(name, { company, exact })
-    }
-    if (equal.size > 0) return { equal, readingIndex: at }
+/** The companies that equal one of the names, which are parts of the query. */
+export function findEqualNames(
+  register: Register,
+  query: QueryName,
+  names: readonly ParsedName[],
+  limits: Limits,
+): EqualNames {
+  const { accepts, budgets } = limits
+  const equal = new Map<number, EqualName>()
+  for (const name of new Set(names.flatMap(({ core }) => register.names.findExact(core)))) {
+    if (!accepts(name)) continue
+    if (!budgets.records.take(1)) break
+    const company = readCompany(register, name)
+    const exact = exactMatchType(query, company.legal_name, names)
+    if (exact !== undefined) equal.set(name, { company, exact })
   }
-  return { equal: findWithOtherArticle(register, query, { accepts, budgets }), readingIndex: query.readings.length }
+  return equal.size > 0 ? equal : findWithOtherArticle(register, names, limits)
 }
 
 /**
  * A name that differs in "the" at its beginning is equal if no other name of the snapshot has these words (contract
- * 12.18).
+ * 12.1).
  */
-function findWithOtherArticle(
-  register: Register,
-  { readings }: QueryName,
-  { accepts, budgets }: Limits,
-): EqualNames['equal'] {
-  for (const reading of readings) {
-    const other = withOtherArticle(reading.core)
-    if (other === undefined) continue
-    const [name, ...others] = [reading.core, other]
+function findWithOtherArticle(register: Register, names: readonly ParsedName[], { accepts, budgets }: Limits) {
+  const equal = new Map<number, EqualName>()
+  for (const each of names) {
+    const [name, ...others] = [each.core, withOtherArticle(each.core)]
       .flatMap((words) => register.names.findExact(words))
-      .filter((each) => each !== register.withheld)
-    if (name === undefined || others.length > 0) continue
-    if (!accepts(name) || !budgets.records.take(1)) continue
+      .filter((found) => found !== register.withheld)
+    if (name === undefined || others.length > 0 || !accepts(name) || !budgets.records.take(1)) continue
     const company = readCompany(register, name)
-    const legal = parseName(company.legal_name)
-    // The only name has the words of the reading, and another legal form.
-    if (!hasSameForm(reading, legal) || legal.core.join(' ') !== other.join(' ')) continue
-    return new Map([[name, { company, exact: 'relaxed_name' }]])
+    if (hasSameForm(each, parseName(company.legal_name))) equal.set(name, { company, exact: 'relaxed_name' })
   }
-  return new Map()
+  return equal
+}
+
+/** Two names are enough to know that the letters do not belong to one company. */
+const SAME_LETTERS_MAX = 2
+
+/** The first names of the snapshot, live or dissolved, with exactly the letters and digits of the query. */
+export function findNamesWithLetters({ names, withheld }: Register, query: QueryName): ReadonlySet<number> {
+  const limits = { except: withheld, namesMax: SAME_LETTERS_MAX }
+  const cores = joinedNames(query).map(({ core }) => core)
+  // In a name without spaces, "and" is not a word.
+  for (const [word, ...more] of cores.slice()) if (word && more.length === 0) cores.push([word.replace('and', '')])
+  return new Set(cores.flatMap((core) => names.findJoined(core, limits)))
+}
+
+/** Words of the text behind a legal form that are looked up, alone and with those after them. */
+const SIBLING_WORDS = { first: 16, together: 4 }
+
+/**
+ * The names that are a name with words of the text behind its legal form, before or behind the form: `Bed Res Ireland
+ * Limited` for `Bed Res Ltd (Ireland)`.
+ */
+export function findSiblings(
+  { names, withheld }: Register,
+  { core, suffix }: ParsedName,
+  text: readonly string[],
+): number[] {
+  const words = text.slice(0, SIBLING_WORDS.first)
+  const endings = words.flatMap((word, at) => {
+    const runs = Array.from({ length: SIBLING_WORDS.together }, (_, more) => words.slice(at, at + 1 + more))
+    return runs.concat(Array.from(equivalentsOf(word), (each) => [each]))
+  })
+  const found = new Set<number>()
+  for (const form of [[], ...formsOf(suffix).map((each) => each.split(' '))])
+    for (const ending of endings)
+      for (const name of names.findExact([...core, ...form, ...ending])) if (name !== withheld) found.add(name)
+  return [...found]
 }
 
 /**
- * The name that differs only in spaces and "and", if no other name of the snapshot has the same letters (contract
- * 12.11). It is similar, not equal: two companies can differ in a space.
+ * Whether a query can mean another company than a similar name: with text that distinguishes, with the letters of
+ * another name, or with words that another name has beside those of this one.
  */
-export function findJoinedName(
-  register: Register,
-  query: QueryName,
-  { accepts, budgets }: Limits,
-): { name: number; company: Company } | undefined {
-  for (const reading of joinedReadings(query)) {
-    const [name, ...others] = register.names.findJoined(reading.core, { except: register.withheld, namesMax: 2 })
-    if (name === undefined) continue
-    if (others.length > 0 || !accepts(name) || !budgets.records.take(1)) return undefined
-    const company = readCompany(register, name)
-    return isEqualWhenJoined(reading, company.legal_name) ? { name, company } : undefined
-  }
-  return undefined
+export function doubtOf(register: Register, query: QueryName): (position: number) => boolean {
+  const { names } = register
+  const { words, distinguishing } = query.behind
+  const sameLetters = findNamesWithLetters(register, query)
+  return (position) =>
+    distinguishing.length > 0 ||
+    [...sameLetters].some((other) => other !== position) ||
+    (words.length > 0 &&
+      findSiblings(register, { core: names.texts(position), suffix: names.suffixOf(position) }, words).length > 0)
 }

@@ -3,21 +3,25 @@
  * scoring every name; `isTruncated` reports when a limit prevented this.
  */
 import { selectCandidates, selectContaining } from '../../../store/index/candidates.ts'
+import { findContainedWords } from '../../../store/index/containing.ts'
 import { areInitials } from '../../../store/index/name-keys.ts'
 import type { NameIndex } from '../../../store/index/name-index.ts'
+import { parseName } from '../../../store/index/normalise-name.ts'
 import { openQueryBudgets, type QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
-import { listReadings } from '../../../store/index/readings.ts'
 import type { ParsedName } from '../../../store/index/suffixes.ts'
 import type { Candidate } from '../../operation/result.ts'
 import { CANDIDATES_MAX, foldStatus } from '../../operation/fields.ts'
+import { parseQueryName, type QueryName } from '../../operation/typed-name.ts'
+import { namesCompany } from '../../operation/typed-number.ts'
 import { buildCandidate, type QueryEvidence } from './candidate.ts'
-import { parseQueryName, type QueryName } from './equality.ts'
-import { findEqualNames, findJoinedName } from './equal-names.ts'
+import { findByTypedNumber } from './by-number.ts'
+import { doubtOf, findEqualNames, findNamesWithLetters, findSiblings, type EqualNames } from './equal-names.ts'
+import { hasSameForm, isEqualWhenJoined, joinedNames } from './equality.ts'
 import { readCompany, type Register } from './register.ts'
 import { highestScore, scoreCandidates, type Search } from './score-candidates.ts'
-import { correctedScale, INITIALS_SIMILARITY, readingBound, readingMeasure } from './similarity-ranges.ts'
-import { FUZZY_MAX, similarityMeasure } from './similarity.ts'
+import { containedBound, containedMeasure, correctedScale, INITIALS_SIMILARITY } from './similarity-ranges.ts'
+import { FUZZY_MAX, publishedSimilarity, similarityMeasure, UNCERTAIN_MAX } from './similarity.ts'
 import { TopCandidates } from './top-candidates.ts'
 
 type PoolOutcome = ReturnType<typeof scoreCandidates>
@@ -26,6 +30,8 @@ type PoolOutcome = ReturnType<typeof scoreCandidates>
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
+/** Of a name without the words behind its legal form that distinguish. With all evidence it scores 885. */
+const DISTINGUISHED_SIMILARITY = 0.9
 /**
  * Candidates reserved for names whose initials are the query, because corrections of a short word could fill all ten.
  */
@@ -46,14 +52,14 @@ export interface CompanyQuery extends QueryEvidence {
   fuzzy: 'always' | 'without_exact'
 }
 
+/**
+ * How the candidates were found, most certain first: by a name that equals the whole query, by a number, by the name
+ * before the text behind its legal form, or by similarity only.
+ */
+const CERTAINTIES = ['whole', 'number', 'named', 'similar'] as const
+
 type FindResult =
-  | {
-      kind: 'found'
-      candidates: Candidate[]
-      isTruncated: boolean
-      /** The index of the reading by which the exact candidates were found. 0 is the most literal one. */
-      readingIndex: number
-    }
+  | { kind: 'found'; candidates: Candidate[]; isTruncated: boolean; certainty: (typeof CERTAINTIES)[number] }
   /** The time limit was exceeded. Partial results would depend on the machine, so there are none. */
   | { kind: 'too_broad' }
 
@@ -64,14 +70,12 @@ export function findInRegisters(registers: readonly Register[], query: CompanyQu
   const results = registers.map((register) => findCompanies(register, query, { now }))
   const found = results.flatMap((result) => (result.kind === 'found' ? [result] : []))
   if (found.length < results.length) return { kind: 'too_broad' }
-  const withExact = found.filter(({ candidates }) => candidates.some(({ match_type }) => match_type !== 'fuzzy_name'))
-  const readingIndex = Math.min(...withExact.map((each) => each.readingIndex))
-  const deciding = withExact.filter((each) => each.readingIndex === readingIndex)
-  const used = query.fuzzy === 'always' || deciding.length === 0 ? found : deciding
+  const certainty = CERTAINTIES.find((each) => found.some((result) => result.certainty === each)) ?? 'similar'
+  const used = query.fuzzy === 'always' ? found : found.filter((result) => result.certainty === certainty)
   const top = new TopCandidates()
   for (const each of used.flatMap(({ candidates }) => candidates)) top.add(each)
   const isTruncated = found.some((each) => each.isTruncated)
-  return { kind: 'found', candidates: top.candidates(), isTruncated, readingIndex }
+  return { kind: 'found', candidates: top.candidates(), isTruncated, certainty }
 }
 
 export function findCompanies(
@@ -84,66 +88,143 @@ export function findCompanies(
   const query = { ...asked, numbers: name.numbers }
   const hasStatus = statusFilter(register.names, query.status)
   const isOnSale = (position: number) => position !== register.withheld && hasStatus(position)
-  const top = new TopCandidates()
-  const { equal, readingIndex } = findEqualNames(register, name, { accepts: isOnSale, budgets })
-  for (const { company, exact } of equal.values())
-    top.add(buildCandidate(company, query, { matchType: exact, similarity: 1, exact }))
-  const scored = new Set(equal.keys())
+  const scored = new Set<number>()
   const search: Search = {
     register,
     query,
     budgets,
-    top,
+    top: new TopCandidates(),
     scored,
     accepts: (position) => isOnSale(position) && !scored.has(position),
     isTimeUp: () => now().getTime() - start > QUERY_TIME_MAX_MS,
   }
   const isSearch = query.fuzzy === 'always'
-  const parsed = name.similar
-  if (isSearch || equal.size === 0) addJoinedName(search, name)
-  const outcomes: PoolOutcome[] = []
-  if (isSearch) outcomes.push(addContainingNames(search, parsed))
-  const scale = isSearch ? correctedScale({ isAlone: scored.size === 0 }) : (similarity: number) => similarity
-  if (isSearch ? top.canEnter(highestScore(search, scale(FUZZY_MAX))) : equal.size === 0)
-    outcomes.push(addSimilarNames(search, parsed, { similarityMin: SIMILARITY_MIN[query.fuzzy], scale }))
-  if (outcomes.includes('time_up')) return { kind: 'too_broad' }
-  const isTruncated = outcomes.includes('truncated') || Object.values(budgets).some(({ isExceeded }) => isExceeded)
-  const candidates = isSearch ? withInitialsNames(search, parsed) : top.candidates()
-  return { kind: 'found', candidates, isTruncated, readingIndex }
+  const certainty = addDecidingNames(search, name, { isSearch })
+  const isDecided = !isSearch && certainty !== 'similar'
+  const outcome = isDecided ? 'complete' : addNamesLike(search, name, { isSearch })
+  if (outcome === 'time_up') return { kind: 'too_broad' }
+  const isTruncated = outcome === 'truncated' || Object.values(budgets).some(({ isExceeded }) => isExceeded)
+  const candidates = isSearch ? withInitialsNames(search, name.similar) : search.top.candidates()
+  return { kind: 'found', candidates, isTruncated, certainty }
 }
 
-/** Adds the name that differs only in spaces and "and" as the most similar one. */
-function addJoinedName({ register, query, budgets, top, scored, accepts }: Search, name: QueryName): void {
-  const joined = findJoinedName(register, name, { accepts, budgets })
-  if (joined === undefined) return
-  scored.add(joined.name)
-  const match = { matchType: 'fuzzy_name', similarity: FUZZY_MAX, exact: undefined } as const
-  top.add(buildCandidate(joined.company, query, match))
+/**
+ * Adds the names that equal the whole query. Without one: the company whose number is in it, and the names before the
+ * text behind a legal form.
+ */
+function addDecidingNames(
+  search: Search,
+  name: QueryName,
+  { isSearch }: { isSearch: boolean },
+): (typeof CERTAINTIES)[number] {
+  const { register, query } = search
+  if (addEqualNames(search, findEqualNames(register, name, name.whole, search))) return 'whole'
+  const isNumber = name.number !== undefined && namesCompany(name.number)
+  // A short number without a label is only a candidate of a search.
+  const isAsked = isNumber || isSearch || name.number === undefined
+  const byNumber = isAsked ? findByTypedNumber(register, name, query) : undefined
+  const position = byNumber && register.names.findByNumber(byNumber.company.company_number)
+  if (byNumber && position !== undefined && search.accepts(position)) {
+    search.scored.add(position)
+    search.top.add(byNumber)
+    return 'number'
+  }
+  // A number that no company has names none.
+  if (isNumber && !isSearch) return 'number'
+  return addNamedNames(search, name) ? 'named' : 'similar'
+}
+
+/** Adds the names before the text behind a legal form. Returns whether they decide. */
+function addNamedNames(search: Search, query: QueryName): boolean {
+  const { named, behind } = query
+  if (named === undefined) return false
+  const { register, top, scored, budgets } = search
+  const equal = findEqualNames(register, query, [named], search)
+  if (behind.distinguishing.length > 0) {
+    for (const [position, { company }] of equal) {
+      scored.add(position)
+      const match = { matchType: 'fuzzy_name', similarity: DISTINGUISHED_SIMILARITY, exact: undefined } as const
+      top.add(buildCandidate(company, search.query, match))
+    }
+    return false
+  }
+  if (!addEqualNames(search, equal)) return false
+  for (const position of findSiblings(register, named, behind.words)) {
+    if (!search.accepts(position) || !budgets.records.take(1)) continue
+    scored.add(position)
+    const match = { matchType: 'relaxed_name', similarity: 1, exact: 'relaxed_name' } as const
+    top.add(buildCandidate(readCompany(register, position), search.query, match))
+  }
+  return true
+}
+
+function addEqualNames({ query, top, scored }: Search, equal: EqualNames): boolean {
+  for (const [position, { company, exact }] of equal) {
+    scored.add(position)
+    top.add(buildCandidate(company, query, { matchType: exact, similarity: 1, exact }))
+  }
+  return equal.size > 0
+}
+
+/** Adds names that do not equal the query. */
+function addNamesLike(search: Search, name: QueryName, { isSearch }: { isSearch: boolean }): PoolOutcome {
+  const { scored, top } = search
+  const isDoubtful = doubtOf(search.register, name)
+  addJoinedNames(search, name, isDoubtful)
+  const asked = { ...name.similar, isDoubtful }
+  const containing = isSearch ? addContainingNames(search, asked) : 'complete'
+  const scale = isSearch ? correctedScale({ isAlone: scored.size === 0 }) : (similarity: number) => similarity
+  if (isSearch && !top.canEnter(highestScore(search, scale(FUZZY_MAX)))) return containing
+  const similar = addSimilarNames(search, asked, {
+    similarityMin: SIMILARITY_MIN[isSearch ? 'always' : 'without_exact'],
+    scale,
+  })
+  return OUTCOMES.find((outcome) => outcome === containing || outcome === similar) ?? 'complete'
+}
+
+/** The worst first. */
+const OUTCOMES = ['time_up', 'truncated', 'complete'] as const
+
+/**
+ * Adds the names with the letters of the query. One that differs only in spaces between words and in "and" is the most
+ * similar one if no other has these letters (contract 12.11). It is not equal: two companies can differ in a space.
+ */
+function addJoinedNames(search: Search, name: QueryName, isDoubtful: (position: number) => boolean): void {
+  const { register, query, budgets, top, scored, accepts } = search
+  for (const position of findNamesWithLetters(register, name)) {
+    if (!accepts(position) || !budgets.records.take(1)) continue
+    const company = readCompany(register, position)
+    const names = joinedNames(name)
+    if (!names.some((each) => hasSameForm(each, parseName(company.legal_name)))) continue
+    scored.add(position)
+    const isJoined = names.some((each) => isEqualWhenJoined(each, company.legal_name))
+    const similarity = isJoined && !isDoubtful(position) ? FUZZY_MAX : publishedSimilarity(UNCERTAIN_MAX)
+    top.add(buildCandidate(company, query, { matchType: 'fuzzy_name', similarity, exact: undefined }))
+  }
+}
+
+interface AskedName extends ParsedName {
+  isDoubtful: (position: number) => boolean
 }
 
 /** Adds the names that contain every word of a search. */
-function addContainingNames(search: Search, { core, suffix }: ParsedName): PoolOutcome {
+function addContainingNames(search: Search, { core, suffix, isDoubtful }: AskedName): PoolOutcome {
   const { register, budgets, accepts, isTimeUp } = search
   const { names } = register
-  let outcome: PoolOutcome = isTimeUp() ? 'time_up' : 'complete'
-  const readings = listReadings(names, core, { isOpenEnded: suffix === '', budget: budgets.spelling })
-  for (const reading of readings) {
-    if (outcome === 'time_up') break
-    const limits = { similarityMin: 0, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
-    const pool = selectContaining(names, reading.query, limits)
-    const added = scoreCandidates(search, pool, {
-      similarityOf: readingMeasure(names, reading, { suffix, budget: budgets.pairs }),
-      highestOf: (bound) => readingBound(reading, bound),
-    })
-    if (added !== 'complete') outcome = added
-  }
-  return outcome
+  if (isTimeUp()) return 'time_up'
+  const contained = findContainedWords(names, core, { isOpenEnded: suffix === '', budget: budgets.spelling })
+  if (!contained) return 'complete'
+  const limits = { similarityMin: 0, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
+  return scoreCandidates(search, selectContaining(names, contained.query, limits), {
+    similarityOf: containedMeasure(names, contained, { suffix, isDoubtful, budget: budgets.pairs }),
+    highestOf: (bound) => containedBound(contained, bound),
+  })
 }
 
 /** Adds names that have only some words of the query, or spelling variants of them. */
 function addSimilarNames(
   search: Search,
-  { core, suffix }: ParsedName,
+  { core, suffix, isDoubtful }: AskedName,
   { similarityMin, scale }: { similarityMin: number; scale: (similarity: number) => number },
 ): PoolOutcome {
   const { register, budgets, accepts, isTimeUp } = search
@@ -153,7 +234,7 @@ function addSimilarNames(
   const limits = { similarityMin, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
   const pool = selectCandidates(names, nameQuery, limits)
   if (isTimeUp()) return 'time_up'
-  const measure = similarityMeasure(names, nameQuery, { suffix, budget: budgets.pairs })
+  const measure = similarityMeasure(names, nameQuery, { suffix, isDoubtful, budget: budgets.pairs })
   const similarityOf = (name: number) => {
     const { similarity } = measure(name)
     return similarity < similarityMin ? 0 : scale(similarity)

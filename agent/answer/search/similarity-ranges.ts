@@ -3,9 +3,8 @@
  * that equal scores are right about equally often in every search (docs/accuracy.md).
  */
 import type { NameIndex } from '../../../store/index/name-index.ts'
-import type { OperationBudget } from '../../../store/index/operation-budget.ts'
-import type { Reading } from '../../../store/index/readings.ts'
-import { publishedSimilarity, similarityMeasure } from './similarity.ts'
+import type { ContainedWords } from '../../../store/index/containing.ts'
+import { publishedSimilarity, similarityMeasure, type MeasureOptions } from './similarity.ts'
 
 /** From here, a name has the similarity that was measured. Below it, every kind has a range of its own. */
 const MEASURED_MIN = { written: 0.72, otherNotation: 0.95, corrected: 0.72 }
@@ -33,11 +32,11 @@ export function correctedScale({ isAlone }: { isAlone: boolean }): (similarity: 
   }
 }
 
-/** The similarity for a reading of the query; 0 for a name that does not contain every word of it. */
-export function readingMeasure(
+/** The similarity of a name that contains the words of a search; 0 for any other. */
+export function containedMeasure(
   index: NameIndex,
-  { query, factor, runs }: Reading,
-  options: { suffix: string; budget: OperationBudget },
+  { query, factor, runs }: ContainedWords,
+  options: MeasureOptions,
 ): (name: number) => number {
   const measure = similarityMeasure(index, query, options)
   return (name) => {
@@ -47,7 +46,7 @@ export function readingMeasure(
   }
 }
 
-/** The highest similarity of a name for a reading, from the upper bound of its measured similarity. */
-export function readingBound({ factor }: Reading, bound: number): number {
+/** The highest similarity of such a name, from the upper bound of its measured similarity. */
+export function containedBound({ factor }: ContainedWords, bound: number): number {
   return factor === 1 ? written(bound) : otherNotation(factor * bound)
 }

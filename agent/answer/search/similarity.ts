@@ -45,6 +45,14 @@ interface Pair {
 /** For each word of the index, the query positions that it can pair with. */
 type PairTargets = Map<number, { first: number; last: number; weight: number; similarity: number }[]>
 
+export interface MeasureOptions {
+  /** The legal form of the query. */
+  suffix: string
+  budget: OperationBudget
+  /** Whether the query can mean another company than a similar one. */
+  isDoubtful?: ((name: number) => boolean) | undefined
+}
+
 /**
  * Prepares a query once and returns the function that measures one name of the index. It counts the comparisons of
  * words, and measures correctly even when the budget is exceeded: the caller stops then.
@@ -52,7 +60,7 @@ type PairTargets = Map<number, { first: number; last: number; weight: number; si
 export function similarityMeasure(
   index: NameIndex,
   query: NameQuery,
-  { suffix, budget }: { suffix: string; budget: OperationBudget },
+  { suffix, budget, isDoubtful = () => false }: MeasureOptions,
 ): (name: number) => NameSimilarity {
   const targets = findPairTargets(query)
   return (name) => {
@@ -81,7 +89,7 @@ export function similarityMeasure(
       suffixFactor(suffix, index.suffixOf(name))
     const isUncertain = () =>
       similarity > UNCERTAIN_FROM &&
-      pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words }))
+      (pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words })) || isDoubtful(name))
     return {
       similarity: publishedSimilarity(isUncertain() ? compressed(similarity) : similarity),
       isComplete,
@@ -95,7 +103,7 @@ export function similarityMeasure(
  * Names with an uncertain difference are below this: 850 * 0.9165 plus all evidence is 899. Higher similarities are
  * compressed, not cut off, so that the order of names stays the same.
  */
-const UNCERTAIN_MAX = 0.9165
+export const UNCERTAIN_MAX = 0.9165
 const UNCERTAIN_FROM = 0.9
 
 function compressed(similarity: number): number {

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { SCORE_MAX } from '../../operation/result.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import type { ResolveResponse } from '../../operation/resolve.ts'
+import { readTypedNumber } from '../../operation/typed-number.ts'
 import { ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
 
 /** Every company has this type. A client that asks for types gets one that is always right. */
@@ -51,8 +52,9 @@ export function parseQueries(values: Batch): Queries | undefined {
 const PROPERTIES = ['company_number', 'eircode', 'address'] as const
 
 function toCells({ query, properties }: z.infer<typeof querySchema>): RowCells {
-  // The API expects that an identifier as the query finds its entity.
-  const cells: RowCells = /^\s*[0-9]+\s*$/.test(query) ? { company_number: query } : { name: query }
+  // The API expects that an identifier as the query finds its entity. The service itself reads a number with a label.
+  const number = readTypedNumber(query)
+  const cells: RowCells = number?.isLabelled === false ? { company_number: number.digits } : { name: query }
   for (const property of PROPERTIES) {
     const value = properties.find(({ pid }) => pid === property)?.v
     const [first] = Array.isArray(value) ? value : [value]

@@ -11,6 +11,7 @@ import { describeAnswer, PurchaseError } from '../library/purchase-error.ts'
 import { parseOperation, type Operation, type ParsedOperation } from '../../operation/operation.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
 import { resolve, type ResolveResponse } from '../../operation/resolve.ts'
+import { readTypedNumber } from '../../operation/typed-number.ts'
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
 import { readSettlementResponse } from '../../payment/receipt/read.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
@@ -89,7 +90,11 @@ export function parseRow(cells: RowCells): ParsedOperation | undefined {
       .map(([field, text]) => [field, text.trim()])
       .filter(([, text]) => text !== ''),
   )
-  if (input['name'] === undefined && input['company_number'] === undefined) return undefined
+  const { name, company_number: number } = input
+  if (name === undefined && number === undefined) return undefined
+  if (number !== undefined) input['company_number'] = readTypedNumber(number)?.digits ?? number
+  // "n/a" beside a name.
+  if (name !== undefined && !/[0-9]/.test(number ?? '')) delete input['company_number']
   for (;;) {
     const parsed = parseOperation(resolve, input)
     if (parsed.kind === 'valid' || !EVIDENCE.has(parsed.fault.field)) return parsed

@@ -15,7 +15,7 @@ interface McpServerOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
   version: string
-  tools: ReturnType<typeof listTools>
+  tools: () => ReturnType<typeof listTools>
   /** The result of the free tool. */
   serviceInfo: () => object
   callLimit: CallLimit
@@ -34,7 +34,7 @@ export function createServer(options: McpServerOptions, caller: Caller): Server 
   const { executor, version, tools } = options
   const info = { name: 'irish-company-agent', title: 'Irish company records', version }
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
-  server.setRequestHandler('tools/list', () => ({ tools }))
+  server.setRequestHandler('tools/list', () => ({ tools: tools() }))
   server.setRequestHandler('tools/call', ({ params }) => {
     const definition = operationOf(params.name, executor.operations)
     if (definition === undefined && params.name !== INFO_TOOL)

@@ -1,10 +1,13 @@
 /** The choice of the company number for examples, over changes of the dataset. */
 import { expect } from 'chai'
-import { exampleCompanies } from '../../../agent/answer/example-number.ts'
+import { exampleCompanies, statusesShown } from '../../../agent/answer/example-number.ts'
 import type { Dataset } from '../../../store/dataset/catalog.ts'
 import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
 import { StoreError } from '../../../store/files/environment.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
+import { openToolList } from '../../../agent/payment/tools.ts'
+import { openTestRegister } from '../../support/companies.ts'
+import { testTerms } from '../../support/payments.ts'
 
 const company = (company_number: string): Company => ({ ...SYNTHETIC_COMPANY, company_number })
 
@@ -72,5 +75,40 @@ describe('[4.4.13] the company of examples', () => {
       },
     })
     expect(open()()).to.equal(undefined)
+  })
+})
+
+describe('[4.2.5] the statuses of documents and tools', () => {
+  it('are those of the current dataset, and those of the synthetic company on testnet', async () => {
+    const names = ['ALPHA LIMITED', 'BETA LIMITED']
+    const rows = names.map((name, at) => ({ number: `${at + 1}`, name, status: ['Ceased', 'Strike Off'][at]! }))
+    const register = await openTestRegister(rows)
+    try {
+      let current = register.context.dataset
+      const open = (mode: 'mainnet' | 'testnet') => statusesShown({ mode, current: () => current })
+      expect(open('mainnet')()).to.equal('Ceased, Strike Off')
+      expect(open('testnet')()).to.equal('Ceased, Normal, Strike Off')
+      const tools = openToolList(testTerms, open('mainnet'))
+      const describe = () => {
+        const search = tools().find(({ name }) => name === 'search_companies')
+        const properties = search?.inputSchema['properties'] as { status: { description: string; enum?: string[] } }
+      const { status } = properties
+        return status
+      }
+      expect(describe().description).to.match(/The dataset has: Ceased, Strike Off\.$/)
+      expect(describe()).not.to.have.property('enum')
+      expect(tools()).to.equal(tools())
+      current = undefined
+      expect(open('mainnet')()).to.equal('')
+      expect(describe().description).not.to.include('The dataset has')
+    } finally {
+      await register.close()
+    }
+  })
+
+  it('are none while the name index cannot be read', () => {
+    const snapshot = { folder: '/does/not/exist' }
+    const dataset = { snapshot, source: SYNTHETIC_PROVENANCE.source } as unknown as Dataset
+    expect(statusesShown({ mode: 'mainnet', current: () => dataset })()).to.equal('')
   })
 })

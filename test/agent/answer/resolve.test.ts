@@ -188,8 +188,8 @@ describe('resolve', () => {
       const written =
         'Kerrigan Foods Ltd T/A Harrington Mills|Kerrigan Foods Limited trading as Harrington Mills Ltd|' +
         'Kerrigan Foods Ltd.T/A The Mill|Kerrigan Foods Limited (The Mill)|Kerrigan Foods Ltd - Cork|' +
-        'Kerrigan Foods Ltd (Company No. 100)|Kerrigan Foods Limited, company number 100|' +
-        'Kerrigan Foods Ltd. Co. Reg. No. 100|Kerrigan Foods Limited Company 100'
+        'Kerrigan Foods Ltd, Co. Kerry|Kerrigan Foods Ltd & Anor|Kerrigan Foods Ltd +353 1 234 5678|' +
+        'Kerrigan Foods Limited (LTD)|Kerrigan Foods Ltd, 12 Main Street, Dublin 2|Kerrigan Foods Ltd formerly The Mill Ltd'
       for (const name of written.split('|')) {
         const resolved = resolve({ name })
         expectMatch(resolved, '100')
@@ -208,13 +208,29 @@ describe('resolve', () => {
       expectNoMatch(resolve({ name: 'Kerrigan Foods DAC T/A The Mill' }), 'ambiguous', ['100'])
     })
 
-    it('[12.10] uses a number in such text as evidence for the order only', () => {
+    it('[12.20] uses a number beside a name that agrees as the number of the company', () => {
       const twin = (number: string) => resolve({ name: `Clearwater Power Consulting Limited (CRO No. ${number})` })
-      expectNoMatch(twin('200'), 'ambiguous', ['200', '201'])
-      expectNoMatch(twin('201'), 'ambiguous', ['201', '200'])
-      expect(twin('201').candidates.map(({ signals }) => signals.company_number_exact)).to.deep.equal([true, false])
-      expectMatch(resolve({ name: 'Kerrigan Foods Limited (CRO No. 999)' }), '100')
+      expectMatch(twin('200'), '200')
+      expectMatch(twin('201'), '201')
+      for (const name of [
+        'Kerrigan Foods Ltd (Company No. 100)',
+        'CRO 100 Kerrigan Foods',
+        'Kerrigan (Reg. No. 100)',
+      ]) {
+        expectMatch(resolve({ name }), '100')
+        expect(resolve({ name }).match, name).to.include({ match_type: 'company_number', score: 1000 })
+      }
       expectNoMatch(resolve({ name: 'Zyxwvu Limited (CRO No. 100)' }), 'no_match', [])
+    })
+
+    it('[12.4] conflicts with the number of another company in the text', () => {
+      for (const name of ['Kerrigan Foods Limited (CRO No. 999)', 'Kerrigan Foods Ltd, Company number 200']) {
+        const resolved = resolve({ name })
+        expectNoMatch(resolved, 'conflicting', ['100'])
+        expect(resolved.candidates[0]?.conflicts, name).to.deep.equal(['number_mismatch'])
+      }
+      const explicit = resolve({ company_number: '100', name: 'Kerrigan Foods Limited (CRO No. 999)' })
+      expect(explicit.candidates[0]?.conflicts).to.deep.equal(['number_mismatch'])
     })
 
     it('[12.11] finds a name that differs in "and" and spaces first, as ambiguous, and matches it with an equal Eircode', () => {
@@ -237,7 +253,7 @@ describe('resolve', () => {
       expectNoMatch(stonebridge, 'ambiguous', ['451'])
       expect(stonebridge.candidates[0]?.score).to.be.below(780)
       const pineHollow = resolve({ name: 'Pine Hollowgardens Limited' })
-      expectNoMatch(pineHollow, 'ambiguous', ['452'])
+      expectNoMatch(pineHollow, 'ambiguous', ['452', '453'])
       expect(pineHollow.candidates[0]?.score).to.be.below(849)
       expectMatch(resolve({ name: 'Pinehollow Gardens Ltd' }), '453')
     })
@@ -363,8 +379,11 @@ describe('resolve', () => {
 
     const SAME =
       'Kerrigan Foods/KERRIGAN FOODS LTD/Kerigan Foods Limited/Kerrigan Foods Limted/Foods Kerrigan/' +
-      'KerriganFoods Limited/Kerrigan Foods DAC'
-    const OTHER = 'Harrington Mills Ltd/Kerrigan/Kerrigan Foods Ireland/Zyxwvu/Kerrigan Farms Limited'
+      'KerriganFoods Limited/Kerrigan Foods DAC/Kerrigan/Kerrigan Foo/Kerrigan Foods Limi/Kerrigan Foods Ireland/' +
+      'Kerrigan Foods Limited (In Liquidation), Dublin 2/Kerrigan Foods 1 Main Street Cork/The Kerrigan Foods'
+    const OTHER =
+      'Harrington Mills Ltd/Kerrigan Foods X/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods Limited II/Ireland/' +
+      'Kerrigan Foods 2/Kerrigan Foods Holdings'
     it('[12.4] agrees with a similar name and conflicts with another', () => {
       for (const name of SAME.split('/')) {
         const resolved = resolve({ company_number: '100', name })
@@ -475,7 +494,7 @@ describe('resolve, for names that differ little', () => {
     })
   }
 
-  it('[12.18] reads a name with or without The as relaxed if the register has no other such name', async () => {
+  it('[12.1] reads a name with or without The as relaxed if the register has no other such name', async () => {
     const rows = [
       ...rowsOf('THE LANTERN ROOMS LIMITED', 'HARBOUR LIGHTS LIMITED', 'THE COPPER POT LIMITED', 'COPPER POT DAC'),
       { number: '7', name: 'TWIN OAKS LIMITED' },
@@ -519,5 +538,128 @@ describe('resolve, for names that differ little', () => {
         '2',
       )
     })
+  })
+
+  describe('with text behind the legal form', () => {
+    const NAMES = [
+      'STEWLEY LIMITED',
+      'BED RES LIMITED',
+      'BED RES IRELAND LIMITED',
+      'FAIRWAY LIMITED',
+      'FAIRWAY LIMITED CORK',
+      'SONG SLEUTH LIMITED',
+      'SONG SLEUTH HOLDINGS LIMITED',
+      'STRATUM INVESTMENTS V DESIGNATED ACTIVITY COMPANY',
+      'STRATUM INVESTMENTS IV DESIGNATED ACTIVITY COMPANY',
+      'MARLINSPIKE IRELAND LIMITED',
+      'MARLINSPIKE IRELAND L LIMITED',
+    ]
+    const all = (use: (register: TestRegister) => void) => withRegister(rowsOf(...NAMES), use)
+    const numbers = (found: ResolveResponse) => companyNumbers(found)
+
+    it('[12.10] does not match a name without the text that distinguishes, whatever the evidence', () =>
+      all((register) => {
+        for (const text of [
+          '1',
+          'No. 2',
+          'II',
+          '(B)',
+          '2019',
+          '(Holdings)',
+          'Pension Scheme',
+          'Fund',
+          '(Jersey)',
+          'now X',
+        ]) {
+          const bare = register.resolve({ name: `Stewley Ltd ${text}` })
+          expect(bare.status, text).to.equal('ambiguous')
+          expect(bare.candidates[0]?.company.company_number).to.equal('1')
+          expect(bare.candidates[0]?.score).to.be.at.most(779)
+          expect(register.resolve({ name: `Stewley Ltd ${text}`, ...evidence }).status, text).to.equal('ambiguous')
+        }
+        expect(register.resolve({ name: 'Song Sleuth Ltd Holdings', ...evidence }).status).to.equal('ambiguous')
+        expect(register.resolve({ name: 'Song Sleuth Holdings Ltd' }).match?.company.company_number).to.equal('7')
+      }))
+
+    it('[12.10] is ambiguous for a note that another name has before or behind its form', () =>
+      all((register) => {
+        for (const [name, found] of [
+          ['Bed Res Ltd (Ireland)', ['2', '3']],
+          ['Bed Res Ltd, Irl', ['2', '3']],
+          ['Fairway Ltd, Main Street, Cork', ['4', '5']],
+        ] as const) {
+          const ambiguous = register.resolve({ name })
+          expect(ambiguous.status, name).to.equal('ambiguous')
+          expect(numbers(ambiguous)).to.deep.equal(found)
+          expect(new Set(ambiguous.candidates.map(({ score }) => score)).size).to.equal(1)
+          expect(register.resolve({ name, ...evidence }).status, name).to.equal('ambiguous')
+        }
+        expect(register.resolve({ name: 'Bed Res Ltd (Cork)' }).match?.company.company_number).to.equal('2')
+        // A similar name, of which another is the same with the words of the note.
+        expect(register.resolve({ name: 'Bed Ress Ltd (Ireland)', ...evidence }).status).to.equal('ambiguous')
+      }))
+
+    it('[12.2] does not match a similar name while another has the letters of the query', () =>
+      all((register) => {
+        for (const [name, first] of [
+          ['Stratum Investmentsi V DAC', '9'],
+          ['Marlinspike Irelandl Ltd', '11'],
+        ] as const) {
+          const found = register.resolve({ name, ...evidence })
+          expect(found.status, name).to.equal('ambiguous')
+          expect(numbers(found)[0]).to.equal(first)
+        }
+      }))
+  })
+
+  describe('with a typed company number', () => {
+    const rows = [
+      { number: '335801', name: 'CROFTHORN DEVELOPMENTS LIMITED', eircode: 'H91 A1A1' },
+      { number: '81615', name: 'STEWLEY LIMITED' },
+      { number: '999', name: 'FAIRWAY LIMITED' },
+      { number: '400001', name: '123456 LIMITED' },
+      { number: '123456', name: 'OTHER NAME LIMITED' },
+      // TRADING is a common word, so the text 335802 is similar to this name.
+      { number: '700', name: '335802 TRADING LIMITED' },
+      ...Array.from({ length: 20 }, (_, at) => ({
+        number: `${800 + at}`,
+        name: `CROWD${'ABCDEFGHIJ'[at % 10]} TRADING LIMITED`,
+      })),
+    ]
+
+    it('[12.20] names the company in every notation, unless a name equals the text', () =>
+      withRegister(rows, (register) => {
+        for (const [name, number] of [
+          ['335801', '335801'],
+          ['IE335801', '335801'],
+          ['Company No. 335801', '335801'],
+          ['335,801', '335801'],
+          ['081615', '81615'],
+          ['335801 Crofthorn Developments', '335801'],
+          ['Crofthorn 335801', '335801'],
+          ['CRO 999', '999'],
+        ] as const) {
+          const { status, match } = register.resolve({ name })
+          expect(status, name).to.equal('matched')
+          expect(match).to.include({ match_type: 'company_number', score: 1000 })
+          expect(match?.company.company_number).to.equal(number)
+          expect(companyNumbers(register.search({ q: name }))[0]).to.equal(number)
+        }
+        expect(register.resolve({ name: '123456' }).match?.company.company_number).to.equal('400001')
+      }))
+
+    it('[12.20] is no match without such a company, and a shorter number is a candidate of a search only', () =>
+      withRegister(rows, (register) => {
+        for (const name of ['335802', 'CRO 335802', '999'])
+          expect(register.resolve({ name }), name).to.include({ status: 'no_match', match: null })
+        expect(companyNumbers(register.search({ q: '999' }))).to.deep.equal(['999'])
+        expect(companyNumbers(register.search({ q: '335802' }))).to.deep.equal(['700'])
+      }))
+
+    it('[12.20] does not count beside another name, and conflicts with another Eircode', () =>
+      withRegister(rows, (register) => {
+        expect(register.resolve({ name: '335801 Fairway Limited' }).match).to.equal(null)
+        expect(register.resolve({ name: '335801', eircode: 'D02 X285' }).status).to.equal('conflicting')
+      }))
   })
 })

@@ -217,6 +217,19 @@ describe('a search as a person types it', () => {
     expect(names('First Corporate Treasury')[0]).to.equal('FIRST CORPORATE TREASURY LIMITED')
   })
 
+  it('[12.19] finds names as they are copied from the web, with a plural, or with their letters', () => {
+    for (const query of [
+      'https://www.solocheck.ie/Irish-Company/Dublin-Bus-Services-335801',
+      'dublin%20bus%20services',
+      'Dublin+Bus+Services',
+      '<b>D&uacute;blin&nbsp;Bus Services</b>',
+      'Dublin Bus Services formerly known as Qxzkvw',
+      'dublin busservice s',
+    ])
+      expect(names(query)[0], query).to.equal('DUBLIN BUS SERVICES LIMITED')
+    expect(names('First Corporate Treasuries')[0]).to.equal('FIRST CORPORATE TREASURY LIMITED')
+  })
+
   it('[12.14] splits words that are written together, and joins words that are written apart', () => {
     expect(names('dublinbusservices')).to.deep.equal(['DUBLIN BUS SERVICES LIMITED'])
     expect(names('Dublinbus Services')[0]).to.equal('DUBLIN BUS SERVICES LIMITED')

@@ -53,7 +53,7 @@ describe('the synthetic company', () => {
       expect(resolved).to.deep.include({ status: 'matched', ...SYNTHETIC_PROVENANCE })
       expect(resolved.match?.company).to.deep.equal(SYNTHETIC_COMPANY)
     }
-    for (const name of ['Kerrigan Foods Limited', 'Usurping Row Limited', 'Test Company Limited']) {
+    for (const name of ['Kerrigan Foods Limited', 'Usurping Row Limited', 'Other Test Company Limited']) {
       const { status, candidates } = testnet.resolve({ company_number: NUMBER, name })
       expect({ status, conflicts: candidates.map(({ conflicts }) => conflicts) }).to.deep.equal({
         status: 'conflicting',

@@ -10,15 +10,16 @@ import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { buildQuote } from '../../../agent/payment/quote.ts'
 import { buildTerms } from '../../../agent/payment/terms.ts'
 import { testTerms } from '../../support/payments.ts'
-import { definitionOf, operationOf, parseNamed } from '../../support/operations.ts'
+import { definitionOf, operationOf, singleOf, parseNamed } from '../../support/operations.ts'
 
 const BASE = 'https://an-agent-with-a-rather-long-name.companies.example.ie'
 const HEADER_CHARACTERS_MAX = 4096
 
-function quote(name: string, url = `${BASE}/api/v1/${name}`, terms = testTerms) {
+function quote(name: string, url = `${BASE}/api/v1/${name}`, terms = testTerms, note?: string) {
   const definition = definitionOf(name)
   const operation = { definition, input: definition.quotedExample(terms.mode) }
-  const made = buildQuote({ terms, operation, url, reason: 'invalid_exact_evm_payload_authorization_value_mismatch' })
+  const reason = 'invalid_exact_evm_payload_authorization_value_mismatch'
+  const made = buildQuote({ terms, operation, url, reason, note })
   return { ...made, decoded: decodePaymentRequiredHeader(made.header) }
 }
 
@@ -99,10 +100,13 @@ describe('a quote', () => {
     })
   }
 
-  it('[5.1.3] stays under 4 KiB for every URL length', () => {
+  it('[5.1.3] stays under 4 KiB for every URL length, also with the longest note about a status', () => {
+    const statuses = ['Normal', ...Array.from({ length: 20 }, (_, at) => `Status ${at}`.padEnd(17, 'x'))]
+    const note = singleOf('search').quoteNote?.({ status: 'none' }, () => statuses)?.description ?? ''
+    expect(quote('search', undefined, testTerms, note).decoded.resource.description?.length).to.be.within(450, 500)
     const lengths = Array.from({ length: 2_880 / 12 }, (_, index) => {
       const url = `${BASE}/api/v1/search?q=${encodeURIComponent('\u{20000}'.repeat(index + 1))}`
-      return quote('search', url).header.length
+      return quote('search', url, testTerms, note).header.length
     })
     expect(Math.max(...lengths)).to.be.below(HEADER_CHARACTERS_MAX)
   })

@@ -1,6 +1,7 @@
 /** The query classes: how each changes a company name, and what the service must do with the result. */
 import type { Random } from '../../support/random.ts'
 import * as around from './around.ts'
+import * as behind from './behind-form.ts'
 import * as evidence from './evidence.ts'
 import { fold, joined, partsOf } from './names.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
@@ -27,9 +28,9 @@ export interface QuestionClass {
   perturb?: (random: Random, company: BenchCompany, register: ReferenceRegister) => QueryInput | string | undefined
   /**
    * Another notation of the same name, which must match when only one company has the name. Other text is not read by
-   * the benchmark's own parser.
+   * the benchmark's own parser. A number names one company.
    */
-  sameName?: 'alone' | 'with other text'
+  sameName?: 'alone' | 'with other text' | 'by number'
   /** The names that the change can make unrecognisable; none by default. */
   unrecognisable?: 'short names' | 'all names'
   /** Every match is wrong. */
@@ -67,9 +68,21 @@ const letters = (text: string) => fold(text).replaceAll(' ', '')
 
 const SAME = { sameName: 'alone' } as const
 const SAME_IN_TEXT = { sameName: 'with other text' } as const
+const BY_NUMBER = { sameName: 'by number' } as const
 const SHORT = { unrecognisable: 'short names' } as const
 const ALL = { unrecognisable: 'all names' } as const
 const NO_MATCH = { mustNotMatch: true } as const
+
+/** Text behind the legal form that makes another company, with and without the evidence of this one. */
+const behindForm = (id: string, label: string, perturb: behind.Behind): QuestionClass[] => [
+  { id, label: `${label} behind the form`, perturb, ...NO_MATCH },
+  {
+    id: `${id}b`,
+    label: `${label} behind the form, with Eircode`,
+    perturb: behind.withEvidenceOf(perturb),
+    ...NO_MATCH,
+  },
+]
 
 /** Class 15, former names, is missing, because the dataset has none. */
 export const CLASSES: readonly QuestionClass[] = [
@@ -138,6 +151,18 @@ export const CLASSES: readonly QuestionClass[] = [
     perturb: evidence.shortTypoWithEvidence,
     ...ALL,
   },
+  ...behindForm('35', 'a number, letter or year', behind.withNumber),
+  ...behindForm('36', 'a word of a group or fund', behind.withKind),
+  ...behindForm('37', 'another country', behind.withCountry),
+  ...behindForm('38', 'another company number', behind.withOtherNumber),
+  ...behindForm('39', 'a word that another name has', behind.withWordOfSibling),
+  { id: '40', label: 'a note behind the form', perturb: behind.withNote, ...SAME_IN_TEXT },
+  { id: '41', label: 'the form cut or repeated', perturb: behind.formCutOrRepeated, ...SAME_IN_TEXT },
+  { id: '42', label: 'a space moved, with another Eircode', perturb: behind.withEircodeOfNeighbour, ...ALL },
+  { id: '43', label: 'only the company number', perturb: behind.asNumber, ...BY_NUMBER },
+  { id: '44', label: 'the company number beside the name', perturb: behind.besideNumber, ...BY_NUMBER },
+  { id: '45', label: 'the company number and a part of the name', perturb: behind.numberWithPartOfName, ...BY_NUMBER },
+  { id: '46', label: 'copied from the web', perturb: behind.asCopied },
   {
     id: 's1',
     label: 'only the rarest word',

@@ -40,7 +40,10 @@ function search(operation: Operation<SingleDefinition>, context: SkillContext): 
 /** `first`: the first candidate, whatever the status. */
 export function resolve(operation: Operation<SingleDefinition>, context: SkillContext) {
   const prepared = prepareAnswer(operation, context)
-  if (prepared.kind === 'refused') return { status: 'refused', match: undefined, first: undefined } as const
+  if (prepared.kind === 'refused') {
+    const status = prepared.refusal.code === 'company_not_found' ? 'no_match' : 'refused'
+    return { status, match: undefined, first: undefined } as const
+  }
   const { status, match, candidates } = resolveResponseSchema.parse(JSON.parse(prepared.body))
   return { status, match: match ? toNamed(match) : undefined, first: candidates.map(toNamed)[0] }
 }

@@ -93,13 +93,14 @@ function complete(draft: Draft, register: ReferenceRegister): Question | undefin
     search: search.operation,
     resolve: resolve.operation,
     accepted,
-    isUnique: (asking.sameName === 'with other text' ? accepted : named).length === 1,
+    isUnique: (asking.sameName === 'alone' ? named : accepted).length === 1,
     isLong: expected !== undefined && coreWords(expected.name).join('').length >= LONG_NAME_LENGTH,
   }
 }
 
 /** All companies that the query fits as well as the expected one. */
 function acceptedFor({ class: asking, asked }: Draft, expected: BenchCompany, register: ReferenceRegister): string[] {
+  if (asking.sameName === 'by number') return [expected.number]
   const named = register.named(asked.name)
   if (asking.accepted) return [...asking.accepted(register, asked.name).map(({ number }) => number), ...named]
   return named.length > 0 ? named : register.sameName(expected.name)

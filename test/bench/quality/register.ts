@@ -19,6 +19,10 @@ export function toBenchCompany({ company_number, legal_name, status, registered_
 /** Texts by which companies are found, made from the words of their names before the legal form. */
 const TEXTS = {
   core: (words: string[]) => [words.join(' ')],
+  number: (_words: string[], number: string) => [number],
+  /** The name without its last word, or its last two. */
+  beginning: (words: string[]) =>
+    [1, 2].filter((less) => less < words.length).map((less) => words.slice(0, -less).join(' ')),
   word: (words: string[]) => new Set(words),
   lettersOnly: (words: string[]) => [words.join('')],
   initials: (words: string[]) => [words.map((word) => word.charAt(0)).join('')],
@@ -53,6 +57,18 @@ export class ReferenceRegister {
       .map(({ number }) => number)
   }
 
+  withNumber(number: string): BenchCompany | undefined {
+    return this.find('number', number)[0]
+  }
+
+  /** The words that the names of other companies have behind the words of this one. */
+  addedWords(name: string): string[] {
+    const { length } = coreWords(name)
+    return this.find('beginning', coreWords(name).join(' ')).map((other) =>
+      coreWords(other.name).slice(length).join(' '),
+    )
+  }
+
   /** The companies whose name begins with a text. */
   beginningWith(text: string): BenchCompany[] {
     return [...this.#table('core')].flatMap(([core, companies]) => (core.startsWith(text) ? companies : []))
@@ -67,7 +83,7 @@ export class ReferenceRegister {
     if (built) return built
     const table = new Map<string, BenchCompany[]>()
     for (const company of this.companies) {
-      for (const text of TEXTS[kind](coreWords(company.name))) {
+      for (const text of TEXTS[kind](coreWords(company.name), company.number)) {
         const same = table.get(text)
         if (same) same.push(company)
         else table.set(text, [company])

@@ -9,6 +9,7 @@ type Belongs = (company: BenchCompany, register: ReferenceRegister) => boolean
 const STRATA: readonly (readonly [share: number, belongs: Belongs])[] = [
   [0.05, ({ name }, register) => register.sameName(name).length > 1],
   [0.1, ({ name }, register) => findNeighbour(name, register) !== undefined],
+  [0.05, ({ name }, register) => register.addedWords(name).length > 0],
   [0.1, ({ name }) => /\p{N}/u.test(partsOf(name).core)],
   [0.1, ({ name }) => /[áéíóúÁÉÍÓÚ]/u.test(name) || /TEO/iu.test(partsOf(name).surface)],
   [0.15, ({ name }) => coreWords(name).length === 1],

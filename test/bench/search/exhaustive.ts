@@ -2,8 +2,8 @@
  * The reference ranking for recall: measures every name of the register with the product's own similarity. It checks
  * that the index overlooks no name; it does not check the similarity itself.
  */
-import { findEqualNames } from '../../../agent/answer/search/equal-names.ts'
-import { parseForSimilarity, parseQueryName } from '../../../agent/answer/search/equality.ts'
+import { doubtOf, findEqualNames } from '../../../agent/answer/search/equal-names.ts'
+import { parseQueryName } from '../../../agent/operation/typed-name.ts'
 import { nameScore } from '../../../agent/answer/search/candidate.ts'
 import { cachedNameIndex } from '../../../agent/answer/registers.ts'
 import { openQueryBudgets } from '../../../store/index/operation-budget.ts'
@@ -16,8 +16,10 @@ export function exhaustiveOf({ dataset: { snapshot } }: { dataset: { snapshot: S
   const index = cachedNameIndex(snapshot)
   return (text: string): string[] => {
     const limits = { accepts: () => true, budgets: openQueryBudgets() }
-    const { equal } = findEqualNames({ snapshot, names: index }, parseQueryName(text), limits)
-    const measure = searchMeasure(index, parseForSimilarity(text))
+    const query = parseQueryName(text)
+    const register = { snapshot, names: index }
+    const equal = findEqualNames(register, query, query.whole, limits)
+    const measure = searchMeasure(index, query.similar, doubtOf(register, query))
     const measured = Array.from({ length: index.size }, (_, name) => ({ name, ...measure(name) }))
     const isAlone = equal.size === 0 && measured.every(({ isContaining }) => !isContaining)
     const scored = measured.flatMap(({ name, similarity }) => {

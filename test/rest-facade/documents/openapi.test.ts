@@ -22,6 +22,7 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true): OpenA
       retentionDays: 30,
       extensionUri: `${BASE_URL}/docs#http-x402-v1`,
       exampleCompany: { company_number: '00000000', date: '2026-01-01' },
+      statuses: 'Dissolved, Normal',
       licence: { name: 'CC0', url: 'https://licences.example.test/cc0' },
     },
     'Guidance.',
@@ -98,6 +99,15 @@ describe('the OpenAPI description', () => {
         path,
       ).to.deep.equal(RESERVED[path] ?? [])
     }
+  })
+
+  it('[4.2.5] names the statuses of the dataset in the description of a status, which accepts other texts', () => {
+    const { parameters } = Object.values(testnet.paths['/api/v1/search'] ?? {})[0] as unknown as {
+      parameters: { name: string; description: string; schema: object }[]
+    }
+    const status = parameters.find(({ name }) => name === 'status')
+    expect(status?.description).to.match(/^Only companies of this status.* The dataset has: Dissolved, Normal\.$/)
+    expect(status?.schema).not.to.have.property('enum')
   })
 
   describe('[4.1.1, 4.2.1] has the limits of texts as minLength, maxLength and pattern', () => {

@@ -37,6 +37,7 @@ async function renderFor(mode: Mode, a2aEnabled = true, number: string | undefin
     retentionDays: 45,
     extensionUri: paymentExtensionUri(BASE_URL),
     exampleCompany: number === undefined ? undefined : { company_number: number, date: '2026-01-02' },
+    statuses: 'Dissolved, Normal',
     licence: LICENCE,
   }
   return renderDocuments(deployment, await loadTemplates())

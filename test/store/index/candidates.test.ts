@@ -3,9 +3,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { similarityMeasure } from '../../../agent/answer/search/similarity.ts'
 import { selectCandidates, selectContaining } from '../../../store/index/candidates.ts'
+import { findContainedWords } from '../../../store/index/containing.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
-import { listReadings } from '../../../store/index/readings.ts'
 import { anyName, buildIndex, unlimited, wordsOf } from '../../support/names.ts'
 
 const registers = fc.array(anyName, { minLength: 1, maxLength: 40 })
@@ -74,15 +74,15 @@ describe('a register with long and short postings', () => {
       fc.property(crowdedRegisters, queries, fc.boolean(), (register, words, isReversed) => {
         const index = buildIndex(register)
         const asked = isReversed ? words.toReversed() : words
-        const [reading] = listReadings(index, asked, { isOpenEnded: true, budget: unlimited() })
-        const pool = reading && selectContaining(index, reading.query, noLimits())
+        const contained = findContainedWords(index, asked, { isOpenEnded: true, budget: unlimited() })
+        const pool = contained && selectContaining(index, contained.query, noLimits())
         const found = Array.from(pool?.names ?? [])
         const contains = (name: number) =>
           asked.every((word, at) =>
             wordsOf(index, name).some((each) => (at === asked.length - 1 ? each.startsWith(word) : each === word)),
           )
         expect(found.toSorted((one, other) => one - other)).to.deep.equal([...register.keys()].filter(contains))
-        const measure = reading && similarityMeasure(index, reading.query, { suffix: '', budget: unlimited() })
+        const measure = contained && similarityMeasure(index, contained.query, { suffix: '', budget: unlimited() })
         for (const [at, name] of found.entries())
           expect(pool?.bounds[at]).to.be.at.least(measure?.(name).similarity ?? 1)
       }),

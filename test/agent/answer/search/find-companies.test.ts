@@ -3,12 +3,11 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import {
   exactMatchType,
+  hasSameForm,
   isEqualWhenJoined,
-  joinedReadings,
-  parseForSimilarity,
-  parseQueryName,
-  type QueryName,
+  joinedNames,
 } from '../../../../agent/answer/search/equality.ts'
+import { parseQueryName, type QueryName } from '../../../../agent/operation/typed-name.ts'
 import { findCompanies, type CompanyQuery } from '../../../../agent/answer/search/find-companies.ts'
 import { compareEvidence, computeScore } from '../../../../agent/answer/search/candidate.ts'
 import { isDissolved } from '../../../../agent/answer/search/top-candidates.ts'
@@ -51,16 +50,12 @@ interface Companies {
   registered: readonly Company[]
 }
 
-/**
- * The exact match of each company: by the first reading that any company equals, else by the only name but for "the".
- */
+/** The exact match of each company: by the whole query, else by the only name but for "the". */
 function exactTypes(parsed: QueryName, { companies, registered }: Companies) {
-  for (const reading of parsed.readings) {
-    const typeOf = ({ legal_name }: Company) => exactMatchType(parsed, legal_name, reading)
-    if (companies.some((company) => typeOf(company) !== undefined)) return typeOf
-  }
+  const typeOf = ({ legal_name }: Company) => exactMatchType(parsed, legal_name)
+  if (companies.some((company) => typeOf(company) !== undefined)) return typeOf
   const coreOf = ({ legal_name }: Company) => parseName(legal_name).core.join(' ')
-  for (const { core, suffix } of parsed.readings) {
+  for (const { core, suffix } of parsed.whole) {
     const other = core[0] === 'the' ? core.slice(1).join(' ') : `the ${core.join(' ')}`
     const same = registered.filter((company) => [core.join(' '), other].includes(coreOf(company)))
     const [only] = same.length === 1 && other !== '' ? same : []
@@ -71,22 +66,18 @@ function exactTypes(parsed: QueryName, { companies, registered }: Companies) {
   return () => undefined
 }
 
-/** The only company that differs from a reading in spaces and "and". */
-function joinedCompany(parsed: QueryName, { companies, registered }: Companies): Company | undefined {
-  for (const reading of joinedReadings(parsed)) {
-    const key = joinedKey(reading.core)
-    const joined = registered.filter(({ legal_name }) => joinedKey(parseName(legal_name).core) === key)
-    if (joined.length === 0) continue
-    const only = joined.length === 1 ? joined[0]! : undefined
-    return only && companies.includes(only) && isEqualWhenJoined(reading, only.legal_name) ? only : undefined
-  }
-  return undefined
+/** The companies with the letters of the query, without spaces and "and". */
+function sameLetters(parsed: QueryName, { registered }: Companies): readonly Company[] {
+  const keys = new Set(joinedNames(parsed).map(({ core }) => joinedKey(core)))
+  // Two of each are read.
+  return [...keys].flatMap((key) =>
+    registered.filter(({ legal_name }) => joinedKey(parseName(legal_name).core) === key).slice(0, 2),
+  )
 }
 
 /** The reference: scores every company and sorts. Returns number, score and match type of the ten best. */
 function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
   const parsed = parseQueryName(query.name)
-  const measure = searchMeasure(names, parseForSimilarity(query.name))
   const registered = [...snapshot.entries()]
     .map(([, entry]) => entry)
     .filter((entry): entry is Company => entry !== 'quarantined')
@@ -94,17 +85,27 @@ function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
     ({ status }) => query.status === undefined || status?.toLowerCase() === query.status,
   )
   const exactTypeOf = exactTypes(parsed, { companies, registered })
-  const joined = joinedCompany(parsed, { companies, registered })
+  const same = sameLetters(parsed, { companies, registered })
+  const isSame = (company: Company) =>
+    same.includes(company) && joinedNames(parsed).some((each) => hasSameForm(each, parseName(company.legal_name)))
+  const numberOf = (name: number) => names.companyNumber(name)
+  const measure = searchMeasure(names, parsed.similar, (name) =>
+    same.some(({ company_number }) => company_number !== numberOf(name)),
+  )
+  const isJoinable = (company: Company) =>
+    same.length === 1 && joinedNames(parsed).some((each) => isEqualWhenJoined(each, company.legal_name))
   const measured = companies.map((company) => ({
     company,
     exact: exactTypeOf(company),
     found: measure(names.findByNumber(company.company_number)!),
   }))
-  const isAlone = measured.every(({ company, exact, found }) => !exact && company !== joined && !found.isContaining)
+  const isAlone = measured.every(({ company, exact, found }) => !exact && !isSame(company) && !found.isContaining)
   const scored = measured.flatMap(({ company, exact, found }) => {
     const inResolve = found.measured < 0.67 ? 0 : found.measured
-    const isJoined = exact === undefined && company === joined
-    const similarity = exact ? 1 : isJoined ? 0.9999 : query.fuzzy === 'always' ? found.similarity(isAlone) : inResolve
+    const joined = isJoinable(company) ? 0.9999 : 0.9165
+    const other = query.fuzzy === 'always' ? found.similarity(isAlone) : inResolve
+    const similar = isSame(company) ? joined : other
+    const similarity = exact ? 1 : similar
     if (similarity === 0) return []
     const matchType = exact ?? 'fuzzy_name'
     const evidence = compareEvidence(company, query)
@@ -144,7 +145,7 @@ describe('finding companies by name', () => {
         try {
           for (const query of queries) {
             // The initials of some names. They have tests of their own.
-            if (parseForSimilarity(query.name).core.join(' ') === 'iii') continue
+            if (parseQueryName(query.name).similar.core.join(' ') === 'iii') continue
             const { candidates, isTruncated } = find(register, query)
             const found = candidates.map(({ company, score, match_type }) => [
               company.company_number,

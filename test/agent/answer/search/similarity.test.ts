@@ -1,7 +1,8 @@
 /** Name similarity: rare words weigh more, and a name of a possibly different company stays below a match. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { exactMatchType, parseQueryName } from '../../../../agent/answer/search/equality.ts'
+import { exactMatchType } from '../../../../agent/answer/search/equality.ts'
+import { parseQueryName } from '../../../../agent/operation/typed-name.ts'
 import { similarityMeasure } from '../../../../agent/answer/search/similarity.ts'
 import { parseName } from '../../../../store/index/normalise-name.ts'
 import type { NameIndex } from '../../../../store/index/name-index.ts'

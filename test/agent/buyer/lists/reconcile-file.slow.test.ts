@@ -102,12 +102,17 @@ describe('[15.11] the command client reconcile', function () {
     expect(text.split('\r\n')[1]).to.match(/^8;Numbered Fixture 3;;;5003;/)
   })
 
-  it('leaves out evidence that is not valid, and refuses a number that is not valid or not in the register', async () => {
-    await writeFile(file, 'n\tc\te\nPlain Fixture\t\tn/a\nPlain Fixture\tx1\t\nPlain Fixture\t999999\t\n')
+  it('[12.20] reads numbers as people type them, leaves out evidence that is not valid, and refuses other numbers', async () => {
+    await writeFile(
+      file,
+      'n\tc\te\nPlain Fixture\tn/a\tn/a\nPlain Fixture\tx1\t\nPlain Fixture\t999999\t\n\tIE1002.\t\n\t"5,003.0"\t\n',
+    )
     const args = ['--column', 'n', '--number-column', 'c', '--eircode-column', 'e', '--yes']
-    expect(await service.transfersOf(() => run(args))).to.equal(1)
+    expect(await service.transfersOf(() => run(args))).to.equal(3)
     const rows = parse(await readFile(out), { columns: true, delimiter: '\t' }) as Record<string, string>[]
-    expect(rows.map(({ decision }) => decision)).to.deep.equal(['matched', 'invalid_body', 'company_not_found'])
+    const decisions = ['matched', 'invalid_body', 'company_not_found', 'matched', 'matched']
+    expect(rows.map(({ decision }) => decision)).to.deep.equal(decisions)
+    expect(rows.slice(3).map(({ company_number }) => company_number)).to.deep.equal(['1002', '5003'])
   })
 
   it('keeps columns of the file that have the names of added ones', async () => {

@@ -1,6 +1,6 @@
 /**
- * Ways to divide the letters of a search into words: as written, with adjacent words joined, or with words split.
- * Spelling variants and abbreviations are not applied. The last word may be a prefix.
+ * The words that a name contains if it has all words of a search: as written, or, for a word that no name has, joined
+ * with the word beside it or split. Spelling variants are not applied. The last word may be a prefix.
  */
 import { intersectAll } from './candidates.ts'
 import type { SimilarWord } from './dictionary.ts'
@@ -19,67 +19,50 @@ const OPERATIONS_PER_COMPLETION = 40
 const COMPLETIONS_MANY = 1_000
 /** Operations of looking for completions in a name. */
 const OPERATIONS_PER_NAME = 20
-/** Splits of a word that are tried. */
-const SEGMENTATIONS_MAX = 4
-const READINGS_MAX = 16
-
-export interface Reading {
+export interface ContainedWords {
   query: NameQuery
-  /** Similarity of the reading to the query: below 1 when words are joined or split. */
+  /** Similarity to the words of the search: below 1 when words are joined or split. */
   factor: number
-  /** Runs of words that must be next to each other in the name, because the query has them as one word. */
+  /** Runs of words that must be next to each other in the name, because the search has them as one word. */
   runs: readonly (readonly number[])[]
 }
 
-interface ReadingOptions {
+interface ContainedOptions {
   /** Whether the last word may be a prefix. */
   isOpenEnded: boolean
   budget: OperationBudget
 }
 
-/** The reading as written comes first. Readings with a word that no name contains are left out. */
-export function listReadings(index: NameIndex, words: readonly string[], options: ReadingOptions): Reading[] {
+/** Undefined if no name can have a word of the search. */
+export function findContainedWords(
+  index: NameIndex,
+  words: readonly string[],
+  { isOpenEnded, budget }: ContainedOptions,
+): ContainedWords | undefined {
   const { dictionary } = index
-  const joined = words.slice(1).map((word, at) => words.toSpliced(at, 2, words[at]! + word))
-  const readings: WordReading[] = [
-    { words, splits: [] },
-    ...joined.flatMap((read, at) => (dictionary.find(read[at]!) === undefined ? [] : [{ words: read, splits: [] }])),
-    ...listSplitReadings(index, words, options.budget),
-  ]
-  const similarTo = (read: readonly string[], position: number) =>
-    position === read.length - 1 && options.isOpenEnded
-      ? withCompletions(index, read, options.budget)
-      : dictionary.findExact(read[position]!)
-  return readings.slice(0, READINGS_MAX).flatMap(({ words: read, splits }, at) => {
-    const similar = read.map((_, position) => similarTo(read, position))
-    if (similar.some(({ length }) => length === 0)) return []
-    const runs = splits.map((parts) => parts.map((part) => dictionary.find(part)!))
-    return [{ query: toQuery(index, read, similar), factor: at === 0 ? 1 : JOINED_FACTOR, runs }]
-  })
-}
-
-interface WordReading {
-  words: readonly string[]
-  /** The parts of each word that was split. */
-  splits: readonly (readonly string[])[]
-}
-
-/** Splits all unknown words at once; without unknown words, each word in turn. */
-function listSplitReadings(index: NameIndex, words: readonly string[], budget: OperationBudget): WordReading[] {
-  const unknown = [...words.keys()].filter((at) => index.dictionary.find(words[at]!) === undefined)
-  const splitsOf = (at: number, splitsMax: number) => segmentWord(index, words[at]!, { splitsMax, budget })
-  const replace = (replaced: ReadonlyMap<number, readonly string[]>): WordReading => ({
-    words: words.flatMap((word, at) => replaced.get(at) ?? [word]),
-    splits: [...replaced.values()],
-  })
-  if (unknown.length === 0)
-    return [...words.keys()].flatMap((at) => splitsOf(at, 1).map((parts) => replace(new Map([[at, parts]]))))
-  const ranked = unknown.map((at) => splitsOf(at, SEGMENTATIONS_MAX))
-  if (ranked.some(({ length }) => length === 0)) return []
-  const most = Math.max(...ranked.map(({ length }) => length))
-  return Array.from({ length: most }, (_, rank) =>
-    replace(new Map(unknown.map((at, which) => [at, ranked[which]![rank] ?? ranked[which]![0]!]))),
+  const read: string[] = []
+  const runs: number[][] = []
+  const isKnown = (word: string) => dictionary.find(word) !== undefined
+  const isPrefix = (at: number) =>
+    isOpenEnded && at === words.length - 1 && dictionary.withPrefix(words[at]!).length > 0
+  for (let at = 0; at < words.length; at += 1) {
+    const [word, next, before] = [words[at]!, words[at + 1], read.at(-1)]
+    if (isKnown(word) || isPrefix(at)) read.push(word)
+    else if (next !== undefined && isKnown(word + next)) read.push(word + words[(at += 1)]!)
+    else if (before !== undefined && isKnown(before + word)) read[read.length - 1] = before + word
+    else {
+      const parts = segmentWord(index, word, budget)
+      read.push(...parts)
+      runs.push(parts.map((part) => dictionary.find(part)!))
+      if (parts.length === 0) return undefined
+    }
+  }
+  const similar = read.map((word, at) =>
+    isOpenEnded && at === read.length - 1 ? withCompletions(index, read, budget) : dictionary.findExact(word),
   )
+  if (similar.some(({ length }) => length === 0)) return undefined
+  const factor = read.join(' ') === words.join(' ') ? 1 : JOINED_FACTOR
+  return { query: toQuery(index, read, similar), factor, runs }
 }
 
 /**

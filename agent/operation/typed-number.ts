@@ -1,0 +1,83 @@
+/**
+ * Company numbers as people type them: `335801`, `335,801.0`, `IE335801`, `CRO 335801`, `Company No. 335801`. Shared by
+ * all transports and by the lists of the buyer.
+ */
+
+export interface TypedNumber {
+  digits: string
+  /** A text before the number says that it is a company number. */
+  isLabelled: boolean
+}
+
+export interface TypedNumbers {
+  /** The numbers with a label. */
+  labelled: readonly string[]
+  /** Numbers without a label that have the length of a company number. They can also be a part of the name. */
+  others: readonly string[]
+  /** The text without the labelled numbers. */
+  rest: string
+}
+
+/** Shorter numbers without a label are usually a part of a name, as is the number in `The Company 2000`. */
+const UNLABELLED_DIGITS_MIN = 5
+const LABELLED_DIGITS_MIN = 3
+const DIGITS_MAX = 20
+
+const NO_LETTER = String.raw`[^\p{L}\p{N}]`
+const [BEFORE, AFTER] = [String.raw`(?<![\p{L}\p{N}])`, String.raw`(?![\p{L}\p{N}])`]
+/** Not the last word of a legal form. */
+const COMPANY = String.raw`(?<!(?:activity|unlimited|public limited)\s)(?:company|co|comp)`
+const REGISTERED = '(?:registered|registration|register|regd|reg)'
+const NUMBER = '(?:number|num|no|nr|id)'
+/** `CRO`, `Company No.`, `Co. Reg. Number:`, `Reg. No. IE`. */
+const LABEL = String.raw`(?:cro(?:${NO_LETTER}+${NUMBER})?${NO_LETTER}*|(?:${COMPANY}|${REGISTERED})(?:${NO_LETTER}+${REGISTERED})?${NO_LETTER}+${NUMBER}${NO_LETTER}+)(?:ie\s?)?`
+/** `Company 335801`, only if there is no other text: `Holding Company 81427` is a name. */
+const WEAK_LABEL = String.raw`(?:${COMPANY}|${REGISTERED}|ie)${NO_LETTER}*`
+const AMOUNT = String.raw`[0-9]{1,3}(?:[,'][0-9]{3})+|[0-9]+`
+const LONG = `[0-9]{${UNLABELLED_DIGITS_MIN},${DIGITS_MAX}}`
+
+const WHOLE = new RegExp(String.raw`^${NO_LETTER}*(${LABEL}|${WEAK_LABEL})?(${AMOUNT})(?:\.0*)?${NO_LETTER}*$`, 'iu')
+/** A cell of a spreadsheet in scientific notation. */
+const SCIENTIFIC = /^[0-9](?:\.[0-9]+)?e\+?[0-9]{1,2}$/i
+const LABELLED = new RegExp(String.raw`${BEFORE}${LABEL}(${AMOUNT})${AFTER}`, 'giu')
+const UNLABELLED = new RegExp(String.raw`${BEFORE}(?:ie${NO_LETTER}?)?(${LONG})${AFTER}`, 'giu')
+
+/** The number of a text that has nothing else. */
+export function readTypedNumber(text: string): TypedNumber | undefined {
+  const trimmed = text.normalize('NFKC').trim()
+  if (SCIENTIFIC.test(trimmed)) {
+    const value = Number(trimmed)
+    return Number.isSafeInteger(value) ? { digits: String(value), isLabelled: false } : undefined
+  }
+  const [, label, amount = ''] = WHOLE.exec(trimmed) ?? []
+  const digits = amount.replace(/[^0-9]/g, '')
+  if (digits === '' || digits.length > DIGITS_MAX) return undefined
+  return { digits, isLabelled: label !== undefined }
+}
+
+/** Whether a text that is only this number names a company. */
+export function namesCompany({ digits, isLabelled }: TypedNumber): boolean {
+  return isLabelled || digits.length >= UNLABELLED_DIGITS_MIN
+}
+
+/** The numbers beside other text. */
+export function findTypedNumbers(text: string): TypedNumbers {
+  const labelled: string[] = []
+  const rest = text.replace(LABELLED, (written, amount: string) => {
+    const digits = amount.replace(/[^0-9]/g, '')
+    if (digits.length < LABELLED_DIGITS_MIN || digits.length > DIGITS_MAX) return written
+    labelled.push(digits)
+    return ' '
+  })
+  return { labelled, others: Array.from(rest.matchAll(UNLABELLED), ([, digits = '']) => digits), rest }
+}
+
+/** The numbers of the register that a typed number can be: as typed, and without the zeros before it. */
+export function registerNumbers(digits: string): string[] {
+  return [...new Set([digits, digits.replace(/^0+(?=[0-9])/, '')])]
+}
+
+/** Whether two notations are of one number. */
+export function isSameNumber(one: string, other: string): boolean {
+  return registerNumbers(one).at(-1) === registerNumbers(other).at(-1)
+}

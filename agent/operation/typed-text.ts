@@ -1,0 +1,102 @@
+/**
+ * Text as people type or copy it: escapes of HTML and URLs, web and e-mail addresses, letters that a wrong encoding
+ * changed. Returns the text that was meant.
+ */
+
+const ENTITIES: ReadonlyMap<string, string> = new Map(
+  Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', rsquo: '’', lsquo: '‘' }),
+)
+const ENTITY = /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/giu
+/** `&eacute;`, `&Uuml;`: a letter with the name of its mark. */
+const MARKED_LETTER = /^([a-z])(?:acute|grave|uml|circ|tilde|cedil|ring|caron)$/iu
+const TAG = /<\/?[a-z][a-z0-9]{0,9}\b[^<>]{0,80}>/giu
+const PERCENT = /(?:%[0-9A-F]{2})+/giu
+
+/** Undoes the escapes of HTML and URLs. */
+export function unescapeText(text: string): string {
+  if (!/[%&<]/.test(text)) return text
+  return text.replace(PERCENT, decodePercent).replace(ENTITY, decodeEntity).replace(TAG, ' ')
+}
+
+function decodePercent(escapes: string): string {
+  try {
+    return decodeURIComponent(escapes)
+  } catch {
+    return escapes
+  }
+}
+
+function decodeEntity(written: string, decimal?: string, hexadecimal?: string, name = ''): string {
+  const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal)
+  if (code > 0 && code <= 0x10ffff) return String.fromCodePoint(code)
+  return ENTITIES.get(name.toLowerCase()) ?? MARKED_LETTER.exec(name)?.[1] ?? written
+}
+
+/** Ends of domains that companies in Ireland use. A name with another end is not read as an address. */
+const DOMAIN_ENDS = String.raw`ie|com|net|org|eu|info|biz|co\.uk|uk|io|ai|app|shop|online`
+const ADDRESS = new RegExp(
+  String.raw`(?<![\p{L}\p{N}])(?:https?:\/\/)?(?:([\w.+-]+)@|www\.)?(?:[a-z0-9-]+\.)*?([a-z0-9-]{2,})\.(?:${DOMAIN_ENDS})(?![\p{L}\p{N}@.-]|\.[\p{L}\p{N}])([/?#:]\S*)?`,
+  'iu',
+)
+/** Domains of mail services. The company is in the part before the @. */
+const MAIL_SERVICES: ReadonlySet<string> = new Set('gmail hotmail outlook yahoo icloud eircom live'.split(' '))
+/** Characters between the words of an address. */
+const BETWEEN_WORDS = /[-._+]+/g
+/** A part of a path with a company number: `Kerrigan-Foods-335801`, `id=335801`. */
+const NAME_WITH_NUMBER = /(?:^|[/?&=])([^/?&=#]*(?<![0-9])[0-9]{5,7}(?![0-9])[^/?&=#]*)/u
+/** `kerrigan-foods-limited` */
+const NAME_WITH_FORM = /[/=]([^/?&=#]+[-_](?:limited|ltd|dac|clg|plc|teoranta|company))(?:[-_./?&#]|$)/iu
+
+/**
+ * The text with the words of its web or e-mail address in place of the address: those of a page about a company, else
+ * those of the domain.
+ */
+export function replaceWebAddress(text: string): string {
+  return text.replace(ADDRESS, (_address, mailbox: string | undefined, domain: string, path = '') => {
+    const ofPage = NAME_WITH_NUMBER.exec(String(path)) ?? NAME_WITH_FORM.exec(String(path))
+    const isMailService = mailbox !== undefined && MAIL_SERVICES.has(domain.toLowerCase())
+    return ` ${(ofPage?.[1] ?? (isMailService ? mailbox : domain)).replaceAll(BETWEEN_WORDS, ' ')} `
+  })
+}
+
+/**
+ * Vowels with a fada in UTF-8 that was read as Windows-1252 or Latin-1 twice, after NFKC and without control
+ * characters.
+ */
+const MISREAD_TWICE: readonly [RegExp, string][] = [
+  [/Ãƒ?Â¡/gu, 'á'],
+  [/Ãƒ?Â©|Ãƒâ€°/gu, 'é'],
+  [/Ãƒ?Â³|Ãƒ?Â3|Ãƒâ€œ|ÃƒÂ“/gu, 'ó'],
+  [/Ãƒ?Âº|Ãƒ?Âo|ÃƒÅ¡/gu, 'ú'],
+]
+
+/** Restores the vowels that are still recognisable. Only in queries: the register has no such names. */
+export function restoreVowels(text: string): string {
+  if (!text.includes('Ã')) return text
+  let restored = text
+  for (const [misread, vowel] of MISREAD_TWICE) restored = restored.replace(misread, vowel)
+  return restored
+}
+
+/**
+ * Stands for a letter that is lost. A letter that no name contains, so that the spelling search finds words with any
+ * letter in its place.
+ */
+const LOST_LETTER = 'ʔ'
+/** A question mark or a replacement character beside a letter, or what is left of a vowel that was misread. */
+const LOST = /(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})|Ã(?:ƒÂ?|Â|(?![¡©‰³3“šºo]))[?\uFFFD]?/gu
+
+export function markLostLetters(text: string): string {
+  return text.replace(LOST, LOST_LETTER)
+}
+
+/** "And" as it is written between two words: `A 'n' C`. */
+const QUOTED_AND = /(?<![\p{L}\p{N}])(?:['’‘`]n['’‘`]?|n['’‘`])(?![\p{L}\p{N}])/giu
+/** Words with `+` in place of spaces, as in the query of a URL. */
+const PLUS_FOR_SPACES = /^[^\s+]+(?:\+[^\s+]+)+$/u
+
+/** The text in the notation of names. Two names can differ in what it rewrites, so only similarity uses it. */
+export function rewriteTypedText(text: string): string {
+  const spaced = PLUS_FOR_SPACES.test(text) ? text.replaceAll('+', ' ') : text
+  return markLostLetters(replaceWebAddress(spaced)).replace(QUOTED_AND, '&')
+}
