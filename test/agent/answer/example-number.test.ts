@@ -92,7 +92,7 @@ describe('[4.2.5] the statuses of documents and tools', () => {
       const describe = () => {
         const search = tools().find(({ name }) => name === 'search_companies')
         const properties = search?.inputSchema['properties'] as { status: { description: string; enum?: string[] } }
-      const { status } = properties
+        const { status } = properties
         return status
       }
       expect(describe().description).to.match(/The dataset has: Ceased, Strike Off\.$/)
