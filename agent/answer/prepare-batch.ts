@@ -1,6 +1,7 @@
-/** Computes the items of a batch from one state of the dataset, in slices between which other requests run. */
+/** Computes the items of a batch from one state of the data, in slices between which other requests run. */
 import { setImmediate } from 'node:timers/promises'
 import { BATCH_ANSWER_BYTES_MAX } from '../operation/batch.ts'
+import type { Journal } from '../../store/history/journal.ts'
 import type { Operation, Operations } from '../operation/operation.ts'
 import { refused } from '../operation/outcome.ts'
 import { isBatchResult, REFUSALS, refusalBody } from '../operation/refusal.ts'
@@ -16,13 +17,20 @@ const BATCH_TIME_MAX_MS = 5_000
  */
 const SLICE_MS = 4
 
-export function prepareBatch(
+export async function prepareBatch(
   items: readonly Operation[],
   context: SkillContext,
   operations: Operations,
 ): Promise<PreparedAnswer> {
-  const prepare = () => prepareItems(items, context, operations)
-  return context.dataset ? context.dataset.snapshot.hold(prepare) : prepare()
+  // An import can record a file between two slices.
+  let pinned: Journal | undefined
+  const state = { ...context, journal: () => (pinned ??= context.journal().pin()) }
+  const prepare = () => prepareItems(items, state, operations)
+  try {
+    return await (context.dataset ? context.dataset.snapshot.hold(prepare) : prepare())
+  } finally {
+    await pinned?.close()
+  }
 }
 
 /** Assembles the body from those of the items, so that each is the body of its single operation. */
