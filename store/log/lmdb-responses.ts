@@ -27,9 +27,10 @@ import {
   checkTransition,
   decodeRecord,
   encodeRecord,
+  givesSaleBack,
   isFinal,
+  isIdFree,
   isVersion,
-  isVoid,
   NEWEST_READ_MAX,
   randomFirstRevision,
   type Claim,
@@ -164,6 +165,13 @@ export class LmdbResponseLog implements ResponseLog {
     return count(this.#readSales(), this.#now().getTime())
   }
 
+  async countUnknown(prefix: string): Promise<number> {
+    this.#checkOpen()
+    const keys = [...this.#unfinished.getKeys({ start: prefix, end: `${prefix}~` })]
+    const states = keys.map((identity) => undefinedIfCorrupt(() => this.#find(identity))?.state)
+    return states.filter((state) => state === 'unknown').length
+  }
+
   async advance(
     from: RecordVersion,
     change: RecordChange & { state: RecordState },
@@ -176,7 +184,7 @@ export class LmdbResponseLog implements ResponseLog {
     const bytes = encodeRecord(next)
     if (!(await awaitWrite(this.#replaceIfUnchanged(current, next, bytes)))) return undefined
     this.#cache.set(next.identity, { bytes, record: next })
-    if (next.state === 'refused') await this.#giveSaleBack(next)
+    if (givesSaleBack(next)) await this.#giveSaleBack(next)
     return next
   }
 
@@ -312,11 +320,22 @@ export class LmdbResponseLog implements ResponseLog {
 
   #replaceIfUnchanged({ record, revision }: UnfinishedRecord, next: ResponseRecord, bytes: Buffer): Promise<boolean> {
     const { identity, payment_id } = record
-    if (!isFinal(next.state)) return this.#unfinished.put(identity, bytes, revision + 1, revision)
+    if (!isFinal(next.state)) {
+      if (payment_id === undefined || isIdFree(next.state) === isIdFree(record.state))
+        return this.#unfinished.put(identity, bytes, revision + 1, revision)
+      const isFreed = isIdFree(next.state)
+      const mayTake = !isFreed && this.#getIdentity(payment_id) === undefined
+      return this.#unfinished.ifVersion(identity, revision, () => {
+        if (isFreed) void this.#paymentIds.remove(payment_id)
+        if (mayTake) void this.#paymentIds.put(payment_id, identity)
+        void this.#unfinished.put(identity, bytes, revision + 1)
+      })
+    }
     return this.#unfinished.ifVersion(identity, revision, () => {
       void this.#records.put(identity, bytes)
       void this.#finished.put(finishedKey(next), true)
-      if (payment_id !== undefined && isVoid(next.state)) void this.#paymentIds.remove(payment_id)
+      const isFreed = isIdFree(next.state) && !isIdFree(record.state)
+      if (payment_id !== undefined && isFreed) void this.#paymentIds.remove(payment_id)
       void this.#unfinished.remove(identity)
     })
   }

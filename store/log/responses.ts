@@ -20,12 +20,14 @@ export interface ResponseLog {
    * can still be advanced then.
    */
   claim(record: ResponseRecord): Promise<Claim>
-  /** The sales of the last minute, of all processes. A sale that becomes `refused` counts no longer. */
+  /** The sales of the last minute, of all processes. A sale that becomes `refused` counts no longer (`keeps_sale`). */
   countSales(): Promise<number>
+  /** The payments of one payer whose state is `unknown`. `prefix` is what their identities begin with. */
+  countUnknown(prefix: string): Promise<number>
   /**
    * Changes a record that still has exactly this version. Undefined otherwise: read the record and decide again. A void
-   * record that becomes `settled` is listed as unfinished again, and takes its payment id back unless another payment
-   * has it. A paid record that gets its receipt keeps its state.
+   * record that becomes `settled` is listed as unfinished again. A record that becomes `settled` takes its payment id
+   * back unless another payment has it. A paid record that gets its receipt keeps its state.
    */
   advance(from: RecordVersion, change: RecordChange & { state: RecordState }): Promise<ResponseRecord | undefined>
   /**
