@@ -26,6 +26,7 @@ export type QuoteReason =
   | 'verification_refused'
   | 'settlement_refused'
   | 'authorization_expired'
+  | 'authorization_ends_more_than_3600_seconds_ahead'
 
 /** A stored response with the receipt of its settlement. */
 interface Answer {
@@ -41,10 +42,18 @@ interface Answer {
 export interface Refused {
   kind: 'refused'
   refusal: Refusal
-  /** Why a quote answers the request. `perform` adds the quote (contract 5.1.1). */
-  reason?: QuoteReason
+  /** Every 402 has one (contract 5.1.1). */
   quote?: Quote
   /** The `PAYMENT-RESPONSE` header of a settlement that failed. */
+  paymentResponse?: string
+}
+
+/** A 402 to which `perform` adds the quote. */
+export interface PaymentRefused {
+  kind: 'payment_refused'
+  refusal: Refusal
+  /** What the quote says. */
+  reason: QuoteReason
   paymentResponse?: string
 }
 
@@ -61,9 +70,8 @@ export const rateLimited = (waitMs: number): Refused =>
 
 type PaymentRefusalCode = 'payment_required' | 'payment_invalid' | 'payment_rejected' | 'payment_failed'
 
-/** A 402. */
-export const refusedPayment = (code: PaymentRefusalCode, reason: QuoteReason): Refused & { reason: QuoteReason } => ({
-  kind: 'refused',
+export const refusedPayment = (code: PaymentRefusalCode, reason: QuoteReason): PaymentRefused => ({
+  kind: 'payment_refused',
   refusal: { code },
   reason,
 })
