@@ -13,7 +13,7 @@ import { parseStrictJson } from '../store/base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 
-/** Up to this length, a quote names a search by the URL as requested; beyond, by its canonical URL (contract 5.1.3). */
+/** Up to this length, a quote names a search by the URL as requested; beyond, by its canonical URL (contract 5.1.2). */
 const QUOTED_QUERY_CHARACTERS_MAX = 2048
 
 interface PaidRouteOptions {

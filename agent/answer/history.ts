@@ -142,7 +142,7 @@ function changedFields(before: VersionEntry | undefined, after: VersionEntry) {
   return fieldSchema.options.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
 }
 
-function journalOf(number: string, context: SkillContext): Omit<Journal, 'changes' | 'close'> {
+function journalOf(number: string, context: SkillContext): Omit<Journal, 'changes' | 'close' | 'pin'> {
   return isSynthetic(number, context) ? SYNTHETIC_JOURNAL : context.journal()
 }
 
@@ -153,7 +153,7 @@ const SYNTHETIC_STEP: Step = {
 }
 
 /** The journal of the synthetic company, which has one version. */
-const SYNTHETIC_JOURNAL: Omit<Journal, 'changes' | 'close'> = {
+const SYNTHETIC_JOURNAL: Omit<Journal, 'changes' | 'close' | 'pin'> = {
   newest: () => SYNTHETIC_STEP,
   oldest: () => SYNTHETIC_STEP,
   stepOn: (date) => (date < SYNTHETIC_DAY ? undefined : SYNTHETIC_STEP),

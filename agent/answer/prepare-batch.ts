@@ -1,8 +1,9 @@
-/** Computes the items of a batch from one state of the dataset, in slices between which other requests run. */
+/** Computes the items of a batch from one state of the data, in slices between which other requests run. */
 import { setImmediate } from 'node:timers/promises'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { BATCH_ANSWER_BYTES_MAX } from '../operation/batch.ts'
 import type { Operation, SingleDefinition } from '../operation/operation.ts'
+import type { Journal } from '../../store/history/journal.ts'
 import { refused } from '../operation/outcome.ts'
 import { isBatchResult, REFUSALS, refusalBody } from '../operation/refusal.ts'
 import { datasetProvenance, type SkillContext } from './registers.ts'
@@ -19,9 +20,16 @@ const SLICE_MS = 4
 
 type Items = readonly Operation<SingleDefinition>[]
 
-export function prepareBatch(items: Items, context: SkillContext): Promise<PreparedAnswer> {
-  const prepare = () => prepareItems(items, context)
-  return context.dataset ? context.dataset.snapshot.hold(prepare) : prepare()
+export async function prepareBatch(items: Items, context: SkillContext): Promise<PreparedAnswer> {
+  // An import can record a file between two slices.
+  let pinned: Journal | undefined
+  const state = { ...context, journal: () => (pinned ??= context.journal().pin()) }
+  const prepare = () => prepareItems(items, state)
+  try {
+    return await (context.dataset ? context.dataset.snapshot.hold(prepare) : prepare())
+  } finally {
+    await pinned?.close()
+  }
 }
 
 /** Assembles the body from those of the items, so that each is the body of its single operation. */

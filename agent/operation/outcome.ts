@@ -26,6 +26,7 @@ export type QuoteReason =
   | 'verification_refused'
   | 'settlement_refused'
   | 'authorization_expired'
+  | 'authorization_ends_more_than_3600_seconds_ahead'
 
 /** A stored response with the receipt of its settlement. */
 interface Answer {
@@ -41,12 +42,20 @@ interface Answer {
 export interface Refused {
   kind: 'refused'
   refusal: Refusal
-  /** Why a quote answers the request. `perform` adds the quote (contract 5.1.1). */
-  reason?: QuoteReason
-  /** What the quote says besides its terms. */
-  note?: string
+  /** Every 402 has one (contract 5.1.1). */
   quote?: Quote
   /** The `PAYMENT-RESPONSE` header of a settlement that failed. */
+  paymentResponse?: string
+}
+
+/** A 402 to which `perform` adds the quote. */
+export interface PaymentRefused {
+  kind: 'payment_refused'
+  refusal: Refusal
+  /** What the quote says. */
+  reason: QuoteReason
+  /** What the quote says besides its terms. */
+  note?: string
   paymentResponse?: string
 }
 
@@ -63,9 +72,8 @@ export const rateLimited = (waitMs: number): Refused =>
 
 type PaymentRefusalCode = 'payment_required' | 'payment_invalid' | 'payment_rejected' | 'payment_failed'
 
-/** A 402. */
-export const refusedPayment = (code: PaymentRefusalCode, reason: QuoteReason): Refused & { reason: QuoteReason } => ({
-  kind: 'refused',
+export const refusedPayment = (code: PaymentRefusalCode, reason: QuoteReason): PaymentRefused => ({
+  kind: 'payment_refused',
   refusal: { code },
   reason,
 })

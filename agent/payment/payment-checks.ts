@@ -1,17 +1,17 @@
 /**
- * Step 7: checks the terms, times, signature and resource of the payment, without a remote call. Expensive checks
- * come last, so that a forged payment costs little more than a quote (contract 6.1.1).
+ * Step 7: checks the terms, signature and resource of the payment, without a remote call. Expensive checks come last,
+ * so that a forged payment costs little more than a quote (contract 6.1.1). Times by the local clock refuse nothing.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { PaymentRequirements } from '@x402/core/types'
 import type { Operation } from '../operation/operation.ts'
-import { refusedPayment, type QuoteReason, type Refused } from '../operation/outcome.ts'
+import { refusedPayment, type PaymentRefused, type QuoteReason } from '../operation/outcome.ts'
 import { namesAnotherOperation } from '../operation/resource.ts'
 import type { SentPayment } from './binding.ts'
 import type { TransferAuthorization } from './headers.ts'
 import { recoverSigner } from './signature.ts'
-import { ACCEPTED_SECONDS_MAX, amountOf, buildRequirements, type Terms } from './terms.ts'
 import { isSameAddress } from './accounts.ts'
+import { ACCEPTED_SECONDS_MAX, amountOf, buildRequirements, QUOTED_SECONDS_MAX, type Terms } from './terms.ts'
 
 /** An authorization must outlive verification and settlement. */
 const SECONDS_LEFT_MIN = 15
@@ -25,8 +25,8 @@ export interface CheckedPayment extends SentPayment {
   readonly requirements: PaymentRequirements
   /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
   readonly isSignedByPayer: boolean
-  /** Whether the payment comes too late to be sold, and can only have been settled before (contract 5.7.12). */
-  readonly isLate: boolean
+  /** Whether its times are those of a payment that can be sold, by the local clock. A block has the last word. */
+  readonly isTimely: boolean
 }
 
 interface Quoted {
@@ -36,11 +36,13 @@ interface Quoted {
   now: Date
 }
 
-export function examine(sent: SentPayment, { terms, operation, resourceUrl, now }: Quoted): CheckedPayment | Refused {
+export function examine(
+  sent: SentPayment,
+  { terms, operation, resourceUrl, now }: Quoted,
+): CheckedPayment | PaymentRefused {
   const { authorization, signature } = sent.payment.payload
   const requirements = buildRequirements(terms, amountOf(terms, operation))
-  const isTooLate = isLate(authorization, now)
-  const mismatch = checkTerms(sent, requirements) ?? (isTooLate ? undefined : checkTimes(authorization, now))
+  const mismatch = checkTerms(sent, requirements)
   if (mismatch) return refusedPayment('payment_invalid', mismatch)
   if (signature.toLowerCase().endsWith(ERC6492_SUFFIX))
     return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_signature')
@@ -51,7 +53,8 @@ export function examine(sent: SentPayment, { terms, operation, resourceUrl, now 
   const isQuoted = resource === undefined || resource.url === resourceUrl
   if (!isQuoted && namesAnotherOperation(resource.url, operation, terms.operations))
     return refusedPayment('payment_invalid', 'resource_mismatch')
-  return { ...sent, kind: 'checked', requirements, isSignedByPayer, isLate: isTooLate }
+  const isTimely = checkTimes(authorization, now) === undefined
+  return { ...sent, kind: 'checked', requirements, isSignedByPayer, isTimely }
 }
 
 /** How a payment differs from the requirements of the quote. Undefined if it does not differ. */
@@ -68,13 +71,21 @@ export function isLate({ validBefore }: Pick<TransferAuthorization, 'validBefore
   return BigInt(validBefore) < secondsOf(now) + BigInt(SECONDS_LEFT_MIN)
 }
 
-/** The token accepts an authorization strictly between `validAfter` and `validBefore` (EIP-3009). */
-export function checkTimes({ validAfter, validBefore }: TransferAuthorization, now: Date): QuoteReason | undefined {
+/**
+ * Why a payment cannot be sold at this time. The token accepts an authorization strictly between `validAfter` and
+ * `validBefore` (EIP-3009).
+ */
+export function checkTimes(authorization: TransferAuthorization, now: Date): QuoteReason | undefined {
+  const { validAfter, validBefore } = authorization
   if (BigInt(validAfter) >= secondsOf(now)) return 'invalid_exact_evm_payload_authorization_valid_after'
+  if (isLate(authorization, now)) return 'invalid_exact_evm_payload_authorization_valid_before'
   const latest = secondsOf(now) + BigInt(ACCEPTED_SECONDS_MAX)
-  if (isLate({ validBefore }, now) || BigInt(validBefore) > latest)
-    return 'invalid_exact_evm_payload_authorization_valid_before'
-  return undefined
+  return BigInt(validBefore) > latest ? 'authorization_ends_more_than_3600_seconds_ahead' : undefined
+}
+
+/** Whether a payment can be settled for longer than one of a client that follows the quote. */
+export function endsLate({ validBefore }: Pick<TransferAuthorization, 'validBefore'>, now: Date): boolean {
+  return BigInt(validBefore) > secondsOf(now) + BigInt(QUOTED_SECONDS_MAX)
 }
 
 function secondsOf(time: Date): bigint {

@@ -15,12 +15,16 @@ export const X402_VERSION = 2
 
 export const MICRO_USDC_PER_USDC = 1_000_000
 
-/** The validity of a quote, and the longest lifetime of an authorization. */
+/** The validity of a quote. */
 export const QUOTE_LIFETIME_SECONDS = 300
 /** How far the client's clock may be ahead of the service's clock. */
 const CLOCK_SKEW_SECONDS_MAX = 60
+/** Some clients sign for an hour, whatever the quote says. */
+const AUTHORIZATION_SECONDS_MAX = 3_600
 /** A payment is accepted at most this long before its `validBefore`. */
-export const ACCEPTED_SECONDS_MAX = QUOTE_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS_MAX
+export const ACCEPTED_SECONDS_MAX = AUTHORIZATION_SECONDS_MAX + CLOCK_SKEW_SECONDS_MAX
+/** The same for a client that follows the quote. */
+export const QUOTED_SECONDS_MAX = QUOTE_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS_MAX
 
 export interface NetworkDeployment {
   network: `eip155:${number}`

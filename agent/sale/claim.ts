@@ -1,6 +1,6 @@
 /** Step 10: stores the answer and the intent to settle. The facilitator is asked to settle only after that. */
 import type { Claim } from '../../store/log/record.ts'
-import type { CheckedPayment } from '../payment/payment-checks.ts'
+import { endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { Verified } from './verify.ts'
 
@@ -22,6 +22,7 @@ export function storeClaim({ log, now }: PaymentServices, { checked, verified, p
     attempt: 1,
     payment: checked.payment,
     requirements: { ...checked.requirements },
+    ...(endsLate(checked.payment.payload.authorization, now()) && { keeps_sale: true }),
     ...(verified.facilitator !== undefined && { facilitator: verified.facilitator }),
     from_block: String(anchor.number),
     from_block_hash: anchor.hash,

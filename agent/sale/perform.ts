@@ -3,25 +3,38 @@
  * 2. Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a
  * payment with a record is never checked again.
  */
-import { rateLimited, refused, refusedPayment, type Outcome, type Refused } from '../operation/outcome.ts'
+import {
+  rateLimited,
+  refused,
+  refusedPayment,
+  type Outcome,
+  type PaymentRefused,
+  type Refused,
+} from '../operation/outcome.ts'
 import { itemsOf, type Operation } from '../operation/operation.ts'
 import { buildQuote } from '../payment/quote.ts'
+import type { PaymentServices } from '../settlement/services.ts'
 import { settle, type WaitLimit } from '../settlement/settle.ts'
 import { decodePayment } from '../payment/binding.ts'
-import { examine, type CheckedPayment } from '../payment/payment-checks.ts'
+import { endsLate, examine, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { SkillContext } from '../answer/registers.ts'
 import { describeInput } from '../answer/skills.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { storeClaim } from './claim.ts'
 import { describeConflict, refuseSettled } from './conflict.ts'
 import { checkReadiness, prepare } from './prepare.ts'
-import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed, type Sold } from './record-outcome.ts'
 import { replay, replayRecord } from './replay.ts'
 import type { SaleContext, SaleRequest } from './sale-context.ts'
 import { verifyAndReserve } from './verify.ts'
 
 /** A refused batch of a hundred items then costs three times as much as a refused payment. */
 const ITEMS_PER_UNIT = 10
+
+/** Payments of one payer whose outcome is not known, before another one that can be settled for up to an hour. */
+const UNKNOWN_MAX = 4
+/** An outcome usually becomes known with the next observations of the reconciler. */
+const UNKNOWN_WAIT_MS = 30_000
 
 /** A request waits for the chain and for other processes at most this long. A2A and MCP end a call 5 s later. */
 const WAITED_MS_MAX = 60_000
@@ -30,20 +43,25 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   const { operation, paymentHeaders, resourceUrl } = request
   const payment = decodePayment(paymentHeaders, operation)
   const sold = payment.kind === 'none' ? quote(context, request) : await buy(context, request, payment)
-  if (sold.kind === 'answer') {
-    request.client.budget.refund()
-    return sold
-  }
-  if (sold.reason === undefined) return describeConflict(sold, operation, context)
-  const { terms } = context
-  return {
-    ...sold,
-    quote: buildQuote({ terms, operation, url: resourceUrl, reason: sold.reason, note: sold.note }),
+  switch (sold.kind) {
+    case 'answer':
+      request.client.budget.refund()
+      return sold
+    case 'refused':
+      return describeConflict(sold, operation, context)
+    case 'payment_refused': {
+      const { reason, note, ...refusal } = sold
+      return {
+        ...refusal,
+        kind: 'refused',
+        quote: buildQuote({ terms: context.terms, operation, url: resourceUrl, reason, note }),
+      }
+    }
   }
 }
 
 /** A request without a payment. */
-function quote(context: SaleContext, { operation, client }: SaleRequest): Outcome {
+function quote(context: SaleContext, { operation, client }: SaleRequest): Sold {
   return (
     refuseIfStopping(context) ??
     // 4. Budget of the client's address.
@@ -55,7 +73,7 @@ function quote(context: SaleContext, { operation, client }: SaleRequest): Outcom
   )
 }
 
-function requirePayment(context: SaleContext, operation: Operation): Refused {
+function requirePayment(context: SaleContext, operation: Operation): PaymentRefused {
   const required = refusedPayment('payment_required', 'PAYMENT-SIGNATURE header is required')
   const noted = describeInput(operation, openSkillContext(context))
   if (!noted) return required
@@ -67,7 +85,7 @@ async function buy(
   context: SaleContext,
   request: SaleRequest,
   payment: Exclude<ReturnType<typeof decodePayment>, { kind: 'none' }>,
-): Promise<Outcome> {
+): Promise<Sold> {
   const { terms, payments } = context
   const { operation, resourceUrl, client } = request
   // A2A and MCP end a call after 65 seconds.
@@ -93,7 +111,7 @@ async function buy(
   // 7. Local checks of the payment.
   if (payment.kind === 'unreadable') return refusedPayment('payment_invalid', payment.reason)
   const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
-  if (examined.kind === 'refused') return examined
+  if (examined.kind === 'payment_refused') return examined
 
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
   return context.paymentMutex.run(
@@ -110,7 +128,7 @@ interface Sale {
   waitLimit: WaitLimit
 }
 
-async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Promise<Outcome> {
+async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Promise<Sold> {
   const { examined, hasWaited } = sale
   const { payments } = context
   const { operation, client } = request
@@ -128,6 +146,8 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   }
   using held = verified
   client.keepConnectionOpen()
+  const limited = await refuseUnknown(payments, examined)
+  if (limited) return limited
 
   // Concurrent sales of the transport (contract 4.5.10).
   using call = request.callLimit?.take()
@@ -147,9 +167,8 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   const sold = await unknownIfFailed(payments.report, () =>
     claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }),
   )
-  // A sale beyond the limit of a minute has cost remote calls.
-  const isFree = sold.kind === 'answer' || (sold.reason === undefined && sold.refusal.code !== 'rate_limited')
-  if (isFree) client.budget.refund()
+  // A sale beyond the limit of a minute has cost remote calls. An answer is refunded in any case.
+  if (sold.kind === 'refused' && sold.refusal.code !== 'rate_limited') client.budget.refund()
   return sold
 }
 
@@ -157,7 +176,7 @@ async function claimAndSettle(
   { payments, guessLimit }: SaleContext,
   purchase: Parameters<typeof storeClaim>[1],
   { client, waitLimit }: { client: Client; waitLimit: WaitLimit },
-): Promise<Outcome> {
+): Promise<Sold> {
   const { checked, verified } = purchase
   // 10. Response and intent to settle are stored, and the sale is counted.
   const claim = await storeClaim(payments, purchase)
@@ -172,8 +191,16 @@ async function claimAndSettle(
   return recordOutcome(settled)
 }
 
+/** Limits what a payer of long payments leaves open. If the log fails, the claim fails as well. */
+async function refuseUnknown({ log, now }: PaymentServices, checked: CheckedPayment): Promise<Refused | undefined> {
+  const { identity, payment } = checked
+  if (!endsLate(payment.payload.authorization, now())) return undefined
+  const unknown = await log.countUnknown(identity.slice(0, identity.lastIndexOf('/') + 1)).catch(() => 0)
+  return unknown >= UNKNOWN_MAX ? rateLimited(UNKNOWN_WAIT_MS) : undefined
+}
+
 /** The stored response, if another request or process has sold for this payment since step 3. */
-function replayIfSold({ payments }: SaleContext, { examined, waitLimit }: Sale): Promise<Outcome | undefined> {
+function replayIfSold({ payments }: SaleContext, { examined, waitLimit }: Sale): Promise<Sold | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(examined.identity, examined.id)
     return record && replayRecord(payments, record, { payment: examined, waitLimit })

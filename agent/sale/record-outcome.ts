@@ -2,11 +2,21 @@
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { DiskSpaceError } from '../../store/files/disk-space.ts'
-import { refused, refusedPayment, type Outcome, type QuoteReason, type Refused } from '../operation/outcome.ts'
+import {
+  refused,
+  refusedPayment,
+  type Outcome,
+  type PaymentRefused,
+  type QuoteReason,
+  type Refused,
+} from '../operation/outcome.ts'
 import { failedResponse } from '../payment/recorded-payment.ts'
 import { withReceipt } from '../settlement/receipts.ts'
 
-export function recordOutcome(record: ResponseRecord): Outcome {
+/** What the steps of a sale return. `perform` adds the quote to a 402. */
+export type Sold = Outcome | PaymentRefused
+
+export function recordOutcome(record: ResponseRecord): Sold {
   switch (record.state) {
     case 'settled':
     case 'confirmed':
@@ -23,7 +33,7 @@ export function recordOutcome(record: ResponseRecord): Outcome {
   }
 }
 
-function settlementFailed(record: ResponseRecord, reason: QuoteReason): Refused {
+function settlementFailed(record: ResponseRecord, reason: QuoteReason): PaymentRefused {
   return { ...refusedPayment('payment_failed', reason), paymentResponse: failedResponse(record, reason) }
 }
 

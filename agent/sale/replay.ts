@@ -1,55 +1,79 @@
 /** Step 3: answers a payment with a record from that record. Rate limit, readiness and newer snapshots do not apply. */
 import { isOpen, type ResponseRecord } from '../../store/log/record.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
-import { rateLimited, refused, type Outcome } from '../operation/outcome.ts'
+import { rateLimited, refused, type Refused } from '../operation/outcome.ts'
 import { isBoundTo, type SentPayment } from '../payment/binding.ts'
 import { addMissingReceipt } from '../settlement/receipts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { WaitLimit } from '../settlement/settle.ts'
-import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed, type Sold } from './record-outcome.ts'
 import { mayChange, retry } from './retry.ts'
 import type { SaleContext } from './sale-context.ts'
 
-/**
- * Undefined if the payment has no record. Only a payment that has a record is hashed here. Guesses cost the
- * budget of the client; the right payload costs nothing.
- */
-export async function replay(
-  { payments, guessLimit, paymentMutex }: Pick<SaleContext, 'payments' | 'guessLimit' | 'paymentMutex'>,
+type ReplayContext = Pick<SaleContext, 'payments' | 'guessLimit' | 'paymentMutex'>
+
+interface ReplayRequest {
+  client: Client
+  waitLimit: WaitLimit
+}
+
+/** Undefined if the payment has no record. Only a payment that has a record is hashed here. */
+export function replay(
+  context: ReplayContext,
   payment: SentPayment,
-  { client, waitLimit }: { client: Client; waitLimit: WaitLimit },
-): Promise<Outcome | undefined> {
+  request: ReplayRequest,
+): Promise<Sold | undefined> {
+  const { payments } = context
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(payment.identity, payment.id).catch((cause: unknown) => {
       // A failed read of the log costs the client nothing.
-      client.budget.refund()
+      request.client.budget.refund()
       throw cause
     })
     if (!record) return undefined
-    const { identity, payment_id } = record
-    const refuseGuess = () => client.budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })
-    // The payment id is not on chain. An observer does not know it, so every guess ends here.
-    if (payment_id !== payment.id) return refuseGuess()
-    const waitMs = payment_id === undefined ? guessLimit.waitMs(identity, client.address) : 0
-    if (waitMs > 0) return rateLimited(waitMs)
-    if (!isBoundTo(record, payment)) {
-      guessLimit.noteWrong(identity)
-      return refuseGuess()
-    }
-    if (payment_id === undefined) guessLimit.noteRight(identity, client.address)
-    client.budget.refund()
-    client.keepConnectionOpen()
-    if (!mayChange(record)) return replayRecord(payments, record, { payment, waitLimit })
-    // The request that settles the payment changes the record. Requests that wait for it read the record again.
-    return paymentMutex.run(
-      { key: record.payment_hash, client: client.address },
-      async (hasWaited) => {
-        const current = hasWaited ? await payments.log.read(identity) : undefined
-        return replayRecord(payments, current ?? record, { payment, waitLimit })
-      },
-      () => outcomeUnknown(),
-    )
+    return refuseGuess(context, record, payment, request.client) ?? (await answer(context, record, payment, request))
   })
+}
+
+/** Guesses of what a payment has bought cost the budget of the client; the right payload costs nothing. */
+function refuseGuess(
+  { guessLimit }: ReplayContext,
+  record: ResponseRecord,
+  payment: SentPayment,
+  { budget, address }: Client,
+): Refused | undefined {
+  const { identity, payment_id } = record
+  const refuse = () => budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })
+  // The payment id is not on chain. An observer does not know it, so every guess ends here.
+  if (payment_id !== payment.id) return refuse()
+  const waitMs = payment_id === undefined ? guessLimit.waitMs(identity, address) : 0
+  if (waitMs > 0) return rateLimited(waitMs)
+  if (!isBoundTo(record, payment)) {
+    guessLimit.noteWrong(identity)
+    return refuse()
+  }
+  if (payment_id === undefined) guessLimit.noteRight(identity, address)
+  return undefined
+}
+
+function answer(
+  { payments, paymentMutex }: ReplayContext,
+  record: ResponseRecord,
+  payment: SentPayment,
+  { client, waitLimit }: ReplayRequest,
+): Promise<Sold> {
+  client.budget.refund()
+  client.keepConnectionOpen()
+  if (!mayChange(record)) return replayRecord(payments, record, { payment, waitLimit })
+  // The request that settles the payment changes the record. Requests that wait for it read the record again.
+  return paymentMutex.run<Sold>(
+    { key: record.payment_hash, client: client.address },
+    async (hasWaited) => {
+      const current = hasWaited ? await payments.log.read(record.identity) : undefined
+      return replayRecord(payments, current ?? record, { payment, waitLimit })
+    },
+    () => outcomeUnknown(),
+  )
 }
 
 /** Answers from the record, after an observation of the chain if its outcome may change. */
@@ -57,7 +81,7 @@ export async function replayRecord(
   payments: PaymentServices,
   record: ResponseRecord,
   { payment, waitLimit }: { payment: SentPayment; waitLimit: WaitLimit },
-): Promise<Outcome> {
+): Promise<Sold> {
   if (!isBoundTo(record, payment)) return refused({ code: 'payment_replay_conflict' })
   const { record: current, waitMs } = await retry(payments, record, waitLimit)
   if (isOpen(current.state)) return outcomeUnknown(waitMs)

@@ -2,16 +2,18 @@
  * Step 8: turns the checks by the chain and the facilitator into an outcome. Failed checks are charged to the budget of
  * the client. The amount of a verified payment is reserved against the balance of its payer.
  */
-import { rateLimited, refused, refusedPayment, type Refused } from '../operation/outcome.ts'
+import { rateLimited, refused, refusedPayment, type PaymentRefused, type Refused } from '../operation/outcome.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { PAYER_WAIT_MS_MAX } from './limits/payer-reservations.ts'
 import type { CheckedPayment } from '../payment/payment-checks.ts'
+import type { Observation } from '../settlement/chain/observe.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import {
   askFacilitator,
   findEarlierSettlement,
   judgeVerification,
   observeSale,
+  type NotForSale,
   type SaleStart,
 } from '../settlement/verify-sale.ts'
 import { outcomeUnknown } from './record-outcome.ts'
@@ -37,7 +39,7 @@ interface AlreadySettled {
   transaction: string
 }
 
-type NotVerified = AlreadySettled | Refused
+type NotVerified = AlreadySettled | Refused | PaymentRefused
 
 /**
  * If the balance does not cover this payment and the unsettled ones of its payer, waits for those and verifies again.
@@ -65,30 +67,30 @@ export async function verifyAndReserve(
 /** Code, balance and nonce of the payer on chain, and the facilitator. */
 async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
   const { checked: offered, client } = quoted
-  // Both are asked at once. The chain refuses most payments that are late or not signed by the key of the payer.
-  const early = offered.isSignedByPayer && !offered.isLate ? askFacilitator(payments, offered) : undefined
-  const observed = await observeSale(payments, offered)
+  // Both are asked at once. The chain refuses most payments that are not timely or not signed by the key of the payer.
+  const early = offered.isSignedByPayer && offered.isTimely ? askFacilitator(payments, offered) : undefined
+  const start = await observeSale(payments, offered)
   // Awaited in any case, so that the queue also bounds the calls of refused payments.
-  const earlyVerification = await early
-  if (observed.kind !== 'observed') return refuse(payments, quoted, observed)
-  const { observation } = observed
-  const verification = earlyVerification ?? (await askFacilitator(payments, offered))
-  const verified = await judgeVerification(payments, offered, { verification, observation })
+  const answered = await early
+  if (start.kind !== 'observed') return refuse(payments, quoted, start)
+  const first = answered ?? (await askFacilitator(payments, offered))
+  const verified = await judgeVerification(payments, offered, { first, start })
   if (verified.kind !== 'verified') {
     // A refusal is checked by a second observation.
     client.budget.spend(WEIGHTS.remoteCall)
     return refuse(payments, quoted, verified)
   }
-  return { ...verified, start: observed }
+  return { ...verified, start }
 }
 
-type Refusal = Exclude<Awaited<ReturnType<typeof findEarlierSettlement>>, AlreadySettled>
+type Refusal = NotForSale | { kind: 'unknown' }
 
 async function refuse(payments: PaymentServices, quoted: QuotedPayment, refusal: Refusal): Promise<NotVerified> {
   switch (refusal.kind) {
     case 'unanswered':
+      quoted.client.budget.refund()
+      return refused({ code: 'payment_verification_unavailable' })
     case 'unavailable':
-      if (refusal.kind === 'unanswered') quoted.client.budget.refund()
       return refused({ code: 'payment_verification_unavailable' })
     case 'clock_wrong':
       return refused({ code: 'clock_wrong' })
@@ -97,7 +99,7 @@ async function refuse(payments: PaymentServices, quoted: QuotedPayment, refusal:
     case 'refused':
       return refusedPayment(refusal.code, refusal.reason)
     case 'maybe_settled':
-      return search(payments, quoted)
+      return search(payments, quoted, refusal.observation)
   }
 }
 
@@ -105,11 +107,14 @@ async function refuse(payments: PaymentServices, quoted: QuotedPayment, refusal:
  * Searches the logs of the token for an earlier settlement. After a 402 without this search the client would sign a
  * second payment.
  */
-async function search(payments: PaymentServices, quoted: QuotedPayment): Promise<NotVerified> {
+async function search(
+  payments: PaymentServices,
+  quoted: QuotedPayment,
+  observation: Observation,
+): Promise<NotVerified> {
   const { checked, client } = quoted
   const limited = client.budget.spend(WEIGHTS.search)
   if (limited) return limited
-  const found = await findEarlierSettlement(payments, checked)
-  if (found.kind === 'already_settled') return found
-  return found.kind === 'maybe_settled' ? outcomeUnknown() : refuse(payments, quoted, found)
+  const found = await findEarlierSettlement(payments, checked, observation)
+  return found.kind === 'already_settled' ? found : refuse(payments, quoted, found)
 }

@@ -48,7 +48,7 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
     await prepareChain({ url: chain.url, buyer: accounts.buyer.address, relayer: accounts.relayer.address })
     const facilitator = openInProcessFacilitator({
       deployment,
-      rpcUrl: chain.url,
+      rpcUrls: [chain.url],
       relayerKey: accounts.relayer.privateKey,
       pollingMs: POLLING_MS,
       now: () => new Date(),

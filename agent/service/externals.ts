@@ -13,6 +13,7 @@ import { openFacilitators, type NamedFacilitator } from '../settlement/facilitat
 import { openRemoteFacilitator, type Authorization } from '../settlement/facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
 import { RpcError, WrongChain } from '../settlement/rpc/json-rpc.ts'
+import { ReplyError } from '../settlement/rpc/post-json.ts'
 import { isPrivateKey } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { openSandbox } from '../sandbox/sandbox.ts'
@@ -52,16 +53,18 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
     chainId: deployment.chainId,
     now,
     onClockChange: reportClock(report),
+    // Nodes are numbered in the order of RPC_URL, because a URL can hold a key.
+    onUnusable: (node, cause) => report('node_unusable', new ReplyError(`NODE_${node + 1}`, { cause })),
   })
-  try {
-    await chain.observe([])
-  } catch (cause) {
-    if (cause instanceof WrongChain) {
-      throw new ConfigError(`RPC_URL must be a node of chain ${deployment.chainId} when MODE is ${mode}`)
-    }
-    // The service starts anyway: quotes do not need the node, and the node may recover.
-    report(cause instanceof RpcError ? 'chain_view_refused' : 'chain_unavailable', cause)
+  const observed = await Promise.allSettled(rpcUrls.map((_, node) => chain.observe([], { node })))
+  const causes = observed.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+  if (causes.some((cause) => cause instanceof WrongChain)) {
+    const nodes = rpcUrls.length > 1 ? 'name nodes of one chain,' : 'be a node of chain'
+    throw new ConfigError(`RPC_URL must ${nodes} ${deployment.chainId} when MODE is ${mode}`)
   }
+  // The service starts anyway: quotes do not need the node, and the node may recover.
+  if (causes.length === rpcUrls.length)
+    report(causes[0] instanceof RpcError ? 'chain_view_refused' : 'chain_unavailable', causes[0])
   const shared = { chain, payTo, registry: { rpcUrl } }
   if (configured.kind === 'remote') {
     const facilitator = openRemoteFacilitators(configured.facilitators, report)
@@ -69,7 +72,7 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   }
   const relayerKey = readRelayerKey(configured.relayerKeyFile)
   const lock = await lockRelayer(config.dataDirectory, { relayerKey, ownPid })
-  const client = openInProcessFacilitator({ deployment, rpcUrl, relayerKey, pollingMs: POLLING_MS, now, report })
+  const client = openInProcessFacilitator({ deployment, rpcUrls, relayerKey, pollingMs: POLLING_MS, now, report })
   // With a name, so that it never settles the payment of a remote one, and the other way round.
   const facilitator = openFacilitators([{ name: 'self', client }], report)
   const externals: Externals = { facilitator, relayerFunds: () => client.readFunds(), ...shared }

@@ -206,12 +206,24 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
   const { relayerFunds } = externals
   const { rateLimitPerMinute } = config
   const isClockWrong = () => chain.isClockWrong()
+  const unusableNodes = () => chain.unusableNodes()
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
     : () => undefined
   const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
-  const state = { catalog, log, budgets, rateLimitPerMinute, relayerFunds, isClockWrong, readiness, now, timer }
+  const state = {
+    catalog,
+    log,
+    budgets,
+    rateLimitPerMinute,
+    relayerFunds,
+    isClockWrong,
+    unusableNodes,
+    readiness,
+    now,
+    timer,
+  }
   addStateMetrics(metrics, state)
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })

@@ -9,14 +9,13 @@ import { isLate } from '../payment/payment-checks.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import { isSameAddress } from '../payment/accounts.ts'
 
-/**
- * Limits what retries of one buyer cost the facilitator. After that only the chain ends the record (contract 5.7.11).
- */
-const SETTLEMENTS_MAX = 20
 /** The time from the start of one settlement to the next one. It doubles with each settlement (contract 5.7.11). */
 const DELAY_FIRST_MS = 5_000
-/** A tenth of the lifetime of an authorization, so that a facilitator that recovers is soon asked again. */
+/** A tenth of the lifetime of a quote, so that a facilitator that recovers is soon asked again. */
 const DELAY_MAX_MS = 30_000
+/** A payment that can be settled for longer than a quote is left to its buyer, whose retries settle it less often. */
+const SETTLED_ALONE_MS_MAX = 360_000
+const DELAY_LATER_MAX_MS = 600_000
 /** A transaction that reverts costs the relayer gas. One revert can be caused by the state of a single block. */
 const REVERTS_MAX = 2
 
@@ -49,24 +48,21 @@ export const CHAIN_STATUSES = [
 
 type ChainStatus = (typeof CHAIN_STATUSES)[number]
 
-interface ObservedNonce {
-  nonceState: NonceState
+interface AuthorizedPayment {
   authorization: TransferAuthorization
   requirements: { payTo: string; amount: string }
+}
+
+interface ObservedNonce extends AuthorizedPayment {
+  nonceState: NonceState
   now: Date
 }
 
 export function interpretNonce({ nonceState, authorization, requirements, now }: ObservedNonce): ChainStatus {
   switch (nonceState.nonce) {
-    case 'used': {
-      const { from, to, value } = nonceState.transfer
-      const isPayment =
-        isSameAddress(from, authorization.from) &&
-        isSameAddress(to, requirements.payTo) &&
-        value === BigInt(requirements.amount)
-      if (isPayment) return nonceState.isFinal ? 'paid_final' : 'paid'
+    case 'used':
+      if (isPayment(nonceState, { authorization, requirements })) return nonceState.isFinal ? 'paid_final' : 'paid'
       return nonceState.isFinal ? 'spent_final' : 'spent'
-    }
     case 'cancelled':
       return nonceState.isFinal ? 'spent_final' : 'spent'
     case 'free':
@@ -77,6 +73,17 @@ export function interpretNonce({ nonceState, authorization, requirements, now }:
     case 'unclear':
       return 'unclear'
   }
+}
+
+/** Whether this use of a nonce paid the receiver. */
+export function isPayment(nonceState: NonceState, { authorization, requirements }: AuthorizedPayment): boolean {
+  if (nonceState.nonce !== 'used') return false
+  const { from, to, value } = nonceState.transfer
+  return (
+    isSameAddress(from, authorization.from) &&
+    isSameAddress(to, requirements.payTo) &&
+    value === BigInt(requirements.amount)
+  )
 }
 
 /** What triggered the decision: a request of the buyer or the operator, or the reconciler. */
@@ -111,11 +118,13 @@ const ENDED = Object.fromEntries(CHAIN_STATUSES.map((chainStatus) => [chainStatu
 /** A retry, or the operator, finds the transfer of a payment that seemed not to be paid. */
 const VOID: ActionsByChainStatus = { ...ENDED, paid: 'settled', paid_final: 'settled' }
 
-const ACTIONS: Record<RecordState, ActionsByChainStatus> = {
+const ACTIONS: Record<RecordState | 'unknown_refused', ActionsByChainStatus> = {
   prepared: OPEN,
   settling: OPEN,
   /** Settled without a retry: the client was told to keep the payment, and a transfer may be pending. */
   unknown: OPEN,
+  /** The facilitator has refused its first settlement. A free nonce confirms that. */
+  unknown_refused: { ...OPEN, free: 'refused', expiring: 'refused' },
   /** Never settled again, because the buyer was told to sign again. A transfer that appears on chain still counts. */
   refused: { ...OPEN, free: 'wait' },
   settled: SETTLED,
@@ -132,21 +141,21 @@ interface Decided {
 }
 
 export function decide({ record, nonceState, now, cause }: Decided): Action {
+  const { state, refused_at = '', updated_at } = record
   const { payment, requirements } = recordedPayment(record)
   const chainStatus = interpretNonce({ nonceState, authorization: payment.payload.authorization, requirements, now })
-  const action = ACTIONS[record.state][chainStatus]
-  const isFree = chainStatus === 'free' || chainStatus === 'expiring'
-  // A refusal ends the payment before anything is settled again.
-  if (record.state === 'unknown' && record.refused_at !== undefined && isFree)
-    return isNewer(nonceState, Date.parse(record.refused_at)) ? 'refused' : 'wait'
+  const action = ACTIONS[state === 'unknown' && refused_at !== '' ? 'unknown_refused' : state][chainStatus]
   switch (action) {
     case 'settle':
-      return maySettle(cause, record, now) ? 'settle' : 'wait'
-    case 'reopen':
+      return maySettle(cause, record, now) ? action : 'wait'
+    case 'refused':
+      return isShownAfter(Date.parse(refused_at), nonceState) ? action : 'wait'
+    case 'reopen': {
       // A recorded time in the future is ignored: the clock was ahead, and no block may reach that time for weeks.
-      return cause === 'reconciler' && isNewer(nonceState, notAfter(now, Date.parse(record.updated_at)))
-        ? action
-        : 'wait'
+      const settledAt = Date.parse(updated_at)
+      const isLater = settledAt > now.getTime() || isShownAfter(settledAt, nonceState)
+      return cause === 'reconciler' && isLater ? action : 'wait'
+    }
     default:
       return action
   }
@@ -155,20 +164,18 @@ export function decide({ record, nonceState, now, cause }: Decided): Action {
 /** By the record alone, so that it holds after a restart and on every machine that shares the response log. */
 function maySettle(cause: Cause, record: ResponseRecord, now: Date): boolean {
   const { state, attempt, reverts = 0, prepared_at, settling_at = prepared_at } = record
+  const isFirstMinutes = Math.abs(now.getTime() - Date.parse(prepared_at)) < SETTLED_ALONE_MS_MAX
   // A `prepared` record is not settled without a request: the buyer may never fetch the response.
-  const isWanted = cause === 'request' || state !== 'prepared'
-  if (!isWanted || attempt >= SETTLEMENTS_MAX || reverts >= REVERTS_MAX) return false
-  const delay = Math.min(DELAY_FIRST_MS * 2 ** (attempt - 1), DELAY_MAX_MS)
+  const isWanted = cause === 'request' || (state !== 'prepared' && isFirstMinutes)
+  if (!isWanted || reverts >= REVERTS_MAX) return false
+  const delayMax = isFirstMinutes ? DELAY_MAX_MS : DELAY_LATER_MAX_MS
+  const delay = Math.min(DELAY_FIRST_MS * 2 ** (attempt - 1), delayMax)
   // The start can be in the future, because of another machine's clock or a clock that was set back. One far in the
   // future does not block.
   return Math.abs(now.getTime() - Date.parse(settling_at)) >= delay
 }
 
-/** A lagging node shows a nonce as free that was just used, so a free nonce counts only in a block after this time. */
-function isNewer(nonceState: NonceState, milliseconds: number): boolean {
+/** Whether a block from after this time shows it. Nodes that lag show a nonce as free that was just used. */
+function isShownAfter(milliseconds: number, nonceState: NonceState): boolean {
   return nonceState.nonce !== 'free' || Number(nonceState.time) * 1000 > milliseconds
-}
-
-function notAfter(now: Date, milliseconds: number): number {
-  return milliseconds > now.getTime() ? 0 : milliseconds
 }

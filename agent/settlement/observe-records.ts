@@ -1,9 +1,11 @@
 /** Observes the payments of records, all with one call. Receipts and logs are read only for a used nonce. */
 import type { ResponseRecord } from '../../store/log/record.ts'
-import type { Observation } from './chain/observe.ts'
+import type { Observation, ObserveOptions } from './chain/observe.ts'
 import { WrongChain } from './rpc/json-rpc.ts'
-import type { NonceState } from './decide.ts'
+import { isPayment, type NonceState } from './decide.ts'
+import type { TransferAuthorization } from '../payment/headers.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
+import { ACCEPTED_SECONDS_MAX } from '../payment/terms.ts'
 import type { PaymentServices } from './services.ts'
 
 type Observer = Pick<PaymentServices, 'chain' | 'now'>
@@ -19,12 +21,12 @@ export interface ObservedRecord {
 export async function observeRecords(
   observer: Observer,
   records: readonly ResponseRecord[],
-  options?: Parameters<PaymentServices['chain']['observe']>[1],
+  options?: ObserveOptions,
 ): Promise<ObservedRecord[]> {
   const observation = await observer.chain.observe(records.map(toObserved), options)
   return records.map((record, index) => ({
     observation,
-    readNonce: () => readNonce(observer, record, { observation, state: observation.payments[index] }),
+    readNonce: () => readNonce(observer, record, { observation, payment: observation.payments[index] }),
   }))
 }
 
@@ -37,16 +39,35 @@ function toObserved(record: ResponseRecord) {
 async function readNonce(
   { chain, now }: Observer,
   record: ResponseRecord,
-  { observation, state }: { observation: Observation; state: Observation['payments'][number] | undefined },
+  { observation, payment }: { observation: Observation; payment: Observation['payments'][number] | undefined },
 ): Promise<NonceState> {
-  const { from_block_hash: recorded } = record
-  // The hash of the recorded block identifies the chain. Records of older versions have none.
-  if (!state || (recorded !== undefined && state.recordedHash !== recorded)) throw new WrongChain()
+  if (!payment) throw new Error('An observation has no state of its payment')
+  const { from_block_hash: hash } = record
+  // Records of older versions have no hash.
+  const isOwnChain = hash === undefined || payment.recordedHash === hash
   const { time, final } = observation
-  if (!state.isNonceUsed) return { nonce: 'free', time, finalTime: final?.time ?? 0n }
+  if (!payment.isNonceUsed) {
+    if (!isOwnChain) throw new WrongChain()
+    return { nonce: 'free', time, finalTime: final?.time ?? 0n }
+  }
   if (record.state === 'settled' && !mayBeFinal(record, final, now())) return { nonce: 'unread' }
-  const { recordedBlock: block, ...payment } = toObserved(record)
-  return chain.findUse({ ...payment, from: { block }, transaction: record.reported_transaction }, observation)
+  const { recordedBlock: block, ...nonce } = toObserved(record)
+  const { payment: paid, requirements } = recordedPayment(record)
+  const { authorization } = paid.payload
+  const from = isOwnChain ? { block } : { time: earliestSettlement(authorization, observation) }
+  const use = await chain.findUse({ ...nonce, from, transaction: record.reported_transaction }, observation)
+  // The block was recorded from a node of another chain. The payment on this one counts nevertheless, and nothing else.
+  if (!isOwnChain && !isPayment(use, { authorization, requirements })) throw new WrongChain()
+  return use
+}
+
+/** The local clock may have been wrong by this much when a payment was accepted. */
+const CLOCK_DIFFERENCE_SECONDS_MAX = 600
+
+/** The time in seconds before which a payment cannot have been settled, as far as its block shows. */
+export function earliestSettlement({ validBefore }: TransferAuthorization, { time }: Observation): bigint {
+  const last = BigInt(validBefore) < time ? BigInt(validBefore) : time
+  return last - BigInt(ACCEPTED_SECONDS_MAX + CLOCK_DIFFERENCE_SECONDS_MAX)
 }
 
 /** The use of the nonce of a settled record is not read until its block can be final. */

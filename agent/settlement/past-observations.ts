@@ -7,7 +7,7 @@ import { isStarted, type ResponseRecord } from '../../store/log/record.ts'
 import type { Observation } from './chain/observe.ts'
 
 /** The shortest distance of two observations of one node that end a payment, on the local clock and in block time. */
-const APART_MS = 60_000
+export const APART_MS = 60_000
 /** Between two observations for retries of a payment: the time between two blocks of Base. */
 const RETRY_MS = 2_000
 /** A settlement that began less than this ago may still be running. Longer than two facilitator calls. */
@@ -20,9 +20,7 @@ export type Denial = 'reopen' | 'rejected' | 'expired'
 
 interface Denied {
   denial: Denial
-  /** Of the newest block. */
-  time: bigint
-  finalNumber: bigint
+  observation: Observation
   /** On the local clock. */
   at: number
 }
@@ -63,23 +61,32 @@ export class PastObservations {
   }
 
   /**
-   * Whether this observation confirms an earlier one: it has the same result, is at least a minute later on the local
-   * clock and in block time, and has a newer final block. The earlier one can come from a fork that is ahead of the
-   * chain, so it is replaced after a minute.
+   * Whether this observation confirms an earlier one of the same node: it has the same result, is at least a minute
+   * later on the local clock and in block time, and has a newer final block. The earlier one can come from a fork that
+   * is ahead of the chain, so it is replaced after a minute.
    */
-  isConfirmed(identity: string, denial: Denial, { time, final }: Observation): boolean {
-    if (!final) return false
-    const second = { denial, time, finalNumber: final.number, at: this.#time() }
+  isConfirmed(identity: string, denial: Denial, observation: Observation): boolean {
+    const at = this.#time()
     const first = this.#denied.get(identity)
-    const elapsed = first?.denial === denial ? second.at - first.at : -1
-    if (elapsed >= 0 && elapsed < APART_MS) return false
-    this.#denied.set(identity, second)
-    if (!first || elapsed < 0) return false
-    return Number(second.time - first.time) * 1000 >= APART_MS && second.finalNumber > first.finalNumber
+    const isSame = first?.denial === denial && first.observation.node === observation.node && first.at <= at
+    if (isSame && at - first.at < APART_MS) return false
+    this.#denied.set(identity, { denial, observation, at })
+    return isSame && isLaterBy(APART_MS, first.observation, observation)
+  }
+
+  /** Whether a first observation waits for another one that confirms it. */
+  isDenied(identity: string): boolean {
+    return this.#denied.has(identity)
   }
 
   /** Forgets the denial of a payment, because a later observation contradicts it. */
   forgetDenial(identity: string): void {
     this.#denied.delete(identity)
   }
+}
+
+function isLaterBy(milliseconds: number, first: Observation, second: Observation): boolean {
+  const isFinalNewer =
+    first.final !== undefined && second.final !== undefined && second.final.number > first.final.number
+  return isFinalNewer && Number(second.time - first.time) * 1000 >= milliseconds
 }

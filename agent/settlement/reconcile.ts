@@ -1,7 +1,9 @@
 /** Reconciles a record with what an observation of the chain shows of its payment: observe, decide, act. */
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
-import { decide, type Action, type Cause } from './decide.ts'
+import { isNear } from './chain/clock.ts'
+import { decide, type Action, type Cause, type NonceState } from './decide.ts'
+import { facilitatorError } from './facilitator/facilitators.ts'
 import type { Denial } from './past-observations.ts'
 import type { PaymentServices } from './services.ts'
 import { advance, recordDecision, reload } from './record-decision.ts'
@@ -49,7 +51,7 @@ export async function reconcileObserved(
     case 'settle':
       return settleAgain(payments, open, waitLimit)
     case 'reopen': {
-      report('settlement_not_on_chain', `state ${nonceState.nonce}`)
+      report('settlement_not_on_chain', facilitatorError(open.facilitator))
       const reopened = await advance(payments, open, { state: 'unknown', payment_response: null })
       return reopened ? reconcileObserved(payments, reopened, observed, { cause, waitLimit }) : reload(payments, open)
     }
@@ -63,8 +65,8 @@ function isDenial(action: Action): action is Denial {
 }
 
 /**
- * An end without an answer to the buyer needs two observations that agree: of two nodes, or of one node with a minute
- * and a new final block between them.
+ * An end without an answer to the buyer needs two observations that agree, and none of a working node that contradicts:
+ * of two nodes or, while no other one works, of one node with a minute and a new final block between them.
  */
 async function isDenied(
   payments: PaymentServices,
@@ -73,11 +75,29 @@ async function isDenied(
   { denial, cause }: { denial: Denial; cause: Cause },
 ): Promise<boolean> {
   const { chain, pastObservations, now } = payments
-  const { node } = observation
-  if (chain.nodeCount === 1) return pastObservations.isConfirmed(record.identity, denial, observation)
-  const nonceState = await unlessUnreadable(payments, async () => {
-    const [other] = await observeRecords(payments, [record], { withFinal: true, otherThan: node })
-    return other && other.observation.node !== node ? other.readNonce() : undefined
-  })
-  return nonceState !== undefined && decide({ record, nonceState, now: now(), cause }) === denial
+  const others = Array.from({ length: chain.nodeCount }, (_, node) => node).filter((node) => node !== observation.node)
+  const states = await Promise.all(others.map((node) => readFrom(payments, record, node)))
+  const actions = states.flatMap((nonceState) =>
+    nonceState ? [decide({ record, nonceState, now: now(), cause })] : [],
+  )
+  if (actions.length === 0) return pastObservations.isConfirmed(record.identity, denial, observation)
+  if (actions.every((action) => action === denial)) return true
+  pastObservations.forgetDenial(record.identity)
+  return false
+}
+
+/** Undefined if the node does not work: it does not answer, or its block is old. */
+async function readFrom(
+  payments: PaymentServices,
+  record: ResponseRecord,
+  node: number,
+): Promise<NonceState | undefined> {
+  try {
+    const [other] = await observeRecords(payments, [record], { withFinal: true, node })
+    if (!other || !isNear(other.observation.time, payments.now())) return undefined
+    return await other.readNonce()
+  } catch {
+    // Nodes that fail for a minute are reported.
+    return undefined
+  }
 }

@@ -21,7 +21,7 @@ type Recorder = Pick<PaymentServices, 'log' | 'now' | 'report'> & Partial<Pick<P
 
 type RecordStep = Omit<RecordChange, 'updated_at'> & { state: RecordState; updated_at?: string }
 
-interface Decision {
+export interface Decision {
   action: 'refused' | 'settled' | 'confirmed' | 'rejected' | 'expired'
   nonceState: NonceState
   observation: Observation
@@ -62,17 +62,17 @@ export async function recordPaid(
 ): Promise<ResponseRecord> {
   const payment_response = settledResponse(record, transaction)
   const receipt = await receiptFor(recorder, record, transaction)
-  const settled = { state: 'settled', payment_response, receipt } as const
+  const step = { state: 'settled', payment_response, receipt, ...change } as const
   if (isVoid(record.state)) recorder.report('denied_settlement_found', `was ${record.state}`)
-  const step = { ...settled, ...change }
   let current = record
-  const mayPay = ({ state }: ResponseRecord) =>
-    (TRANSITIONS[state] as readonly RecordState[]).includes(step.state) && (isVoid(record.state) || !isVoid(state))
-  // A record that another process has ended meanwhile stays ended until the chain shows the transfer.
-  while (mayPay(current)) {
+  // Another process may change the record meanwhile. If it ends it, only a later observation of the transfer counts.
+  while (mayBecome(current.state, step.state) && isVoid(current.state) === isVoid(record.state))
     current = await advanceOrReload(recorder, current, step)
-  }
   return current
+}
+
+function mayBecome(state: RecordState, next: RecordState): boolean {
+  return (TRANSITIONS[state] as readonly RecordState[]).includes(next)
 }
 
 /** Advances a record, or returns the current record if another process changed it first. */

@@ -5,13 +5,14 @@
  */
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { settleWithFacilitator } from './facilitator/facilitator.ts'
-import { observeRecords, unlessUnreadable } from './observe-records.ts'
+import { facilitatorError } from './facilitator/facilitators.ts'
+import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { SaleStart } from './verify-sale.ts'
 import { DeadlineError, withDeadline } from './rpc/deadline.ts'
 import { decide } from './decide.ts'
 import type { PaymentServices } from './services.ts'
-import { advance, advanceOrReload, recordDecision, recordPaid, reload } from './record-decision.ts'
+import { advance, advanceOrReload, recordDecision, recordPaid, reload, type Decision } from './record-decision.ts'
 
 /** For the transfer to appear on nodes that are some blocks behind. */
 const WAIT_MS_MAX = 10_000
@@ -49,22 +50,30 @@ export async function settle(
 ): Promise<ResponseRecord> {
   const { facilitator, timer, report } = payments
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
-  const reported = {
+  const told = {
     ...(settlement.transaction !== undefined && { reported_transaction: settlement.transaction }),
     ...(settlement.kind === 'unclear' && settlement.isReverted && { reverts: (record.reverts ?? 0) + 1 }),
   }
-  if (settlement.kind === 'settled') return recordPaid(payments, record, settlement.transaction, reported)
-  report(`settlement_${settlement.kind}`, settlement.kind === 'unclear' ? settlement.cause : settlement.reason)
+  if (settlement.kind !== 'settled')
+    report(
+      `settlement_${settlement.kind}`,
+      settlement.kind === 'unclear' ? facilitatorError(record.facilitator, settlement.cause) : settlement.reason,
+    )
+  // The nonce of a disputed sale may have paid before, so that only its transfer on chain counts.
+  else if (start?.isDisputed !== true) return recordPaid(payments, record, settlement.transaction, told)
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
   const isRefused = start && settlement.kind === 'refused' && settlement.transaction === undefined
   if (isRefused) {
     const refusal = { state: 'unknown', refused_at: refusalTime(payments, start) } as const
-    return waitForChain(payments, await advanceOrReload(payments, record, refusal), waitLimit)
+    const refused = await advanceOrReload(payments, record, refusal)
+    const decision = await awaitDecision(payments, refused, waitLimit)
+    return decision ? recordDecision(payments, refused, decision) : refused
   }
   // `unknown` is written only after the wait: equal requests in other processes wait until then.
-  const waited = await waitForChain(payments, { ...record, ...reported }, waitLimit)
-  const isUndecided = waited.state === 'prepared' || waited.state === 'settling'
-  return isUndecided ? advanceOrReload(payments, record, { state: 'unknown', ...reported }) : waited
+  const decision = await awaitDecision(payments, { ...record, ...told }, waitLimit)
+  return decision
+    ? recordDecision(payments, record, decision)
+    : advanceOrReload(payments, record, { state: 'unknown', ...told })
 }
 
 /**
@@ -77,46 +86,50 @@ function refusalTime({ now, monotonic }: PaymentServices, { observation, observe
 }
 
 /**
- * Observes the payment until the chain decides it or the wait limit is reached. Many clients never repeat a request.
+ * Observes the payment until the chain decides it. Undefined after the wait limit. Many clients never repeat a request.
  */
-async function waitForChain(
+async function awaitDecision(
   payments: PaymentServices,
   record: ResponseRecord,
   waitLimit: WaitLimit | undefined,
-): Promise<ResponseRecord> {
-  if (!waitLimit) return record
+): Promise<Decision | undefined> {
+  if (!waitLimit) return undefined
   const { timer, monotonic } = payments
   const milliseconds = Math.min(WAIT_MS_MAX, waitLimit.until - monotonic())
-  if (milliseconds <= 0) return record
+  if (milliseconds <= 0) return undefined
   waitLimit.onWait?.()
   // A refusal needs a block that is newer than the reply.
   const pauses = record.refused_at === undefined ? PAUSES_MS : PAUSES_MS.slice(1)
+  // Another node each time, so that one that lags or lies does not decide alone.
+  let otherThan: number | undefined
   const observeUntilDecided = async (signal: AbortSignal) => {
     for (const pause of pauses) {
       if (pause > 0) await new Promise<void>((resolve) => void timer(resolve, pause))
       if (signal.aborted) return undefined
-      const decision = await unlessUnreadable(payments, () => observeOnce(payments, record))
+      const [observed] =
+        (await unlessUnreadable(payments, () => observeRecords(payments, [record], { otherThan }))) ?? []
+      otherThan = observed?.observation.node
+      const decision = observed && (await unlessUnreadable(payments, () => decideAtOnce(payments, record, observed)))
       if (decision) return decision
     }
     return undefined
   }
   const deadline = { timer, milliseconds, signal: waitLimit.stopSignal }
-  const decision = await withDeadline(deadline, observeUntilDecided).catch((cause: unknown) => {
+  // The deadline does not include a write, which it must not interrupt.
+  return withDeadline(deadline, observeUntilDecided).catch((cause: unknown) => {
     if (cause instanceof DeadlineError) return undefined
     throw cause
   })
-  // Outside of the deadline, which must not interrupt a write.
-  return decision ? recordDecision(payments, record, decision) : record
 }
 
 /** Undefined if the chain does not decide yet. */
-async function observeOnce(payments: PaymentServices, record: ResponseRecord) {
-  const [observed] = await observeRecords(payments, [record])
-  if (!observed) return undefined
-  const nonceState = await observed.readNonce()
+async function decideAtOnce(
+  payments: PaymentServices,
+  record: ResponseRecord,
+  { observation, readNonce }: ObservedRecord,
+): Promise<Decision | undefined> {
+  const nonceState = await readNonce()
   const action = decide({ record, nonceState, now: payments.now(), cause: 'request' })
   // Other ends need a second observation.
-  return action === 'refused' || action === 'settled'
-    ? { action, nonceState, observation: observed.observation }
-    : undefined
+  return action === 'refused' || action === 'settled' ? { action, nonceState, observation } : undefined
 }

@@ -2,7 +2,7 @@
  * The LMDB databases of the journal. The versions of a number are a chain: `latest` names the newest one, and each
  * version names the one before. A version is stored at the step at which the register began to say it.
  */
-import type { Database, RootDatabase } from 'lmdb'
+import type { Database, RootDatabase, Transaction } from 'lmdb'
 import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 import { decodeEntry } from '../dataset/company-entry.ts'
 import type { SnapshotEntry } from '../dataset/company.ts'
@@ -29,69 +29,80 @@ const CHECKSUM_BYTES = 16
 export const ABSENT_BYTES = encodeWithChecksum('"absent"')
 export const ERASED_BYTES = encodeWithChecksum('"erased"')
 
+interface Databases {
+  environment: RootDatabase<unknown, string>
+  steps: Database<Buffer, string>
+  versions: Database<Buffer, string>
+  latest: Database<Buffer, string>
+  erased: Database<string, string>
+}
+
 export class HistoryDatabase {
   readonly folder: string
-  readonly #environment: RootDatabase<unknown, string>
-  readonly #steps: Database<Buffer, string>
-  readonly #versions: Database<Buffer, string>
-  readonly #latest: Database<Buffer, string>
-  readonly #erased: Database<string, string>
+  readonly #databases: Databases
+  /** The state that is read. By default the state of the current turn of the event loop. */
+  readonly #at: { transaction?: Transaction }
 
-  /** @throws StoreError if a journal that is opened for reading does not exist */
-  constructor(dataDirectory: string, { readOnly }: { readOnly: boolean }) {
-    this.folder = historyFolder(dataDirectory)
-    this.#environment = openEnvironment({ folder: this.folder, kind: 'history', readOnly })
-    const open = (name: string) => this.#environment.openDB<Buffer, string>({ name, encoding: 'binary' })
-    this.#steps = open('steps')
-    this.#versions = open('versions')
-    this.#latest = open('latest')
-    this.#erased = this.#environment.openDB({ name: 'erased', encoding: 'json' })
+  /**
+   * Opens the journal of a data directory, or pins the present state of an open one for reading.
+   * @throws StoreError if a journal that is opened for reading does not exist
+   */
+  constructor(source: string | HistoryDatabase, { readOnly }: { readOnly: boolean }) {
+    if (typeof source === 'string') {
+      this.folder = historyFolder(source)
+      this.#databases = openDatabases(this.folder, readOnly)
+      this.#at = {}
+    } else {
+      this.folder = source.folder
+      this.#databases = source.#databases
+      this.#at = { transaction: source.#databases.environment.useReadTransaction() }
+    }
   }
 
   /** Runs a write as one transaction. A kill leaves all of it or nothing. */
   write<T>(change: () => T): T {
     try {
-      return this.#environment.transactionSync(change)
+      return this.#databases.environment.transactionSync(change)
     } catch (cause) {
       throw cause instanceof StoreError ? cause : new StoreError(`${this.folder}: cannot be written`, { cause })
     }
   }
 
   findStep(key: string): Step | undefined {
-    const bytes = this.#steps.getBinary(key)
+    const bytes = this.#databases.steps.get(key, this.#at)
     if (bytes === undefined) return undefined
     const { snapshot_id, source } = stepFactsSchema.parse(JSON.parse(decodeWithChecksum(bytes)))
     return { key, snapshot_id, date: dateOf(key), source }
   }
 
   putStep(key: string, facts: StepFacts): void {
-    this.#steps.putSync(key, encodeWithChecksum(JSON.stringify(stepFactsSchema.parse(facts))))
+    this.#databases.steps.putSync(key, encodeWithChecksum(JSON.stringify(stepFactsSchema.parse(facts))))
   }
 
   /** The keys of the steps from `start` on and before `end`, in order. */
   stepKeys(range: { start?: string; end?: string } = {}): Iterable<string> {
-    return this.#steps.getKeys(range)
+    return this.#databases.steps.getKeys({ ...range, ...this.#at })
   }
 
   /** The last step before a key, or the last of all. */
   stepBefore(key?: string): string | undefined {
-    const [step] = this.#steps.getKeys({ ...startAfter(key), reverse: true, limit: 1 })
+    const [step] = this.#databases.steps.getKeys({ ...startAfter(key), ...this.#at, reverse: true, limit: 1 })
     return step
   }
 
   stepAfter(key?: string): string | undefined {
-    const [step] = this.#steps.getKeys({ ...startAfter(key), limit: 1 })
+    const [step] = this.#databases.steps.getKeys({ ...startAfter(key), ...this.#at, limit: 1 })
     return step
   }
 
   /** The step of the newest version of a number. */
   latestOf(companyKey: string): string | undefined {
-    return this.#latest.getBinary(companyKey)?.toString('latin1', 0, STEP_CHARACTERS)
+    return this.#databases.latest.get(companyKey, this.#at)?.toString('latin1', 0, STEP_CHARACTERS)
   }
 
   /** At most `limit` numbers after `after`, with the newest version of each, in the order of their keys. */
   latestRange(after: string | undefined, limit: number): { key: string; step: string; checksum: Buffer }[] {
-    return [...this.#latest.getRange({ ...startAfter(after), limit })].map(({ key, value }) => ({
+    return [...this.#databases.latest.getRange({ ...startAfter(after), ...this.#at, limit })].map(({ key, value }) => ({
       key,
       step: value.toString('latin1', 0, STEP_CHARACTERS),
       checksum: value.subarray(STEP_CHARACTERS),
@@ -99,28 +110,28 @@ export class HistoryDatabase {
   }
 
   setLatest(companyKey: string, { step, entry }: Pick<StoredVersion, 'step' | 'entry'>): void {
-    this.#latest.putSync(companyKey, Buffer.concat([Buffer.from(step, 'latin1'), checksumOf(entry)]))
+    this.#databases.latest.putSync(companyKey, Buffer.concat([Buffer.from(step, 'latin1'), checksumOf(entry)]))
   }
 
   /** @throws StoreError if a step that the chain names has no version */
   findVersion(companyKey: string, step: string): StoredVersion {
-    const bytes = this.#versions.getBinary(step + companyKey)
+    const bytes = this.#databases.versions.get(step + companyKey, this.#at)
     if (bytes === undefined) throw new StoreError(`${this.folder}: a version is missing`)
     return this.#decode(step, bytes)
   }
 
   putVersion(companyKey: string, { step, before = NONE, entry }: StoredVersion): void {
-    this.#versions.putSync(step + companyKey, Buffer.concat([Buffer.from(before, 'latin1'), entry]))
+    this.#databases.versions.putSync(step + companyKey, Buffer.concat([Buffer.from(before, 'latin1'), entry]))
   }
 
   removeVersion(companyKey: string, step: string): void {
-    this.#versions.removeSync(step + companyKey)
+    this.#databases.versions.removeSync(step + companyKey)
   }
 
   /** Keeps the erased numbers. */
   clearVersions(): void {
-    this.#versions.clearSync()
-    this.#latest.clearSync()
+    this.#databases.versions.clearSync()
+    this.#databases.latest.clearSync()
   }
 
   /** The versions of a number, newest first. */
@@ -140,31 +151,48 @@ export class HistoryDatabase {
     start: string
     end: string
   }): Generator<StoredVersion & { key: string }, void, void> {
-    for (const { key, value } of this.#versions.getRange({ start, end })) {
+    for (const { key, value } of this.#databases.versions.getRange({ start, end, ...this.#at })) {
       const step = key.slice(0, STEP_CHARACTERS)
       yield { key: key.slice(STEP_CHARACTERS), ...this.#decode(step, value) }
     }
   }
 
   isErased(companyKey: string): boolean {
-    return this.#erased.doesExist(companyKey)
+    return this.#databases.erased.doesExist(companyKey)
   }
 
   erasures(): { number: string; time: string }[] {
-    return [...this.#erased.getRange()].map(({ key, value }) => ({ number: companyNumberOf(key), time: value }))
+    return [...this.#databases.erased.getRange()].map(({ key, value }) => ({
+      number: companyNumberOf(key),
+      time: value,
+    }))
   }
 
   putErasure(companyKey: string, time: string): void {
-    this.#erased.putSync(companyKey, time)
+    this.#databases.erased.putSync(companyKey, time)
   }
 
-  close(): Promise<void> {
-    return this.#environment.close()
+  async close(): Promise<void> {
+    const { transaction } = this.#at
+    if (transaction) transaction.done()
+    else await this.#databases.environment.close()
   }
 
   #decode(step: string, bytes: Buffer): StoredVersion {
     const before = bytes.toString('latin1', 0, STEP_CHARACTERS)
     return { step, before: before === NONE ? undefined : before, entry: bytes.subarray(STEP_CHARACTERS) }
+  }
+}
+
+function openDatabases(folder: string, readOnly: boolean): Databases {
+  const environment = openEnvironment({ folder, kind: 'history', readOnly })
+  const open = (name: string) => environment.openDB<Buffer, string>({ name, encoding: 'binary' })
+  return {
+    environment,
+    steps: open('steps'),
+    versions: open('versions'),
+    latest: open('latest'),
+    erased: environment.openDB({ name: 'erased', encoding: 'json' }),
   }
 }
 

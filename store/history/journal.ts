@@ -33,14 +33,20 @@ interface ChangeRange {
 
 /**
  * Every read throws a {@link StoreError} if the journal is damaged. The reads of one turn of the event loop see one
- * state.
+ * state, and those of a pinned journal the state of its pinning.
  */
 export class Journal {
   readonly #history: HistoryDatabase
 
   /** @throws StoreError if there is no journal */
-  constructor(dataDirectory: string) {
-    this.#history = new HistoryDatabase(dataDirectory, { readOnly: true })
+  constructor(source: string | Journal) {
+    const origin = typeof source === 'string' ? source : source.#history
+    this.#history = new HistoryDatabase(origin, { readOnly: true })
+  }
+
+  /** The journal in its present state, whatever is recorded meanwhile. Close it soon: it keeps old pages on disk. */
+  pin(): Journal {
+    return new Journal(this)
   }
 
   close(): Promise<void> {

@@ -29,9 +29,10 @@ import {
   checkTransition,
   decodeRecord,
   encodeRecord,
+  givesSaleBack,
   isFinal,
+  isIdFree,
   isVersion,
-  isVoid,
   NEWEST_READ_MAX,
   UNFINISHED_STATES,
   type Claim,
@@ -183,6 +184,12 @@ export class LmdbResponseLog implements ResponseLog {
     return count(this.#readSales(), this.#now().getTime())
   }
 
+  async countUnknown(prefix: string): Promise<number> {
+    this.#checkOpen()
+    const keys = [...this.#unfinished.getKeys({ start: 'unknown:', end: 'unknown;' })]
+    return keys.filter((key) => identityIn(key).startsWith(prefix)).length
+  }
+
   async advance(
     from: RecordVersion,
     change: RecordChange & { state: RecordState },
@@ -192,7 +199,7 @@ export class LmdbResponseLog implements ResponseLog {
       const current = this.#find(from.identity)
       if (!isVersion(current, from)) return undefined
       const next = applyChange(current, change)
-      const isRefused = next.state === 'refused' && current.state !== 'refused'
+      const isRefused = givesSaleBack(next) && current.state !== 'refused'
       const sales = isRefused ? this.#readSales() : undefined
       if (sales) giveBack(sales, { at: secondOf(Date.parse(next.prepared_at)), units: 1 })
       this.#write(next, current, sales)
@@ -304,7 +311,7 @@ export class LmdbResponseLog implements ResponseLog {
     }
     if (sales) void this.#environment.put(SALES_KEY, sales)
     if (payment_id !== undefined) {
-      if (isVoid(next.state)) {
+      if (isIdFree(next.state)) {
         if (holder === identity) void this.#paymentIds.remove(payment_id)
       } else if (holder === undefined) void this.#paymentIds.put(payment_id, identity)
     }

@@ -78,6 +78,8 @@ export interface ResponseRecord {
    * chain. A newer block with a free nonce makes the refusal final.
    */
   readonly refused_at?: string
+  /** Whether its sale counts in the limit although it is refused: it ends later than a quote. */
+  readonly keeps_sale?: true
   readonly snapshot_id: string
   /** The response body, byte for byte. */
   readonly body: string
@@ -132,12 +134,19 @@ export function isFinal(state: RecordState): boolean {
   return state === 'confirmed' || isVoid(state)
 }
 
-/**
- * Whether, by the chain, the payment has transferred no money and never can. Its payment id is free for another
- * payment.
- */
+/** Whether, by the chain, the payment has transferred no money and never can. */
 export function isVoid(state: RecordState): boolean {
   return state === 'rejected' || state === 'expired'
+}
+
+/** Whether another payment may take the payment id: the buyer was told to sign again. */
+export function isIdFree(state: RecordState): boolean {
+  return state === 'refused' || isVoid(state)
+}
+
+/** Whether the sale of a record that becomes `refused` counts no longer in the limit of a minute. */
+export function givesSaleBack({ state, keeps_sale }: ResponseRecord): boolean {
+  return state === 'refused' && keeps_sale !== true
 }
 
 /** Whether a settlement may be in progress. */

@@ -38,8 +38,10 @@ export interface ResponseLog {
    * if (claim.kind === 'taken') return replay(claim.record)
    */
   claim(record: ResponseRecord): Promise<Claim>
-  /** The sales of the last minute, of all processes. A sale that becomes `refused` counts no longer. */
+  /** The sales of the last minute, of all processes. A sale that becomes `refused` counts no longer (`keeps_sale`). */
   countSales(): Promise<number>
+  /** The payments of one payer whose state is `unknown`. `prefix` is what their identities begin with. */
+  countUnknown(prefix: string): Promise<number>
   /**
    * Changes a record that still has exactly this version. Undefined otherwise: read the record and decide again. A void
    * record that becomes `settled` is listed as unfinished again, and takes its payment id back unless another payment

@@ -10,6 +10,7 @@ import { history } from './history.ts'
 import { importKill } from './import-kill.ts'
 import { kill } from './kill.ts'
 import { isLogKind, type Options } from './log-kind.ts'
+import { matrix } from './matrix.ts'
 import { mutants } from './mutants.ts'
 import { order } from './order.ts'
 import { perf } from './perf.ts'
@@ -44,6 +45,7 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   reconcile: { run: reconcile, usage: '[--rows N] [--names N]' },
   'reconcile-kill': { run: reconcileKill, usage: '[--runs N]' },
   failover: { run: failover, usage: '[--runs N] [--seed S]' },
+  matrix: { run: matrix, usage: '[--only TEXT] [--workers N]' },
   race: { run: race, usage: '[--seconds N] [--log lmdb|postgres]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--seeds N] [--workers N] [--only TEXT]' },

@@ -124,7 +124,7 @@ const report = (event: string, cause: unknown) => void process.stderr.write(`${e
 const now = () => new Date()
 const facilitator = openInProcessFacilitator({
   deployment,
-  rpcUrl,
+  rpcUrls: [rpcUrl],
   relayerKey: relayer.privateKey,
   pollingMs: POLLING_MS,
   now,

@@ -15,7 +15,7 @@ import { companyResponseSchema } from '../../agent/operation/result.ts'
 import { resolveResponseSchema } from '../../agent/operation/resolve.ts'
 import { searchResponseSchema } from '../../agent/operation/search.ts'
 import { expectRefusal } from '../support/raw-http.ts'
-import { header, type WirePayment } from '../support/payments.ts'
+import { header, signQuote, type WirePayment } from '../support/payments.ts'
 import { startTestService } from '../support/service.ts'
 import { COMPANY, expectCharges, RESOLVE, SEARCH } from '../support/transports.ts'
 import { useService } from '../support/use-service.ts'
@@ -51,6 +51,17 @@ describe('a paid lookup', () => {
       const payer = service().buyer.address
       expect(receipt).to.include({ success: true, network: 'eip155:84532', payer, amount: '1000' })
       expect(transaction).to.match(/^0x[0-9a-f]{64}$/)
+    })
+  })
+
+  it('[5.3.3] is sold for a payment that ends in an hour, as that of a client that ignores the quote', async () => {
+    const now = Math.floor(Date.now() / 1000)
+    const authorization = { validAfter: String(now - 600), validBefore: String(now + 3_600) }
+    const key = service().buyerKey
+    const quote = String((await lookup('73848')).headers['payment-required'])
+    await expectCharges(service(), [PRICE], async () => {
+      const bought = await lookup('73848', await signQuote(quote, { key, authorization }))
+      expect(bought.status).to.equal(200)
     })
   })
 

@@ -387,7 +387,44 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect((await log.read('z', 'payer/id'))?.identity).to.equal('z')
     })
 
-    for (const state of RECORD_STATES.filter(isFinal)) {
+    it('[6.2.1] keeps the sale of a refused payment that ends later than a quote', async () => {
+      const limited = await open(2)
+      const record = { ...begin('payer/1'), keeps_sale: true } as const
+      await limited.claim(record)
+      await limited.advance(record, { state: 'unknown', updated_at })
+      await limited.advance({ ...record, state: 'unknown' }, { state: 'refused', updated_at })
+      expect(await limited.countSales()).to.equal(1)
+    })
+
+    it('[6.2.5] counts the unknown payments of one payer', async () => {
+      for (const [identity, state] of [
+        ['net/usdc/a/1', 'unknown'],
+        ['net/usdc/a/2', 'unknown'],
+        ['net/usdc/a/3', 'settled'],
+        ['net/usdc/a/4', 'expired'],
+        ['net/usdc/b/1', 'unknown'],
+      ] as const)
+        await storeRecord(log, makeRecord({ identity, state, payment_hash: identity }))
+      expect(await log.countUnknown('net/usdc/a/')).to.equal(2)
+      expect(await log.countUnknown('net/usdc/c/')).to.equal(0)
+    })
+
+    it('gives a payment id back to a refused payment whose transfer appears, unless another payment has it', async () => {
+      for (const isTaken of [false, true]) {
+        const payment_id = `payer/id-${isTaken}`
+        const record = makeRecord({ identity: `refused ${isTaken}`, payment_id, state: 'unknown' })
+        await storeRecord(log, record)
+        await log.advance(record, { state: 'refused', updated_at })
+        const other = makeRecord({ identity: `other ${isTaken}`, payment_id })
+        if (isTaken) await log.claim(other)
+        await log.advance({ ...record, state: 'refused' }, { state: 'settled', payment_response: 'e30=', updated_at })
+        expect((await log.read('none', payment_id))?.identity).to.equal(isTaken ? other.identity : record.identity)
+        await log.advance({ ...record, state: 'settled' }, { state: 'confirmed', updated_at })
+        expect((await log.read('none', payment_id))?.identity).to.equal(isTaken ? other.identity : record.identity)
+      }
+    })
+
+    for (const state of RECORD_STATES.filter((each) => isFinal(each) || each === 'refused')) {
       const isFreed = state !== 'confirmed'
       it(`${isFreed ? 'frees' : 'keeps'} the payment id of a payment that is ${state}`, async () => {
         await storeRecord(log, makeRecord({ identity: '1', payment_id: 'payer/id', state }))

@@ -86,7 +86,7 @@ export const FAULTS: FacilitatorFault[] = [
   { name: 'success with an error reason', ...LOST, settle: wrong({ errorReason: 'settlement_pending' }) },
   { name: 'success on another network', ...PAID, settle: wrong({ network: 'eip155:8453' }) },
   { name: 'success for another payer', ...LOST, settle: wrong({ payer: OTHER_PAYER }) },
-  { name: 'success without a payer', ...LOST, settle: wrong({ payer: undefined }) },
+  { name: 'success without a payer', ...PAID, settle: wrong({ payer: undefined }) },
   { name: 'success for another amount', ...LOST, settle: wrong({ amount: '1' }) },
   { name: 'success without a transaction', ...PAID, settle: wrong({ transaction: '' }) },
   { name: 'success with an invalid transaction hash', ...LOST, settle: wrong({ transaction: 'hello' }) },

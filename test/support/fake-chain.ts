@@ -10,6 +10,8 @@ const ANCHOR_HASH = `0x${'b1'.repeat(32)}`
 
 /** A payer without code, with money and with a free nonce, unless stated otherwise. */
 export type FakeState = Partial<Omit<Observation['payments'][number], 'recordedHash'>> & {
+  /** Whether the token would make a transfer that a refusal is checked with. By default it confirms the refusal. */
+  isTransferable?: boolean
   /** The time of the newest block in seconds, if it differs from the clock. */
   time?: bigint
 }
@@ -26,6 +28,7 @@ export function observationOf(
     number: time,
     time,
     anchor: { number: time - 64n, hash: ANCHOR_HASH },
+    isTransferable: states[0]?.isTransferable ?? false,
     payments: payments.map((_, index) => {
       const { codeBytes = 0, balance = BALANCE, isNonceUsed = false } = states[index] ?? {}
       return { codeBytes, balance, isNonceUsed, recordedHash: ANCHOR_HASH }
@@ -33,11 +36,17 @@ export function observationOf(
   }
 }
 
+/** The members of a chain whose clock and only node work. */
+export const WORKING = {
+  nodeCount: 1,
+  isClockWrong: () => false,
+  unusableNodes: () => [],
+} satisfies Partial<Chain>
+
 /** A chain on which every block is final at once, and that shows this state of each nonce. */
 export function chainOf(now: () => Date, nonceStateOf: (nonce: string) => Promise<NonceState> | NonceState): Chain {
   return {
-    nodeCount: 1,
-    isClockWrong: () => false,
+    ...WORKING,
     async observe(payments) {
       const found = await Promise.all(payments.map(async ({ nonce }) => nonceStateOf(nonce)))
       const states = found.map(({ nonce }) => ({ isNonceUsed: nonce !== 'free' }))

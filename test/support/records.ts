@@ -35,8 +35,9 @@ export function makeRecord(change: Partial<ResponseRecord> & { nonce?: string; v
 /** Stores a record of any state. A record cannot be claimed in a final state, so it is claimed before and advanced. */
 export async function storeRecord(log: ResponseLog, record: ResponseRecord): Promise<void> {
   const { state, updated_at } = record
-  if (!isFinal(state)) return void (await log.claim(record))
-  const claimed = { ...record, state: state === 'confirmed' ? 'settled' : 'prepared' } as const
+  if (!isFinal(state) && state !== 'refused') return void (await log.claim(record))
+  const before = { confirmed: 'settled', refused: 'unknown', rejected: 'prepared', expired: 'prepared' } as const
+  const claimed = { ...record, state: before[state as keyof typeof before] }
   await log.claim(claimed)
   await log.advance(claimed, { state, updated_at })
 }

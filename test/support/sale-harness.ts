@@ -25,7 +25,7 @@ import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { makeClient } from './clients.ts'
 import { REGISTER } from './fixtures.ts'
 import { header, testTerms } from './payments.ts'
-import { observationOf, type FakeState } from './fake-chain.ts'
+import { observationOf, WORKING, type FakeState } from './fake-chain.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { writeUnsigned } from './unsigned-receipt.ts'
@@ -202,8 +202,7 @@ export class SaleHarness {
       getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
     } as FacilitatorClient
     const chain: Chain = {
-      nodeCount: 1,
-      isClockWrong: () => false,
+      ...WORKING,
       // Before a sale no block is recorded.
       observe: (payments) =>
         payments[0]?.recordedBlock === undefined

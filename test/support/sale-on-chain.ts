@@ -11,8 +11,8 @@ import { tokenOn } from './token.ts'
 
 export type SaleOnChain = Awaited<ReturnType<typeof openSaleOnChain>>
 
-/** `nodeOf` maps the RPC URL of the relayer, for example to a proxy. */
-export async function openSaleOnChain(nodeOf: (url: string) => Promise<string> = async (url) => url) {
+/** `nodesOf` maps the RPC URL of the relayer, for example to a proxy or to several nodes. */
+export async function openSaleOnChain(nodesOf: (url: string) => Promise<string | string[]> = async (url) => url) {
   const sandbox = await openTestChain()
   const { buyer, relayer } = sandbox.accounts
   const { url } = sandbox.chain
@@ -22,7 +22,7 @@ export async function openSaleOnChain(nodeOf: (url: string) => Promise<string> =
   const deployment = DEPLOYMENTS.testnet
   const facilitator = openInProcessFacilitator({
     deployment,
-    rpcUrl: await nodeOf(url),
+    rpcUrls: [await nodesOf(url)].flat(),
     relayerKey: relayer.privateKey,
     pollingMs: 50,
     confirmationMs: 3_000,

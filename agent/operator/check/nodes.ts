@@ -112,14 +112,14 @@ async function checkToken(url: string | undefined, receiver: string, mode: Confi
 
 async function checkRelayer(
   { mode }: Config,
-  { relayerKeyFile, rpcUrls: [rpcUrl] }: Extract<Config['facilitator'], { kind: 'self' }>,
+  { relayerKeyFile, rpcUrls }: Extract<Config['facilitator'], { kind: 'self' }>,
   now: () => Date,
 ): Promise<CheckResult[]> {
   const relayerKey = readRelayerKey(relayerKeyFile)
   const deployment = DEPLOYMENTS[mode]
   const facilitator = openInProcessFacilitator({
     deployment,
-    rpcUrl,
+    rpcUrls,
     relayerKey,
     pollingMs: NODE_MS_MAX,
     now,

@@ -20,6 +20,7 @@ interface ServiceState {
   rateLimitPerMinute: number
   relayerFunds: (() => Promise<RelayerFunds>) | undefined
   isClockWrong: () => boolean
+  unusableNodes: () => number[]
   readiness: () => Promise<Record<string, boolean>>
   now: () => Date
   timer: Timer
@@ -66,6 +67,11 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     'company_agent_clock_wrong',
     'Whether the local clock is wrong, as far as the last observations of the chain show',
     () => (state.isClockWrong() ? 1 : 0),
+  )
+  metrics.addGauge(
+    'company_agent_nodes_unusable',
+    'Nodes of RPC_URL that have given no usable answer for a minute',
+    () => state.unusableNodes().length,
   )
   addRelayerMetrics(metrics, state)
   metrics.addGauge(

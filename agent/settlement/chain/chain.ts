@@ -79,6 +79,8 @@ interface ChainOptions {
   now: () => Date
   /** Called when the local clock becomes wrong or right. */
   onClockChange?: (isWrong: boolean) => void
+  /** Called when a node was not usable for a minute. Nodes are counted from 0. */
+  onUnusable?: (node: number, cause: unknown) => void
   pause?: (milliseconds: number) => Promise<unknown>
   /** Unfinished searches of logs that are kept in memory. */
   searchesMax?: number
@@ -129,9 +131,11 @@ async function findUse(node: ObservedNode, query: UseQuery): Promise<NonceUse> {
   }
   const reported = transaction === undefined ? UNCLEAR : await readTransfer(node, nonce, transaction)
   if (reported.nonce === 'used') return reported
-  if ('block' in from) return searchLogs(node, nonce, from.block)
+  if ('block' in from) return searchLogs(node, nonce, { fromBlock: from.block, isNewestFirst: false })
   const { rpc, newest } = node
-  return searchLogs(node, nonce, await findBlockBefore(rpc, { newest, time: from.time, step: BLOCKS_TOO_EARLY_MAX }))
+  const fromBlock = await findBlockBefore(rpc, { newest, time: from.time, step: BLOCKS_TOO_EARLY_MAX })
+  // A payment of the last minutes is asked for more often than one of the hour before.
+  return searchLogs(node, nonce, { fromBlock, isNewestFirst: true })
 }
 
 interface NonceKey {
@@ -140,12 +144,17 @@ interface NonceKey {
   nonce: Hex
 }
 
-async function searchLogs(node: ObservedNode, nonce: NonceKey, fromBlock: bigint): Promise<NonceUse> {
+async function searchLogs(
+  node: ObservedNode,
+  nonce: NonceKey,
+  { fromBlock, isNewestFirst }: { fromBlock: bigint; isNewestFirst: boolean },
+): Promise<NonceUse> {
   const { rpc, search, newest } = node
   const log = await search.find({
     key: `${nonce.token}/${nonce.from}/${nonce.nonce}`,
     from: fromBlock <= newest.number ? fromBlock : blocksBefore(newest.number, BLOCKS_BEFORE_NEWEST),
     to: newest.number,
+    isNewestFirst,
     read: async (range) => (await readLogs(rpc, nonce, range))[0],
   })
   if (!log) return UNCLEAR

@@ -6,6 +6,11 @@
 /** More than blocks and clocks of a working chain differ. */
 export const CLOCK_DIFFERENCE_MS_MAX = 60_000
 
+/** Whether a block time in seconds agrees with the local clock. */
+export function isNear(time: bigint, now: Date): boolean {
+  return Math.abs(Number(time) * 1000 - now.getTime()) <= CLOCK_DIFFERENCE_MS_MAX
+}
+
 interface ObservedBlock {
   number: bigint
   /** In seconds. */
@@ -24,13 +29,23 @@ export class ClockCheck {
     this.#onChange = onChange
   }
 
+  now(): Date {
+    return this.#now()
+  }
+
   /** Whether the clock is wrong by more than a minute, as far as the last observations show. */
   get isWrong(): boolean {
     return this.#isWrong
   }
 
-  isFresh({ time }: ObservedBlock): boolean {
-    return this.#aheadMs(time) >= -CLOCK_DIFFERENCE_MS_MAX
+  /** Whether a block is neither old nor ahead of the clock. */
+  isFresh({ time }: Pick<ObservedBlock, 'time'>): boolean {
+    return isNear(time, this.#now())
+  }
+
+  /** The one of two blocks whose time is nearer to the clock. */
+  nearer<Block extends Pick<ObservedBlock, 'time'>>(one: Block, other: Block): Block {
+    return Math.abs(this.#aheadMs(other.time)) < Math.abs(this.#aheadMs(one.time)) ? other : one
   }
 
   /** Notes the newest block of all nodes that were asked. */

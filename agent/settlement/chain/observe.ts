@@ -1,12 +1,13 @@
 /**
  * Observes the chain: reads the newest block and the state of payments from one node with one call. A call that fails
- * is repeated on the next node, and a block that is too old is compared with those of the other nodes.
+ * is repeated on the next node, and a block that differs from the clock is compared with those of the other nodes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
 import { RateLimited, ReplyError } from '../rpc/post-json.ts'
 import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
+import { NodeStates } from './node-states.ts'
 import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './view.ts'
 import { isTimeout } from '../rpc/time-limits.ts'
 
@@ -34,78 +35,96 @@ export interface Observation {
   anchor: { number: bigint; hash: string }
   /** In the order of the call. */
   payments: ChainState['payments']
+  /** Whether the token would make the transfer that was tried. */
+  isTransferable?: boolean | undefined
   /** The newest final block, if it was asked for and is an ancestor of the newest block. */
   final?: { number: bigint; time: bigint } | undefined
 }
 
-interface ObserveOptions {
+export interface ObserveOptions {
   /** Prefers every other node to this one. */
   otherThan?: number | undefined
+  /** Asks this node only, once. */
+  node?: number
   /** Reads the final block as well, with a second call. */
   withFinal?: boolean
+  /** A transfer that the token of the first payment tries. */
+  transfer?: string
 }
 
 interface Observer {
   /** Rejects if no node gives an answer, if they belong to another chain, or if their state is not complete. */
   observe(payments: readonly ObservedPayment[], options?: ObserveOptions): Promise<Observation>
+  /** The nodes that have not given a usable answer for a minute. */
+  unusableNodes(): number[]
 }
 
 interface ObserverOptions {
   chainId: number
   finalConfirmations: bigint
   clock: ClockCheck
-  pause?: (milliseconds: number) => Promise<unknown>
+  pause?: ((milliseconds: number) => Promise<unknown>) | undefined
+  /** Called when a node was not usable for a minute. */
+  onUnusable?: ((node: number, cause: unknown) => void) | undefined
 }
 
 type Read = (node: number) => Promise<Observation>
 
 export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): Observer {
   const { clock, pause = sleep } = options
+  const states = new NodeStates(nodes, options)
   /** The node that answered last. */
   let preferred = 0
 
-  /** The first observation that is not older than a minute, otherwise the newest one. Rejects if all nodes fail. */
+  /** The first observation that agrees with the clock, otherwise the nearest one. Rejects if all nodes fail. */
   async function observeInTurn(order: readonly number[], read: Read): Promise<Observation> {
-    let newest: Observation | undefined
+    let nearest: Observation | undefined
     let cause: unknown
     for (const node of order) {
       try {
         const observation = await read(node)
-        if (!newest || observation.time > newest.time) newest = observation
+        nearest = nearest ? clock.nearer(nearest, observation) : observation
         if (clock.isFresh(observation)) break
       } catch (failure) {
         cause = failure
       }
     }
-    if (!newest) throw cause
-    return newest
+    if (!nearest) throw cause
+    return nearest
   }
 
   async function observeInRounds(order: readonly number[], read: Read): Promise<Observation> {
-    let newest = await observeInTurn(order, read).catch(async (cause: unknown) => {
+    let nearest = await observeInTurn(order, read).catch(async (cause: unknown) => {
       const pauseMs = pauseBeforeRepeat(cause)
       if (pauseMs === undefined) throw cause
       await pause(pauseMs)
       return observeInTurn(order, read)
     })
-    for (let round = 1; round < ROUNDS_MAX && !clock.isFresh(newest); round += 1) {
+    for (let round = 1; round < ROUNDS_MAX && !clock.isFresh(nearest); round += 1) {
       const next = await observeInTurn(order, read).catch(() => undefined)
-      if (next && next.time > newest.time) newest = next
+      if (next) nearest = clock.nearer(nearest, next)
     }
-    return newest
+    return nearest
   }
 
   return {
-    async observe(payments, { otherThan, withFinal = false } = {}) {
+    async observe(payments, { otherThan, node: only, withFinal = false, transfer } = {}) {
       if (payments.length > PAYMENTS_MAX) throw new Error(`At most ${PAYMENTS_MAX} payments can be observed at once`)
+      const readOptions = { ...options, payments, withFinal, transfer }
+      const read: Read = (node) =>
+        states.use(node, async (rpc) => {
+          const observation = await readState(rpc, node, readOptions)
+          return { result: observation, isUsable: clock.isWrong || clock.isFresh(observation) }
+        })
+      if (only !== undefined) return read(only)
       const inTurn = nodes.map((_, index) => (preferred + index) % nodes.length)
       const order = otherThan === undefined ? inTurn : [...inTurn.filter((node) => node !== otherThan), otherThan]
-      const read = async (node: number) => readState(nodes[node] as Rpc, node, { ...options, payments, withFinal })
       const observation = await observeInRounds(order, read)
       if (otherThan === undefined) preferred = observation.node
       clock.note(observation)
       return observation
     },
+    unusableNodes: () => states.unusable(),
   }
 }
 
@@ -121,18 +140,19 @@ function pauseBeforeRepeat(cause: unknown): number | undefined {
 interface ReadOptions extends ObserverOptions {
   payments: readonly ObservedPayment[]
   withFinal: boolean
+  transfer: string | undefined
 }
 
 async function readState(
   rpc: Rpc,
   node: number,
-  { payments, withFinal, ...options }: ReadOptions,
+  { payments, withFinal, transfer, ...options }: ReadOptions,
 ): Promise<Observation> {
   const final = withFinal ? await readFinalBlock(rpc, options.finalConfirmations) : undefined
-  const data = encodeView(payments, final?.number)
+  const data = encodeView(payments, { checkedBlock: final?.number, transfer })
   const state = decodeView(await rpc('eth_call', [{ data }, 'latest']), payments)
   if (state.chainId !== BigInt(options.chainId)) throw new WrongChain()
-  const { anchor, number, time } = state
+  const { anchor, number, time, isTransferable } = state
   if (anchor.hash === undefined) throw new ReplyError('NO_BLOCK_HASH')
   const states = await completeHashes(rpc, state, payments)
   const isAncestor = final !== undefined && (await checkFinal(rpc, state, final))
@@ -142,6 +162,7 @@ async function readState(
     time,
     anchor: { ...anchor, hash: anchor.hash },
     payments: states,
+    isTransferable,
     final: isAncestor ? { number: final.number, time: final.timestamp } : undefined,
   }
 }

@@ -23,6 +23,8 @@ interface BlockRange {
 interface Search<Result> extends BlockRange {
   /** Identifies the logs to search for. The progress is kept under this key and `from`. */
   key: string
+  /** Reads the newest ranges first. */
+  isNewestFirst?: boolean
   /** Undefined without a result in the range. */
   read: (range: BlockRange) => Promise<Result | undefined>
 }
@@ -45,21 +47,26 @@ export class RangeSearch {
   }
 
   /** The first result. Undefined if there is none or if the search is not finished. */
-  async find<Result>({ key, from, to, read }: Search<Result>): Promise<Result | undefined> {
+  async find<Result>({ key, from, to, isNewestFirst = false, read }: Search<Result>): Promise<Result | undefined> {
     const name = `${key} ${from}`
     const progress = this.#progress.get(name) ?? { next: from, end: to, span: SPAN_FIRST_BLOCKS }
     this.#progress.set(name, progress)
     if (progress.next === from) progress.end = to
     // A faulty node can name a newest block far beyond the chain. Without this bound the pass would never end.
     progress.end = least(progress.end, to + REORG_BLOCKS_MAX)
+    // The progress counts upwards. The blocks of a search that begins with the newest one are mirrored.
+    const mirrored = ({ from: low, to: high }: BlockRange): BlockRange =>
+      isNewestFirst ? { from: from + progress.end - high, to: from + progress.end - low } : { from: low, to: high }
     // Nodes refuse a range above their newest block, and one that lags may answer this call.
-    const end = least(progress.end, to)
+    const end = isNewestFirst ? progress.end : least(progress.end, to)
+    const missing = from + progress.end - to
+    if (isNewestFirst && progress.next < missing) progress.next = missing
     // Only in this call. The next one tries longer ranges again, because an overload ends.
     let isLimited = false
     for (let ranges = 0; ranges < RANGES_MAX && progress.next <= end; ranges += 1) {
       const range = { from: progress.next, to: least(progress.next + progress.span - 1n, end) }
       try {
-        const result = await read(range)
+        const result = await read(mirrored(range))
         if (result !== undefined) {
           progress.next = from + REORG_BLOCKS_MAX < range.from ? range.from - REORG_BLOCKS_MAX : from
           return result

@@ -1,6 +1,25 @@
-/** Reads the token contract: its EIP-712 domain, and whether it refuses transfers to a receiver. */
-import { domainSeparator, pad, toFunctionSelector, type Hex } from 'viem'
+/** The token contract: the call of a transfer, its EIP-712 domain, and whether it refuses transfers to a receiver. */
+import { domainSeparator, encodeFunctionData, pad, parseAbi, toFunctionSelector, type Hex } from 'viem'
+import type { Payment } from '../../payment/headers.ts'
 import { RpcError, type Rpc } from '../rpc/json-rpc.ts'
+
+/** The token checks the signature of a key and of a wallet contract (ERC-1271) alike. */
+const TRANSFER = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
+])
+
+/** The data of the call that settles the payment. */
+export function transferCall({ authorization, signature }: Payment['payload']): Hex {
+  const [from, to, nonce, signed] = [authorization.from, authorization.to, authorization.nonce, signature].map(
+    (hex) => hex.toLowerCase() as Hex,
+  ) as [Hex, Hex, Hex, Hex]
+  const [value, validAfter, validBefore] = [
+    BigInt(authorization.value),
+    BigInt(authorization.validAfter),
+    BigInt(authorization.validBefore),
+  ]
+  return encodeFunctionData({ abi: TRANSFER, args: [from, to, value, validAfter, validBefore, nonce, signed] })
+}
 
 interface TokenQuery {
   asset: Hex

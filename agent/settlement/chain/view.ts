@@ -11,7 +11,8 @@ export const PAYMENTS_MAX = 100
 const ANCHOR_DEPTH_BLOCKS = 64n
 
 const WORD_DIGITS = 64
-const HEAD_WORDS = 7
+const WORD_BYTES = 32n
+const HEAD_WORDS = 8
 const STATE_WORDS = 4
 
 /** A payment whose state is read. */
@@ -46,29 +47,46 @@ interface ChainState {
   anchor: { number: bigint; hash: string | undefined }
   /** The hash of the block that the caller named, or undefined. */
   checkedHash: string | undefined
+  /** Whether the token would make the transfer in this state. Undefined if none was tried. */
+  isTransferable: boolean | undefined
   /** In the order of the call. */
   payments: PaymentState[]
 }
 
 let creation: string | undefined
 
-/** The data of the call. */
-export function encodeView(payments: readonly ObservedPayment[], checkedBlock = 0n): string {
+export interface ViewRequest {
+  /** A block whose hash is read. */
+  checkedBlock?: bigint | undefined
+  /** The data of a call that the token of the first payment tries (`transferCall`). */
+  transfer?: string | undefined
+}
+
+/** The data of the `eth_call`. */
+export function encodeView(
+  payments: readonly ObservedPayment[],
+  { checkedBlock = 0n, transfer = '0x' }: ViewRequest = {},
+): string {
   creation ??= readCreation()
+  const digits = transfer.slice(2)
+  const padded = digits.padEnd(Math.ceil(digits.length / WORD_DIGITS) * WORD_DIGITS, '0')
+  const transferAt = 3n * WORD_BYTES
+  const paymentsAt = transferAt + WORD_BYTES + BigInt(padded.length / 2)
+  const head = [checkedBlock, paymentsAt, transferAt, BigInt(digits.length / 2)].map(word).join('')
   const states = payments.flatMap(({ asset, payer, nonce, recordedBlock = 0n }) => [
     word(asset),
     word(payer),
     word(nonce),
     word(recordedBlock),
   ])
-  return creation + [word(checkedBlock), word(2n * 32n), word(BigInt(payments.length)), ...states].join('')
+  return creation + head + padded + [word(BigInt(payments.length)), ...states].join('')
 }
 
 /** @throws ReplyError if the result has another form */
 export function decodeView(result: unknown, payments: readonly ObservedPayment[]): ChainState {
   const count = payments.length
   const words = typeof result === 'string' ? splitWords(result) : undefined
-  if (words?.length !== HEAD_WORDS + count * STATE_WORDS || number(words[6]) !== BigInt(count))
+  if (words?.length !== HEAD_WORDS + count * STATE_WORDS || number(words[7]) !== BigInt(count))
     throw new ReplyError('NO_CHAIN_VIEW')
   const newest = number(words[1])
   return {
@@ -77,6 +95,7 @@ export function decodeView(result: unknown, payments: readonly ObservedPayment[]
     time: number(words[2]),
     anchor: { number: newest > ANCHOR_DEPTH_BLOCKS ? newest - ANCHOR_DEPTH_BLOCKS : 0n, hash: hash(words[3]) },
     checkedHash: hash(words[4]),
+    isTransferable: number(words[5]) === 0n ? undefined : number(words[5]) === 1n,
     payments: payments.map((_, index) => decodeState(words.slice(HEAD_WORDS + index * STATE_WORDS))),
   }
 }

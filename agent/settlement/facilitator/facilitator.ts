@@ -9,6 +9,7 @@ import { z } from 'zod'
 import type { Timer } from '../../../store/base/runtime.ts'
 import { withDeadline } from '../rpc/deadline.ts'
 import { FACILITATOR_MS_MAX } from '../rpc/time-limits.ts'
+import { ReplyError } from '../rpc/post-json.ts'
 import type { Payment } from '../../payment/headers.ts'
 import type { QuoteReason } from '../../operation/outcome.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
@@ -61,6 +62,12 @@ export const REFUSED_BEFORE_BROADCAST: ReadonlySet<string> = new Set([
   'invalid_exact_evm_payload_authorization_valid_after',
 ])
 
+/**
+ * Refusals of a payer or a receiver by a rule of the facilitator, such as sanctions. The chain cannot check them, and
+ * no other facilitator is asked to break the rule.
+ */
+const POLICY_REASON = /kyt|sanction|block(ed|list)|blacklist|denied|compliance|policy/i
+
 /** The error reason of the in-process facilitator if the token reverted the transfer, in a simulation or on chain. */
 export const TRANSFER_REVERTED = 'transfer_reverted'
 
@@ -68,15 +75,21 @@ type Verify = FacilitatorClient['verify']
 type Settle = FacilitatorClient['settle']
 
 export interface Facilitator {
-  /** The reply names the facilitator that gave it. A single facilitator of this process has no name. */
-  verify(...call: Parameters<Verify>): Promise<Awaited<ReturnType<Verify>> & { facilitator?: string }>
+  /**
+   * The reply names the facilitator that gave it. A single facilitator of this process has no name. `after`: asks those
+   * behind the one with this name only.
+   */
+  verify(
+    ...call: [...Parameters<Verify>, after?: string | undefined]
+  ): Promise<Awaited<ReturnType<Verify>> & { facilitator?: string }>
   /** `name`: the facilitator that verified the payment. Undefined in records of versions that had only one. */
   settle(...call: [...Parameters<Settle>, name?: string | undefined]): ReturnType<Settle>
 }
 
-type Verification =
+export type Verification =
   | { kind: 'verified'; facilitator: string | undefined }
-  | { kind: 'refused'; reason: QuoteReason }
+  /** Not a fact yet: the chain decides, unless it is a policy. */
+  | { kind: 'refused'; reason: QuoteReason; isPolicy: boolean; facilitator: string | undefined }
   | { kind: 'unclear'; cause: unknown }
 
 type Settlement =
@@ -92,18 +105,25 @@ interface FacilitatorRequest {
   requirements: PaymentRequirements
 }
 
-export async function verifyWithFacilitator(request: FacilitatorRequest): Promise<Verification> {
+/** `after`: the facilitators after the one with this name are asked. */
+export async function verifyWithFacilitator(request: FacilitatorRequest, after?: string): Promise<Verification> {
   const { facilitator, timer, payment, requirements } = request
   try {
-    const call = () => facilitator.verify(toPaymentPayload(payment), requirements)
+    const call = () => facilitator.verify(toPaymentPayload(payment), requirements, after)
     const reply = parseVerifyReply(await withDeadline({ timer, milliseconds: FACILITATOR_MS_MAX }, call))
-    if (!reply.isValid) return { kind: 'refused', reason: toQuoteReason(reply.invalidReason) }
-    return isSameAddress(reply.payer, payment.payload.authorization.from)
+    if (!reply.isValid) return toVerifyRefusal(reply)
+    return isPayer(reply.payer, payment)
       ? { kind: 'verified', facilitator: reply.facilitator }
-      : { kind: 'unclear', cause: 'the facilitator verified another payer' }
+      : { kind: 'unclear', cause: new ReplyError('OTHER_PAYER') }
   } catch (cause) {
     return { kind: 'unclear', cause }
   }
+}
+
+function toVerifyRefusal({ invalidReason, facilitator }: ReturnType<typeof parseVerifyReply>): Verification {
+  const text = invalidReason ?? ''
+  const reason = KNOWN_REASONS.get(text) ?? 'verification_refused'
+  return { kind: 'refused', reason, isPolicy: POLICY_REASON.test(text), facilitator }
 }
 
 /** `name`: the facilitator that verified the payment. */
@@ -124,10 +144,10 @@ function checkSuccess(reply: SettleReply, { payment, requirements }: Facilitator
   const isConsistent =
     !reply.errorReason &&
     reply.network === requirements.network &&
-    isSameAddress(reply.payer, payment.payload.authorization.from) &&
+    isPayer(reply.payer, payment) &&
     (reply.amount ?? requirements.amount) === requirements.amount
   if (isConsistent && transaction !== undefined) return { kind: 'settled', transaction }
-  return { kind: 'unclear', cause: 'the settlement reply does not match the payment', transaction }
+  return { kind: 'unclear', cause: new ReplyError('OTHER_PAYMENT'), transaction }
 }
 
 function toRefusal({ errorReason, transaction: text }: SettleReply): Settlement {
@@ -135,8 +155,8 @@ function toRefusal({ errorReason, transaction: text }: SettleReply): Settlement 
   if (typeof errorReason === 'string' && REFUSED_BEFORE_BROADCAST.has(errorReason))
     return { kind: 'refused', reason: errorReason, transaction }
   if (errorReason === TRANSFER_REVERTED)
-    return { kind: 'unclear', cause: 'the transfer was reverted', transaction, isReverted: true }
-  return { kind: 'unclear', cause: 'the error may have occurred after broadcast', transaction }
+    return { kind: 'unclear', cause: new ReplyError('REVERTED'), transaction, isReverted: true }
+  return { kind: 'unclear', cause: new ReplyError('NOT_BEFORE_BROADCAST'), transaction }
 }
 
 /** In lower case with `0x`. Undefined if the text is no transaction hash. */
@@ -164,6 +184,8 @@ function readableAddress(address: string): string {
   return isAddress(address) ? address : address.toLowerCase()
 }
 
-function toQuoteReason(reason: string | null | undefined): QuoteReason {
-  return KNOWN_REASONS.get(reason ?? '') ?? 'verification_refused'
+/** The payer is optional in replies (x402 v2). */
+function isPayer(payer: string | null | undefined, { payload }: Payment): boolean {
+  const { from } = payload.authorization
+  return isSameAddress(payer ?? from, from)
 }

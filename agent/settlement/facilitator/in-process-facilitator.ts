@@ -20,8 +20,8 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
 import type { Report } from '../../../store/base/runtime.ts'
-import { onChain, openRpc } from '../rpc/json-rpc.ts'
 import { RELAYER_NODE_MS_MAX } from '../rpc/time-limits.ts'
+import { inTurn, onChain, openRpc } from '../rpc/json-rpc.ts'
 import { REFUSED_BEFORE_BROADCAST, TRANSFER_REVERTED } from './facilitator.ts'
 import type { NetworkDeployment } from '../../payment/terms.ts'
 
@@ -44,7 +44,8 @@ const NO_PENDING_SETTLEMENTS: PendingSettlementStore = {
 
 interface InProcessFacilitatorOptions {
   deployment: NetworkDeployment
-  rpcUrl: string
+  /** The nodes of the chain, which are called in turn. */
+  rpcUrls: readonly string[]
   relayerKey: Hex
   /** Interval between two requests for a receipt. */
   pollingMs: number
@@ -179,10 +180,12 @@ function isRefused({ errorReason }: SettleResponse): boolean {
 type RelayerWallet = ReturnType<typeof openWallet>['wallet']
 
 function openWallet(
-  { deployment: { chainId, network }, rpcUrl, relayerKey, pollingMs }: InProcessFacilitatorOptions,
+  { deployment: { chainId, network }, rpcUrls, relayerKey, pollingMs }: InProcessFacilitatorOptions,
   nonceManager: ReturnType<typeof createNonceManager>,
 ) {
-  const rpc = onChain(openRpc({ url: rpcUrl, timeoutMs: RELAYER_NODE_MS_MAX }), chainId)
+  // Two nodes that hang leave time for a third one within the 30 s of a call.
+  const timeoutMs = rpcUrls.length > 1 ? RELAYER_NODE_MS_MAX / 2 : RELAYER_NODE_MS_MAX
+  const rpc = inTurn(rpcUrls.map((url) => onChain(openRpc({ url, timeoutMs }), chainId)))
   const account = privateKeyToAccount(relayerKey, { nonceManager })
   const wallet = createWalletClient({
     account,
@@ -190,7 +193,7 @@ function openWallet(
       id: chainId,
       name: network,
       nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
-      rpcUrls: { default: { http: [rpcUrl] } },
+      rpcUrls: { default: { http: [...rpcUrls] } },
       contracts: { multicall3: { address: '0xcA11bde05977b3631167028862bE2a173976CA11' } },
     }),
     transport: custom({ request: ({ method, params }) => rpc(method, params) }, { retryCount: 0 }),

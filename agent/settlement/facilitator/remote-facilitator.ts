@@ -37,6 +37,8 @@ export function openRemoteFacilitator(options: RemoteFacilitatorOptions): NamedF
       timeoutMs: endpoint === 'verify' ? verifyTimeoutMs : timeoutMs,
       bytesMax: REPLY_BYTES_MAX,
       isTypeChecked: true,
+      // A settlement that is sent twice could be refused because of itself.
+      isRepeatable: endpoint === 'verify',
     })
     if (status === 200 || (REFUSAL_STATUSES.has(status) && isRefusal(json))) return json
     throw new ReplyError(`STATUS_${status}`)

@@ -18,6 +18,8 @@ interface HttpPost {
   signal?: AbortSignal | undefined
   /** The longest reply. */
   bytesMax: number
+  /** Sends the request once more, over a new connection, if one is closed before the answer begins. */
+  isRepeatable?: boolean | undefined
 }
 
 interface HttpReply {
@@ -36,7 +38,30 @@ export class ReplyTooLarge extends Error {
  * Nothing is sent after the limit, and the connection is closed if the reply is not complete.
  * @throws a `TimeoutError` after the limit, the reason of the signal, ReplyTooLarge, or an error of the connection
  */
-export function post({ url, headers, body, timeoutMs, signal, bytesMax }: HttpPost): Promise<HttpReply> {
+export async function post(request: HttpPost): Promise<HttpReply> {
+  let hasAnswer = false
+  const onAnswer = () => (hasAnswer = true)
+  try {
+    return await dispatch(agent, request, onAnswer)
+  } catch (cause) {
+    if (request.isRepeatable !== true || hasAnswer || !isClosed(cause)) throw cause
+    // A server may close an idle connection at the moment at which it is used again.
+    const fresh = new Agent({ headersTimeout: 0, bodyTimeout: 0, pipelining: 0 })
+    return await dispatch(fresh, request, onAnswer).finally(() => fresh.close())
+  }
+}
+
+/** Whether an open connection was closed. */
+function isClosed(cause: unknown): boolean {
+  const code = cause instanceof Error && 'code' in cause && cause.code
+  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE'
+}
+
+function dispatch(
+  connections: Agent,
+  { url, headers, body, timeoutMs, signal, bytesMax }: HttpPost,
+  onAnswer: () => void,
+): Promise<HttpReply> {
   const { origin, pathname, search } = new URL(url)
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
@@ -60,7 +85,7 @@ export function post({ url, headers, body, timeoutMs, signal, bytesMax }: HttpPo
     const reply: Omit<HttpReply, 'bytes'> = { status: 0, type: undefined, retryAfter: undefined }
     const chunks: Buffer[] = []
     let length = 0
-    agent.dispatch(
+    connections.dispatch(
       { origin, path: pathname + search, method: 'POST', headers, body },
       {
         onRequestStart(started) {
@@ -69,6 +94,7 @@ export function post({ url, headers, body, timeoutMs, signal, bytesMax }: HttpPo
           if (failure) started.abort(failure)
         },
         onResponseStart(_, status, { 'content-type': type, 'retry-after': retryAfter }) {
+          onAnswer()
           Object.assign(reply, { status, type: single(type), retryAfter: single(retryAfter) })
         },
         onResponseData(_, chunk) {

@@ -134,3 +134,33 @@ export function onChain(rpc: Rpc, chainId: number): Rpc {
     return rpc(method, params)
   }
 }
+
+/**
+ * Calls the nodes in turn, beginning with the one that answered last, until one answers. An error that the contract
+ * causes is an answer.
+ */
+export function inTurn(nodes: readonly Rpc[]): Rpc {
+  let preferred = 0
+  return async (method, params) => {
+    let failure: unknown
+    for (let turn = 0; turn < nodes.length; turn += 1) {
+      const node = (preferred + turn) % nodes.length
+      try {
+        const result = await nodes[node]?.(method, params)
+        preferred = node
+        return result
+      } catch (cause) {
+        if (cause instanceof RpcError && isRevert(cause)) throw cause
+        failure = cause
+      }
+    }
+    // The next call begins with another node.
+    preferred = (preferred + 1) % nodes.length
+    throw failure
+  }
+}
+
+/** `message` is compared only, because not all nodes send the code or the data. */
+function isRevert({ code, message, data }: RpcError): boolean {
+  return code === 3 || (typeof data === 'string' && data.startsWith('0x')) || /revert/i.test(message)
+}

@@ -30,6 +30,12 @@ export class RateLimited extends ReplyError {
   }
 }
 
+/** Whether a remote service could not be asked, as opposed to an answer that does not count. */
+export function isTransportFailure(cause: unknown): boolean {
+  if (cause instanceof ReplyError) return cause.code === 'UNREACHABLE' || /^STATUS_(429|5\d\d)$/.test(cause.code)
+  return cause instanceof Error && (cause.name === 'TimeoutError' || cause.name === 'DeadlineError')
+}
+
 const HEADERS = {
   'Content-Type': 'application/json',
   Accept: 'application/json',
@@ -39,7 +45,10 @@ const HEADERS = {
   'User-Agent': 'irish-company-agent',
 }
 
-interface JsonPost extends Pick<Parameters<typeof post>[0], 'url' | 'timeoutMs' | 'signal' | 'bytesMax'> {
+interface JsonPost extends Pick<
+  Parameters<typeof post>[0],
+  'url' | 'timeoutMs' | 'signal' | 'bytesMax' | 'isRepeatable'
+> {
   headers?: Record<string, string>
   body: unknown
   /** Require a JSON content type. Chain nodes often send another. */

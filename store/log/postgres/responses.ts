@@ -15,8 +15,9 @@ import {
   checkTransition,
   decodeRecord,
   encodeRecord,
+  givesSaleBack,
   isFinal,
-  isVoid,
+  isIdFree,
   isVersion,
   NEWEST_READ_MAX,
   UNFINISHED_STATES,
@@ -63,12 +64,14 @@ export const STATEMENTS = {
   FREE_UNUSED_PLACE: 'update sale_places set free_at = now() where identity = $1 and claim = $2',
   WAIT: `select extract(epoch from min(free_at) - now()) * 1000 as wait_ms from sale_places where free_at > now()`,
   COUNT_SALES: 'select count(*)::int as count from sale_places where free_at > now()',
+  COUNT_UNKNOWN: `select count(*)::int as count from responses
+  where final_at is null and state = 'unknown' and starts_with(identity, $1)`,
   FIND: `select identity, revision, record from responses where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`,
   /**
-   * A refused sale no longer counts in the limit of sales. A void record releases its payment id. A record that is void
-   * no longer takes it back ($9); if another payment takes it meanwhile, the repetition of the statement leaves it
-   * there.
+   * A refused sale no longer counts in the limit of sales. A refused or void record releases its payment id. A record
+   * that is neither any more takes it back ($9); if another payment takes it meanwhile, the repetition of the statement
+   * leaves it there.
    */
   REPLACE: `with freed as (update sale_places set free_at = now() where $8::boolean and identity = $1
     and exists (select 1 from responses where identity = $1 and revision = $2))
@@ -185,6 +188,10 @@ export class PostgresResponseLog implements ResponseLog {
     return (await this.#query<{ count: number }>(STATEMENTS.COUNT_SALES, [])).rows[0]?.count ?? 0
   }
 
+  async countUnknown(prefix: string): Promise<number> {
+    return (await this.#query<{ count: number }>(STATEMENTS.COUNT_UNKNOWN, [prefix])).rows[0]?.count ?? 0
+  }
+
   async advance(
     from: RecordVersion,
     change: RecordChange & { state: RecordState },
@@ -202,9 +209,9 @@ export class PostgresResponseLog implements ResponseLog {
       finalAt,
       revision,
       encodeRecord(next),
-      isVoid(next.state),
-      next.state === 'refused' && from.state !== 'refused',
-      isVoid(from.state) ? (next.payment_id ?? null) : null,
+      isIdFree(next.state),
+      givesSaleBack(next) && from.state !== 'refused',
+      isIdFree(from.state) ? (next.payment_id ?? null) : null,
       dueTime(next),
     ]
     const { rowCount } = await this.#query(STATEMENTS.REPLACE, values)

@@ -1,6 +1,7 @@
 /**
  * The items of a batch: one snapshot, slices that let other work run, and the limits of time and size (contract 4.11).
  */
+import { singleOf } from '../../support/operations.ts'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { lookup } from '../../../agent/operation/lookup.ts'
@@ -8,6 +9,11 @@ import type { Operation, SingleDefinition } from '../../../agent/operation/opera
 import { resolve } from '../../../agent/operation/resolve.ts'
 import type { SkillContext } from '../../../agent/answer/registers.ts'
 import { prepareBatch } from '../../../agent/answer/prepare-batch.ts'
+import { Journal } from '../../../store/history/journal.ts'
+import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
+import { recordFiles } from '../../support/journal.ts'
+import { replaceMethods } from '../../support/replace-methods.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { answerBody, openTestRegister, slowClock, type TestRegister } from '../../support/companies.ts'
 
 type Items = Operation<SingleDefinition>[]
@@ -37,6 +43,36 @@ describe('the items of a batch', () => {
       .to.have.property('results')
       .with.length(3)
     await close
+  })
+
+  it('[4.11.3] are read from one state of the journal, which is pinned once and then released', async () => {
+    const directory = await makeTemporaryDirectory()
+    const entries = { '7': { ...SYNTHETIC_COMPANY, company_number: '7' } }
+    await recordFiles(directory, [{ updated: '2026-01-02', entries }])
+    const journal = new Journal(directory)
+    const events: string[] = []
+    const pin = () => {
+      const pinned = journal.pin()
+      const release = pinned.close.bind(pinned)
+      events.push('pin')
+      return Object.assign(pinned, { close: () => (events.push('release'), release()) })
+    }
+    const items = Array.from({ length: 3 }, () => ({
+      definition: singleOf('as_of'),
+      input: { company_number: '7', date: '2026-01-03' },
+    }))
+    let time = Date.parse('2026-01-04')
+    // Each item ends its slice, so that an import could record a file between any two of them.
+    const prepared = await prepareBatch(items, {
+      ...register.context,
+      journal: () => replaceMethods(journal, { pin }),
+      now: () => new Date((time += 5)),
+    })
+    const { results } = JSON.parse(answerBody(prepared)) as { results: { status: number }[] }
+    expect(results.map(({ status }) => status)).to.deep.equal([200, 200, 200])
+    expect(events).to.deep.equal(['pin', 'release'])
+    await journal.close()
+    await register.close()
   })
 
   it('[4.11.5] let other work run between slices of some milliseconds', async () => {

@@ -88,7 +88,7 @@ describe('a quote', () => {
     ['a', 160],
     ['\u{20000}', 160],
   ] as const) {
-    it(`[5.1.3] stays under 4 KiB and keeps the URL for ${length} letters like ${letter}`, () => {
+    it(`[5.1.2] stays under 4 KiB and keeps the URL for ${length} letters like ${letter}`, () => {
       const status = letter.repeat(length / 2)
       const parsed = parseNamed('search', { q: letter.repeat(length), limit: 10, status, eircode: 'D02X285' })
       if (parsed.kind === 'invalid') throw new Error('The search is invalid')
@@ -100,7 +100,7 @@ describe('a quote', () => {
     })
   }
 
-  it('[5.1.3] stays under 4 KiB for every URL length, also with the longest note about a status', () => {
+  it('[5.1.2] stays under 4 KiB for every URL length, also with the longest note about a status', () => {
     const statuses = ['Normal', ...Array.from({ length: 20 }, (_, at) => `Status ${at}`.padEnd(17, 'x'))]
     const note = singleOf('search').quoteNote?.({ status: 'none' }, () => statuses)?.description ?? ''
     expect(quote('search', undefined, testTerms, note).decoded.resource.description?.length).to.be.within(450, 500)

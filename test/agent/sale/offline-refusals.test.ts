@@ -2,7 +2,14 @@
 import { expect } from 'chai'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import type { QuoteReason } from '../../../agent/operation/outcome.ts'
-import { header, signedPayment, testTerms, type PaymentOptions, type WirePayment } from '../../support/payments.ts'
+import {
+  header,
+  signedPayment,
+  testTerms,
+  type AuthorizationFields,
+  type PaymentOptions,
+  type WirePayment,
+} from '../../support/payments.ts'
 import { SaleHarness } from '../../support/sale-harness.ts'
 import { lookup } from '../../../agent/operation/lookup.ts'
 
@@ -16,6 +23,7 @@ interface Case {
   name: string
   reason: QuoteReason
   code?: 'payment_invalid' | 'payment_rejected'
+  calls?: string[]
   sign?: PaymentOptions
   change?: (payment: WirePayment) => unknown
   /** The headers to send. Default: the payment as base64 JSON. */
@@ -48,14 +56,19 @@ function highS(signature: string): string {
 const TERMS = 'invalid_payment_requirements'
 const FORM = 'invalid_payload'
 const VALUE = 'invalid_exact_evm_payload_authorization_value_mismatch'
-const BEFORE = 'invalid_exact_evm_payload_authorization_valid_before'
+const FAR = 'authorization_ends_more_than_3600_seconds_ahead'
 const AFTER = 'invalid_exact_evm_payload_authorization_valid_after'
 const SIGNATURE = 'invalid_exact_evm_payload_signature'
 const RECIPIENT = 'invalid_exact_evm_payload_recipient_mismatch'
 
 /** A signature that does not recover to the payer. */
 function rejected(name: string, made: Pick<Case, 'sign' | 'change'>): Case {
-  return { name, reason: SIGNATURE, code: 'payment_rejected', ...made }
+  return { name, reason: SIGNATURE, code: 'payment_rejected', calls: ['observe'], ...made }
+}
+
+/** Only a block shows that the time is not valid. */
+function observed(name: string, reason: QuoteReason, authorization: Partial<AuthorizationFields>): Case {
+  return { name, reason, calls: ['observe'], sign: { authorization } }
 }
 
 const CASES: Case[] = [
@@ -81,13 +94,9 @@ const CASES: Case[] = [
   { name: 'another receiver', reason: RECIPIENT, sign: { authorization: { to: OTHER_ADDRESS } } },
   { name: 'an amount that is 1 too low', reason: VALUE, sign: { authorization: { value: '999' } } },
   { name: 'an amount that is 1 too high', reason: VALUE, sign: { authorization: { value: '1001' } } },
-  { name: 'validBefore in an hour', reason: BEFORE, sign: { authorization: { validBefore: seconds(3600) } } },
-  {
-    name: 'the maximal validBefore',
-    reason: BEFORE,
-    sign: { authorization: { validBefore: (2n ** 256n - 1n).toString() } },
-  },
-  { name: 'validAfter in an hour', reason: AFTER, sign: { authorization: { validAfter: seconds(3600) } } },
+  observed('validBefore in a day', FAR, { validBefore: seconds(86_400) }),
+  observed('the maximal validBefore', FAR, { validBefore: (2n ** 256n - 1n).toString() }),
+  observed('validAfter in an hour', AFTER, { validAfter: seconds(3600) }),
   { name: 'a nonce of 31 bytes', reason: FORM, change: withAuthorization({ nonce: `0x${'1'.repeat(62)}` }) },
   { name: 'a nonce with a capital X', reason: FORM, change: withAuthorization({ nonce: `0X${'1'.repeat(64)}` }) },
   // Signature
@@ -157,7 +166,7 @@ describe('a payment that fails the local checks', () => {
     expect((await sale.lookup(await signedPayment())).kind).to.equal('answer')
   })
 
-  for (const { name, reason, code = 'payment_invalid', sign, change, headers } of CASES) {
+  for (const { name, reason, code = 'payment_invalid', calls = [], sign, change, headers } of CASES) {
     it(`has ${name}`, async () => {
       const payment = await signedPayment(sign)
       const outcome = await sale.perform(
@@ -169,8 +178,8 @@ describe('a payment that fails the local checks', () => {
       const quote = decodePaymentRequiredHeader(outcome.quote?.header ?? '')
       expect(quote).to.include({ error: reason, x402Version: 2 })
       expect(quote.accepts).to.have.lengthOf(1)
-      // Only the chain knows whether the payer is a contract wallet.
-      expect(sale.calls).to.deep.equal(code === 'payment_rejected' ? ['observe'] : [])
+      // Only the chain knows whether the payer is a contract wallet, and what time it is.
+      expect(sale.calls).to.deep.equal(calls)
       expect(await sale.unsettledRecords()).to.deep.equal([])
     })
   }
@@ -189,8 +198,8 @@ describe('a payment that fails the local checks', () => {
     for (const [left, kind] of [
       [14, 'refused'],
       [15, 'answer'],
-      [360, 'answer'],
-      [361, 'refused'],
+      [3_660, 'answer'],
+      [3_661, 'refused'],
     ] as const)
       it(`[5.3.3] gets ${kind === 'answer' ? 'an answer' : 'a refusal'} if validBefore is ${left} s away`, async () => {
         const payment = await signedPayment({ authorization: { validBefore: later(left) } })

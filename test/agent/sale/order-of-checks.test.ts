@@ -57,7 +57,7 @@ describe('[6.1.1] the order of the local checks', () => {
       expect(await stepsOf([FORGERIES[name]])).to.deep.equal({ code: 'payment_invalid', steps: [] })
   })
 
-  it('only looks for a record before it compares terms and times', async () => {
+  it('only looks for a record before it compares the terms', async () => {
     for (const name of ['forged terms', 'forged large', 'forged values'] as const)
       expect(await stepsOf([FORGERIES[name]])).to.deep.equal({ code: 'payment_invalid', steps: ['read'] })
   })

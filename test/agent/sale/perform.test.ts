@@ -9,6 +9,7 @@ import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import { parsePaymentHeaders } from '../../../agent/payment/headers.ts'
 import { DiskSpaceError } from '../../../store/files/disk-space.ts'
+import { ReplyError } from '../../../agent/settlement/rpc/post-json.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord } from '../../support/records.ts'
@@ -406,6 +407,52 @@ describe('a sale', () => {
     })
   })
 
+  it('[5.8.1] is made when the replies of the facilitator name no payer', async () => {
+    sale.script.verify = async () => ({ isValid: true })
+    sale.script.settle = async (payload) => {
+      const { payer: _, ...reply } = settledReply(payload)
+      return reply
+    }
+    expect(summarize(await sale.lookup(payment))).to.equal('answer')
+  })
+
+  describe('that the facilitator refuses although the token would make the transfer', () => {
+    beforeEach(() => {
+      sale.script.observe = async () => ({ isTransferable: true })
+    })
+
+    for (const reason of ['invalid_exact_evm_payload_signature', 'unexpected_verify_error', 'invalid_network'])
+      it(`[5.7.13] stays usable after ${reason}, and is sold later`, async () => {
+        const { verify } = sale.script
+        sale.script.verify = async () => ({ isValid: false, invalidReason: reason })
+        expect(summarize(await sale.lookup(payment))).to.equal('payment_verification_unavailable')
+        expect(sale.reports).to.deep.equal(['refusal_contradicted'])
+        sale.script.verify = verify
+        expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      })
+
+    it('[5.7.13] is refused for a policy of the facilitator', async () => {
+      sale.script.verify = async () => ({ isValid: false, invalidReason: 'payer_address_kyt' })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_rejected verification_refused')
+    })
+
+    it('[6.2.3] costs the budget of the address, unlike a facilitator that does not answer', async () => {
+      sale.budgetOf(20)
+      const refuse = async () => ({ isValid: false, invalidReason: 'unexpected_verify_error' })
+      sale.script.verify = () => Promise.reject(new ReplyError('UNREACHABLE'))
+      for (let times = 0; times < 10; times += 1)
+        expect(summarize(await sale.lookup(await signedPayment()))).to.equal('payment_verification_unavailable')
+      sale.script.verify = refuse
+      const codes: string[] = []
+      for (let times = 0; times < 3; times += 1) codes.push(summarize(await sale.lookup(await signedPayment())))
+      expect(codes).to.deep.equal([
+        'payment_verification_unavailable',
+        'payment_verification_unavailable',
+        'rate_limited',
+      ])
+    })
+  })
+
   describe('without a successful verification', () => {
     const REJECTED = 'payment_rejected'
     const UNAVAILABLE = 'payment_verification_unavailable'
@@ -414,7 +461,6 @@ describe('a sale', () => {
     const VERIFICATIONS: [name: string, verify: SaleHarness['script']['verify'], summary: string][] = [
       ['returns an invalid reply', reply({ ok: true }), UNAVAILABLE],
       ['names another payer', reply({ isValid: true, payer: testTerms.payTo }), UNAVAILABLE],
-      ['names no payer', reply({ isValid: true }), UNAVAILABLE],
       [
         'reports insufficient funds',
         refusal('invalid_exact_evm_insufficient_balance'),
@@ -650,14 +696,13 @@ describe('a sale', () => {
     expect(summarize(await sale.lookup(payment))).to.equal('answer')
   })
 
-  it('is refused when remote calls took so long that the authorization nearly expired', async () => {
+  it('is not sold when remote calls took so long that the authorization nearly expired', async () => {
     const validBefore = Number(payment.payload.authorization.validBefore)
     sale.script.verify = async () => {
       sale.now = () => new Date((validBefore - 14) * 1000)
       return { isValid: true, payer: payment.payload.authorization.from }
     }
-    const summary = 'payment_invalid invalid_exact_evm_payload_authorization_valid_before'
-    expect(summarize(await sale.lookup(payment))).to.equal(summary)
+    expect(summarize(await sale.lookup(payment))).to.equal('payment_verification_unavailable')
     expect(sale.count('settle')).to.equal(0)
     expect(await stateOf()).to.equal(undefined)
   })

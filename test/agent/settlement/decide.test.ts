@@ -55,7 +55,7 @@ const CASES: [name: string, found: ChainStatus, expected: ChainStatus][] = [
   ['free in a final block at its end', free(END, -1), 'expired_final'],
 ]
 
-/** NonceState for each chain status, an hour after the records were written. */
+/** NonceState for each chain status, five minutes after the records were written. */
 const NONCES: Record<ChainStatus, { nonceState: NonceState; secondsLeft?: number }> = {
   paid: { nonceState: { nonce: 'used', transfer, isFinal: false } },
   paid_final: { nonceState: { nonce: 'used', transfer, isFinal: true } },
@@ -94,7 +94,7 @@ function decideFor(
   change: Partial<ResponseRecord> = {},
 ): Action {
   const { nonceState, secondsLeft = END - NOW } = NONCES[chainStatus]
-  const earlier = new Date((NOW - 3_600) * 1000).toISOString()
+  const earlier = new Date((NOW - 300) * 1000).toISOString()
   const record = makeRecord({ state, validBefore: String(END), prepared_at: earlier, updated_at: earlier, ...change })
   return decide({ record, nonceState, now: new Date((END - secondsLeft) * 1000), cause })
 }
@@ -115,6 +115,18 @@ describe('decide', () => {
           EXPECTED[state][cause],
         )
       })
+
+  it('[5.7.11] leaves a payment to its buyer from six minutes after its first settlement on', () => {
+    for (const [age, reconciler] of [
+      [359, 'settle'],
+      [360, 'wait'],
+    ] as const) {
+      const prepared = { prepared_at: new Date((NOW - age) * 1000).toISOString(), validBefore: String(NOW + 3_000) }
+      const settling_at = new Date((NOW - 31) * 1000).toISOString()
+      expect(decideFor('unknown', 'free', 'reconciler', { ...prepared, settling_at })).to.equal(reconciler)
+      expect(decideFor('unknown', 'free', 'request', { ...prepared, settling_at })).to.equal('settle')
+    }
+  })
 
   it('makes only transitions that the log allows', () => {
     for (const state of RECORD_STATES)

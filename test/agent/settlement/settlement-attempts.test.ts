@@ -22,21 +22,6 @@ describe('the settlements of an unknown payment', () => {
   })
   afterEach(() => sale.close())
 
-  for (const [attempt, settlements] of [
-    [18, 1],
-    [19, 1],
-    [20, 0],
-    [21, 0],
-  ] as const) {
-    it(`[5.7.11] are ${settlements} more after ${attempt}`, async () => {
-      const record = makeRecord({ state: 'unknown', attempt })
-      await storeRecord(sale.context.payments.log, record)
-      await reconcile(sale.context.payments, record, { cause: 'request' })
-      expect(sale.count('nonceState')).to.be.at.least(1)
-      expect(sale.count('settle')).to.equal(settlements)
-    })
-  }
-
   for (const [reverts, settlements] of [
     [1, 1],
     [2, 0],
@@ -83,6 +68,31 @@ describe('the settlements of an unknown payment', () => {
         }
         time += seconds * 1000
       }
+    })
+
+    it('[5.7.11] wait up to ten minutes from six minutes on, and only the buyer makes them', async () => {
+      payment = await signedPayment({ authorization: { validBefore: String(Math.floor(start / 1000) + 3_600) } })
+      record = { identity: paymentIdentity(payment as never) }
+      await sale.lookup(payment)
+      sale.calls.length = 0
+      let last = 0
+      const times: number[] = []
+      for (let seconds = 30; seconds < 3_600; seconds += 30) {
+        await sale.restart()
+        setTime(seconds * 1000)
+        await reconcile(sale.context.payments, await stored(), { cause: 'reconciler' })
+        if (seconds >= 360) {
+          expect(sale.count('settle'), `by the reconciler after ${seconds} s`).to.equal(last)
+          setTime((seconds + 2) * 1000)
+          await sale.lookup(payment)
+        }
+        if (sale.count('settle') > last) times.push(seconds)
+        last = sale.count('settle')
+      }
+      expect(times.filter((seconds) => seconds < 360)).to.deep.equal([
+        30, 60, 90, 120, 150, 180, 210, 240, 270, 300, 330,
+      ])
+      expect(times.filter((seconds) => seconds >= 360)).to.deep.equal([930, 1530, 2130, 2730, 3330])
     })
 
     it('[5.7.11] are one for many retries at the same time', async () => {

@@ -8,10 +8,10 @@ import { priceOf } from '../../support/operations.ts'
 const requirements = buildRequirements(testTerms, priceOf('lookup'))
 const authorization = {
   from: '0x00000000000000000000000000000000000000a1',
-  to: requirements.payTo,
+  // Another receiver. With the right one, the check of the signature would follow, which may cost more.
+  to: '0x00000000000000000000000000000000000000a1',
   value: requirements.amount,
   validAfter: '0',
-  // Too far in the future. With a valid or a past time, the check of the signature would follow, which may cost more.
   validBefore: '99999999999',
   nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
 }

@@ -1,6 +1,6 @@
 /** Checks a response log after a race against the changes that it acknowledged. */
 import { hash } from 'node:crypto'
-import { isVoid, isFinal, type ResponseRecord } from '../../../store/log/record.ts'
+import { isIdFree, isFinal, type ResponseRecord } from '../../../store/log/record.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
 
 interface Wanted {
@@ -56,13 +56,14 @@ export async function checkLog(log: ResponseLog, acknowledged: readonly Acknowle
   const holdersOf = new Map<string, Found[]>()
   for (const { paymentId } of [...claimed, ...held]) if (paymentId !== undefined) holdersOf.set(paymentId, [])
   for (const record of records.values())
-    if (record.payment_id !== undefined && !isVoid(record.state)) holdersOf.get(record.payment_id)?.push(record)
+    if (record.payment_id !== undefined && !isIdFree(record.state)) holdersOf.get(record.payment_id)?.push(record)
   for (const [id, holders] of holdersOf) {
     const holder = await look('of another payment', id)
     if (holders.length > 1) faults.push(`the id ${id} is held by ${holders.length} payments`)
     else if (holders[0] && holder?.identity !== holders[0].identity) faults.push(`the id ${id} is lost`)
     // The holder may be a payment whose claim was not acknowledged.
-    else if (holder && (holder.payment_id !== id || isVoid(holder.state))) faults.push(`the id ${id} was not released`)
+    else if (holder && (holder.payment_id !== id || isIdFree(holder.state)))
+      faults.push(`the id ${id} was not released`)
   }
 
   await log.prune({ before: new Date('9999-01-01'), max: Number.MAX_SAFE_INTEGER })

@@ -38,15 +38,16 @@ export class SimulatedDatabase extends StoredRecords {
     [STATEMENTS.INSERT]: (values) => this.#insert(values),
     [STATEMENTS.FIND]: ([identity, paymentId]) =>
       this.#found(this.#rows.get(identity as string) ?? this.#holder(paymentId)),
-    [STATEMENTS.REPLACE]: ([identity, revision, , final_at, next, record, isVoid, , takenBack]) =>
+    [STATEMENTS.REPLACE]: ([identity, revision, , final_at, next, record, isIdFree, , takenBack]) =>
       this.#change(identity, revision, {
         final_at,
         revision: next,
         record,
-        ...(isVoid === true && { payment_id: null }),
+        ...(isIdFree === true && { payment_id: null }),
         ...(takenBack !== null && { payment_id: this.#holder(takenBack) ? null : takenBack }),
       }),
     [STATEMENTS.FREE_UNUSED_PLACE]: () => NOTHING,
+    [STATEMENTS.COUNT_UNKNOWN]: ([prefix]) => ({ rows: [{ count: this.countUnknown(prefix as string) }], rowCount: 1 }),
     [STATEMENTS.WAIT]: () => ({ rows: [{ wait_ms: '1000' }], rowCount: 1 }),
     [STATEMENTS.LIST_UNFINISHED]: ([after, limit]) => this.#listUnfinished(after as string, limit as number),
     [STATEMENTS.PRUNE]: ([before, limit]) => this.#prune(before as string, limit as number),

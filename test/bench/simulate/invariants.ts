@@ -5,7 +5,7 @@
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import { isFinal, type ResponseRecord } from '../../../store/log/record.ts'
+import { isFinal, isIdFree, type ResponseRecord } from '../../../store/log/record.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { MISSING, QUARANTINED } from './catalog.ts'
 import { short, type SimulatedChain } from './chain.ts'
@@ -122,7 +122,7 @@ export class Invariants {
   /** Whether the record holds its payment id. */
   isHeldBy(identity: string): boolean {
     const state = this.#observed.log.records.get(identity)?.state
-    return state !== undefined && state !== 'rejected' && state !== 'expired'
+    return state !== undefined && !isIdFree(state)
   }
 
   answered({ payment, isMisuse, numbers }: CheckedRequest, outcome: Outcome): void {

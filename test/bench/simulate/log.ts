@@ -7,7 +7,7 @@ import {
   checkTransition,
   isFinal,
   isVersion,
-  isVoid,
+  isIdFree,
   type Claim,
   type RecordChange,
   type RecordVersion,
@@ -77,6 +77,11 @@ export abstract class StoredRecords {
     return [...this.#unfinished]
   }
 
+  countUnknown(prefix: string): number {
+    const ofPayer = this.unfinished().filter((identity) => identity.startsWith(prefix))
+    return ofPayer.filter((identity) => this.records.get(identity)?.state === 'unknown').length
+  }
+
   protected put(record: ResponseRecord): ResponseRecord {
     const before = this.records.get(record.identity)
     this.sim.count(`state ${before?.state ?? 'none'} -> ${record.state}`)
@@ -110,6 +115,7 @@ export class SimulatedLog extends StoredRecords {
       claim: (record) => this.#write(owner, () => this.#claim(record)),
       advance: (from, change) => this.#write(owner, () => this.#advance(from, change)),
       countSales: async () => 0,
+      countUnknown: async (prefix) => this.countUnknown(prefix),
       unfinished: () => this.#read(owner, () => this.unfinished()),
       due: () => this.#read(owner, () => this.unfinished()),
       countUnfinished: async () => new Map(),
@@ -174,7 +180,7 @@ export class SimulatedLog extends StoredRecords {
     const found = this.records.get(identity)
     if (found || paymentId === undefined) return found
     const holder = this.records.get(this.#ids.get(paymentId) ?? '')
-    return holder && isVoid(holder.state) ? undefined : holder
+    return holder && isIdFree(holder.state) ? undefined : holder
   }
 
   #claim(record: ResponseRecord): Claim {
@@ -192,13 +198,13 @@ export class SimulatedLog extends StoredRecords {
     const found = this.records.get(from.identity)
     if (!isVersion(found, from)) return undefined
     const id = found.payment_id
-    if (id !== undefined && isVoid(from.state) && this.#isFree(id)) this.#ids.set(id, from.identity)
+    if (id !== undefined && isIdFree(from.state) && this.#isFree(id)) this.#ids.set(id, from.identity)
     return this.put(applyChange(found, change))
   }
 
   #isFree(paymentId: string): boolean {
     const holder = this.records.get(this.#ids.get(paymentId) ?? '')
-    return holder === undefined || isVoid(holder.state)
+    return holder === undefined || isIdFree(holder.state)
   }
 
   #prune(before: string, max: number): number {

@@ -158,6 +158,21 @@ describe('the journal', () => {
     expectModel([second])
   })
 
+  it('shows a pinned state whatever is recorded meanwhile, until it is closed', async () => {
+    const [first, second] = TEN as [File, File]
+    record(history, first)
+    const pinned = new HistoryDatabase(history, { readOnly: true })
+    await new Promise(setImmediate)
+    record(history, second)
+    const steps = (database: HistoryDatabase) => [...database.stepKeys()]
+    expect(steps(history)).to.have.lengthOf(2)
+    expect(steps(pinned)).to.deep.equal(steps(history).slice(0, 1))
+    expect(pinned.latestOf(companyKey('7'))).to.equal(steps(pinned)[0])
+    expect(pinned.findStep(steps(history)[1] ?? '')).to.equal(undefined)
+    await pinned.close()
+    expect(steps(history)).to.have.lengthOf(2)
+  })
+
   it('adds nothing for a file that it has', () => {
     for (const each of TEN) record(history, each)
     const digest = historyDigest(history)

@@ -68,8 +68,8 @@ function call(ledger: Ledger, { to, data }: { to?: string; data: string }, newes
     newest: ledger.block(newest),
     hashOf: (number) => ledger.block(number).hash,
     stateOf: (payer, nonce) => {
-      const { codeBytes = 0, balance = BALANCE } = ledger.noteObserved(payer)
-      return { codeBytes, balance, isUsed: isUsed(nonce) }
+      const { codeBytes = 0, balance = BALANCE, isRefused } = ledger.noteObserved(payer)
+      return { codeBytes, balance, isUsed: isUsed(nonce), isRefused }
     },
   })
 }

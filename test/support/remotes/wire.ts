@@ -6,7 +6,9 @@ import { DOMAIN } from '../eip3009.ts'
 
 const WORD_DIGITS = 64
 /** The digits of the code of the view, before its arguments. */
-const CODE_DIGITS = encodeView([]).length - 3 * WORD_DIGITS
+const CODE_DIGITS = encodeView([]).length - 5 * WORD_DIGITS
+/** The selector of a function. */
+const SELECTOR_DIGITS = 8
 const WORDS_PER_PAYMENT = 4
 /** Blocks between the newest block and the anchor. */
 const ANCHOR_DEPTH = 64
@@ -28,25 +30,51 @@ export interface NodeSpend {
   nonce: string
 }
 
+interface ViewedState {
+  codeBytes: number
+  balance: number | bigint
+  isUsed: boolean
+  /** The token or the wallet refuses every transfer. */
+  isRefused?: boolean | undefined
+}
+
 interface ViewedChain {
   chainId: number
   newest: NodeBlock
   hashOf: (number: number) => string | undefined
-  stateOf: (payer: string, nonce: string) => { codeBytes: number; balance: number | bigint; isUsed: boolean }
+  stateOf: (payer: string, nonce: string) => ViewedState
 }
 
 /** The result of agent/settlement/chain/contracts/ChainView.sol. Its arguments follow the code, which is not run. */
 export function toView(data: string, { chainId, newest, hashOf, stateOf }: ViewedChain): string {
-  const [checked = '', , count = '', ...payments] = data.slice(CODE_DIGITS).match(/.{64}/g) ?? []
+  const [checked = '', , , length = '', ...rest] = data.slice(CODE_DIGITS).match(/.{64}/g) ?? []
+  const transferWords = Math.ceil(Number(`0x${length}`) / 32)
+  const [count = '', ...payments] = rest.slice(transferWords)
   const hash = (number: number) => word((number < newest.number && hashOf(number)) || 0)
   const states = Array.from({ length: Number(`0x${count}`) }, (_, index) => {
     const [, payer = '', nonce = '', recorded = ''] = payments.slice(index * WORDS_PER_PAYMENT)
-    const { codeBytes, balance, isUsed } = stateOf(`0x${payer.slice(24)}`, `0x${nonce}`)
-    return [word(codeBytes), word(balance), word(isUsed ? 1 : 0), hash(Number(`0x${recorded}`))]
+    return { ...stateOf(`0x${payer.slice(24)}`, `0x${nonce}`), recorded: Number(`0x${recorded}`) }
   })
+  const transfer = rest.slice(0, transferWords).join('').slice(SELECTOR_DIGITS)
+  const outcome = transfer === '' ? 0 : isTransferable(transfer, newest, states[0]) ? 1 : 2
+  const words = states.map(({ codeBytes, balance, isUsed, recorded }) => [
+    word(codeBytes),
+    word(balance),
+    word(isUsed ? 1 : 0),
+    hash(recorded),
+  ])
   const head = [word(chainId), word(newest.number), word(newest.time), hash(newest.number - ANCHOR_DEPTH)]
-  const list = [word((head.length + 2) * 32), word(states.length), ...states.flat()]
-  return `0x${[...head, hash(Number(`0x${checked}`)), ...list].join('')}`
+  const checkedHash = hash(Number(`0x${checked}`))
+  const list = [word((head.length + 3) * 32), word(states.length), ...words.flat()]
+  return `0x${[...head, checkedHash, word(outcome), ...list].join('')}`
+}
+
+/** What the token checks of a transfer, but for its signature. */
+function isTransferable(transfer: string, { time }: NodeBlock, state: ViewedState | undefined): boolean {
+  const [, , value = '', after = '', before = ''] = transfer.match(/.{64}/g) ?? []
+  if (!state || state.isUsed || state.isRefused === true) return false
+  const [validAfter, validBefore] = [Number(`0x${after}`), Number(`0x${before}`)]
+  return BigInt(state.balance) >= BigInt(`0x${value}`) && time > validAfter && time < validBefore
 }
 
 /** A word of 32 bytes in hex. A text is a hash with 0x. */

@@ -6,8 +6,9 @@ interface Token {
     function balanceOf(address account) external view returns (uint256);
 }
 
-/// Reads the chain and several payments from one state of one node. Never deployed: `eth_call` runs the constructor, and its
-/// result is returned in place of the code. A token without code reverts, so that no state is made up for it.
+/// Reads the chain and several payments from one state of one node, and tries a transfer in this state. Never deployed:
+/// `eth_call` runs the constructor, and its result is returned in place of the code. A token without code reverts, so that
+/// no state is made up for it.
 contract ChainView {
     struct Payment {
         Token token;
@@ -28,7 +29,11 @@ contract ChainView {
     /// The contract with the hashes of the last 8191 blocks (EIP-2935).
     address private constant HISTORY = 0x0000F90827F1C53a10cb7A02335B175320002935;
 
-    constructor(uint256 checkedBlock, Payment[] memory payments) {
+    /// More than a transfer needs. A wallet contract (ERC-1271) cannot use up the gas of the call.
+    uint256 private constant TRANSFER_GAS = 300_000;
+
+    /// `transfer` is a call of the token of the first payment, or empty.
+    constructor(uint256 checkedBlock, Payment[] memory payments, bytes memory transfer) {
         State[] memory states = new State[](payments.length);
         for (uint256 index; index < payments.length; ++index) {
             Payment memory payment = payments[index];
@@ -39,12 +44,20 @@ contract ChainView {
                 hashOf(payment.recordedBlock)
             );
         }
+        // Last, because it changes the state.
+        uint256 outcome = transfer.length == 0 ? 0 : tryTransfer(payments[0].token, transfer);
         bytes32 anchor = hashOf(block.number > DEPTH ? block.number - DEPTH : 0);
         bytes memory result =
-            abi.encode(block.chainid, block.number, block.timestamp, anchor, hashOf(checkedBlock), states);
+            abi.encode(block.chainid, block.number, block.timestamp, anchor, hashOf(checkedBlock), outcome, states);
         assembly {
             return(add(result, 32), mload(result))
         }
+    }
+
+    /// 1 if the token makes the transfer, 2 if it reverts.
+    function tryTransfer(Token token, bytes memory transfer) private returns (uint256) {
+        (bool isMade,) = address(token).call{gas: TRANSFER_GAS}(transfer);
+        return isMade ? 1 : 2;
     }
 
     /// Zero if the hash is not available.

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type { Chain } from '../../../../agent/settlement/chain/chain.ts'
 import type { ObservedPayment } from '../../../../agent/settlement/chain/view.ts'
 import type { NonceState } from '../../../../agent/settlement/decide.ts'
-import { observationOf } from '../../../support/fake-chain.ts'
+import { observationOf, WORKING } from '../../../support/fake-chain.ts'
 import { recheckPayment } from '../../../../agent/operator/cli/recheck-payment.ts'
 import type { RecordState } from '../../../../store/log/record.ts'
 import { LmdbResponseLog } from '../../../../store/log/lmdb-responses.ts'
@@ -37,8 +37,7 @@ describe('payments recheck', () => {
 
   function recheck(identity: string, shown: NonceState[], fromBlock?: bigint): Promise<boolean> {
     const chain: Chain = {
-      nodeCount: 1,
-      isClockWrong: () => false,
+      ...WORKING,
       observe: async (payments) => {
         observed.push(...payments)
         const states = [{ isNonceUsed: shown[0]?.nonce !== 'free' }]
@@ -116,10 +115,10 @@ describe('payments recheck', () => {
   it('[14.20] checks the recorded block unless the operator names another one', async () => {
     const record = makeRecord({ state: 'unknown', from_block: '70', from_block_hash: transaction })
     await storeRecord(log, record)
-    const withoutHash = await recheck(record.identity, [PAID]).catch((error: unknown) => (error as Error).name)
-    expect(withoutHash).to.equal('WrongChain')
+    const recheckSpent = recheck(record.identity, [{ nonce: 'cancelled', isFinal: true }])
+    expect(await recheckSpent.catch((error: unknown) => (error as Error).name)).to.equal('WrongChain')
     expect(observed.map(({ recordedBlock }) => recordedBlock)).to.deep.equal([70n])
     expect(await recheck(record.identity, [PAID], 5n)).to.equal(true)
-    expect(queries.map(({ from }) => from)).to.deep.equal([{ block: 5n }])
+    expect(queries.at(-1)?.from).to.deep.equal({ block: 5n })
   })
 })

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { type Hex, numberToHex, parseAbi, createWalletClient, http, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { openChain, type Chain } from '../../../../agent/settlement/chain/chain.ts'
+import { transferCall } from '../../../../agent/settlement/chain/token.ts'
 import { interpretNonce, type NonceState } from '../../../../agent/settlement/decide.ts'
 import { observeRecords } from '../../../../agent/settlement/observe-records.ts'
 import { DEPLOYMENTS, buildRequirements } from '../../../../agent/payment/terms.ts'
@@ -178,6 +179,31 @@ describe('the nonce on chain', () => {
     expect(await chainStatusOf(soon)).to.equal('expiring')
   })
 
+  it('[5.7.13] tries a transfer, and changes nothing', async () => {
+    const now = Math.floor(Date.now() / 1000)
+    const poor = generatePrivateKey()
+    const used = await sign()
+    await settleDirectly({ rpcUrl: url, payload: used.payload })
+    const forged = await sign()
+    forged.payload.authorization.value = '999'
+    const tried = async ({ payload }: WirePayment) => {
+      const { from, nonce } = payload.authorization
+      const transfer = transferCall(payload)
+      const { isTransferable, payments } = await chain.observe([{ asset, payer: from, nonce }], { transfer })
+      return [isTransferable, payments[0]?.isNonceUsed]
+    }
+    const valid = await sign()
+    for (let times = 0; times < 2; times += 1) expect(await tried(valid)).to.deep.equal([true, false])
+    expect(await tried(used)).to.deep.equal([false, true])
+    for (const refused of [
+      forged,
+      await sign({ validAfter: String(now + 1_000) }),
+      await sign({ validBefore: String(now - 1_000) }),
+      await signedPayment({ key: poor }),
+    ])
+      expect(await tried(refused)).to.deep.equal([false, false])
+  })
+
   describe('[5.7.12] without a recorded block', () => {
     const withoutBlock = ({ payload }: WirePayment) =>
       nonceStateFrom(chain, { asset, authorization: payload.authorization })
@@ -196,12 +222,13 @@ describe('the nonce on chain', () => {
     /** The first block of the search and the blocks that were read, on a chain with a block every two seconds. */
     async function searchWith(validBefore: number, newest = 40_000_000) {
       const hash = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
-      const searches: number[] = []
+      const searches: { from: number; to: number }[] = []
       let blocks = 0
       const node = await startNode(({ method, params }) => {
         const [first] = params as [unknown]
         if (method === 'eth_getLogs') {
-          searches.push(Number((first as { fromBlock: Hex }).fromBlock))
+          const range = first as { fromBlock: Hex; toBlock: Hex }
+          searches.push({ from: Number(range.fromBlock), to: Number(range.toBlock) })
           return { result: [] }
         }
         blocks += 1
@@ -216,14 +243,15 @@ describe('the nonce on chain', () => {
       const from = { time: BigInt(validBefore - 960) }
       const found = await chain.findUse({ asset, payer: holder, nonce, from }, observation)
       expect(found).to.deep.equal({ nonce: 'unclear' })
-      return { first: searches[0], blocks }
+      return { first: searches.at(-1)?.from, newest: searches[0]?.to, blocks }
     }
 
     it('is searched from at most 1,000 blocks before the time at which the payment can have been accepted', async () => {
       // 960 s before `validBefore`: 360 s of lifetime and ten minutes for a clock that differs.
       const thirtyDays = 30 * 86_400
       for (const validBefore of [80_000_000, 80_000_000 + 300, 80_000_000 - thirtyDays]) {
-        const { first, blocks } = await searchWith(validBefore)
+        const { first, newest, blocks } = await searchWith(validBefore)
+        expect(newest).to.equal(40_000_000)
         const earliest = (validBefore - 960) / 2
         expect(first).to.be.within(earliest - 1_001, earliest)
         // With the observation, the logs and the receipt that makes fewer than twelve calls.

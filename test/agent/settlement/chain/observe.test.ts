@@ -24,7 +24,10 @@ const word = (value: number | Hex) => (typeof value === 'number' ? numberToHex(v
 
 /** The result of the view on a node in this state. */
 function viewOf({ chainId = CHAIN_ID, number = 1_000, time = NOW, anchor = HASH, payments = [] }: State = {}): Hex {
-  return concat([...[chainId, number, time, anchor, '0x0' as const, 192, payments.length / 4].map(word), ...payments])
+  return concat([
+    ...[chainId, number, time, anchor, '0x0' as const, 0, 224, payments.length / 4].map(word),
+    ...payments,
+  ])
 }
 
 describe('an observation of the chain', () => {
@@ -36,7 +39,9 @@ describe('an observation of the chain', () => {
   function observerOf(...nodes: (State | Error | string)[][]) {
     calls.length = 0
     pauses.length = 0
-    const rpcs = nodes.map((replies, node): Rpc => async () => {
+    const rpcs = nodes.map((replies, node): Rpc => async (method) => {
+      // For the proof that all nodes show one chain.
+      if (method === 'eth_getBlockByNumber') return { number: '0x1', hash: HASH, timestamp: '0x1' }
       calls.push(node)
       const reply = replies.length > 1 ? replies.shift() : replies[0]
       if (reply instanceof Error) throw reply
@@ -68,6 +73,7 @@ describe('an observation of the chain', () => {
       time: BigInt(NOW),
       anchor: { number: 936n, hash: HASH },
       payments: [{ codeBytes: 23, balance: 5n, isNonceUsed: true, recordedHash: HASH }],
+      isTransferable: undefined,
       final: undefined,
     })
     expect(calls).to.deep.equal([0])

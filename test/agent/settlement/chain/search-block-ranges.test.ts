@@ -44,6 +44,24 @@ describe('the search of block ranges', () => {
     })
   }
 
+  it('[5.7.12] reads the newest blocks first if asked to, each once, also if the chain has grown meanwhile', async () => {
+    const read = async (range: { from: bigint; to: bigint }) => {
+      ranges.push(range)
+      if (range.to - range.from >= 10n) throw new RpcError({ code: -32_005, message: 'too many blocks' })
+      return undefined
+    }
+    const newest = FROM + 300n
+    const findNewest = (to: bigint) => search.find({ key: 'nonce', from: FROM, to, isNewestFirst: true, read })
+    for (const to of [newest, newest + 5n, newest - 1n]) await findNewest(to)
+    const searched = ranges.filter(({ from, to }) => to - from < 10n)
+    expect(searched[0]?.to).to.equal(newest)
+    const blocks = searched.flatMap(({ from, to }) =>
+      Array.from({ length: Number(to - from) + 1 }, (_, at) => to - BigInt(at)),
+    )
+    const all = Array.from({ length: 301 }, (_, at) => newest - BigInt(at))
+    expect(blocks.slice(0, all.length)).to.deep.equal(all)
+  })
+
   it('reads every block once, and starts again when all were read', async () => {
     expect(await find({ to: FROM + 5_000n, limit: 10_000n })).to.equal(undefined)
     expect(ranges).to.deep.equal([

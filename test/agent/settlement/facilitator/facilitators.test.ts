@@ -32,6 +32,8 @@ class HttpFacilitator {
   /** The calls and their `Authorization`, in order. */
   readonly calls: { path: string; authorization: string | undefined }[] = []
   answers: Record<string, Answer> = { '/verify': verified, '/settle': settled }
+  /** The path whose connections it closes. */
+  closes: string | undefined
 
   private constructor(server: ListeningServer) {
     this.server = server
@@ -44,6 +46,7 @@ class HttpFacilitator {
         const { own } = state
         const path = request.url ?? ''
         own?.calls.push({ path, authorization: request.headers.authorization })
+        if (path === own?.closes) return void request.socket.resetAndDestroy()
         const { paymentPayload } = (await readBody(request)) as { paymentPayload: Payload }
         const { status, body } = (own?.answers[path] ?? failed)(paymentPayload)
         response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
@@ -174,11 +177,10 @@ describe('[5.8.1] several facilitators', () => {
   })
 
   function use(...chosen: HttpFacilitator[]): void {
-    const facilitator = openRemoteFacilitators(
-      remotes({ FACILITATOR: chosen.map(({ server }) => server.url).join(', ') }),
-      (event, cause) => void reports.push(`${event} ${describeCause(cause).error}`),
-    )
-    sale.context = { ...sale.context, payments: { ...sale.context.payments, facilitator } }
+    const report = (event: string, cause: unknown) => void reports.push(`${event} ${describeCause(cause).error}`)
+    const urls = chosen.map(({ server }) => server.url).join(', ')
+    const facilitator = openRemoteFacilitators(remotes({ FACILITATOR: urls }), report)
+    sale.context = { ...sale.context, payments: { ...sale.context.payments, facilitator, report } }
   }
 
   const recorded = async () => (await sale.context.payments.log.newestRecords()).map(({ facilitator }) => facilitator)
@@ -198,11 +200,22 @@ describe('[5.8.1] several facilitators', () => {
       one.answers['/verify'] = answer
       expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
       expect(reports).to.have.lengthOf(1)
-      expect(reports[0]).to.match(/^facilitator_unanswered ReplyError FACILITATOR_1 < /)
+      expect(reports[0]).to.match(/^facilitator_unanswered ReplyError FACILITATOR_127_0_0_1 < /)
       expect([one.paths, two.paths]).to.deep.equal([['/verify'], ['/verify', '/settle']])
       expect(await recorded()).to.deep.equal([two.server.url])
     })
   }
+
+  it('[5.8.1] a settlement whose connection is closed is not sent again, and a verification is', async () => {
+    one.closes = '/settle'
+    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_outcome_unknown')
+    expect(one.paths).to.deep.equal(['/verify', '/settle'])
+    one.calls.length = 0
+    one.closes = '/verify'
+    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
+    expect(one.paths).to.deep.equal(['/verify', '/verify'])
+    expect(two.paths).to.deep.equal(['/verify', '/settle'])
+  })
 
   it('the failure of the last one has the kind that the metrics count', async () => {
     two.answers['/verify'] = failed
@@ -218,6 +231,34 @@ describe('[5.8.1] several facilitators', () => {
     one.answers['/verify'] = () => ({ status: 200, body: { isValid: false, invalidReason: 'insufficient_funds' } })
     expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_rejected')
     expect(two.paths).to.deep.equal([])
+  })
+
+  describe('of which the first one refuses although the token would make the transfer', () => {
+    const refuse = (invalidReason: string) => () => ({ status: 200, body: { isValid: false, invalidReason } })
+
+    beforeEach(() => {
+      sale.script.observe = async () => ({ isTransferable: true })
+    })
+
+    it('[5.7.13] the second one is asked, and settles', async () => {
+      one.answers['/verify'] = refuse('insufficient_funds')
+      expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
+      expect([one.paths, two.paths]).to.deep.equal([['/verify'], ['/verify', '/settle']])
+      expect(reports).to.deep.equal(['refusal_contradicted ReplyError FACILITATOR_127_0_0_1'])
+      expect(await recorded()).to.deep.equal([two.server.url])
+    })
+
+    it('[5.7.13] the payment stays usable if the last one refuses as well', async () => {
+      for (const each of [one, two]) each.answers['/verify'] = refuse('invalid_network')
+      expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_verification_unavailable')
+      expect([one.paths, two.paths]).to.deep.equal([['/verify'], ['/verify']])
+    })
+
+    it('[5.7.13] the second one is not asked after a refusal for a policy', async () => {
+      one.answers['/verify'] = refuse('address_kyt_failed')
+      expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_rejected')
+      expect(two.paths).to.deep.equal([])
+    })
   })
 
   it('the payment is not charged if none of them answers', async () => {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { generatePrivateKey } from 'viem/accounts'
 import type { Outcome } from '../../../../agent/operation/outcome.ts'
+import { passOn, sendJson, startFaultProxy, type Fault, type FaultProxy } from '../../../support/fault-proxy.ts'
 import { listen, type ListeningServer } from '../../../support/listen.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../../support/payments.ts'
 import { openSaleOnChain, type SaleOnChain } from '../../../support/sale-on-chain.ts'
@@ -248,5 +249,63 @@ describe('[5.7.11] a transfer that the token reverts', function () {
     simulated = undefined
     place.sale.pass(30_000)
     expect(codeOf(await place.sale.lookup(payment))).to.equal('answer')
+  })
+})
+
+describe('[5.8.1] a relayer with two nodes', function () {
+  this.timeout(240_000)
+  let nodes: FaultProxy[]
+  let place: SaleOnChain
+
+  beforeEach(async () => {
+    place = await openSaleOnChain(async (url) => {
+      nodes = await Promise.all([startFaultProxy(url), startFaultProxy(url)])
+      return nodes.map((node) => node.url)
+    })
+  })
+  afterEach(async () => {
+    for (const node of nodes) node.close()
+    await place.close()
+  })
+
+  const FAULTS: Record<string, Fault> = {
+    'is dead': ({ response }) => void response.destroy(),
+    'limits the rate': ({ response }) => void response.writeHead(429).end(),
+    'answers with errors': ({ calls, response }) =>
+      sendJson(response, { jsonrpc: '2.0', id: calls[0]?.id, error: { code: -32_603, message: 'internal error' } }),
+  }
+  for (const [name, fault] of Object.entries(FAULTS))
+    for (const position of [0, 1])
+      it(`sells while node ${position + 1} ${name}`, async () => {
+        nodes[position]?.fail(fault)
+        for (let sales = 1; sales <= 2; sales += 1) {
+          expect(codeOf(await place.sale.lookup(await place.sign()))).to.equal('answer')
+          expect(await place.transfers()).to.have.lengthOf(sales)
+        }
+      })
+
+  it('refuses no honest payment while both nodes fail now and then', async () => {
+    let calls = 0
+    for (const node of nodes)
+      node.fail((exchange) => {
+        calls += 1
+        return calls % 3 === 0 ? void exchange.response.destroy() : passOn(exchange)
+      })
+    for (let sales = 0; sales < 6; sales += 1) {
+      const payment = await place.sign()
+      let code = codeOf(await place.sale.lookup(payment))
+      for (let retries = 0; code !== 'answer' && retries < 10; retries += 1) {
+        expect(code).to.be.oneOf(['payment_verification_unavailable', 'payment_outcome_unknown'])
+        place.sale.pass(SETTLEMENTS_APART_MS)
+        code = codeOf(await place.sale.lookup(payment))
+      }
+      expect(code).to.equal('answer')
+    }
+    expect(await place.transfers()).to.have.lengthOf(6)
+  })
+
+  it('makes a refusal unclear if neither of its nodes answers', async () => {
+    for (const node of nodes) node.fail(({ response }) => void response.destroy())
+    expect(codeOf(await place.sale.lookup(await place.sign()))).to.equal('payment_verification_unavailable')
   })
 })

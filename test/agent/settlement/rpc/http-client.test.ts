@@ -1,6 +1,7 @@
 /** Requests to remote services: connections, limits, and what is not followed or sent. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { post } from '../../../../agent/settlement/rpc/http-client.ts'
 import { ENDINGS, startBodyServer } from '../../../support/body-endings.ts'
@@ -64,6 +65,56 @@ describe('the HTTP client', () => {
       }
     })
   }
+  describe('for a server that closes idle connections', () => {
+    let bodies: string[]
+
+    beforeEach(() => {
+      bodies = []
+      server.removeAllListeners('request')
+      server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+        const receive = async () => {
+          bodies.push(await text(request))
+          answer(request, response)
+        }
+        void receive()
+      })
+    })
+
+    const request = (body: string) => ({ url: listening.url, headers: {}, body, timeoutMs: 5_000, bytesMax: BYTES_MAX })
+
+    it('[5.8.1] repeats once over a new connection what may be repeated, and nothing else', async () => {
+      for (const [isRepeatable, received] of [
+        [true, ['1', '2', '2']],
+        [false, ['1', '2']],
+      ] as const) {
+        bodies = []
+        answer = ({ socket }, response) => {
+          if (bodies.length === 2) socket.resetAndDestroy()
+          else response.end('done')
+        }
+        expect((await post({ ...request('1'), isRepeatable })).status).to.equal(200)
+        const second = await post({ ...request('2'), isRepeatable }).then(
+          ({ status }) => status,
+          () => 'closed',
+        )
+        expect(second).to.equal(isRepeatable ? 200 : 'closed')
+        expect(bodies).to.deep.equal(received)
+      }
+    })
+
+    it('[5.8.1] repeats nothing twice, and nothing whose answer has begun', async () => {
+      answer = ({ socket }) => void socket.resetAndDestroy()
+      expect(await post({ ...request('1'), isRepeatable: true }).catch(nameOf)).to.be.a('string')
+      expect(bodies).to.deep.equal(['1', '1'])
+      bodies = []
+      answer = ({ socket }, response) => {
+        response.writeHead(200, { 'Content-Length': 9 })
+        response.write('half', () => socket.resetAndDestroy())
+      }
+      expect(await post({ ...request('2'), isRepeatable: true }).catch(nameOf)).to.be.a('string')
+      expect(bodies).to.deep.equal(['2'])
+    })
+  })
 
   it('follows no redirect and returns no cookie', async () => {
     const cookies: unknown[] = []

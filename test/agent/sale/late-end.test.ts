@@ -1,0 +1,86 @@
+/** Payments that end up to an hour from now, as those of clients that ignore the lifetime of the quote. */
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { expect } from 'chai'
+import { signedPayment, testTerms, withPaymentId, type WirePayment } from '../../support/payments.ts'
+import { codeOf, SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
+
+const HOUR_SECONDS = 3_600
+
+describe('a payment that ends in an hour', () => {
+  let sale: SaleHarness
+
+  beforeEach(async () => {
+    sale = await SaleHarness.open()
+  })
+  afterEach(() => sale.close())
+
+  const sign = (seconds = HOUR_SECONDS): Promise<WirePayment> => {
+    const validBefore = String(Math.floor(sale.now().getTime() / 1000) + seconds)
+    return signedPayment({ authorization: { validBefore } })
+  }
+  const refuse = async () => ({
+    success: false,
+    errorReason: 'insufficient_funds',
+    transaction: '',
+    network: testTerms.network,
+  })
+
+  it('[5.3.3] is sold, and one that ends later is refused with the limit', async () => {
+    expect(codeOf(await sale.lookup(await sign()))).to.equal('answer')
+    const outcome = await sale.lookup(await sign(86_400))
+    expect(codeOf(outcome)).to.equal('payment_invalid')
+    const { error } = decodePaymentRequiredHeader((outcome.kind === 'refused' && outcome.quote?.header) || '')
+    expect(error).to.equal('authorization_ends_more_than_3600_seconds_ahead')
+  })
+
+  for (const [seconds, sales] of [
+    [300, 0],
+    [HOUR_SECONDS, 1],
+  ] as const)
+    it(`[6.2.1] counts ${sales} times in the limit of sales after a refusal if it ends in ${seconds} s`, async () => {
+      sale.script.settle = refuse
+      expect(codeOf(await sale.lookup(await sign(seconds)))).to.equal('payment_failed')
+      expect(await sale.context.payments.log.countSales()).to.equal(sales)
+    })
+
+  it('[5.4.4] frees its payment id when it is refused', async () => {
+    const { settle } = sale.script
+    sale.script.settle = refuse
+    const id = withPaymentId(await sign())
+    expect(codeOf(await sale.lookup(id))).to.equal('payment_failed')
+    sale.script.settle = settle
+    const { extensions } = id as { extensions?: unknown }
+    expect(codeOf(await sale.lookup({ ...(await sign()), extensions }))).to.equal('answer')
+    expect(codeOf(await sale.lookup(id))).to.equal('payment_failed')
+  })
+
+  it('[5.7.12] gets 409 if its nonce is used by its transfer', async () => {
+    for (const seconds of [HOUR_SECONDS, 86_400]) {
+      const payment = await sign(seconds)
+      const { from, to } = payment.payload.authorization
+      sale.script.observe = async () => ({ isNonceUsed: true })
+      const transfer = { from, to, value: 1000n, transaction: TRANSACTION }
+      sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
+      expect(codeOf(await sale.lookup(payment))).to.equal('payment_already_settled')
+    }
+  })
+
+  it('[6.2.5] is not sold while four payments of its payer have an unknown outcome', async () => {
+    const { settle } = sale.script
+    const { nonceState } = sale.script
+    sale.script.nonceState = async () => ({ nonce: 'unclear' })
+    sale.script.settle = () => Promise.reject(new Error('no reply'))
+    for (let times = 0; times < 4; times += 1)
+      expect(codeOf(await sale.lookup(await sign()))).to.equal('payment_outcome_unknown')
+    sale.script.settle = settle
+    sale.script.nonceState = nonceState
+    const payment = await sign()
+    expect(codeOf(await sale.lookup(payment))).to.equal('rate_limited')
+    const other = await signedPayment({ key: `0x${'7'.repeat(64)}` })
+    expect(codeOf(await sale.lookup(other))).to.equal('answer')
+    const [first] = await sale.unsettledRecords()
+    const { log } = sale.context.payments
+    await log.advance(first!, { state: 'settled', payment_response: 'e30=', updated_at: sale.now().toISOString() })
+    expect(codeOf(await sale.lookup(payment))).to.equal('answer')
+  })
+})

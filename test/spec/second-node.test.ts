@@ -1,0 +1,147 @@
+/** A second node never makes the end of a payment worse than one node, and never ends one alone. */
+import { expect } from 'chai'
+import { paymentIdentity } from '../../agent/payment/binding.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
+import { randomFor } from '../support/random.ts'
+import { readChainWith } from '../../agent/settlement/chain/chain.ts'
+import { startReconciler } from '../../agent/settlement/reconciler.ts'
+import { RpcError, type Rpc } from '../../agent/settlement/rpc/json-rpc.ts'
+import { RateLimited, ReplyError } from '../../agent/settlement/rpc/post-json.ts'
+import { LaggingChain } from '../support/lagging-chain.ts'
+import { signedPayment, type AuthorizationFields } from '../support/payments.ts'
+import { codeOf, SaleHarness } from '../support/sale-harness.ts'
+
+const { chainId } = DEPLOYMENTS.testnet
+const MINUTE_MS = 60_000
+const RUN_MS = 10_000
+/** Blocks of the fake chain are final after fifteen minutes. */
+const FINAL_MS = 15 * MINUTE_MS
+const END_MS_MAX = 3 * MINUTE_MS
+const NODES_AFTER_PROOF = 100_000
+
+describe('[5.7.8] a payment that expires', () => {
+  let sale: SaleHarness
+  let clock: number
+  let right: LaggingChain
+
+  beforeEach(async () => {
+    clock = Math.floor(Date.now() / 1000) * 1000
+    sale = await SaleHarness.open()
+    sale.now = () => new Date(clock)
+    right = open(chainId)
+  })
+  afterEach(() => sale.close())
+
+  function open(id: number, lag = 0): LaggingChain {
+    const wait = () => Promise.resolve()
+    return new LaggingChain({
+      chainId: id,
+      blockMs: 2_000,
+      lags: [lag],
+      now: () => clock,
+      random: randomFor(1, 0, 0),
+      wait,
+    })
+  }
+
+  function useNodes(...nodes: Rpc[]): void {
+    const chain = readChainWith(nodes, { chainId, now: sale.now, pause: () => Promise.resolve() })
+    sale.context.payments = { ...sale.context.payments, chain }
+  }
+
+  const failing =
+    (cause: Error): Rpc =>
+    () =>
+      Promise.reject(cause)
+  /** Answers calls by number, so that it passes the proof of the nodes, and refuses the view. */
+  const withoutView: Rpc = (method, params) =>
+    method === 'eth_call' ? Promise.reject(new RpcError({ code: -32_000, message: 'no' })) : right.rpc(method, params)
+
+  /** Sells without a settlement, and reconciles until the payment ends. Returns the time after its final block. */
+  async function expire(offsetMs = 0): Promise<number | undefined> {
+    sale.script.settle = () => Promise.reject(new Error('no reply'))
+    const payment = await signedPayment({ authorization: { validBefore: String(clock / 1000 + 60) } })
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    const { payments } = sale.context
+    const runExclusively = (_key: string, work: () => Promise<void>) => work()
+    const reconciler = startReconciler({ payments, timer: () => () => undefined, runExclusively })
+    clock += MINUTE_MS + FINAL_MS + offsetMs
+    const start = clock - offsetMs
+    let endedMs: number | undefined
+    while (endedMs === undefined && clock - start <= 2 * END_MS_MAX) {
+      await reconciler.reconcileDue()
+      if ((await payments.log.read(paymentIdentity(payment as never)))?.state === 'expired') endedMs = clock - start
+      clock += RUN_MS
+    }
+    await reconciler.stop()
+    return endedMs
+  }
+
+  const SECOND_NODES: Record<string, () => Rpc> = {
+    'that is dead': () => failing(new ReplyError('UNREACHABLE')),
+    'that hangs': () => failing(new DOMException('late', 'TimeoutError')),
+    'that limits the rate': () => failing(new RateLimited('30')),
+    'without the view': () => withoutView,
+    'of another chain': () => open(1).rpc,
+    'that is 100 blocks behind': () => open(chainId, 100).rpc,
+  }
+  for (const [name, openSecond] of Object.entries(SECOND_NODES))
+    for (const position of ['first', 'second'] as const)
+      it(`ends within three minutes with a node ${name}, as the ${position} one`, async () => {
+        const nodes = [openSecond(), right.rpc]
+        useNodes(...(position === 'first' ? nodes : nodes.toReversed()))
+        expect(await expire()).to.be.at.most(END_MS_MAX)
+      })
+
+  it('ends within three minutes with one node, whenever its final block is', async () => {
+    for (let offset = -120; offset <= 0; offset += 15) {
+      useNodes(right.rpc)
+      expect(await expire(offset * 1000)).to.be.at.most(END_MS_MAX)
+    }
+  })
+
+  it('ends at the first observation with two nodes that agree', async () => {
+    useNodes(right.rpc, open(chainId).rpc)
+    expect(await expire()).to.equal(0)
+  })
+
+  it('does not end while one of three nodes shows its transfer', async () => {
+    const other = open(chainId)
+    useNodes(right.rpc, open(chainId).rpc, other.rpc)
+    sale.script.settle = async (payload) => {
+      other.send((payload.payload as { authorization: AuthorizationFields }).authorization)
+      throw new Error('no reply')
+    }
+    const payment = await signedPayment()
+    await sale.lookup(payment)
+    clock += FINAL_MS + 6 * MINUTE_MS
+    const reconciler = startReconciler({
+      payments: sale.context.payments,
+      timer: () => () => undefined,
+      runExclusively: (_key, work) => work(),
+    })
+    for (let run = 0; run < 30; run += 1, clock += RUN_MS) await reconciler.reconcileDue()
+    await reconciler.stop()
+    expect(codeOf(await sale.lookup(payment))).to.be.oneOf(['answer', 'payment_outcome_unknown'])
+  })
+
+  it('[5.7.14] is answered by the node that shows it, although its block was recorded from another chain', async () => {
+    const wrong = open(chainId)
+    // Other blocks at the same heights.
+    const renamed: Rpc = async (method, params) => renameHashes(await wrong.rpc(method, params))
+    useNodes(renamed)
+    sale.script.settle = async (payload) => {
+      right.send((payload.payload as { authorization: AuthorizationFields }).authorization)
+      throw new Error('no reply')
+    }
+    const payment = await signedPayment()
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    clock += NODES_AFTER_PROOF
+    useNodes(right.rpc)
+    expect(codeOf(await sale.lookup(payment))).to.equal('answer')
+  })
+})
+
+function renameHashes(reply: unknown): unknown {
+  return JSON.parse(JSON.stringify(reply).replaceAll('b1000000', 'b2000000'))
+}
