@@ -16,20 +16,41 @@ const BATCH_TIME_MAX_MS = 5_000
  */
 const SLICE_MS = 4
 
-export function prepareBatch(
-  items: readonly Operation[],
-  context: SkillContext,
-  operations: Operations,
-): Promise<PreparedAnswer> {
-  const prepare = () => prepareItems(items, context, operations)
-  return context.dataset ? context.dataset.snapshot.hold(prepare) : prepare()
+interface BatchOptions {
+  /** Opens the snapshot that is current when the computation begins. */
+  skill: () => SkillContext
+  operations: Operations
+  /** Takes the place for a slice. Undefined if the request must end. */
+  enter: () => Promise<Disposable | undefined>
+}
+
+/** Each slice waits for its place, so that a long batch delays others by one slice only. */
+export async function prepareBatch(items: readonly Operation[], options: BatchOptions): Promise<PreparedAnswer> {
+  let place = await options.enter()
+  if (!place) return refused({ code: 'overloaded' })
+  const nextSlice = async () => {
+    place?.[Symbol.dispose]()
+    await setImmediate()
+    place = await options.enter()
+    return place !== undefined
+  }
+  const context = options.skill()
+  const prepare = () => prepareItems(items, { context, operations: options.operations, nextSlice })
+  try {
+    return await (context.dataset ? context.dataset.snapshot.hold(prepare) : prepare())
+  } finally {
+    place?.[Symbol.dispose]()
+  }
 }
 
 /** Assembles the body from those of the items, so that each is the body of its single operation. */
 async function prepareItems(
   items: readonly Operation[],
-  context: SkillContext,
-  operations: Operations,
+  {
+    context,
+    operations,
+    nextSlice,
+  }: { context: SkillContext; operations: Operations; nextSlice: () => Promise<boolean> },
 ): Promise<PreparedAnswer> {
   const isFromDataset = items.some((item) => needsDataset(item, context, operations))
   if (isFromDataset && !context.dataset) return refused({ code: 'dataset_unavailable' })
@@ -42,7 +63,7 @@ async function prepareItems(
   let sliceMs = 0
   for (const [at, item] of items.entries()) {
     if (sliceMs > SLICE_MS) {
-      await setImmediate()
+      if (!(await nextSlice())) return refused({ code: 'overloaded' })
       sliceMs = 0
     }
     const start = context.now().getTime()

@@ -18,6 +18,7 @@ import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { inputRefusal, type Operation, type Operations } from '../operation/operation.ts'
 import { definitionOf, parseOperation } from '../operation/operations.ts'
 import { resourceUrl } from '../operation/resource.ts'
+import { tooManyInProgress } from './limits/address-budget.ts'
 import { perform } from './perform.ts'
 import type { SaleRequest, SaleContext } from './sale-context.ts'
 
@@ -72,6 +73,8 @@ export class CompanyAgentExecutor implements AgentExecutor {
   async perform(request: SaleRequest): Promise<Outcome> {
     const { context, onOutcome } = this.#options
     const { report } = context.payments
+    using inProgress = request.client.budget.begin()
+    if (!inProgress) return tooManyInProgress()
     const sale = this.#perform(request).catch((cause: unknown) => {
       report('sale_failed', cause, request.requestId)
       return refused({ code: 'internal_error' })

@@ -30,10 +30,7 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   const { operation, paymentHeaders, resourceUrl } = request
   const payment = decodePayment(paymentHeaders, operation)
   const sold = payment.kind === 'none' ? quote(context, request) : await buy(context, request, payment)
-  if (sold.kind === 'answer') {
-    request.client.budget.refund()
-    return sold
-  }
+  if (sold.kind === 'answer') return sold
   if (sold.reason === undefined) return describeConflict(sold, operation, context)
   const { terms } = context
   return {
@@ -89,11 +86,13 @@ async function buy(
   if (examined.kind === 'refused') return examined
 
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
-  return context.paymentMutex.run(
+  const sold = await context.paymentMutex.run(
     { key: examined.bind().payment_hash, client: client.address },
     (hasWaited) => sell(context, request, { examined, hasWaited, waitLimit }),
     () => outcomeUnknown(),
   )
+  if (sold.kind === 'answer') client.budget.refundSale()
+  return sold
 }
 
 interface Sale {
@@ -120,21 +119,20 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
     return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
   }
   using held = verified
-  client.keepConnectionOpen()
-
-  // Concurrent sales of the transport (contract 4.5.10).
-  using call = request.callLimit?.take()
-  if (request.callLimit && !call) return refused({ code: 'overloaded' })
+  client.connection.keepOpen()
 
   // 9. The answer, from the snapshot that is current now.
   const prepared = await prepare(operation, {
     skill: () => openSkillContext(context),
     operations: terms.operations,
     report: payments.report,
-    batches: context.batches,
-    address: client.address,
+    enter: () => context.computations.enter(client),
   })
   if (prepared.kind === 'refused') return (await replayIfSold(context, sale)) ?? prepared
+
+  // Concurrent sales of the transport (contract 4.5.10).
+  using call = await request.calls?.enter(client)
+  if (request.calls && !call) return refused({ code: 'overloaded' })
 
   const purchase = { checked: examined, verified: held, prepared }
   const onWait = () => call?.[Symbol.dispose]()
@@ -142,8 +140,8 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
     claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }),
   )
   // A sale beyond the limit of a minute has cost remote calls.
-  const isFree = sold.kind === 'answer' || (sold.reason === undefined && sold.refusal.code !== 'rate_limited')
-  if (isFree) client.budget.refund()
+  if (sold.kind === 'refused' && sold.reason === undefined && sold.refusal.code !== 'rate_limited')
+    client.budget.refund()
   return sold
 }
 

@@ -5,7 +5,6 @@ import type { Report } from '../../store/base/runtime.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import type { Operation, Operations } from '../operation/operation.ts'
 import { definitionOf } from '../operation/operations.ts'
-import type { FairQueue } from './limits/fair-queue.ts'
 import { prepareBatch } from '../answer/prepare-batch.ts'
 import type { SkillContext } from '../answer/registers.ts'
 import { needsDataset, prepareAnswer, type PreparedAnswer } from '../answer/skills.ts'
@@ -28,18 +27,19 @@ interface PrepareOptions {
   skill: () => SkillContext
   operations: Operations
   report: Report
-  batches: FairQueue
-  /** The address of the client. */
-  address: string
+  /** Takes the place for an answer, or for a part of a batch. Undefined if the request must end. */
+  enter: () => Promise<Disposable | undefined>
 }
 
 /** A damaged record or name index is reported and refused, before anything is charged (contract 3.1). */
 export async function prepare(operation: Operation, options: PrepareOptions): Promise<PreparedAnswer> {
-  const { skill, operations, report, batches, address } = options
+  const { skill, operations, report, enter } = options
   try {
     const definition = definitionOf(operation.operation, operations)
-    if (definition.kind === 'single') return prepareAnswer(operation, skill(), operations)
-    return await batches.run(address, () => prepareBatch(definition.items(operation.input), skill(), operations))
+    if (definition.kind === 'batch')
+      return await prepareBatch(definition.items(operation.input), { skill, operations, enter })
+    using place = await enter()
+    return place ? prepareAnswer(operation, skill(), operations) : refused({ code: 'overloaded' })
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     report('dataset_unreadable', cause)

@@ -12,7 +12,7 @@ import type { SaleContext } from './sale-context.ts'
 
 /**
  * Undefined if the payment has no record. Only a payment that has a record is hashed here. Guesses cost the
- * budget of the client; the right payload costs nothing.
+ * budget of the client; the right payload costs nothing but for its size.
  */
 export async function replay(
   { payments, guessLimit, paymentMutex }: Pick<SaleContext, 'payments' | 'guessLimit' | 'paymentMutex'>,
@@ -38,8 +38,11 @@ export async function replay(
     }
     if (payment_id === undefined) guessLimit.noteRight(identity, client.address)
     client.budget.refund()
-    client.keepConnectionOpen()
-    if (!mayChange(record)) return replayRecord(payments, record, { payment, waitLimit })
+    client.connection.keepOpen()
+    if (!mayChange(record)) {
+      const limited = client.budget.chargeReplay(Buffer.byteLength(record.body))
+      return limited ?? replayRecord(payments, record, { payment, waitLimit })
+    }
     // The request that settles the payment changes the record. Requests that wait for it read the record again.
     return paymentMutex.run(
       { key: record.payment_hash, client: client.address },

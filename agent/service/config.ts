@@ -8,6 +8,7 @@ import { findOpenMode } from '../../store/files/private-files.ts'
 import { isLoopback, isUrl, mayFetch, toUrlHost } from '../../store/base/url-policy.ts'
 import { CRO_COMPANIES_LOCATION } from '../../store/dataset/source.ts'
 import { isPayableAddress } from '../payment/accounts.ts'
+import { BUDGET_UNITS_MIN } from '../sale/limits/address-budget.ts'
 import { FINAL_CONFIRMATIONS_DEFAULT } from '../settlement/chain/blocks.ts'
 import { CDP_HOST, parseCdpKey } from '../settlement/facilitator/cdp-token.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
@@ -24,8 +25,7 @@ const EMAIL_CHARACTERS_MAX = 254
 const EMAIL_RULE = `must be an e-mail address of at most ${EMAIL_CHARACTERS_MAX} ASCII characters`
 /** More than one database can sell. In PostgreSQL each sale of a minute is a row. */
 const RATE_LIMIT_MAX = 100_000
-/** The smallest default of ADDRESS_BUDGET, and the default as a multiple of RATE_LIMIT_PER_MINUTE. */
-const ADDRESS_BUDGET_MIN = 300
+/** The default of ADDRESS_BUDGET as a multiple of RATE_LIMIT_PER_MINUTE, if that is more than 64 purchases at once. */
 const ADDRESS_BUDGET_SHARE = 2.5
 /** More than a PEM file of a key on P-256. */
 const SECRET_CHARACTERS_MAX = 4_096
@@ -211,7 +211,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
      */
     addressBudget:
       values.ADDRESS_BUDGET ??
-      Math.max(ADDRESS_BUDGET_MIN, Math.ceil(ADDRESS_BUDGET_SHARE * values.RATE_LIMIT_PER_MINUTE)),
+      Math.max(BUDGET_UNITS_MIN, Math.ceil(ADDRESS_BUDGET_SHARE * values.RATE_LIMIT_PER_MINUTE)),
     a2aEnabled: values.A2A_ENABLED === 'true',
     mcpEnabled: values.MCP_ENABLED === 'true',
     keysDirectory: resolve(values.KEYS_DIR ?? join(dataDirectory, 'keys')),

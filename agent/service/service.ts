@@ -1,5 +1,6 @@
 /** Creates the parts of the service, starts them in order, and stops them in reverse order. */
 import { setMaxListeners } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { signCard } from '../../keys/card-signature.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { createApp } from '../../rest-facade/app.ts'
@@ -31,12 +32,12 @@ import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from '../sale/agent-executor.ts'
 import type { SaleContext } from '../sale/sale-context.ts'
-import { Clients } from '../transport/http/clients.ts'
+import type { Clients } from '../transport/http/connections.ts'
 import { AddressBudgets } from '../sale/limits/address-budget.ts'
-import { FairQueue } from '../sale/limits/fair-queue.ts'
 import { GuessLimit } from '../sale/limits/guess-limit.ts'
 import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
+import { WorkQueue } from '../sale/limits/work-queue.ts'
 import type { Operations } from '../operation/operation.ts'
 import { buildExamples, type ExampleCompany } from '../operation/operations.ts'
 import { mcpRoute } from '../transport/mcp/route.ts'
@@ -103,10 +104,11 @@ type Closer = () => Promise<void> | void
 export async function startService(given: ServiceOptions) {
   const metrics = given.config.admin && new ServiceMetrics(given.operations)
   const options = metrics ? observeExternals(given, metrics) : given
-  const { config, now, timer, report } = options
+  const { config, now, timer, report, clock = () => performance.now() } = options
+  const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
-  const server = await startHttpServer({ config, limits: options.limits, timer, report })
-  const { baseUrl } = server
+  const server = await startHttpServer({ config, limits: options.limits, budgets, clock, report })
+  const { baseUrl, clients } = server
   const closers: Closer[] = []
   const stopping = new AbortController()
   /** Stops accepting requests, finishes those in progress, and closes the stores. */
@@ -125,10 +127,6 @@ export async function startService(given: ServiceOptions) {
     const opened = await (options.openLog?.(config) ?? openOwnLog(options))
     closers.push(() => opened.close())
     const log = metrics ? observeLog(opened, metrics) : opened
-    const { clock = () => performance.now() } = options
-    const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
-    const { keepOpen } = server
-    const clients = new Clients({ budgets, trustedProxies: config.trustedProxies, keepOpen, report })
     const admin =
       metrics &&
       (await startAdmin(options, {
@@ -278,8 +276,8 @@ function createSaleContext(
       report,
     },
     guessLimit: new GuessLimit(clock),
-    verifications: new FairQueue(VERIFICATIONS_MAX),
-    batches: new FairQueue(1),
+    verifications: new WorkQueue(VERIFICATIONS_MAX),
+    computations: new WorkQueue(1, setImmediate),
     payers: new PayerReservations(timer),
     paymentMutex: new KeyedMutex(),
   }

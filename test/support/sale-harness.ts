@@ -5,7 +5,7 @@ import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/sale/perform.ts'
 import type { SaleRequest, SaleContext } from '../../agent/sale/sale-context.ts'
 import { AddressBudgets } from '../../agent/sale/limits/address-budget.ts'
-import { FairQueue } from '../../agent/sale/limits/fair-queue.ts'
+import { WorkQueue } from '../../agent/sale/limits/work-queue.ts'
 import { GuessLimit } from '../../agent/sale/limits/guess-limit.ts'
 import { KeyedMutex } from '../../agent/sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../../agent/sale/limits/payer-reservations.ts'
@@ -228,8 +228,8 @@ export class SaleHarness {
         report: (event) => void this.reports.push(event),
       },
       guessLimit: new GuessLimit(this.clock),
-      verifications: new FairQueue(64),
-      batches: new FairQueue(1),
+      verifications: new WorkQueue(64),
+      computations: new WorkQueue(1),
       payers: new PayerReservations(pausesOnly),
       paymentMutex: new KeyedMutex(),
       stopSignal: new AbortController().signal,

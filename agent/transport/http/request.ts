@@ -1,6 +1,7 @@
 /** Reads HTTP requests: the target, all values of a header, the content type, and the body up to a limit. */
 import type { IncomingMessage } from 'node:http'
 import { parseUrl } from '../../../store/base/url-policy.ts'
+import type { HttpClient } from './connections.ts'
 
 /**
  * The path and query of the request target. The target may be an absolute URL, whose host is ignored, and for OPTIONS
@@ -24,19 +25,24 @@ export function isJsonType(contentTypes: readonly string[]): boolean {
   return more.length === 0 && /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i.test(type)
 }
 
+/** Reads the framing headers only (RFC 9112, section 6). A body need not be read to be refused. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
 /** Whether the body has a content encoding. Nothing is decompressed, so a small body cannot become a large one. */
 export function isEncoded({ headers }: IncomingMessage): boolean {
   return headers['content-encoding'] !== undefined
 }
 
 /**
- * Reads the body, or returns the code of the refusal. A body that is too large is refused at once. The rest of a body
+ * Reads the body in a turn of the client, or returns the code of the refusal. A body that is too large is refused at once. The rest of a body
  * of known length is read and discarded, because a client that is still sending would lose the answer if the connection
  * closed. A chunked body may have no end, so its connection closes (contract 4.7.4).
  */
 export function readBody(
   request: IncomingMessage,
-  bytesMax: number,
+  { bytesMax, client }: { bytesMax: number; client: HttpClient },
 ): Promise<Uint8Array | 'body_too_large' | 'invalid_body'> {
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve('body_too_large')
   return new Promise((resolve) => {
@@ -47,7 +53,7 @@ export function readBody(
       if (bytes > bytesMax) resolve('body_too_large')
       else chunks.push(chunk)
     })
-    request.on('end', () => resolve(Buffer.concat(chunks)))
+    request.on('end', () => client.takeTurn(() => resolve(Buffer.concat(chunks))))
     for (const event of ['error', 'close']) request.on(event, () => resolve('invalid_body'))
   })
 }

@@ -4,12 +4,13 @@
  */
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
-import type { Clients } from '../http/clients.ts'
+import type { Clients } from '../http/connections.ts'
 import { renderOutcome } from '../http/render-outcome.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
-import { CallLimit } from '../../sale/limits/call-limit.ts'
+import { WorkQueue } from '../../sale/limits/work-queue.ts'
+import { CALLS_MAX } from '../call-limits.ts'
 import { MCP_PATH } from '../../operation/paths.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
 import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
@@ -28,7 +29,7 @@ export const MCP_MEMBERS_MAX = 400
 type ServerParameters = Parameters<typeof createServer>
 type Caller = ServerParameters[1]
 
-interface McpRouteOptions extends Omit<ServerParameters[0], 'callLimit'> {
+interface McpRouteOptions extends Omit<ServerParameters[0], 'calls'> {
   clients: Clients
 }
 
@@ -39,7 +40,7 @@ interface Reply {
 }
 
 export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
-  const serverOptions = { ...options, callLimit: new CallLimit() }
+  const serverOptions = { ...options, calls: new WorkQueue(CALLS_MAX) }
   const { origin } = new URL(options.baseUrl)
   /** The SDK passes the web request to the factory. It has no fields for these. */
   const callers = new WeakMap<Request, Caller>()
@@ -50,14 +51,14 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
   })
 
   async function route(request: ExpressRequest, response: ExpressResponse): Promise<void> {
-    const body = await readBody(request, MCP_BODY_BYTES_MAX)
+    const client = clients.of(request)
+    // The payment is in the body.
+    const limited = client.budget.admit({ mayReplay: true })
+    if (limited) return sendResponse(response, renderOutcome(limited))
+    const body = await readBody(request, { bytesMax: MCP_BODY_BYTES_MAX, client })
     const code = findFault(request, body, origin)
     if (code !== undefined) return refuse(response, { code })
     if (typeof body === 'string') return refuse(response, { code: body })
-    // The payment is in the body. A request may repeat a purchase, so its cost is that of a look-up.
-    const client = clients.of(request)
-    const limited = client.budget.chargeRecordLookUp()
-    if (limited) return sendResponse(response, renderOutcome(limited))
     const parsed = parseStrictJson(body)
     if (parsed.kind !== 'valid' || !isMessage(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })

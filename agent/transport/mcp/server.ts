@@ -11,7 +11,8 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Report, Timer } from '../../../store/base/runtime.ts'
 import type { CompanyAgentExecutor } from '../../sale/agent-executor.ts'
-import { CALL_TIMEOUT_MS, LATE, type CallLimit } from '../../sale/limits/call-limit.ts'
+import type { WorkQueue } from '../../sale/limits/work-queue.ts'
+import { CALL_TIMEOUT_MS, LATE } from '../call-limits.ts'
 import type { SaleRequest } from '../../sale/sale-context.ts'
 import { refused, type Outcome } from '../../operation/outcome.ts'
 import { inputRefusal, type OperationDefinition } from '../../operation/operation.ts'
@@ -28,7 +29,8 @@ interface McpServerOptions {
   tools: ReturnType<typeof listTools>
   /** The result of the free tool. */
   serviceInfo: () => object
-  callLimit: CallLimit
+  /** The verified payments that are sold at once. */
+  calls: WorkQueue
   timer: Timer
   report: Report
 }
@@ -80,13 +82,13 @@ async function perform(
   options: McpServerOptions,
   { definition, params, caller }: ToolCall<OperationDefinition>,
 ): Promise<Outcome> {
-  const { executor, baseUrl, callLimit, timer } = options
+  const { executor, baseUrl, calls, timer } = options
   const payment = paymentHeadersOf(params._meta?.[PAYMENT_META])
   const parsed = parseOperation(definition.name, params.arguments ?? {}, executor.operations)
   if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
   const { operation } = parsed
   const url = resourceUrl(baseUrl, operation, executor.operations)
-  const request = { operation, paymentHeaders: payment, resourceUrl: url, callLimit, ...caller }
+  const request = { operation, paymentHeaders: payment, resourceUrl: url, calls, ...caller }
   // A sale that exceeds the time limit continues. Its answer is stored for a retry.
   return withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => executor.perform(request)).catch((): Outcome =>
     refused({ code: 'gateway_unavailable', detail: LATE }),

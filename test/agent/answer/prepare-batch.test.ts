@@ -22,11 +22,17 @@ describe('the items of a batch', () => {
   })
 
   const prepare = (items: readonly Operation[], change: Partial<SkillContext> = {}) =>
-    prepareBatch(items, { ...register.context, ...change }, OPERATIONS)
+    prepareBatch(items, {
+      skill: () => ({ ...register.context, ...change }),
+      operations: OPERATIONS,
+      enter: async () => ({ [Symbol.dispose]: () => undefined }),
+    })
 
   it('[4.11.3] are read from one snapshot, which is closed only afterwards', async () => {
     let closed = false
     const prepared = prepare(lookups('1', '10', '11'), { now: ticking(5) })
+    // The snapshot is held when the batch has its place.
+    for (let step = 0; step < 3; step += 1) await Promise.resolve()
     const close = register.close().then(() => (closed = true))
     await setImmediate()
     expect(closed).to.equal(false)

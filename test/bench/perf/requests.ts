@@ -2,7 +2,7 @@
  * Requests over HTTP beside their baselines: quotes, forged payments, stored responses that are requested again, and
  * lookups over MCP.
  */
-import { CALLS_MAX } from '../../../agent/sale/limits/call-limit.ts'
+import { CALLS_MAX } from '../../../agent/transport/call-limits.ts'
 import { PAYMENT_HEADERS } from '../../../agent/payment/terms.ts'
 import type { LoadResult } from '../load/client.ts'
 import { FORGERIES } from '../load/forgeries.ts'

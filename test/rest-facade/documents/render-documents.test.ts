@@ -9,7 +9,7 @@ import { searchResponseSchema } from '../../../agent/operation/search.ts'
 import { buildExamples, definitionOf, OPERATIONS } from '../../../agent/operation/operations.ts'
 import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payment/terms.ts'
 import { A2A_BODY_BYTES_MAX } from '../../../agent/transport/a2a/route.ts'
-import { CALLS_MAX } from '../../../agent/sale/limits/call-limit.ts'
+import { CALLS_MAX } from '../../../agent/transport/call-limits.ts'
 import { formatUsd } from '../../../rest-facade/documents/deployment.ts'
 import {
   loadTemplates,
