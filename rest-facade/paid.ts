@@ -10,7 +10,7 @@ import { refused, type Outcome } from '../agent/operation/outcome.ts'
 import { inputRefusal, queryMembers, type OperationDefinition } from '../agent/operation/operation.ts'
 import { parseOperation } from '../agent/operation/operations.ts'
 import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.ts'
-import { parseStrictJson } from '../store/base/strict-json.ts'
+import { parseStrictJson, REQUEST_MARKS_MAX } from '../store/base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 
@@ -80,7 +80,7 @@ async function performPost(
   if (!isJsonType(headerValues(request, 'Content-Type')) || isEncoded(request))
     return refused({ code: 'unsupported_media_type' })
   if (hasQuery(request)) return refused({ code: 'unexpected_input' })
-  const json = parseStrictJson(body)
+  const json = parseStrictJson(body, REQUEST_MARKS_MAX)
   switch (json.kind) {
     case 'invalid':
       return refused({ code: 'invalid_body', detail: 'it must be JSON in UTF-8' })

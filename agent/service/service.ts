@@ -97,6 +97,8 @@ export interface ServiceOptions {
   onDatasetChange?: (dataset: Dataset) => void
   /** Called at the end of each sale. */
   onSale?: (line: SaleLine) => void
+  /** The log lines that were not written, for the metrics. */
+  lostLogLines?: () => number
 }
 
 type Closer = () => Promise<void> | void
@@ -225,7 +227,8 @@ interface AdminParts {
 }
 
 /** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
-async function startAdmin({ config, externals, now, timer, report }: ServiceOptions, parts: AdminParts) {
+async function startAdmin(options: ServiceOptions, parts: AdminParts) {
+  const { config, externals, now, timer, report, lostLogLines = () => 0 } = options
   if (!config.admin) return undefined
   const { metrics, catalog, log, budgets, chain, isStopping } = parts
   const { relayerFunds } = externals
@@ -236,8 +239,18 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
     : () => undefined
   const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
-  const state = { catalog, log, budgets, rateLimitPerMinute, relayerFunds, isClockWrong, readiness, now, timer }
-  addStateMetrics(metrics, state)
+  addStateMetrics(metrics, {
+    catalog,
+    log,
+    budgets,
+    rateLimitPerMinute,
+    relayerFunds,
+    lostLogLines,
+    readiness,
+    isClockWrong,
+    now,
+    timer,
+  })
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
   return server.catch((cause: unknown) => {

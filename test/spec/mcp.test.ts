@@ -323,6 +323,16 @@ describe('POST /mcp', () => {
         })
       }
 
+      it('[4.3.2, 4.6.6] an argument __proto__, which both refuse as REST does', async () => {
+        for (const further of [{}, { [INPUT]: 1 }]) {
+          const message = modern('tools/call', { params: { name, arguments: number } })
+          Object.assign(message.params._meta, further)
+          const body = JSON.stringify(message).replace('{"company_number"', '{"__proto__":{"a":1},"company_number"')
+          const { structuredContent } = (await post(body, headersOf)).json['result'] as { structuredContent: object }
+          expect(structuredContent).to.have.nested.property('error.message').that.contains('unknown fields')
+        }
+      })
+
       it('an answer', async () => {
         const [quote] = (await both({ name, arguments: number })) as [RawReply]
         const { content } = quote.json['result'] as { content: { text: string }[] }

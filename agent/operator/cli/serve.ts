@@ -44,7 +44,9 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const { startService } = await import('../../service/service.ts')
   const { openExternals } = await import('../../service/externals.ts')
   const { keyRecovery } = await import('../../payment/key-recovery.ts')
-  const log = openLog(config.logLevel)
+  const { LogOutput } = await import('../../service/log-output.ts')
+  const output = new LogOutput()
+  const log = openLog(config.logLevel, output)
   const { findIgnored } = await import('../../service/ignored-variables.ts')
   for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
   const { findQuickFaults } = await import('../check/list.ts')
@@ -64,7 +66,7 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   })
   const { externals, lines } = opened
   const version = await readVersion()
-  const runtime = { now, random: Math.random, timer, ...events }
+  const runtime = { now, random: Math.random, timer, ...events, lostLogLines: () => output.lost }
   const service = await startService({ config, version, externals, allowed, ...runtime })
   const signature_recovery = keyRecovery.kind
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery }, 'ready')

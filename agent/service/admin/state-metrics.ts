@@ -20,6 +20,7 @@ interface ServiceState {
   rateLimitPerMinute: number
   relayerFunds: (() => Promise<RelayerFunds>) | undefined
   isClockWrong: () => boolean
+  lostLogLines: () => number
   readiness: () => Promise<Record<string, boolean>>
   now: () => Date
   timer: Timer
@@ -66,6 +67,11 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     'company_agent_clock_wrong',
     'Whether the local clock is wrong, as far as the last observations of the chain show',
     () => (state.isClockWrong() ? 1 : 0),
+  )
+  metrics.addGauge(
+    'company_agent_log_lines_lost',
+    'Log lines of this process that did not fit into the buffer, because stderr was not read',
+    state.lostLogLines,
   )
   addRelayerMetrics(metrics, state)
   metrics.addGauge(

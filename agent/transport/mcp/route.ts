@@ -13,7 +13,7 @@ import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALLS_MAX } from '../call-limits.ts'
 import { MCP_PATH } from '../../operation/paths.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
-import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
+import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson, REQUEST_MARKS_MAX } from '../../../store/base/strict-json.ts'
 import { readOrdinaryCall, renderResult } from './ordinary-call.ts'
 import { fixErrorMessages } from './protocol-error.ts'
 import { callTool, createServer, describeServer } from './server.ts'
@@ -59,10 +59,10 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     const code = findFault(request, body, origin)
     if (code !== undefined) return refuse(response, { code })
     if (typeof body === 'string') return refuse(response, { code: body })
-    const parsed = parseStrictJson(body)
+    const parsed = parseStrictJson(body, REQUEST_MARKS_MAX)
     if (parsed.kind !== 'valid' || !isMessage(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
-    const caller = { client, requestId: requestIdOf(request) }
+    const caller = { client, requestId: requestIdOf(request), args: argumentsOf(parsed.value) }
     const call = readOrdinaryCall(parsed.value, { headers: request.headers, operations: options.executor.operations })
     if (call === undefined) return send(response, await askSdk(request, parsed.value, caller))
     const result = await callTool(serverOptions, { ...call, caller })
@@ -91,6 +91,11 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
 function send(response: ExpressResponse, { status, type, body }: Reply): void {
   const headers = { ...(type !== null && { 'Content-Type': type }), 'Cache-Control': 'private, no-store' }
   sendResponse(response, { status, headers, body })
+}
+
+/** The arguments of a tool call as they were sent. The SDK drops a member `__proto__`. */
+function argumentsOf(message: unknown): unknown {
+  return (message as { params?: { arguments?: unknown } | null } | null)?.params?.arguments
 }
 
 /** The SDK copies and checks every member, so many of them take milliseconds. */
