@@ -108,6 +108,7 @@ export async function startService(given: ServiceOptions) {
   const options = metrics ? observeExternals(given, metrics) : given
   const { config, now, timer, report, clock = () => performance.now() } = options
   const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
+  const queues = { verifications: new WorkQueue(VERIFICATIONS_MAX), computations: new WorkQueue(1, setImmediate) }
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
   const server = await startHttpServer({ config, limits: options.limits, budgets, clock, report })
   const { baseUrl, clients } = server
@@ -136,6 +137,7 @@ export async function startService(given: ServiceOptions) {
         catalog,
         log,
         budgets,
+        queues,
         chain: given.externals.chain,
         isStopping: () => stopping.signal.aborted,
       }))
@@ -148,7 +150,15 @@ export async function startService(given: ServiceOptions) {
     const stopSignal = stopping.signal
     // Each request that waits for the chain listens. Above ten, Node.js would print a warning.
     setMaxListeners(0, stopSignal)
-    const saleContext = createSaleContext(options, { catalog, journal, log, clock, signReceipt, stopSignal })
+    const saleContext = createSaleContext(options, {
+      ...queues,
+      catalog,
+      journal,
+      log,
+      clock,
+      signReceipt,
+      stopSignal,
+    })
     const exampleCompany = exampleCompanies({ mode: config.mode, current: () => catalog.current() })
     const extensionUri = paymentExtensionUri(baseUrl)
     const { operations } = saleContext.terms
@@ -221,6 +231,7 @@ interface AdminParts {
   catalog: Catalog
   log: ResponseLog
   budgets: AddressBudgets
+  queues: Pick<SaleContext, 'verifications' | 'computations'>
   /** Not observed: probes of the operator do not count in the metrics. */
   chain: Chain
   isStopping: () => boolean
@@ -230,7 +241,7 @@ interface AdminParts {
 async function startAdmin(options: ServiceOptions, parts: AdminParts) {
   const { config, externals, now, timer, report, lostLogLines = () => 0 } = options
   if (!config.admin) return undefined
-  const { metrics, catalog, log, budgets, chain, isStopping } = parts
+  const { metrics, catalog, log, budgets, queues, chain, isStopping } = parts
   const { relayerFunds } = externals
   const { rateLimitPerMinute } = config
   const isClockWrong = () => chain.isClockWrong()
@@ -243,6 +254,7 @@ async function startAdmin(options: ServiceOptions, parts: AdminParts) {
     catalog,
     log,
     budgets,
+    queues,
     rateLimitPerMinute,
     relayerFunds,
     lostLogLines,
@@ -270,7 +282,7 @@ function createSaleContext(
     ...shared
   }: { log: ResponseLog; clock: () => number; signReceipt: PaymentServices['signReceipt'] } & Pick<
     SaleContext,
-    'catalog' | 'journal' | 'stopSignal'
+    'catalog' | 'journal' | 'stopSignal' | 'verifications' | 'computations'
   >,
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
@@ -289,8 +301,6 @@ function createSaleContext(
       report,
     },
     guessLimit: new GuessLimit(clock),
-    verifications: new WorkQueue(VERIFICATIONS_MAX),
-    computations: new WorkQueue(1, setImmediate),
     payers: new PayerReservations(timer),
     paymentMutex: new KeyedMutex(),
   }

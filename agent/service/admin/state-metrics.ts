@@ -3,6 +3,7 @@ import type { Catalog } from '../../../store/dataset/catalog.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
 import type { AddressBudgets } from '../../sale/limits/address-budget.ts'
+import type { WorkQueue } from '../../sale/limits/work-queue.ts'
 import type { RelayerFunds } from '../../settlement/facilitator/in-process-facilitator.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { ServiceMetrics } from './metrics.ts'
@@ -17,6 +18,8 @@ interface ServiceState {
   catalog: Pick<Catalog, 'current'>
   log: ResponseLog
   budgets: AddressBudgets
+  /** By name. */
+  queues: Readonly<Record<string, WorkQueue>>
   rateLimitPerMinute: number
   relayerFunds: (() => Promise<RelayerFunds>) | undefined
   isClockWrong: () => boolean
@@ -62,6 +65,10 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     'company_agent_addresses_without_budget',
     'Client addresses that have spent their budget (ADDRESS_BUDGET), of this process',
     () => budgets.countSpent(),
+  )
+  metrics.addLabelledGauge(
+    { name: 'company_agent_queue_entries', help: 'Requests that wait for a place, by queue', label: 'queue' },
+    async () => Object.entries(state.queues).map(([name, { waiting }]) => [name, waiting]),
   )
   metrics.addGauge(
     'company_agent_clock_wrong',

@@ -54,6 +54,10 @@ export function readBody(
       else chunks.push(chunk)
     })
     request.on('end', () => client.takeTurn(() => resolve(Buffer.concat(chunks))))
-    for (const event of ['error', 'close']) request.on(event, () => resolve('invalid_body'))
+    // A whole body waits for its turn, and the request is closed meanwhile.
+    for (const event of ['error', 'close'])
+      request.on(event, () => {
+        if (!request.complete) resolve('invalid_body')
+      })
   })
 }
