@@ -76,7 +76,7 @@ export class AddressBudgets {
 export interface Client {
   /** The network address, which is the last of `prefixes`. */
   address: string
-  /** From the widest to the narrowest (contract 6.2.8). */
+  /** From the widest to the narrowest (contract 6.2.7). */
   prefixes: readonly string[]
   budget: RequestBudget
   connection: ClientConnection

@@ -1,6 +1,6 @@
 /**
  * Things of many clients by their address prefixes. A client is a path from its widest prefix to its address, so what
- * is shared is shared between prefixes first, and then within each of them (contract 6.2.8).
+ * is shared is shared between prefixes first, and then within each of them (contract 6.2.7).
  */
 
 export class PrefixTree<Item> {

@@ -10,7 +10,7 @@ import { headerValues } from './request.ts'
 /** The limit of all clients whose address is not known, for example after the socket was closed. */
 const UNKNOWN = ['unknown']
 
-/** What networks are given, from the widest to the narrowest (contract 6.2.8). */
+/** What networks are given, from the widest to the narrowest (contract 6.2.7). */
 const IPV4_WIDTHS = [24, 32]
 const IPV6_WIDTHS = [48, 56, 64]
 

@@ -13,7 +13,13 @@ import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALLS_MAX } from '../call-limits.ts'
 import { MCP_PATH } from '../../operation/paths.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
-import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson, REQUEST_MARKS_MAX } from '../../../store/base/strict-json.ts'
+import {
+  countMembers,
+  isDeeperThan,
+  JSON_LEVELS_MAX,
+  parseStrictJson,
+  REQUEST_MARKS_MAX,
+} from '../../../store/base/strict-json.ts'
 import { readOrdinaryCall, renderResult } from './ordinary-call.ts'
 import { fixErrorMessages } from './protocol-error.ts'
 import { callTool, createServer, describeServer } from './server.ts'

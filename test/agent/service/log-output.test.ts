@@ -23,14 +23,14 @@ const parse = (heard: string) =>
     .map((line) => JSON.parse(line) as { line?: number; msg: string; lines_lost?: number })
 
 describe('the log on stderr', () => {
-  it('[14.11] does not stop the process while nobody reads it, and loses the lines that do not fit', async () => {
+  it('[14.3] does not stop the process while nobody reads it, and loses the lines that do not fit', async () => {
     const { child, lost, exited } = await startWriter(MANY)
     expect(lost).to.be.within(MANY - (2 * BUFFER_BYTES_MAX) / 1_000, MANY - 1)
     child.stdin.end()
     expect(await exited).to.deep.equal([0, null])
   })
 
-  it('[14.11] has every line that fits, and counts the lost ones in the next line', async () => {
+  it('[14.3] has every line that fits, and counts the lost ones in the next line', async () => {
     const { child, lost, exited } = await startWriter(MANY)
     const heard = text(child.stderr)
     // The writer tries again after some milliseconds.
@@ -44,7 +44,7 @@ describe('the log on stderr', () => {
     expect(await exited).to.deep.equal([0, null])
   })
 
-  it('[14.11] goes on when its reader has closed the pipe', async () => {
+  it('[14.3] goes on when its reader has closed the pipe', async () => {
     const { child, exited } = await startWriter(10)
     child.stderr.destroy()
     await sleep(100)

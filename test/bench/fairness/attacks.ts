@@ -5,6 +5,7 @@ import { DOMAIN } from '../../support/eip3009.ts'
 import { header, signedPayment, testTerms } from '../../support/payments.ts'
 import type { LedgerAccount } from '../../support/remotes/ledger.ts'
 import { amountOf, buildRequirements } from '../../../agent/payment/terms.ts'
+import { BATCH_PATH, REFUSED_BODIES } from '../load/refused-bodies.ts'
 import { AddressedClient, get, LOOKUP, lookupOverA2a, lookupOverMcp, overMcp, post, type Sent } from './clients.ts'
 
 /** Signed before the attack, because signing takes longer than sending. */
@@ -45,7 +46,7 @@ const payingNames = () =>
     requirements: buildRequirements(testTerms, NAMES.operation, amountOf(testTerms, NAMES)),
   })
 const namesPaidBy = (payment: unknown) =>
-  post('/api/v1/batch', JSON.stringify(NAMES.input), { 'PAYMENT-SIGNATURE': header(payment) })
+  post(BATCH_PATH, JSON.stringify(NAMES.input), { 'PAYMENT-SIGNATURE': header(payment) })
 
 /** Buys one large answer, which the attackers then replay over MCP. */
 async function replays(url: string): Promise<Attack> {
@@ -57,10 +58,6 @@ async function replays(url: string): Promise<Attack> {
   return { requests: [lookupOverMcp(payment, NAMES)], paidCalls: 3 }
 }
 
-/** Two classes of combining marks, which NFKC sorts. */
-const MARKS = `a${'\u0301'.repeat(16_000)}${'\u0316'.repeat(15_900)}`
-const resolving = (...inputs: object[]) => post('/api/v1/batch', JSON.stringify({ operation: 'resolve', inputs }))
-const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, 1]))
 const many = <T>(make: () => Promise<T>) => Promise.all(Array.from({ length: SIGNED }, make))
 const inFiveSeconds = () => String(Math.floor(Date.now() / 1000) + 5)
 
@@ -128,12 +125,7 @@ const SINGLE_ATTACKS = {
     return { requests: [overMcp({ method: 'ping', params }), overMcp({ method: 'tools/list' })] }
   },
   'refused bodies': async (): Promise<Attack> => ({
-    requests: [
-      resolving({ name: MARKS }),
-      resolving({ name: '\ufdfa'.repeat(21_500) }),
-      resolving({ name: 'abc', ...members(6_500) }),
-      post('/api/v1/batch', ' '.repeat(65_537)),
-    ],
+    requests: Object.values(REFUSED_BODIES).map(({ body }) => post(BATCH_PATH, body)),
   }),
   'answers that are not read': async (url: string): Promise<Attack> => ({
     ...(await replays(url)),

@@ -98,7 +98,7 @@ describe('the budget of a client address', () => {
     expect(spend(ONE, 10)).to.equal(undefined)
   })
 
-  it('[6.2.10] pays for a stored response by its size above 16 KiB, and for one every two seconds if it is spent', () => {
+  it('[6.2.3] pays for a stored response by its size above 16 KiB, and for one every two seconds if it is spent', () => {
     const replay = (bytes: number) => budgets.enter(ONE).chargeReplay(bytes)
     expect(replay(16_384)).to.equal(undefined)
     expect(replay(16_384 + 10 * 4_096)).to.equal(undefined)

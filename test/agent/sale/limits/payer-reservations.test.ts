@@ -43,7 +43,7 @@ describe('the reservations of a payer', () => {
     await tooLong
     await reservations.nextRelease(OTHER, { milliseconds: 10_000, client })
   })
-  it('[6.2.9] end the wait of a client that leaves, with its timer', async () => {
+  it('[6.2.4] end the wait of a client that leaves, with its timer', async () => {
     reservations.reserve(PAYER, { amount: 3n, balance: 3n })
     const waiting = reservations.nextRelease(SAME, { milliseconds: 10_000, client })
     expect(timeouts).to.have.lengthOf(1)

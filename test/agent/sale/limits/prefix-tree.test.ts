@@ -15,7 +15,7 @@ describe('the tree of address prefixes', () => {
     for (const item of items) tree.add(path.split(' '), item)
   }
 
-  it('[6.2.8] takes one item of each prefix in turn, and in it one of each address', () => {
+  it('[6.2.7] takes one item of each prefix in turn, and in it one of each address', () => {
     add('A A1', 'a1', 'a2', 'a3')
     add('A A2', 'b1', 'b2')
     add('B B1', 'c1', 'c2')
@@ -31,7 +31,7 @@ describe('the tree of address prefixes', () => {
     expect(takeAll()).to.equal('b1 a2 c1 a3')
   })
 
-  it('[6.2.8] finds the items of the largest prefix before those of the largest address', () => {
+  it('[6.2.7] finds the items of the largest prefix before those of the largest address', () => {
     add('A A1', 'a1')
     add('A A2', 'b1')
     add('A A3', 'c1', 'c2')

@@ -52,7 +52,7 @@ describe('the places for work', () => {
     expect(await queue.enter(makeClient())).not.to.equal(undefined)
   })
 
-  it('[6.2.9] are not waited for by a client that has left, which leaves nothing behind', async () => {
+  it('[6.2.4] are not waited for by a client that has left, which leaves nothing behind', async () => {
     const queue = new WorkQueue(1)
     const { client, leave, callbacks } = leavingClient()
     const first = work(queue, makeClient('other'), '1')

@@ -315,7 +315,7 @@ describe('the connections of the HTTP server', () => {
       await client.closed
     }
 
-    it('[8.15] reset the slowest reader of an address, also with a verified payment', async () => {
+    it('[8.12] reset the slowest reader of an address, also with a verified payment', async () => {
       const slowest = await neglect('127.0.0.2', '/verified-large')
       const second = await neglect('127.0.0.2')
       expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 0 surplus 1 unread'])
@@ -324,7 +324,7 @@ describe('the connections of the HTTP server', () => {
       await second.answered(1)
     })
 
-    it('[8.15] reset the slowest reader of all addresses, of the one with the most', async () => {
+    it('[8.12] reset the slowest reader of all addresses, of the one with the most', async () => {
       const clients = [await neglect('127.0.1.1'), await neglect('127.0.2.1')]
       expect(server.reports).to.deep.equal([])
       clients.push(await neglect('127.0.3.1'))
@@ -380,7 +380,7 @@ describe('the connections of the HTTP server', () => {
       for (const { socket } of computing) expect(socket.destroyed).to.equal(false)
     })
 
-    it('[6.2.8, 8.12] reset one of the prefix with the most, and in it of the address with the most', async () => {
+    it('[6.2.7, 8.12] reset one of the prefix with the most, and in it of the address with the most', async () => {
       const buyers = await server.dial(get('/one'), '127.0.5.1')
       await buyers.answered(1)
       const oldest = await server.dial('', '127.0.6.1')
