@@ -11,7 +11,7 @@ import { settle, type WaitLimit } from '../settlement/settle.ts'
 import { decodePayment } from '../payment/binding.ts'
 import { examine, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { SkillContext } from '../answer/registers.ts'
-import { WEIGHTS, type Client } from './limits/address-budget.ts'
+import { WEIGHTS } from './limits/address-budget.ts'
 import { storeClaim } from './claim.ts'
 import { describeConflict, refuseSettled } from './conflict.ts'
 import { checkReadiness, prepare } from './prepare.ts'
@@ -64,8 +64,6 @@ async function buy(
   const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
 
   // 3. Replay: a payment with a record gets its stored response.
-  const lookUpRefused = client.budget.chargeRecordLookUp()
-  if (lookUpRefused) return lookUpRefused
   const stored = payment.kind === 'payment' ? await replay(context, payment, { client, waitLimit }) : undefined
   if (stored) return stored
 
@@ -87,7 +85,7 @@ async function buy(
 
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
   const sold = await context.paymentMutex.run(
-    { key: examined.bind().payment_hash, client: client.address },
+    examined.bind().payment_hash,
     (hasWaited) => sell(context, request, { examined, hasWaited, waitLimit }),
     () => outcomeUnknown(),
   )
@@ -137,7 +135,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   const purchase = { checked: examined, verified: held, prepared }
   const onWait = () => call?.[Symbol.dispose]()
   const sold = await unknownIfFailed(payments.report, () =>
-    claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }),
+    claimAndSettle(context, purchase, { ...sale.waitLimit, onWait }),
   )
   // A sale beyond the limit of a minute has cost remote calls.
   if (sold.kind === 'refused' && sold.reason === undefined && sold.refusal.code !== 'rate_limited')
@@ -146,16 +144,15 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
 }
 
 async function claimAndSettle(
-  { payments, guessLimit }: SaleContext,
+  { payments }: SaleContext,
   purchase: Parameters<typeof storeClaim>[1],
-  { client, waitLimit }: { client: Client; waitLimit: WaitLimit },
+  waitLimit: WaitLimit,
 ): Promise<Outcome> {
   const { checked, verified } = purchase
   // 10. Response and intent to settle are stored, and the sale is counted.
   const claim = await storeClaim(payments, purchase)
   if (claim.kind === 'full') return rateLimited(claim.waitMs)
   if (claim.kind === 'taken') return replayRecord(payments, claim.record, { payment: checked, waitLimit })
-  if (checked.id === undefined) guessLimit.noteRight(checked.identity, client.address)
 
   // 11 and 12. Settlement, and its outcome is stored.
   const settled = await settle(payments, claim.record, { start: verified.start, waitLimit })

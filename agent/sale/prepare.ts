@@ -36,7 +36,7 @@ export async function prepare(operation: Operation, options: PrepareOptions): Pr
   const { skill, operations, report, enter } = options
   try {
     const definition = definitionOf(operation.operation, operations)
-    if (definition.kind === 'batch')
+    if (definition.kind !== 'single')
       return await prepareBatch(definition.items(operation.input), { skill, operations, enter })
     using place = await enter()
     return place ? prepareAnswer(operation, skill(), operations) : refused({ code: 'overloaded' })

@@ -1,7 +1,7 @@
 /** Step 3: answers a payment with a record from that record. Rate limit, readiness and newer snapshots do not apply. */
 import { isOpen, type ResponseRecord } from '../../store/log/record.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
-import { rateLimited, refused, type Outcome } from '../operation/outcome.ts'
+import { refused, type Outcome } from '../operation/outcome.ts'
 import { isBoundTo, type SentPayment } from '../payment/binding.ts'
 import { addMissingReceipt } from '../settlement/receipts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
@@ -15,7 +15,7 @@ import type { SaleContext } from './sale-context.ts'
  * budget of the client; the right payload costs nothing but for its size.
  */
 export async function replay(
-  { payments, guessLimit, paymentMutex }: Pick<SaleContext, 'payments' | 'guessLimit' | 'paymentMutex'>,
+  { payments, paymentMutex }: Pick<SaleContext, 'payments' | 'paymentMutex'>,
   payment: SentPayment,
   { client, waitLimit }: { client: Client; waitLimit: WaitLimit },
 ): Promise<Outcome | undefined> {
@@ -26,17 +26,9 @@ export async function replay(
       throw cause
     })
     if (!record) return undefined
-    const { identity, payment_id } = record
-    const refuseGuess = () => client.budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })
-    // The payment id is not on chain. An observer does not know it, so every guess ends here.
-    if (payment_id !== payment.id) return refuseGuess()
-    const waitMs = payment_id === undefined ? guessLimit.waitMs(identity, client.address) : 0
-    if (waitMs > 0) return rateLimited(waitMs)
-    if (!isBoundTo(record, payment)) {
-      guessLimit.noteWrong(identity)
-      return refuseGuess()
-    }
-    if (payment_id === undefined) guessLimit.noteRight(identity, client.address)
+    // The payment id is not on chain. Without one, an observer can rebuild the payload and guess what it has bought.
+    if (record.payment_id !== payment.id || !isBoundTo(record, payment))
+      return client.budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })
     client.budget.refund()
     client.connection.keepOpen()
     if (!mayChange(record)) {
@@ -45,9 +37,9 @@ export async function replay(
     }
     // The request that settles the payment changes the record. Requests that wait for it read the record again.
     return paymentMutex.run(
-      { key: record.payment_hash, client: client.address },
+      record.payment_hash,
       async (hasWaited) => {
-        const current = hasWaited ? await payments.log.read(identity) : undefined
+        const current = hasWaited ? await payments.log.read(record.identity) : undefined
         return replayRecord(payments, current ?? record, { payment, waitLimit })
       },
       () => outcomeUnknown(),

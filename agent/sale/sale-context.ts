@@ -5,7 +5,6 @@ import type { Operation } from '../operation/operation.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { Terms } from '../payment/terms.ts'
 import type { Client } from './limits/address-budget.ts'
-import type { GuessLimit } from './limits/guess-limit.ts'
 import type { KeyedMutex } from './limits/keyed-mutex.ts'
 import type { PayerReservations } from './limits/payer-reservations.ts'
 import type { WorkQueue } from './limits/work-queue.ts'
@@ -17,8 +16,6 @@ export interface SaleContext {
   /** Throws a StoreError if there is no journal. */
   journal: () => Journal
   payments: PaymentServices
-  /** Limits guesses of what a recorded payment has bought. */
-  guessLimit: GuessLimit
   /** Runs the calls to node and facilitator for payments that are not verified yet. */
   verifications: WorkQueue
   /** Computes one answer at a time, and of a batch one part after the other. */

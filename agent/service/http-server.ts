@@ -56,12 +56,8 @@ const LIMITS = {
   unsentBytes: 64 * 1_048_576,
   /** The largest answer has 2.3 MiB, over MCP. */
   addressUnsentBytes: 4 * 1_048_576,
-  /**
-   * Pipelined requests of a connection. Clients that pipeline send a few; the next one resets the connection [none].
-   */
-  unanswered: 16,
-  /** Pipelined requests of all connections, at most 16 KiB each, so that they need at most 16 MiB [none]. */
-  waiting: 1_000,
+  /** Pipelined requests of a connection, at most 16 KiB each. The next one resets the connection [none]. */
+  unanswered: 4,
 }
 export type HttpServerLimits = typeof LIMITS
 

@@ -34,7 +34,6 @@ import { CompanyAgentExecutor } from '../sale/agent-executor.ts'
 import type { SaleContext } from '../sale/sale-context.ts'
 import type { Clients } from '../transport/http/connections.ts'
 import { AddressBudgets } from '../sale/limits/address-budget.ts'
-import { GuessLimit } from '../sale/limits/guess-limit.ts'
 import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
 import { WorkQueue } from '../sale/limits/work-queue.ts'
@@ -71,8 +70,6 @@ export interface Externals {
  * Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification.
  */
 const VERIFICATIONS_MAX = 64
-/** The client of the reconciler's work. No client address is empty. */
-const RECONCILER = ''
 
 export interface ServiceOptions {
   config: Config
@@ -300,7 +297,6 @@ function createSaleContext(
       timer,
       report,
     },
-    guessLimit: new GuessLimit(clock),
     payers: new PayerReservations(timer),
     paymentMutex: new KeyedMutex(),
   }
@@ -362,7 +358,7 @@ function journalWhenRead(dataDirectory: string, closers: Closer[]): () => Journa
 /** Skips a payment whose mutex a request holds, because that request reconciles the record itself. */
 function runIfUnlocked(mutex: KeyedMutex) {
   return async (key: string, work: () => Promise<void>): Promise<void> => {
-    if (!mutex.isHeld(key)) await mutex.run({ key, client: RECONCILER }, work, () => undefined)
+    if (!mutex.isHeld(key)) await mutex.run(key, work, () => undefined)
   }
 }
 

@@ -9,9 +9,9 @@ import { rateLimited, type Refused } from '../../operation/outcome.ts'
 
 /**
  * What a request costs, in units. A payment includes one call to the node and one to the facilitator. `remoteCall` is a
- * further call, and `search` a search of logs with several calls.
+ * further call, and `search` a search of logs with several calls. A `guess` of what a payment has bought is as dear.
  */
-export const WEIGHTS = { request: 1, payment: 5, guess: 5, remoteCall: 5, search: 25 } as const
+export const WEIGHTS = { request: 1, payment: 5, guess: 25, remoteCall: 5, search: 25 } as const
 
 /** Sales of one address that are in progress. A client that buys in parallel sends fewer. */
 export const REQUESTS_IN_PROGRESS_MAX = 64
@@ -104,8 +104,7 @@ class RequestBudget {
   readonly #account: Account
   readonly #options: AddressBudgetsOptions
   #spent: { at: number; units: number }[] = []
-  #mayLookUp = false
-  /** Whether the look-up was admitted although the budget was spent. */
+  /** Whether the request was admitted although the budget was spent. */
   #isExempt = false
 
   constructor(account: Account, options: AddressBudgetsOptions) {
@@ -136,21 +135,13 @@ class RequestBudget {
     return undefined
   }
 
-  /** Charges a request for its first unit, before its body is read. */
-  admit({ mayReplay }: { mayReplay: boolean }): Refused | undefined {
-    return mayReplay ? this.chargeRecordLookUp() : this.raiseTo(WEIGHTS.request)
-  }
-
   /**
-   * Charges one unit for a request that may repeat a purchase. If the budget is spent, one is still admitted now and
-   * then.
+   * Charges a request for its first unit, before its body is read. If the budget is spent, one that may repeat a
+   * purchase is still admitted now and then.
    */
-  chargeRecordLookUp(): Refused | undefined {
-    if (this.#mayLookUp) return undefined
+  admit({ mayReplay }: { mayReplay: boolean }): Refused | undefined {
     const limited = this.raiseTo(WEIGHTS.request)
-    if (limited && !this.#takeExemption()) return limited
-    this.#mayLookUp = true
-    return undefined
+    return limited && mayReplay && this.#takeExemption() ? undefined : limited
   }
 
   /** Charges a stored response for its size. If the budget is spent, one is still admitted now and then. */

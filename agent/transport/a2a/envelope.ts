@@ -3,7 +3,7 @@
  * text, two contents in one part and a missing role. It gets only the known members, so unknown ones have no effect.
  */
 import { z } from 'zod'
-import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson, REQUEST_MARKS_MAX } from '../../../store/base/strict-json.ts'
+import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
 import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 
 /** Contract 4.5.2. */
@@ -149,7 +149,7 @@ function describeIssue(issue: z.core.$ZodIssue | undefined): string {
 
 /** A repeated member name gets an error with a null id, because the repeated member may be the id. */
 function decode(body: Uint8Array): unknown {
-  const read = parseStrictJson(body, REQUEST_MARKS_MAX)
+  const read = parseStrictJson(body)
   switch (read.kind) {
     case 'invalid':
       throw new RpcFault(RPC_ERRORS.parse, null)

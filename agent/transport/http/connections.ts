@@ -24,8 +24,6 @@ export interface ConnectionLimits {
   addressUnsentBytes: number
   /** Requests of one connection whose answers are not sent yet. */
   unanswered: number
-  /** Requests of all connections that wait for an earlier one of their connection. */
-  waiting: number
 }
 
 /** Resets are counted in the log at most this often. */
@@ -90,7 +88,6 @@ export class Connections implements Clients {
   }
   /** The connections with unread answers, with their bytes. Within a prefix, the slowest reader first. */
   readonly #unsent = new PrefixTree<Connection>()
-  #waiting = 0
   #isStopping = false
   #isProxyReported = false
   /** Resets that are not in the log yet. */
@@ -130,9 +127,7 @@ export class Connections implements Clients {
 
   /** Whether the next request of the connection exceeds a limit. */
   isFull(socket: Socket): boolean {
-    const { limits } = this.#options
-    const unanswered = this.#open.get(socket)?.unanswered.length ?? 0
-    return unanswered >= limits.unanswered || (unanswered > 0 && this.#waiting >= limits.waiting)
+    return (this.#open.get(socket)?.unanswered.length ?? 0) >= this.#options.limits.unanswered
   }
 
   /** Runs the request in its turn, when all earlier answers of its connection are sent. */
@@ -148,7 +143,6 @@ export class Connections implements Clients {
     response.once('finish', () => this.#runNext(connection))
     connection.unanswered.push(request)
     if (connection.unanswered.length === 1) this.#begin(connection, request)
-    else this.#waiting += 1
   }
 
   /** The response to the newest unanswered request of a connection. */
@@ -243,10 +237,8 @@ export class Connections implements Clients {
     this.#unsent.remove(connection.prefixes, connection)
     connection.unanswered.shift()
     const [next] = connection.unanswered
-    if (!next) return
-    this.#waiting -= 1
     // After an answer with `Connection: close`, the server has ended the connection.
-    if (connection.socket.writable) this.#begin(connection, next)
+    if (next && connection.socket.writable) this.#begin(connection, next)
   }
 
   /** Does nothing for a connection that is being closed. */
@@ -270,7 +262,6 @@ export class Connections implements Clients {
     if (!this.#open.delete(socket)) return
     if (activity) this.#admitted[activity].remove(prefixes, connection)
     this.#unsent.remove(prefixes, connection)
-    this.#waiting -= Math.max(0, unanswered.length - 1)
     unanswered.length = 0
   }
 

@@ -13,13 +13,7 @@ import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALLS_MAX } from '../call-limits.ts'
 import { MCP_PATH } from '../../operation/paths.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
-import {
-  countMembers,
-  isDeeperThan,
-  JSON_LEVELS_MAX,
-  parseStrictJson,
-  REQUEST_MARKS_MAX,
-} from '../../../store/base/strict-json.ts'
+import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
 import { readOrdinaryCall, renderResult } from './ordinary-call.ts'
 import { fixErrorMessages } from './protocol-error.ts'
 import { callTool, createServer, describeServer } from './server.ts'
@@ -65,7 +59,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     const code = findFault(request, body, origin)
     if (code !== undefined) return refuse(response, { code })
     if (typeof body === 'string') return refuse(response, { code: body })
-    const parsed = parseStrictJson(body, REQUEST_MARKS_MAX)
+    const parsed = parseStrictJson(body)
     if (parsed.kind !== 'valid' || !isMessage(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
     const caller = { client, requestId: requestIdOf(request), args: argumentsOf(parsed.value) }

@@ -4,7 +4,6 @@ import { CompanyAgentExecutor } from '../../../agent/sale/agent-executor.ts'
 import type { SaleRequest } from '../../../agent/sale/sale-context.ts'
 import { AddressBudgets, ALWAYS_OPEN } from '../../../agent/sale/limits/address-budget.ts'
 import { WorkQueue } from '../../../agent/sale/limits/work-queue.ts'
-import { GuessLimit } from '../../../agent/sale/limits/guess-limit.ts'
 import { KeyedMutex } from '../../../agent/sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../../../agent/sale/limits/payer-reservations.ts'
 import { describeCause } from '../../../agent/service/log.ts'
@@ -111,7 +110,6 @@ export class SimulatedServer {
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
       },
-      guessLimit: new GuessLimit(() => sim.now),
       verifications: new WorkQueue(VERIFICATIONS_MAX),
       computations: new WorkQueue(1),
       payers: new PayerReservations(timer),
@@ -127,7 +125,7 @@ export class SimulatedServer {
       timer,
       // The same condition as in agent/service.
       runExclusively: async (key, work) => {
-        if (!turns.isHeld(key)) await turns.run({ key, client: '' }, work, () => undefined)
+        if (!turns.isHeld(key)) await turns.run(key, work, () => undefined)
       },
     })
   }

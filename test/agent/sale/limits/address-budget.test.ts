@@ -53,14 +53,13 @@ describe('the budget of a client address', () => {
   it('[6.2.3] admits one look-up every two seconds when it is spent, and nothing else', () => {
     spend(ONE, 10)
     const first = budgets.enter(ONE)
-    expect(first.chargeRecordLookUp()).to.equal(undefined)
-    // The transport and the executor both begin the look-up.
-    expect(first.chargeRecordLookUp()).to.equal(undefined)
+    expect(budgets.enter(ONE).admit({ mayReplay: false })?.refusal.code).to.equal('rate_limited')
+    expect(first.admit({ mayReplay: true })).to.equal(undefined)
     expect(first.raiseTo(WEIGHTS.payment)?.refusal.code).to.equal('rate_limited')
     now = 1_999
-    expect(budgets.enter(ONE).chargeRecordLookUp()?.refusal.code).to.equal('rate_limited')
+    expect(budgets.enter(ONE).admit({ mayReplay: true })?.refusal.code).to.equal('rate_limited')
     now = 2_000
-    expect(budgets.enter(ONE).chargeRecordLookUp()).to.equal(undefined)
+    expect(budgets.enter(ONE).admit({ mayReplay: true })).to.equal(undefined)
   })
 
   it('forgets the address that was idle longest', () => {
@@ -108,7 +107,7 @@ describe('the budget of a client address', () => {
     expect(replay(16_385)?.refusal.code).to.equal('rate_limited')
     now = 2_000
     const request = budgets.enter(ONE)
-    for (const limited of [request.chargeRecordLookUp(), request.chargeReplay(1_048_576)])
+    for (const limited of [request.admit({ mayReplay: true }), request.chargeReplay(1_048_576)])
       expect(limited).to.equal(undefined)
     expect(replay(16_385)?.refusal.code).to.equal('rate_limited')
   })
