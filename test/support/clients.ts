@@ -1,7 +1,7 @@
 /** Clients of requests that do not come over HTTP, and the clients of a test server. */
 import type { ServerResponse } from 'node:http'
 import { prefixesOf } from '../../agent/transport/http/client-address.ts'
-import { connectionOf, type Clients } from '../../agent/transport/http/connections.ts'
+import { RequestConnection, type Clients } from '../../agent/transport/http/connections.ts'
 import { AddressBudgets, ALWAYS_OPEN, type Client } from '../../agent/sale/limits/address-budget.ts'
 
 const clock = () => performance.now()
@@ -21,7 +21,7 @@ export function makeClients({ budgets }: { budgets?: () => AddressBudgets } = {}
       const address = prefixesOf(request.socket.remoteAddress ?? '')?.at(-1) ?? ''
       // Express adds the response to a request.
       const { res } = request as typeof request & { res: ServerResponse }
-      const connection = connectionOf(res, () => undefined)
+      const connection = new RequestConnection(res, () => undefined)
       return { ...makeClient(address, budgets?.() ?? ample), connection, takeTurn: (work) => work() }
     },
   }

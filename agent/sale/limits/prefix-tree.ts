@@ -3,6 +3,8 @@
  * is shared is shared between prefixes first, and then within each of them (contract 6.2.7).
  */
 
+type Path = readonly string[]
+
 export class PrefixTree<Item> {
   /** The sum of all weights. */
   size = 0
@@ -11,29 +13,29 @@ export class PrefixTree<Item> {
   /** The items of this prefix with their weights, the oldest first. */
   readonly #items = new Map<Item, number>()
 
-  add(path: readonly string[], item: Item, weight = 1): void {
+  add(path: Path, item: Item, weight = 1): void {
     this.size += weight
-    const [prefix, ...rest] = path
-    if (prefix === undefined) return void this.#items.set(item, weight)
-    const branch = this.#branches.get(prefix) ?? new PrefixTree<Item>()
-    this.#branches.set(prefix, branch)
-    branch.add(rest, item, weight)
+    let tree: PrefixTree<Item> = this
+    for (const prefix of path) {
+      let branch = tree.#branches.get(prefix)
+      if (!branch) tree.#branches.set(prefix, (branch = new PrefixTree<Item>()))
+      branch.size += weight
+      tree = branch
+    }
+    tree.#items.set(item, weight)
   }
 
-  /** Returns the weight of the item; 0 if it is not in the tree. */
-  remove(path: readonly string[], item: Item): number {
-    const [prefix, ...rest] = path
-    const branch = prefix === undefined ? undefined : this.#branches.get(prefix)
-    const weight = prefix === undefined ? (this.#items.get(item) ?? 0) : (branch?.remove(rest, item) ?? 0)
-    this.size -= weight
-    if (prefix === undefined) this.#items.delete(item)
-    else if (branch?.size === 0) this.#branches.delete(prefix)
-    return weight
+  remove(path: Path, item: Item): void {
+    const tree = this.#find(path)
+    const weight = tree && tree.#items.get(item)
+    if (!tree || weight === undefined) return
+    tree.#items.delete(item)
+    this.#shrink(path, weight)
   }
 
   /** The sum of the weights under a prefix. */
-  sizeOf([prefix, ...rest]: readonly string[]): number {
-    return prefix === undefined ? this.size : (this.#branches.get(prefix)?.sizeOf(rest) ?? 0)
+  sizeOf(path: Path): number {
+    return this.#find(path)?.size ?? 0
   }
 
   /** Removes the oldest item of the prefix whose turn it is. Its next turn comes after one of every other prefix. */
@@ -54,10 +56,35 @@ export class PrefixTree<Item> {
   }
 
   /** The items of the prefix with the largest sum, the oldest first. Looks at wide prefixes before narrow ones. */
-  largest([prefix, ...rest]: readonly string[] = []): Item[] {
-    if (prefix !== undefined) return this.#branches.get(prefix)?.largest(rest) ?? []
-    let found: PrefixTree<Item> | undefined
-    for (const branch of this.#branches.values()) if (branch.size > (found?.size ?? 0)) found = branch
-    return found ? found.largest() : [...this.#items.keys()]
+  largest(under: Path = []): Item[] {
+    let tree = this.#find(under)
+    while (tree && tree.#branches.size > 0) {
+      let largest: PrefixTree<Item> | undefined
+      for (const branch of tree.#branches.values()) if (branch.size > (largest?.size ?? 0)) largest = branch
+      tree = largest
+    }
+    return tree ? [...tree.#items.keys()] : []
+  }
+
+  #find(path: Path): PrefixTree<Item> | undefined {
+    let tree: PrefixTree<Item> = this
+    for (const prefix of path) {
+      const branch = tree.#branches.get(prefix)
+      if (!branch) return undefined
+      tree = branch
+    }
+    return tree
+  }
+
+  #shrink(path: Path, weight: number): void {
+    this.size -= weight
+    let tree: PrefixTree<Item> = this
+    for (const prefix of path) {
+      const branch = tree.#branches.get(prefix)
+      if (!branch) return
+      branch.size -= weight
+      if (branch.size === 0) return void tree.#branches.delete(prefix)
+      tree = branch
+    }
   }
 }

@@ -26,6 +26,8 @@ export interface ConnectionLimits {
   unanswered: number
 }
 
+/** Smaller answers are not counted. Those of all connections need 32 MiB. */
+const SMALL_ANSWER_BYTES = 16_384
 /** Resets are counted in the log at most this often. */
 export const REPORT_INTERVAL_MS = 60_000
 
@@ -51,6 +53,8 @@ interface Connection {
   activity: Activity | undefined
   /** Whether it is one too many of its address. It gets one answer, 429. */
   readonly isSurplus: boolean
+  /** Of the last request. */
+  client: HttpClient | undefined
   /** In the order of arrival. The first one is running or being sent. */
   readonly unanswered: PipelinedRequest[]
 }
@@ -78,7 +82,6 @@ export interface HttpClient extends Client {
 export class Connections implements Clients {
   readonly #options: ConnectionsOptions
   readonly #turns = new Turns()
-  readonly #clients = new WeakMap<IncomingMessage, HttpClient>()
   readonly #open = new Map<Socket, Connection>()
   /** The admitted connections. Within a prefix, ordered by the time since when they have this activity. */
   readonly #admitted = {
@@ -108,7 +111,14 @@ export class Connections implements Clients {
     const { idle, running, kept } = this.#admitted
     const ofAddress = [idle, running, kept].reduce((sum, tree) => sum + tree.sizeOf(prefixes), 0)
     const isSurplus = trustedProxies === 0 && ofAddress >= limits.addressConnections
-    const connection: Connection = { socket, prefixes, activity: undefined, isSurplus, unanswered: [] }
+    const connection: Connection = {
+      socket,
+      prefixes,
+      activity: undefined,
+      isSurplus,
+      client: undefined,
+      unanswered: [],
+    }
     this.#open.set(socket, connection)
     socket.once('close', () => this.#remove(connection))
     if (isSurplus) return this.#closeUnused(connection)
@@ -118,10 +128,10 @@ export class Connections implements Clients {
     this.#reset(victim ?? connection, 'surplus')
   }
 
-  /** The client of a request of this server. */
-  of(request: IncomingMessage): HttpClient {
-    const client = this.#clients.get(request)
-    if (!client) throw new Error('The request did not pass the admission of connections')
+  /** The client of a running request. */
+  of({ socket }: IncomingMessage): HttpClient {
+    const client = this.#open.get(socket)?.client
+    if (!client) throw new Error('The request has no open connection')
     return client
   }
 
@@ -138,9 +148,9 @@ export class Connections implements Clients {
     if (!connection) return void response.destroy()
     if (connection.isSurplus) request.run = () => sendResponse(response, renderOutcome(rateLimited(0)))
     if (connection.isSurplus || this.#isStopping) closeAfter(response)
-    response.once('prefinish', () => this.#handOver(connection, socket.writableLength))
-    response.once(HELD_EVENT, (bytes: number) => this.#handOver(connection, bytes))
-    response.once('finish', () => this.#runNext(connection))
+    response.on('prefinish', () => this.#handOver(connection, socket.writableLength))
+    response.on(HELD_EVENT, (bytes: number) => this.#handOver(connection, bytes))
+    response.on('finish', () => this.#runNext(connection))
     connection.unanswered.push(request)
     if (connection.unanswered.length === 1) this.#begin(connection, request)
   }
@@ -186,7 +196,8 @@ export class Connections implements Clients {
   }
 
   #begin(connection: Connection, { response, run }: PipelinedRequest): void {
-    const { prefixes } = this.#identify(connection, response)
+    connection.client = this.#identify(connection, response)
+    const { prefixes } = connection.client
     this.#move(connection, hasBody(response.req) ? 'idle' : 'running', prefixes)
     this.#turns.run(prefixes, run)
   }
@@ -203,18 +214,16 @@ export class Connections implements Clients {
     }
     const prefixes = trustedProxies === 0 ? connection.prefixes : clientPrefixes(request, trustedProxies)
     const address = prefixes.at(-1) ?? ''
-    const client = {
+    return {
       address,
       prefixes,
       budget: budgets.enter(address),
-      connection: connectionOf(response, () => this.#move(connection, 'kept')),
+      connection: new RequestConnection(response, () => this.#move(connection, 'kept')),
       takeTurn: (work: () => void) => {
         this.#move(connection, 'running')
         this.#turns.run(prefixes, work)
       },
     }
-    this.#clients.set(request, client)
-    return client
   }
 
   /** The answer is handed to the socket: the request is over, and its client has to read. */
@@ -223,7 +232,8 @@ export class Connections implements Clients {
     const { prefixes } = connection
     this.#move(connection, 'idle')
     this.#unsent.remove(prefixes, connection)
-    if (unsentBytes > 0) this.#unsent.add(prefixes, connection, unsentBytes)
+    if (unsentBytes <= SMALL_ANSWER_BYTES) return
+    this.#unsent.add(prefixes, connection, unsentBytes)
     const slowest =
       this.#unsent.sizeOf(prefixes) > limits.addressUnsentBytes
         ? this.#unsent.largest(prefixes)
@@ -245,7 +255,8 @@ export class Connections implements Clients {
   #move(connection: Connection, activity: Activity, prefixes = connection.prefixes): void {
     if (!this.#open.has(connection.socket)) return
     if (connection.activity) this.#admitted[connection.activity].remove(connection.prefixes, connection)
-    Object.assign(connection, { activity, prefixes })
+    connection.activity = activity
+    connection.prefixes = prefixes
     this.#admitted[activity].add(prefixes, connection)
   }
 
@@ -276,14 +287,23 @@ export class Connections implements Clients {
   }
 }
 
-export function connectionOf(response: ServerResponse, keepOpen: () => void): Client['connection'] {
-  return {
-    hasLeft: () => response.destroyed,
-    onLeave(callback) {
-      response.once('close', callback)
-      return () => void response.off('close', callback)
-    },
-    keepOpen,
+/** Ends with the response, or with the connection before it. */
+export class RequestConnection {
+  readonly #response: ServerResponse
+  readonly keepOpen: () => void
+
+  constructor(response: ServerResponse, keepOpen: () => void) {
+    this.#response = response
+    this.keepOpen = keepOpen
+  }
+
+  hasLeft(): boolean {
+    return this.#response.destroyed
+  }
+
+  onLeave(callback: () => void): () => void {
+    this.#response.once('close', callback)
+    return () => void this.#response.off('close', callback)
   }
 }
 

@@ -5,7 +5,7 @@
 import { PrefixTree } from '../../sale/limits/prefix-tree.ts'
 
 /** Some hundred microseconds of work. Turns of the event loop without requests cost little. */
-const PER_LOOP_TURN = 4
+const PER_LOOP_TURN = 8
 
 export class Turns {
   readonly #waiting = new PrefixTree<() => void>()

@@ -46,9 +46,7 @@ describe('the tree of address prefixes', () => {
     tree.add(['B', 'B1'], 'b', 3)
     expect([tree.size, tree.sizeOf(['A']), tree.sizeOf(['B', 'B1']), tree.sizeOf(['C'])]).to.deep.equal([8, 5, 3, 0])
     expect(tree.largest()).to.deep.equal(['a'])
-    expect([tree.remove(['A', 'A1'], 'a'), tree.remove(['A', 'A1'], 'a'), tree.remove(['C'], 'a')]).to.deep.equal([
-      5, 0, 0,
-    ])
+    for (const path of [['A', 'A1'], ['A', 'A1'], ['C']]) tree.remove(path, 'a')
     expect([tree.size, ...tree.largest()]).to.deep.equal([3, 'b'])
   })
 })
