@@ -43,7 +43,7 @@ export function leavingClient(address = '192.0.2.1') {
     client: { ...makeClient(address), connection },
     /** The callbacks that wait for the client to leave. */
     callbacks,
-    leave() {
+    leave: () => {
       isGone = true
       for (const callback of callbacks) callback()
     },

@@ -42,7 +42,9 @@ export function prefixesOf(text: string): readonly string[] | undefined {
   if (!isIPv4(sent) && !isIPv6(sent)) return undefined
   // An IPv4 address in IPv6 form (`::ffff:a.b.c.d`) is the same client as over IPv4.
   const address = ipaddr.process(sent.replace(/%.*$/, ''))
-  return address.kind() === 'ipv4'
-    ? IPV4_WIDTHS.map((width) => `${ipaddr.IPv4.networkAddressFromCIDR(`${address.toString()}/${width}`)}/${width}`)
-    : IPV6_WIDTHS.map((width) => `${ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/${width}`)}/${width}`)
+  const isIpv4 = address.kind() === 'ipv4'
+  const family = isIpv4 ? ipaddr.IPv4 : ipaddr.IPv6
+  return (isIpv4 ? IPV4_WIDTHS : IPV6_WIDTHS).map(
+    (width) => `${family.networkAddressFromCIDR(`${address.toString()}/${width}`).toString()}/${width}`,
+  )
 }

@@ -14,7 +14,7 @@ import { hasBody } from './request.ts'
 import { HELD_EVENT, sendResponse } from './response.ts'
 import { Turns } from './turns.ts'
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** Open connections. */
   connections: number
   /** Open connections of one address. Those of a trusted proxy are not limited. */

@@ -30,7 +30,7 @@ describe('the places for work', () => {
   it('[6.2.4] go to the addresses in turn: ten of A and then one of B begin with A and B', async () => {
     const queue = new WorkQueue(1)
     const [a, b] = [makeClient('192.0.2.1'), makeClient('192.0.2.2')]
-    const all = [...'AAAAAAAAAA'].map((name) => work(queue, a, name))
+    const all = Array.from('AAAAAAAAAA', (name) => work(queue, a, name))
     all.push(work(queue, b, 'B'))
     await turn()
     expect(await endAll()).to.equal('AABAAAAAAAA')
