@@ -122,10 +122,10 @@ export class Connections implements Clients {
     this.#open.set(socket, connection)
     socket.once('close', () => this.#remove(connection))
     if (isSurplus) return this.#closeUnused(connection)
+    // With a verified payment on every other connection, the new one is reset.
+    if (this.#open.size > limits.connections)
+      this.#reset(idle.largest()[0] ?? running.largest()[0] ?? connection, 'surplus')
     this.#move(connection, 'idle')
-    if (this.#open.size <= limits.connections) return
-    const victim = idle.largest()[0] ?? running.largest()[0]
-    this.#reset(victim ?? connection, 'surplus')
   }
 
   /** The client of a running request. */

@@ -339,11 +339,11 @@ describe('the connections of the HTTP server', () => {
     })
 
     it('[6.2.7, 8.12] reset one of the prefix with the most, and in it of the address with the most', async () => {
-      const buyers = await server.dial(get('/one'), '127.0.5.1')
-      await buyers.answered(1)
       const oldest = await server.dial('', '127.0.6.1')
       const second = await server.dial('', '127.0.6.2')
       await server.dial('', '127.0.6.2')
+      const buyers = await server.dial(get('/one'), '127.0.5.1')
+      await buyers.answered(1)
       await second.closed
       expect(oldest.socket.destroyed).to.equal(false)
       await server.dial('', '127.0.7.1')
@@ -368,21 +368,18 @@ describe('the connections of the HTTP server', () => {
       expect(verified[1]?.socket.destroyed).to.equal(false)
     })
 
-    it('[8.12] keep a connection whose answer is being computed if another one of its address is idle', async () => {
-      const computing = [
-        await server.dial(get('/held')),
-        await server.dial(get('/held')),
-        await server.dial(get('/held')),
-      ]
+    it('[8.12] reset one that computes an answer if none is idle, but none with a verified payment', async () => {
+      const verified = [await server.dial(get('/verified')), await server.dial(get('/verified'))]
+      const computing = await server.dial(get('/held'), '127.0.5.1')
       await until(() => server.held.length === 3)
-      const surplus = await server.dial()
+      const next = await server.dial(get('/verified'), '127.0.6.1')
+      await computing.closed
+      await until(() => server.held.length === 4)
+      const surplus = await server.dial('', '127.0.7.1')
       await surplus.closed
       expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus 0 unread'])
       for (const response of server.held) response.end()
-      for (const each of computing) await each.answered(1)
-      const later = await server.dial(get('/later'))
-      await later.answered(1)
-      await computing[0]?.closed
+      for (const each of [...verified, next]) await each.answered(1)
     })
 
     it('[8.12] reset a connection that does not send the body of its request', async () => {
