@@ -9,7 +9,7 @@ import express, {
   type Router,
 } from 'express'
 import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
-import type { Clients } from '../agent/transport/http/clients.ts'
+import type { Clients } from '../agent/transport/http/connections.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from '../agent/transport/http/request-id.ts'
 import { refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { renderWireError } from '../agent/transport/http/render-outcome.ts'

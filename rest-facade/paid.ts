@@ -2,14 +2,14 @@
 import { Router, type Request } from 'express'
 import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
 import { renderOutcome } from '../agent/transport/http/render-outcome.ts'
-import type { Clients } from '../agent/transport/http/clients.ts'
+import type { Clients, HttpClient } from '../agent/transport/http/connections.ts'
 import { requestIdOf } from '../agent/transport/http/request-id.ts'
-import { headerValues, isEncoded, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
+import { hasBody, headerValues, isEncoded, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
 import { inputRefusal, parseOperation, queryMembers, type OperationDefinition } from '../agent/operation/operation.ts'
 import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.ts'
-import { parseStrictJson } from '../store/base/strict-json.ts'
+import { parseStrictJson, REQUEST_MARKS_MAX } from '../store/base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 
@@ -30,25 +30,29 @@ export function paidRoutes(options: PaidRouteOptions): Router {
     if (!route) return next()
     const { method } = route.definition
     if (request.method !== method) return refuse(response, methodNotAllowed(method))
-    const outcome = await (method === 'GET'
-      ? performGet(options, request, route)
-      : performPost(options, request, route))
+    const client = options.clients.of(request)
+    const mayReplay = headerValues(request, PAYMENT_HEADERS.request).length > 0
+    const outcome =
+      client.budget.admit({ mayReplay }) ??
+      (await (method === 'GET'
+        ? performGet(options, request, { ...route, client })
+        : performPost(options, request, { ...route, client })))
     sendResponse(response, renderOutcome(outcome))
   })
   return router
 }
 
-type Route = NonNullable<ReturnType<typeof findRoute>>
+type Route = NonNullable<ReturnType<typeof findRoute>> & { client: HttpClient }
 
 function performGet(
   options: PaidRouteOptions,
   request: Request,
-  { definition, members }: Route,
+  { definition, members, client }: Route,
 ): Outcome | Promise<Outcome> {
   if (hasBody(request)) return refused({ code: 'unexpected_input' })
   if (queryMembers(definition).length === 0) {
     if (hasQuery(request)) return refused({ code: 'unexpected_input' })
-    return performInput(options, request, { definition, input: members })
+    return performInput(options, request, { definition, client, input: members })
   }
   const query = rawQuery(request.originalUrl)
   const parsed = parseQueryString(query)
@@ -59,29 +63,35 @@ function performGet(
   const isQuoted = query !== '' && query.length <= QUOTED_QUERY_CHARACTERS_MAX
   return performInput(options, request, {
     definition,
+    client,
     input: { ...textInput(parsed.fields), ...members },
     ...(isQuoted && { query }),
   })
 }
 
-async function performPost(options: PaidRouteOptions, request: Request, { definition }: Route): Promise<Outcome> {
-  const body = await readBody(request, definition.bodyBytesMax ?? 0)
+async function performPost(
+  options: PaidRouteOptions,
+  request: Request,
+  { definition, client }: Route,
+): Promise<Outcome> {
+  const body = await readBody(request, { bytesMax: definition.bodyBytesMax ?? 0, client })
   if (typeof body === 'string') return refused({ code: body })
   if (!isJsonRequest(request) || isEncoded(request)) return refused({ code: 'unsupported_media_type' })
   if (hasQuery(request)) return refused({ code: 'unexpected_input' })
-  const json = parseStrictJson(body)
+  const json = parseStrictJson(body, REQUEST_MARKS_MAX)
   switch (json.kind) {
     case 'invalid':
       return refused({ code: 'invalid_body', detail: 'it must be JSON in UTF-8' })
     case 'duplicate_name':
       return refused({ code: 'invalid_body', detail: 'a field is given twice' })
     case 'valid':
-      return performInput(options, request, { definition, input: json.value })
+      return performInput(options, request, { definition, client, input: json.value })
   }
 }
 
 interface UncheckedOperation {
   definition: OperationDefinition
+  client: HttpClient
   input: unknown
   /** The query string that the quote repeats. Default: that of the canonical URL. */
   query?: string
@@ -91,9 +101,9 @@ interface UncheckedOperation {
  * Quoted URLs begin with the configured base URL. A request target may be absolute and name any host (RFC 9112, 3.2.2).
  */
 function performInput(
-  { executor, baseUrl, clients }: PaidRouteOptions,
+  { executor, baseUrl }: PaidRouteOptions,
   request: Request,
-  { definition, input, query }: UncheckedOperation,
+  { definition, client, input, query }: UncheckedOperation,
 ): Outcome | Promise<Outcome> {
   const parsed = parseOperation(definition, input)
   if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
@@ -102,16 +112,11 @@ function performInput(
     operation: parsed.operation,
     paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
     resourceUrl: query === undefined ? url : url.replace(/(\?.*)?$/, () => `?${query}`),
-    client: clients.of(request),
+    client,
     requestId: requestIdOf(request),
   })
 }
 
 function hasQuery({ originalUrl }: Request): boolean {
   return /[?#]/.test(originalUrl)
-}
-
-/** Reads the framing headers only (RFC 9112, section 6). A body need not be read to be refused. */
-function hasBody({ headers }: Request): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }

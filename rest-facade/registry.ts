@@ -1,7 +1,7 @@
 /** The three testnet-only routes about the agent in the ERC-8004 registries (contract 4.4.6 to 4.4.8). */
 import { Router } from 'express'
 import { getAddress } from 'viem'
-import type { Clients } from '../agent/transport/http/clients.ts'
+import type { Clients } from '../agent/transport/http/connections.ts'
 import { refuse } from '../agent/transport/http/response.ts'
 import { WEIGHTS, type Client } from '../agent/sale/limits/address-budget.ts'
 import type { Refused } from '../agent/operation/outcome.ts'

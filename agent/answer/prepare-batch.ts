@@ -20,20 +20,42 @@ const SLICE_MS = 4
 
 type Items = readonly Operation<SingleDefinition>[]
 
-export async function prepareBatch(items: Items, context: SkillContext): Promise<PreparedAnswer> {
+interface BatchOptions {
+  /** Opens the snapshot that is current when the computation begins. */
+  skill: () => SkillContext
+  /** Takes the place for a slice. Undefined if the request must end. */
+  enter: () => Promise<Disposable | undefined>
+}
+
+/** Each slice waits for its place, so that a long batch delays others by one slice only. */
+export async function prepareBatch(items: Items, { skill, enter }: BatchOptions): Promise<PreparedAnswer> {
+  let place = await enter()
+  if (!place) return refused({ code: 'overloaded' })
+  const nextSlice = async () => {
+    place?.[Symbol.dispose]()
+    await setImmediate()
+    place = await enter()
+    return place !== undefined
+  }
+  const context = skill()
   // An import can record a file between two slices.
   let pinned: Journal | undefined
   const state = { ...context, journal: () => (pinned ??= context.journal().pin()) }
-  const prepare = () => prepareItems(items, state)
+  const prepare = () => prepareItems(items, state, nextSlice)
   try {
     return await (context.dataset ? context.dataset.snapshot.hold(prepare) : prepare())
   } finally {
+    place?.[Symbol.dispose]()
     await pinned?.close()
   }
 }
 
 /** Assembles the body from those of the items, so that each is the body of its single operation. */
-async function prepareItems(items: Items, context: SkillContext): Promise<PreparedAnswer> {
+async function prepareItems(
+  items: Items,
+  context: SkillContext,
+  nextSlice: () => Promise<boolean>,
+): Promise<PreparedAnswer> {
   const isFromDataset = items.some((item) => needsDataset(item, context))
   if (isFromDataset && !context.dataset) return refused({ code: 'dataset_unavailable' })
   const provenance = isFromDataset && context.dataset ? datasetProvenance(context.dataset) : SYNTHETIC_PROVENANCE
@@ -45,7 +67,7 @@ async function prepareItems(items: Items, context: SkillContext): Promise<Prepar
   let sliceMs = 0
   for (const [at, item] of items.entries()) {
     if (sliceMs > SLICE_MS) {
-      await setImmediate()
+      if (!(await nextSlice())) return refused({ code: 'overloaded' })
       sliceMs = 0
     }
     const start = context.now().getTime()

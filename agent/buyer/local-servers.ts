@@ -29,8 +29,8 @@ const PORT_DEFAULT = 4040
 
 const reconcileHelp = (program: string) => `
 The service speaks the Reconciliation Service API 0.2 on 127.0.0.1. Each value of a column is one purchase of resolve,
-which it keeps in the folder and returns for an equal value within a day. Every program of this machine can use it, so set
---max-per-day. The limits are in micro-USDC.
+which it keeps in the folder and returns for an equal value within a day. Every program that knows the URL can use it, so
+set --max-per-day. The URL is another one after each start. The limits are in micro-USDC.
 
 In OpenRefine: Reconcile, Start reconciling, Add standard service, and the URL that this command prints. OpenRefine sends
 up to ten values of the column as soon as the service is chosen.
@@ -46,9 +46,9 @@ export const addReconcileServiceCommand: AddCommand = (program, context) => {
   addLimitedBuyer(command, context, async (options) => {
     const { openReconciliationService } = await import('./lists/service.ts')
     const interrupted = context.interrupted()
-    const server = await openReconciliationService({ ...options, print: context.print })
+    const { server, path } = await openReconciliationService({ ...options, print: context.print })
     await once(server.listen(command.opts<{ port: number }>().port, '127.0.0.1'), 'listening')
-    context.print(`ready http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    context.print(`ready http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)
     if (!interrupted.aborted) await once(interrupted, 'abort')
     // Purchases in progress end first. Another signal ends the process at once.
     await new Promise((resolve) => server.close(resolve))

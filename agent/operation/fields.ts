@@ -6,6 +6,11 @@ import { hasHidden, removeIgnorable } from '../../store/base/hidden.ts'
 /** For `q`, `name` and `address` (contract 4.2.1). Length is counted in code points after normalisation. */
 const TEXT_CODE_POINTS_MIN = 3
 const TEXT_CODE_POINTS_MAX = 160
+/**
+ * Before normalisation, whose time grows with the square of the length for combining marks. Enough for 160 characters
+ * of four code points each (contract 4.2.1).
+ */
+const RAW_CODE_POINTS_MAX = 640
 /** Contract 4.2.1. */
 const STATUS_CODE_POINTS_MAX = 80
 /** Seven letters or digits, and spaces (contract 4.2.1). */
@@ -34,6 +39,10 @@ const WHITE_SPACE = /\p{White_Space}+/gu
 function text(min: number, max: number) {
   return z
     .string({ error: textRule('must be text') })
+    .refine((value) => value.length <= 2 * RAW_CODE_POINTS_MAX && countCodePoints(value) <= RAW_CODE_POINTS_MAX, {
+      error: `must have at most ${RAW_CODE_POINTS_MAX} characters before normalisation`,
+      abort: true,
+    })
     .transform((value) => removeIgnorable(value).replace(WHITE_SPACE, ' '))
     .refine((value) => !hasHidden(value), {
       error: 'must not contain control or invisible characters',

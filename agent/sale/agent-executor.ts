@@ -17,6 +17,7 @@ import { sha256Hex } from '../../store/base/canonical.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { inputRefusal, parseOperation, type Operation, type Operations } from '../operation/operation.ts'
 import { resourceUrl } from '../operation/resource.ts'
+import { tooManyInProgress } from './limits/address-budget.ts'
 import { perform } from './perform.ts'
 import type { SaleRequest, SaleContext } from './sale-context.ts'
 
@@ -71,6 +72,8 @@ export class CompanyAgentExecutor implements AgentExecutor {
   async perform(request: SaleRequest): Promise<Outcome> {
     const { context, onOutcome } = this.#options
     const { report } = context.payments
+    using inProgress = request.client.budget.begin()
+    if (!inProgress) return tooManyInProgress()
     const sale = this.#perform(request).catch((cause: unknown) => {
       report('sale_failed', cause, request.requestId)
       return refused({ code: 'internal_error' })

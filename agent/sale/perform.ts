@@ -19,7 +19,7 @@ import { decodePayment } from '../payment/binding.ts'
 import { endsLate, examine, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { SkillContext } from '../answer/registers.ts'
 import { describeInput } from '../answer/skills.ts'
-import { WEIGHTS, type Client } from './limits/address-budget.ts'
+import { WEIGHTS } from './limits/address-budget.ts'
 import { storeClaim } from './claim.ts'
 import { describeConflict, refuseSettled } from './conflict.ts'
 import { checkReadiness, prepare } from './prepare.ts'
@@ -45,7 +45,6 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   const sold = payment.kind === 'none' ? quote(context, request) : await buy(context, request, payment)
   switch (sold.kind) {
     case 'answer':
-      request.client.budget.refund()
       return sold
     case 'refused':
       return describeConflict(sold, operation, context)
@@ -92,8 +91,6 @@ async function buy(
   const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
 
   // 3. Replay: a payment with a record gets its stored response.
-  const lookUpRefused = client.budget.chargeRecordLookUp()
-  if (lookUpRefused) return lookUpRefused
   const stored = payment.kind === 'payment' ? await replay(context, payment, { client, waitLimit }) : undefined
   if (stored) return stored
 
@@ -114,11 +111,13 @@ async function buy(
   if (examined.kind === 'payment_refused') return examined
 
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
-  return context.paymentMutex.run(
-    { key: examined.bind().payment_hash, client: client.address },
+  const sold = await context.paymentMutex.run(
+    examined.bind().payment_hash,
     (hasWaited) => sell(context, request, { examined, hasWaited, waitLimit }),
     () => outcomeUnknown(),
   )
+  if (sold.kind === 'answer') client.budget.refundSale()
+  return sold
 }
 
 interface Sale {
@@ -145,44 +144,42 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
     return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
   }
   using held = verified
-  client.keepConnectionOpen()
+  client.connection.keepOpen()
   const limited = await refuseUnknown(payments, examined)
   if (limited) return limited
-
-  // Concurrent sales of the transport (contract 4.5.10).
-  using call = request.callLimit?.take()
-  if (request.callLimit && !call) return refused({ code: 'overloaded' })
 
   // 9. The answer, from the snapshot that is current now.
   const prepared = await prepare(operation, {
     skill: () => openSkillContext(context),
     report: payments.report,
-    batches: context.batches,
-    address: client.address,
+    enter: () => context.computations.enter(client),
   })
   if (prepared.kind === 'refused') return (await replayIfSold(context, sale)) ?? prepared
+
+  // Concurrent sales of the transport (contract 4.5.10).
+  using call = await request.calls?.enter(client)
+  if (request.calls && !call) return refused({ code: 'overloaded' })
 
   const purchase = { checked: examined, verified: held, prepared }
   const onWait = () => call?.[Symbol.dispose]()
   const sold = await unknownIfFailed(payments.report, () =>
-    claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }),
+    claimAndSettle(context, purchase, { ...sale.waitLimit, onWait }),
   )
-  // A sale beyond the limit of a minute has cost remote calls. An answer is refunded in any case.
+  // A sale beyond the limit of a minute has cost remote calls.
   if (sold.kind === 'refused' && sold.refusal.code !== 'rate_limited') client.budget.refund()
   return sold
 }
 
 async function claimAndSettle(
-  { payments, guessLimit }: SaleContext,
+  { payments }: SaleContext,
   purchase: Parameters<typeof storeClaim>[1],
-  { client, waitLimit }: { client: Client; waitLimit: WaitLimit },
+  waitLimit: WaitLimit,
 ): Promise<Sold> {
   const { checked, verified } = purchase
   // 10. Response and intent to settle are stored, and the sale is counted.
   const claim = await storeClaim(payments, purchase)
   if (claim.kind === 'full') return rateLimited(claim.waitMs)
   if (claim.kind === 'taken') return replayRecord(payments, claim.record, { payment: checked, waitLimit })
-  if (checked.id === undefined) guessLimit.noteRight(checked.identity, client.address)
 
   // 11 and 12. Settlement, and its outcome is stored.
   const settled = await settle(payments, claim.record, { start: verified.start, waitLimit })

@@ -4,7 +4,6 @@ import { StoreError } from '../../store/files/environment.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import { itemsOf, type Operation } from '../operation/operation.ts'
-import type { FairQueue } from './limits/fair-queue.ts'
 import { prepareBatch } from '../answer/prepare-batch.ts'
 import type { SkillContext } from '../answer/registers.ts'
 import { needsDataset, prepareAnswer, type PreparedAnswer } from '../answer/skills.ts'
@@ -22,18 +21,18 @@ interface PrepareOptions {
   /** Opens the snapshot that is current when the computation begins. */
   skill: () => SkillContext
   report: Report
-  batches: FairQueue
-  /** The address of the client. */
-  address: string
+  /** Takes the place for an answer, or for a part of a batch. Undefined if the request must end. */
+  enter: () => Promise<Disposable | undefined>
 }
 
 /** A damaged record or name index is reported and refused, before anything is charged (contract 3.1). */
 export async function prepare(operation: Operation, options: PrepareOptions): Promise<PreparedAnswer> {
-  const { skill, report, batches, address } = options
+  const { skill, report, enter } = options
   const { definition, input } = operation
   try {
-    if (definition.kind === 'single') return prepareAnswer({ definition, input }, skill())
-    return await batches.run(address, () => prepareBatch(itemsOf(operation), skill()))
+    if (definition.kind !== 'single') return await prepareBatch(itemsOf(operation), { skill, enter })
+    using place = await enter()
+    return place ? prepareAnswer({ definition, input }, skill()) : refused({ code: 'overloaded' })
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     report('dataset_unreadable', cause)

@@ -1,7 +1,7 @@
 /** Step 3: answers a payment with a record from that record. Rate limit, readiness and newer snapshots do not apply. */
 import { isOpen, type ResponseRecord } from '../../store/log/record.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
-import { rateLimited, refused, type Refused } from '../operation/outcome.ts'
+import { refused } from '../operation/outcome.ts'
 import { isBoundTo, type SentPayment } from '../payment/binding.ts'
 import { addMissingReceipt } from '../settlement/receipts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
@@ -10,7 +10,7 @@ import { outcomeUnknown, recordOutcome, unknownIfFailed, type Sold } from './rec
 import { mayChange, retry } from './retry.ts'
 import type { SaleContext } from './sale-context.ts'
 
-type ReplayContext = Pick<SaleContext, 'payments' | 'guessLimit' | 'paymentMutex'>
+type ReplayContext = Pick<SaleContext, 'payments' | 'paymentMutex'>
 
 interface ReplayRequest {
   client: Client
@@ -24,50 +24,37 @@ export function replay(
   request: ReplayRequest,
 ): Promise<Sold | undefined> {
   const { payments } = context
+  const { budget } = request.client
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(payment.identity, payment.id).catch((cause: unknown) => {
       // A failed read of the log costs the client nothing.
-      request.client.budget.refund()
+      budget.refund()
       throw cause
     })
     if (!record) return undefined
-    return refuseGuess(context, record, payment, request.client) ?? (await answer(context, record, payment, request))
+    // The payment id is not on chain. Without one, an observer can rebuild the payload and guess what it has bought.
+    if (record.payment_id !== payment.id || !isBoundTo(record, payment))
+      return budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })
+    return answer(context, record, payment, request)
   })
 }
 
-/** Guesses of what a payment has bought cost the budget of the client; the right payload costs nothing. */
-function refuseGuess(
-  { guessLimit }: ReplayContext,
-  record: ResponseRecord,
-  payment: SentPayment,
-  { budget, address }: Client,
-): Refused | undefined {
-  const { identity, payment_id } = record
-  const refuse = () => budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })
-  // The payment id is not on chain. An observer does not know it, so every guess ends here.
-  if (payment_id !== payment.id) return refuse()
-  const waitMs = payment_id === undefined ? guessLimit.waitMs(identity, address) : 0
-  if (waitMs > 0) return rateLimited(waitMs)
-  if (!isBoundTo(record, payment)) {
-    guessLimit.noteWrong(identity)
-    return refuse()
-  }
-  if (payment_id === undefined) guessLimit.noteRight(identity, address)
-  return undefined
-}
-
+/** The right payload costs nothing but for the size of the answer. */
 function answer(
   { payments, paymentMutex }: ReplayContext,
   record: ResponseRecord,
   payment: SentPayment,
   { client, waitLimit }: ReplayRequest,
-): Promise<Sold> {
+): Sold | Promise<Sold> {
   client.budget.refund()
-  client.keepConnectionOpen()
-  if (!mayChange(record)) return replayRecord(payments, record, { payment, waitLimit })
+  client.connection.keepOpen()
+  if (!mayChange(record)) {
+    const limited = client.budget.chargeReplay(Buffer.byteLength(record.body))
+    return limited ?? replayRecord(payments, record, { payment, waitLimit })
+  }
   // The request that settles the payment changes the record. Requests that wait for it read the record again.
   return paymentMutex.run<Sold>(
-    { key: record.payment_hash, client: client.address },
+    record.payment_hash,
     async (hasWaited) => {
       const current = hasWaited ? await payments.log.read(record.identity) : undefined
       return replayRecord(payments, current ?? record, { payment, waitLimit })

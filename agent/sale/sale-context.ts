@@ -5,12 +5,10 @@ import type { Answers } from '../answer/registers.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { Terms } from '../payment/terms.ts'
-import type { CallLimit } from './limits/call-limit.ts'
 import type { Client } from './limits/address-budget.ts'
-import type { FairQueue } from './limits/fair-queue.ts'
-import type { GuessLimit } from './limits/guess-limit.ts'
 import type { KeyedMutex } from './limits/keyed-mutex.ts'
 import type { PayerReservations } from './limits/payer-reservations.ts'
+import type { WorkQueue } from './limits/work-queue.ts'
 
 /** Created once per service. */
 export interface SaleContext {
@@ -21,12 +19,10 @@ export interface SaleContext {
   /** Throws a StoreError if there is no journal. */
   journal: () => Journal
   payments: PaymentServices
-  /** Limits guesses of what a recorded payment has bought. */
-  guessLimit: GuessLimit
   /** Runs the calls to node and facilitator for payments that are not verified yet. */
-  verifications: FairQueue
-  /** Computes one batch at a time. */
-  batches: FairQueue
+  verifications: WorkQueue
+  /** Computes one answer at a time, and of a batch one part after the other. */
+  computations: WorkQueue
   /** The amounts of verified payments that are not settled yet. */
   payers: PayerReservations
   /** Sales and chain reads for the same payload run one at a time. The key is the hash of the payload. */
@@ -44,6 +40,6 @@ export interface SaleRequest {
   client: Client
   /** For the log. */
   requestId?: string | undefined
-  /** Limits the verified payments that are sold at once. Absent if the transport has no limit. */
-  callLimit?: CallLimit
+  /** The verified payments that the transport sells at once. Absent if it has no limit. */
+  calls?: WorkQueue
 }

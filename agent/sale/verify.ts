@@ -5,6 +5,7 @@
 import { rateLimited, refused, refusedPayment, type PaymentRefused, type Refused } from '../operation/outcome.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { PAYER_WAIT_MS_MAX } from './limits/payer-reservations.ts'
+import type { WorkQueue } from './limits/work-queue.ts'
 import type { CheckedPayment } from '../payment/payment-checks.ts'
 import type { Observation } from '../settlement/chain/observe.ts'
 import type { PaymentServices } from '../settlement/services.ts'
@@ -52,7 +53,7 @@ export async function verifyAndReserve(
   const { from: payer, value } = quoted.checked.payment.payload.authorization
   const endAt = payments.now().getTime() + PAYER_WAIT_MS_MAX
   for (;;) {
-    const verified = await verifications.run(quoted.client.address, () => verifyPayment(payments, quoted))
+    const verified = await verifyInTurn(payments, quoted, verifications)
     if (verified.kind !== 'verified') return verified
     const { balance } = verified.start.payer
     const reservation = payers.reserve(payer, { amount: BigInt(value), balance })
@@ -60,8 +61,13 @@ export async function verifyAndReserve(
     const leftMs = endAt - payments.now().getTime()
     const limited = leftMs > 0 ? quoted.client.budget.spend(WEIGHTS.payment) : rateLimited(0)
     if (limited) return limited
-    await payers.nextRelease(payer, leftMs)
+    await payers.nextRelease(payer, { milliseconds: leftMs, client: quoted.client })
   }
+}
+
+async function verifyInTurn(payments: PaymentServices, quoted: QuotedPayment, verifications: WorkQueue) {
+  using place = await verifications.enter(quoted.client)
+  return place ? await verifyPayment(payments, quoted) : refused({ code: 'overloaded' })
 }
 
 /** Code, balance and nonce of the payer on chain, and the facilitator. */

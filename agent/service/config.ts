@@ -7,6 +7,7 @@ import { readPrivateFile } from '../../store/files/private-files.ts'
 import { isLoopback, isUrl, mayFetch, toUrlHost } from '../../store/base/url-policy.ts'
 import { CRO_COMPANIES_LOCATION } from '../../store/dataset/source.ts'
 import { isPayableAddress, isSameAddress } from '../payment/accounts.ts'
+import { BUDGET_UNITS_MIN } from '../sale/limits/address-budget.ts'
 import { CDP_HOST, parseCdpKey } from '../settlement/facilitator/cdp-token.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 
@@ -19,8 +20,7 @@ const ADMIN_PORT_DEFAULT = 9464
 const RETENTION_DAYS_MIN = 30
 /** More than one database can sell. In PostgreSQL each sale of a minute is a row. */
 const RATE_LIMIT_MAX = 100_000
-/** Contract 6.2.2: the smallest budget of a client address, and the budget as a multiple of RATE_LIMIT_PER_MINUTE. */
-const ADDRESS_BUDGET_MIN = 300
+/** The budget of a client address as a multiple of RATE_LIMIT_PER_MINUTE (contract 6.2.2). */
 const ADDRESS_BUDGET_SHARE = 2.5
 /** More than a PEM file of a key on P-256. */
 const SECRET_BYTES_MAX = 4_096
@@ -194,7 +194,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
      * Units a minute of each client address (contract 6.2.2): half of the limit of sales in payments of five units, or
      * more.
      */
-    addressBudget: Math.max(ADDRESS_BUDGET_MIN, Math.ceil(ADDRESS_BUDGET_SHARE * values.RATE_LIMIT_PER_MINUTE)),
+    addressBudget: Math.max(BUDGET_UNITS_MIN, Math.ceil(ADDRESS_BUDGET_SHARE * values.RATE_LIMIT_PER_MINUTE)),
     a2aEnabled: values.A2A_ENABLED === 'true',
     keysDirectory: resolve(values.KEYS_DIR ?? join(dataDirectory, 'keys')),
     /** A PostgreSQL database that several machines share. Undefined for LMDB in the data directory. */

@@ -7,9 +7,10 @@ import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'no
 import type { AddressInfo, Socket } from 'node:net'
 import type { createApp } from '../../rest-facade/app.ts'
 import { expressMessages } from '../../rest-facade/messages.ts'
-import type { Report, Timer } from '../../store/base/runtime.ts'
+import type { Report } from '../../store/base/runtime.ts'
 import { toUrlHost } from '../../store/base/url-policy.ts'
-import { Connections } from '../transport/http/connections.ts'
+import { Connections, type Clients } from '../transport/http/connections.ts'
+import type { AddressBudgets } from '../sale/limits/address-budget.ts'
 import { readTarget } from '../transport/http/request.ts'
 import { assignRequestId, newRequestId, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request-id.ts'
 import { commonHeaders, sendResponse } from '../transport/http/response.ts'
@@ -19,6 +20,8 @@ import type { Config } from './config.ts'
 
 /** A stop waits this long for requests in progress: twice the 30 s of a facilitator, and a margin (contract 14.4). */
 const STOP_TIMEOUT_MS = 70_000
+/** Connections that wait to be accepted. Node's default of 511 is full within a second of an attack. */
+const BACKLOG = 4_096
 /** The interval at which a stop closes connections that have become idle. */
 const IDLE_SWEEP_MS = 100
 /**
@@ -45,16 +48,16 @@ const LIMITS = {
   headerBytes: 16_384,
   /** A browser behind two proxies sends 40. Node drops further headers silently; this server refuses them [2,000]. */
   headers: 100,
-  /**
-   * About 100 MiB with the largest requests. A further connection resets one of the address that has the most [none].
-   */
+  /** About 100 MiB with the largest requests. A further connection resets another one [none]. */
   connections: 2_000,
-  /**
-   * Pipelined requests of a connection. Clients that pipeline send a few; the next one resets the connection [none].
-   */
-  unanswered: 16,
-  /** Pipelined requests of all connections, at most 16 KiB each, so that they need at most 16 MiB [none]. */
-  waiting: 1_000,
+  /** Twice the sales that an address may have in progress. The next one is closed [none]. */
+  addressConnections: 128,
+  /** When clients do not read more than this, the slowest one is reset. Its answer stays stored [none]. */
+  unsentBytes: 64 * 1_048_576,
+  /** The largest answer has 2.3 MiB, over MCP. */
+  addressUnsentBytes: 4 * 1_048_576,
+  /** Pipelined requests of a connection, at most 16 KiB each. The next one resets the connection [none]. */
+  unanswered: 4,
 }
 export type HttpServerLimits = typeof LIMITS
 
@@ -62,17 +65,19 @@ interface HttpServerOptions {
   config: Config
   /** Replaces limits. */
   limits?: Partial<HttpServerLimits> | undefined
-  timer: Timer
+  budgets: AddressBudgets
+  /** Milliseconds of a clock that never goes back. */
+  clock: () => number
   report: Report
 }
 
 /** Listens at once, and answers 503 `overloaded` until `open` routes requests to the app. */
-export async function startHttpServer({ config, timer, report, ...options }: HttpServerOptions) {
-  const { host, port, baseUrl } = config
+export async function startHttpServer({ config, budgets, clock, report, ...options }: HttpServerOptions) {
+  const { host, port, baseUrl, trustedProxies } = config
   const limits = { ...LIMITS, ...options.limits }
   let listener: RequestListener = (_request, response) =>
     sendResponse(response, renderOutcome(refused({ code: 'overloaded' })))
-  const connections = new Connections({ limits, timer, report })
+  const connections = new Connections({ limits, budgets, trustedProxies, clock, report })
   const messages = expressMessages((socket) => connections.isFull(socket))
   const server = createLimitedServer({
     limits,
@@ -81,7 +86,7 @@ export async function startHttpServer({ config, timer, report, ...options }: Htt
     headers: commonHeaders(baseUrl),
     listener: (request, response) => listener(request, response),
   })
-  server.listen(port, host)
+  server.listen({ port, host, backlog: BACKLOG })
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
   return {
@@ -91,7 +96,7 @@ export async function startHttpServer({ config, timer, report, ...options }: Htt
       messages.connectTo(app)
       listener = app
     },
-    keepOpen: (socket: Socket) => connections.keepOpen(socket),
+    clients: connections as Clients,
     close: () => closeServer(server, connections, limits.requestMs),
   }
 }
@@ -120,6 +125,7 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
     for (const [name, value] of headerEntries) response.setHeader(name, value)
     response.setHeader(REQUEST_ID_HEADER, assignRequestId(request))
     const run = () => {
+      if (!socket.writable) return void response.destroy()
       const code = findFault(request, limits)
       if (code === undefined) listener(request, response)
       else sendResponse(response, renderWireError(code))
@@ -128,34 +134,37 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
       response.setHeader('Connection', 'close')
       ending.add(socket)
     }
-    connections.enqueue(socket, { response, run })
+    connections.enqueue({ response, run })
   }
 
   /**
-   * Sends the error after the answers to earlier requests, or not at all if the client could take it for one of them.
+   * Answers a fault and closes the connection. The answer follows those to earlier requests. It is left out if the
+   * client could take it for a part of one of them.
    */
   function endConnection(socket: Socket, reply: HttpResponseContent, ownId?: string): void {
     if (closing.has(socket)) return
     closing.add(socket)
     socket.on('error', () => undefined)
     const last = connections.lastResponse(socket)
-    // Without `ownId`, the fault is in the body of the last request or in bytes after it.
-    const requestId = ownId ?? (last?.req.complete === false ? requestIdOf(last.req) : undefined) ?? newRequestId()
+    const isInLastBody = last?.req.complete === false
+    const requestId = ownId ?? (isInLastBody ? requestIdOf(last.req) : undefined) ?? newRequestId()
     const write = () =>
       writeAndClose(socket, { ...reply, headers: { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers } })
     const writeAfterAnswers = () => (ending.has(socket) ? socket.destroySoon() : write())
+
     if (!socket.writable) socket.destroy()
+    // The error answers the request whose body has the fault, unless its own answer has begun or is not the next one.
+    else if (isInLastBody && !last.headersSent && last.socket === socket) write()
+    else if (isInLastBody) socket.destroy()
     else if (!last || last.writableFinished) writeAfterAnswers()
-    else if (last.req.complete) last.once('finish', writeAfterAnswers)
-    else if (last.headersSent || last.socket !== socket) socket.destroy()
-    else write()
+    else last.once('finish', writeAfterAnswers)
   }
 
   const server = createServer({ ...classes, ...nodeOptions(limits) }, handle)
   server.timeout = limits.silenceMs
   // One header more, so that `findFault` sees that there are too many.
   server.maxHeadersCount = limits.headers + 1
-  server.on('connection', (socket) => connections.add(socket))
+  server.on('connection', (socket) => connections.admit(socket))
   // Emitted only for a request beyond a limit of its connection (rest-facade/messages.ts).
   server.on('upgrade', (_request, socket) => connections.resetPipelining(socket as Socket))
   // Ignores other `Expect` values; Node would answer with an empty 417.

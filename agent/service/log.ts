@@ -1,5 +1,5 @@
 /**
- * The log: JSON lines on stderr. A cause is reduced to error names and codes, so no payment and no remote text is
+ * The log: JSON lines. A cause is reduced to error names and codes, so no payment and no remote text is
  * logged.
  */
 import { pino, type DestinationStream, type Logger } from 'pino'
@@ -8,14 +8,10 @@ import { ImportError } from '../../store/import/errors.ts'
 import type { SaleLine } from './admin/sale-trace.ts'
 import type { Config } from './config.ts'
 
-const STDERR = 2
 /** Bounds the loop, because a chain of causes can be a cycle. */
 const CAUSES_MAX = 5
 
-export function openLog(
-  level: Config['logLevel'],
-  destination: DestinationStream = pino.destination({ dest: STDERR, sync: true }),
-): Logger {
+export function openLog(level: Config['logLevel'], destination: DestinationStream): Logger {
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
 }
 

@@ -1,5 +1,6 @@
 /** Creates the parts of the service, starts them in order, and stops them in reverse order. */
 import { setMaxListeners } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { signCard } from '../../keys/card-signature.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { createApp } from '../../rest-facade/app.ts'
@@ -31,12 +32,11 @@ import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from '../sale/agent-executor.ts'
 import type { SaleContext } from '../sale/sale-context.ts'
-import { Clients } from '../transport/http/clients.ts'
+import type { Clients } from '../transport/http/connections.ts'
 import { AddressBudgets } from '../sale/limits/address-budget.ts'
-import { FairQueue } from '../sale/limits/fair-queue.ts'
-import { GuessLimit } from '../sale/limits/guess-limit.ts'
 import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
+import { WorkQueue } from '../sale/limits/work-queue.ts'
 import type { ExampleCompany, Operations } from '../operation/operation.ts'
 import { mcpRoute } from '../transport/mcp/route.ts'
 import { openToolList } from '../payment/tools.ts'
@@ -69,8 +69,6 @@ export interface Externals {
  * Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification.
  */
 const VERIFICATIONS_MAX = 64
-/** The client of the reconciler's work. No client address is empty. */
-const RECONCILER = ''
 
 export interface ServiceOptions {
   config: Config
@@ -97,6 +95,8 @@ export interface ServiceOptions {
   onDatasetChange?: (dataset: Dataset) => void
   /** Called at the end of each sale. */
   onSale?: (line: SaleLine) => void
+  /** The log lines that were not written, for the metrics. */
+  lostLogLines?: () => number
 }
 
 type Closer = () => Promise<void> | void
@@ -105,9 +105,11 @@ export async function startService(given: ServiceOptions) {
   const metrics = given.config.admin && new ServiceMetrics(given.operations)
   const options = metrics ? observeExternals(given, metrics) : given
   const { config, now, timer, report, clock = () => performance.now() } = options
+  const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
+  const queues = { verifications: new WorkQueue(VERIFICATIONS_MAX), computations: new WorkQueue(1, setImmediate) }
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
-  const server = await startHttpServer({ config, limits: options.limits, timer, report })
-  const { baseUrl } = server
+  const server = await startHttpServer({ config, limits: options.limits, budgets, clock, report })
+  const { baseUrl, clients } = server
   const closers: Closer[] = []
   const stopping = new AbortController()
   // Each request that waits for the chain listens. Above ten, Node.js would print a warning.
@@ -121,19 +123,22 @@ export async function startService(given: ServiceOptions) {
   try {
     const stores = await openStores(options, metrics, closers)
     const { catalog, log } = stores
-    const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
-    const { trustedProxies } = config
-    const clients = new Clients({ budgets, trustedProxies, keepOpen: server.keepOpen, report })
     const isStopping = () => stopping.signal.aborted
     const { chain } = given.externals
-    const admin = metrics && (await startAdmin(options, { metrics, catalog, log, budgets, chain, isStopping }))
+    const admin = metrics && (await startAdmin(options, { metrics, catalog, log, budgets, queues, chain, isStopping }))
     if (admin) closers.push(() => admin.close())
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
     closers.push(() => keys.stop())
     const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
       signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
-    const context = createSaleContext(options, { ...stores, clock, signReceipt, stopSignal: stopping.signal })
+    const context = createSaleContext(options, {
+      ...stores,
+      ...queues,
+      clock,
+      signReceipt,
+      stopSignal: stopping.signal,
+    })
     const { terms, payments } = context
     const exampleCompany = exampleCompanies({ mode: config.mode, current: () => catalog.current() })
     const statuses = statusesShown({ mode: config.mode, current: () => catalog.current() })
@@ -194,15 +199,17 @@ interface AdminParts {
   catalog: Catalog
   log: ResponseLog
   budgets: AddressBudgets
+  queues: Pick<SaleContext, 'verifications' | 'computations'>
   /** Not observed: probes of the operator do not count in the metrics. */
   chain: Chain
   isStopping: () => boolean
 }
 
 /** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
-async function startAdmin({ config, externals, now, timer, report }: ServiceOptions, parts: AdminParts) {
+async function startAdmin(options: ServiceOptions, parts: AdminParts) {
+  const { config, externals, now, timer, report, lostLogLines = () => 0 } = options
   if (!config.admin) return undefined
-  const { metrics, catalog, log, budgets, chain, isStopping } = parts
+  const { metrics, catalog, log, budgets, queues, chain, isStopping } = parts
   const { relayerFunds } = externals
   const { rateLimitPerMinute } = config
   const isClockWrong = () => chain.isClockWrong()
@@ -216,8 +223,10 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
     catalog,
     log,
     budgets,
+    queues,
     rateLimitPerMinute,
     relayerFunds,
+    lostLogLines,
     isClockWrong,
     unusableNodes,
     readiness,
@@ -244,7 +253,7 @@ function createSaleContext(
     ...shared
   }: { log: ResponseLog; clock: () => number; signReceipt: PaymentServices['signReceipt'] } & Pick<
     SaleContext,
-    'catalog' | 'journal' | 'stopSignal'
+    'catalog' | 'journal' | 'stopSignal' | 'verifications' | 'computations'
   >,
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
@@ -263,9 +272,6 @@ function createSaleContext(
       timer,
       report,
     },
-    guessLimit: new GuessLimit(clock),
-    verifications: new FairQueue(VERIFICATIONS_MAX),
-    batches: new FairQueue(1),
     payers: new PayerReservations(timer),
     paymentMutex: new KeyedMutex(),
   }
@@ -360,7 +366,7 @@ function journalWhenRead(dataDirectory: string, closers: Closer[]): () => Journa
 /** Skips a payment whose mutex a request holds, because that request reconciles the record itself. */
 function runIfUnlocked(mutex: KeyedMutex) {
   return async (key: string, work: () => Promise<void>): Promise<void> => {
-    if (!mutex.isHeld(key)) await mutex.run({ key, client: RECONCILER }, work, () => undefined)
+    if (!mutex.isHeld(key)) await mutex.run(key, work, () => undefined)
   }
 }
 

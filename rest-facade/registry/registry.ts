@@ -4,8 +4,8 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Report, Timer } from '../../store/base/runtime.ts'
-import { WEIGHTS, type Client } from '../../agent/sale/limits/address-budget.ts'
-import { FairQueue } from '../../agent/sale/limits/fair-queue.ts'
+import { ALWAYS_OPEN, WEIGHTS, type Client } from '../../agent/sale/limits/address-budget.ts'
+import { WorkQueue } from '../../agent/sale/limits/work-queue.ts'
 import { withDeadline } from '../../agent/settlement/rpc/deadline.ts'
 import { openRpcBatch } from '../../agent/settlement/rpc/json-rpc.ts'
 import { readIdentity, readPage, type FeedbackQuery } from './reader.ts'
@@ -45,7 +45,17 @@ interface RegistryOptions extends Omit<Parameters<typeof readIdentity>[0], 'call
 
 export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOptions): Registry {
   const options = { ...agent, callAll: openRpcBatch({ url }) }
-  const queue = new FairQueue(CONCURRENT_READS_MAX)
+  const queue = new WorkQueue(CONCURRENT_READS_MAX)
+
+  /** Goes on without the client, because others share the read. */
+  async function readInTurn<Result>(
+    client: Client,
+    read: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<ReadOutcome<Result>> {
+    using place = await queue.enter({ ...client, connection: ALWAYS_OPEN })
+    if (!place) return { kind: 'busy' }
+    return { kind: 'read', result: await withDeadline({ timer, milliseconds: READ_MS_MAX }, read) }
+  }
 
   function openCache<Result>(event: string) {
     const lifetime = { ttl: REGISTRY_CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
@@ -58,16 +68,12 @@ export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOp
       const known = outcomes.get(key)
       if (known) return known
       if (client.budget.spend(WEIGHTS.remoteCall)) return Promise.resolve({ kind: 'busy' })
-      const work = () => withDeadline({ timer, milliseconds: READ_MS_MAX }, read)
-      const outcome = queue.run(client.address, work).then(
-        (result): ReadOutcome<Result> => ({ kind: 'read', result }),
-        (cause: unknown): ReadOutcome<Result> => {
-          outcomes.delete(key)
-          report(event, cause)
-          return { kind: 'unread' }
-        },
-      )
+      const outcome = readInTurn(client, read).catch((cause: unknown): ReadOutcome<Result> => {
+        report(event, cause)
+        return { kind: 'unread' }
+      })
       outcomes.set(key, outcome)
+      void outcome.then(({ kind }) => kind !== 'read' && outcomes.delete(key))
       return outcome
     }
   }

@@ -2,12 +2,23 @@
 
 type StrictJson = { kind: 'valid'; value: unknown } | { kind: 'invalid' } | { kind: 'duplicate_name' }
 
-/** Accepts one JSON value in UTF-8 without a byte order mark. Names are compared after their escapes are decoded. */
-export function parseStrictJson(bytes: Uint8Array): StrictJson {
+/**
+ * The most members, elements and containers of a request. A batch of a hundred inputs has some hundred. Many of them
+ * take milliseconds to parse and to check (`bench perf`, rows "refused").
+ */
+export const REQUEST_MARKS_MAX = 2_000
+
+/**
+ * Accepts one JSON value in UTF-8 without a byte order mark. Names are compared after their escapes are decoded.
+ * @param marksMax colons, commas and opening brackets outside of strings
+ */
+export function parseStrictJson(bytes: Uint8Array, marksMax = Number.POSITIVE_INFINITY): StrictJson {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    const { colons, marks } = countMarks(text, marksMax)
+    if (marks > marksMax) return { kind: 'invalid' }
     const value: unknown = JSON.parse(text)
-    return hasDuplicateName(text, value) ? { kind: 'duplicate_name' } : { kind: 'valid', value }
+    return colons !== countMembers(value) ? { kind: 'duplicate_name' } : { kind: 'valid', value }
   } catch {
     return { kind: 'invalid' }
   }
@@ -15,17 +26,19 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
 
 /** @param value the result of `JSON.parse(json)`, which has fewer members than the text if a name is repeated */
 export function hasDuplicateName(json: string, value: unknown): boolean {
-  return countColons(json) !== countMembers(value)
+  return countMarks(json).colons !== countMembers(value)
 }
 
-/** Outside of strings, a valid JSON text has one colon for each member. */
-function countColons(json: string): number {
-  let colons = 0
-  for (let index = 0; index < json.length; index += 1) {
-    if (json[index] === '"') index = endOfString(json, index)
-    else if (json[index] === ':') colons += 1
+/** Outside of strings, a valid JSON text has one colon for each member. Stops when there are more marks than `max`. */
+function countMarks(json: string, max = Number.POSITIVE_INFINITY): { colons: number; marks: number } {
+  let [colons, marks] = [0, 0]
+  for (let index = 0; index < json.length && marks <= max; index += 1) {
+    const character = json[index]
+    if (character === '"') index = endOfString(json, index)
+    else if (character === ':' || character === ',' || character === '[' || character === '{') marks += 1
+    if (character === ':') colons += 1
   }
-  return colons
+  return { colons, marks }
 }
 
 /** The members of all objects in a JSON value. Iterative, because a body can be nested deeper than the call stack. */

@@ -1,8 +1,12 @@
 /**
- * `bench fairness`: attackers that pay nothing, from 1 and from 50 addresses, beside clients with other addresses. No
- * request of these other clients may be refused. The service is the command `serve`; facilitator and node are in
- * another process, and the node answers after 200 ms.
+ * `bench fairness`: attackers that pay nothing, or for one answer, from 1, 50 and 2,300 addresses, beside clients with
+ * other addresses. No request of these other clients may be refused or reset. The service is the command `serve`, whose
+ * log nobody reads; facilitator and node are in another process, and the node answers after 200 ms. All traffic is on
+ * loopback addresses, and bounded in number and time.
  */
+import { writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
@@ -10,10 +14,26 @@ import { REGISTER } from '../support/fixtures.ts'
 import { header, signedPayment } from '../support/payments.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { ATTACK_NAMES, ATTACKS, CONNECTIONS, type Attack, type AttackName } from './fairness/attacks.ts'
-import { AddressedClient, LOOKUP, lookupOverA2a, lookupOverMcp, type Reply, type Sent } from './fairness/clients.ts'
-import { startRemotes, startService, type ServerProcess } from './load/server-process.ts'
+import {
+  AddressedClient,
+  get,
+  LOOKUP,
+  lookupOverA2a,
+  lookupOverMcp,
+  type Reply,
+  type Sent,
+} from './fairness/clients.ts'
+import {
+  residentMemory,
+  SERVICE_FLAGS,
+  startRemotes,
+  startServer,
+  testProgram,
+  type ServerProcess,
+} from './load/server-process.ts'
 import { startDatabase } from './log-kind.ts'
 import { markdown } from './markdown.ts'
+import { BUDGET_UNITS_MIN } from '../../agent/sale/limits/address-budget.ts'
 import { print } from './print.ts'
 import { remotesEnvironment } from '../support/remotes/server.ts'
 import { quantile } from './statistics.ts'
@@ -26,7 +46,14 @@ const P99_MS_MAX = 2_000
 const JUDGED_SECONDS_MIN = 6
 /** Of one unpaid address, in a minute. */
 const NODE_CALLS_MAX = 120
-const ATTACKER_COUNTS = [1, 50]
+const ATTACKER_COUNTS = [1, 50, 2_300]
+/** Of one /24 network. */
+const NETWORK_ADDRESSES = 100
+const MEMORY_MIB_MAX = 512
+/** An attacker that leaves waits this long for an answer. */
+const LEAVES_AFTER_MS = 30
+/** The time in which nothing of an attack may be left in a queue. */
+const DRAINED_MS_MAX = 3_000
 /** Of all attackers together, so that this process can still measure. */
 const ATTACKS_PER_SECOND = 1_000
 /** Requests of the other clients begin this long after each other. */
@@ -54,19 +81,31 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
     for (const count of ATTACKER_COUNTS) {
       const attack = await ATTACKS[name](service.url)
       const measured = await measure(service, { attack, count, seconds: Number(seconds) })
-      const { sent, durations, refused, nodeCalls } = measured
+      const { sent, durations, refused, nodeCalls, memory, queued } = measured
       const p99 = quantile(durations, 0.99)
       if (refused.length > 0) faults.push(`${title}: refused ${[...new Set(refused)].join(', ')}`)
       if (isLatencyJudged && p99 > P99_MS_MAX) faults.push(`${title}: p99 ${Math.round(p99)} ms`)
       if (nodeCalls > NODE_CALLS_MAX && attack.isVerified !== true)
         faults.push(`${title}: ${nodeCalls} calls to the node for an address`)
+      if (memory > MEMORY_MIB_MAX) faults.push(`${title}: ${Math.round(memory)} MiB of memory`)
+      if (queued > 0) faults.push(`${title}: ${queued} entries in queues after the clients are gone`)
       const times = [quantile(durations, 0.5), p99].map((value) => String(Math.round(value)))
       const counts = [count, sent, durations.length, refused.length].map(String)
-      lines.push([title, ...counts, ...times, nodeCalls.toFixed(1)])
+      lines.push([title, ...counts, ...times, nodeCalls.toFixed(1), memory.toFixed(0)])
     }
   }
 
-  const headings = ['attack', 'addresses', 'requests', 'from others', 'refused', 'p50 ms', 'p99 ms', 'node calls']
+  const headings = [
+    'attack',
+    'addresses',
+    'requests',
+    'from others',
+    'refused',
+    'p50 ms',
+    'p99 ms',
+    'node calls',
+    'MiB',
+  ]
   print(`${markdown(headings, lines)}\n`)
   for (const fault of faults) print(fault)
   const judged = isLatencyJudged ? '' : '; latency not judged in a short run'
@@ -76,6 +115,9 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
 
 interface Service {
   url: string
+  pid: number | undefined
+  /** The address of the metrics. */
+  adminUrl: string
   remotes: ServerProcess
   /** Numbers the runs, which use addresses of their own. */
   runs: number
@@ -89,12 +131,15 @@ async function withService(
 ): Promise<void> {
   const directory = await makeTemporaryDirectory()
   await using remotes = await startRemotes('client', NODE_MS)
-  const files = { DATA_DIR: directory, DATASET: REGISTER, PORT: '0', ADMIN_PORT: 'off' }
+  const adminPort = String(await findFreePort())
+  const files = { DATA_DIR: directory, DATASET: REGISTER, PORT: '0', ADMIN_PORT: adminPort }
   // The default limit of sales is too low for the other clients. The budget is the one of that default.
-  const limits = { RATE_LIMIT_PER_MINUTE: '10000', TEST_ADDRESS_BUDGET: '300' }
+  const limits = { RATE_LIMIT_PER_MINUTE: '10000', TEST_ADDRESS_BUDGET: String(BUDGET_UNITS_MIN) }
   const all = { ...files, ...limits, ...remotesEnvironment(remotes.url), ...environment }
-  await using served = await startService('service', all)
-  await work({ url: served.url, remotes, runs: 0, otherPayers: new Set() })
+  const program = { name: 'service', program: testProgram('serve'), flags: SERVICE_FLAGS }
+  await using served = await startServer({ ...program, environment: all, stderr: 'pipe' })
+  const adminUrl = `http://127.0.0.1:${adminPort}`
+  await work({ url: served.url, pid: served.child.pid, adminUrl, remotes, runs: 0, otherPayers: new Set() })
 }
 
 async function measure(
@@ -103,33 +148,39 @@ async function measure(
 ) {
   const { url, remotes } = service
   service.runs += 1
-  await post(remotes, '/accounts', attack.accounts ?? {})
+  const network = 10 + service.runs
+  await postJson(remotes, '/accounts', attack.accounts ?? {})
   const before = await nodeCallsOf(service)
   const end = performance.now() + seconds * 1000
   // A connection of its own for each, because a shared agent would reuse the few that are free.
-  const clients = Array.from(
-    { length: attack.connections ?? CONNECTIONS },
-    (_, index) => new AddressedClient(url, `127.0.${10 + service.runs}.${(index % count) + 1}`),
-  )
+  const clients = Array.from({ length: Math.max(attack.connections ?? CONNECTIONS, count) }, (_, index) => {
+    const at = index % count
+    const address = `127.${network}.${Math.floor(at / NETWORK_ADDRESSES)}.${(at % NETWORK_ADDRESSES) + 1}`
+    return new AddressedClient(url, address)
+  })
+  resetPeakMemory(service.pid)
   const pauseMs = (clients.length / ATTACKS_PER_SECOND) * 1000
-  const attacking = Promise.all(
-    clients.map((client, index) => repeatAttack(client, { requests: attack.requests, offset: index, end, pauseMs })),
-  )
+  const attacking = Promise.all(clients.map((client, offset) => repeatAttack(client, { attack, offset, end, pauseMs })))
   const { durations, refused } = await sendAsOtherClients(service, end)
   const sent = (await attacking).reduce((sum, each) => sum + each, 0)
   for (const client of clients) client.close()
+  const memory = residentMemory(service.pid, 'VmHWM')
+  const queued = await countQueued(service)
   const nodeCalls = ((await nodeCallsOf(service)) - before - (attack.paidCalls ?? 0)) / count
-  return { sent, durations, refused, nodeCalls }
+  return { sent, durations, refused, nodeCalls, memory, queued }
 }
 
 async function repeatAttack(
   client: AddressedClient,
-  { requests, offset, end, pauseMs }: { requests: Sent[]; offset: number; end: number; pauseMs: number },
+  { attack, offset, end, pauseMs }: { attack: Attack; offset: number; end: number; pauseMs: number },
 ): Promise<number> {
+  const { requests, behaviour } = attack
   await sleep(Math.random() * pauseMs)
   let sent = 0
   for (; performance.now() < end; sent += 1) {
-    await client.send(requests[(offset + sent) % requests.length] as Sent)
+    const request = requests[(offset + sent) % requests.length] as Sent
+    if (behaviour === 'reads nothing') client.neglect(request)
+    else await client.send(request, behaviour === 'leaves' ? LEAVES_AFTER_MS : undefined)
     await sleep(pauseMs)
   }
   return sent
@@ -168,18 +219,17 @@ async function otherClientKinds({ url, remotes, otherPayers }: Service) {
   const known = generatePrivateKey()
   const owner = generatePrivateKey()
   const wallet = privateKeyToAddress(generatePrivateKey())
-  await post(remotes, '/accounts', { [wallet]: { codeBytes: 100 } })
-  const buy = async (key: Hex, from: string = privateKeyToAddress(key)): Promise<Sent> => {
+  await postJson(remotes, '/accounts', { [wallet]: { codeBytes: 100 } })
+  const pay = (key: Hex, from: string = privateKeyToAddress(key)) => {
     otherPayers.add(from.toLowerCase())
-    return {
-      path: LOOKUP,
-      headers: { 'PAYMENT-SIGNATURE': header(await signedPayment({ key, authorization: { from } })) },
-    }
+    return signedPayment({ key, authorization: { from } })
   }
+  const buy = async (key: Hex, from?: string): Promise<Sent> =>
+    get(LOOKUP, { 'PAYMENT-SIGNATURE': header(await pay(key, from)) })
   const isSold = ({ status }: Reply) => status === 200
   const isQuoted = ({ status }: Reply) => status === 402
   return [
-    { kind: 'quote', send: async () => ({ path: LOOKUP }), isAnswered: isQuoted },
+    { kind: 'quote', send: async () => get(LOOKUP), isAnswered: isQuoted },
     { kind: 'first purchase', send: () => buy(generatePrivateKey()), isAnswered: isSold },
     { kind: 'quote over A2A', send: async () => lookupOverA2a(url), isAnswered: isQuoted },
     { kind: 'known buyer', send: () => buy(known), isAnswered: isSold },
@@ -189,6 +239,16 @@ async function otherClientKinds({ url, remotes, otherPayers }: Service) {
       isAnswered: ({ status, body }: Reply) => status === 200 && body.includes('x402Version'),
     },
     { kind: 'contract wallet', send: () => buy(owner, wallet), isAnswered: isSold },
+    {
+      kind: 'first purchase over A2A',
+      send: async () => lookupOverA2a(url, { 'PAYMENT-SIGNATURE': header(await pay(generatePrivateKey())) }),
+      isAnswered: isSold,
+    },
+    {
+      kind: 'first purchase over MCP',
+      send: async () => lookupOverMcp(await pay(generatePrivateKey())),
+      isAnswered: ({ status, body }: Reply) => status === 200 && !body.includes('"isError":true'),
+    },
   ]
 }
 
@@ -202,6 +262,33 @@ async function nodeCallsOf(service: Service): Promise<number> {
   return ofAttackers.reduce((sum, [, count]) => sum + count, 0)
 }
 
-async function post({ url }: ServerProcess, path: string, body: object): Promise<void> {
+async function postJson({ url }: ServerProcess, path: string, body: object): Promise<void> {
   await fetch(url + path, { method: 'POST', body: JSON.stringify(body) })
+}
+
+/** The entries that wait in a queue of the service when the attackers have had some time to be forgotten. */
+async function countQueued({ adminUrl }: Service): Promise<number> {
+  const end = performance.now() + DRAINED_MS_MAX
+  for (;;) {
+    const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
+    const entries = [...metrics.matchAll(/^company_agent_queue_entries\{.*\} (\d+)$/gm)].map(([, count]) =>
+      Number(count),
+    )
+    const queued = entries.reduce((sum, each) => sum + each, 0)
+    if (queued === 0 || performance.now() > end) return queued
+    await sleep(100)
+  }
+}
+
+/** From now on the kernel counts the peak anew. */
+function resetPeakMemory(pid: number | undefined): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5')
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }

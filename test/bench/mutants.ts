@@ -39,12 +39,21 @@ interface Verdict {
 
 type Catch = (copy: string, seedsMax: number) => Promise<Verdict>
 
+/** The attacks of `bench fairness` that show a bug which no test shows. */
+const FAIRNESS_ATTACKS = ['clients that leave', 'refused bodies']
+
+function fairnessProgram(attack: string): [name: string, run: Catch] {
+  const run: Catch = (copy) => tryProgram(copy, ['fairness', '--seconds', '2', '--only', attack])
+  return [`fairness --seconds 2 --only ${attack}`, run]
+}
+
 export const PROGRAMS: Record<string, Catch> = {
   simulate: (copy, seedsMax) => trySimulation(copy, seedsMax, 'lmdb'),
   'simulate --log postgres': (copy, seedsMax) => trySimulation(copy, seedsMax, 'postgres'),
   race: (copy) => tryProgram(copy, ['race', '--seconds', '3']),
   'race --log postgres': (copy) => tryProgram(copy, ['race', '--seconds', '3', '--log', 'postgres']),
   order: (copy) => tryProgram(copy, ['order']),
+  ...Object.fromEntries(FAIRNESS_ATTACKS.map(fairnessProgram)),
 }
 
 /** `only` selects the mutants whose name or program contains a text. */

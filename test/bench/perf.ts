@@ -13,7 +13,7 @@ import { measureOpenPayments } from './perf/open-payments.ts'
 import { measurePaidLookup } from './perf/paid-lookup.ts'
 import type { PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
 import { measureProcesses } from './perf/processes.ts'
-import { measureForged, measureMcp, measureQuote, measureReplay } from './perf/requests.ts'
+import { measureForged, measureMcp, measureQuote, measureRefused, measureReplay } from './perf/requests.ts'
 import { measureImport, measureStart } from './perf/start.ts'
 import { print } from './print.ts'
 import { PERF_TARGETS, type PerfTarget } from './targets.ts'
@@ -45,6 +45,7 @@ const PERF_SIZES: Record<string, PerfSize> = {
 const HTTP_FILES = {
   quote: measureQuote,
   forged: measureForged,
+  refused: measureRefused,
   replay: measureReplay,
   'paid-lookup': measurePaidLookup,
   mcp: measureMcp,

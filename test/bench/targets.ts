@@ -23,6 +23,9 @@ function target(file: string, row: string, unit: string, digits: number, limit?:
 /** Contract 6.1.1: a refusal before the check of the signature costs at most this many times as much as a quote. */
 const FORGED_RATIO_MAX = 2
 
+/** A refused body costs its address one unit, and at most this many times as much as a quote. */
+const REFUSED_RATIO_MAX = 5
+
 /** With a million companies, a search is at least this many times as fast as another search engine. */
 const MILLION_FASTER_MIN = 20
 
@@ -39,6 +42,11 @@ export const PERF_TARGETS = {
   'forged values': target('forged', 'forged payment, most extensions, CPU', 'us', 1, ratioAtMost(FORGED_RATIO_MAX)),
   'forged base64': target('forged', 'forged payment, invalid base64, CPU', 'us', 1, ratioAtMost(FORGED_RATIO_MAX)),
   'forged depth': target('forged', 'forged payment, deep JSON, CPU', 'us', 1, ratioAtMost(FORGED_RATIO_MAX)),
+  'refused marks': target('refused', 'batch of combining marks, CPU', 'us', 1, ratioAtMost(REFUSED_RATIO_MAX)),
+  'refused ligatures': target('refused', 'batch of ligatures, CPU', 'us', 1, ratioAtMost(REFUSED_RATIO_MAX)),
+  'refused members': target('refused', 'batch of many members, CPU', 'us', 1, ratioAtMost(REFUSED_RATIO_MAX)),
+  'refused values': target('refused', 'batch of many values, CPU', 'us', 1, ratioAtMost(REFUSED_RATIO_MAX)),
+  'refused size': target('refused', 'batch of more than 64 KiB, CPU', 'us', 1, ratioAtMost(REFUSED_RATIO_MAX)),
   'replay p50': target('replay', 'replay, 1 connection, p50', 'ms', 3, valueAtMost(0.25)),
   'replay cpu': target('replay', 'replay, 16 connections, CPU', 'us', 1),
   'paid p50': target('paid-lookup', 'paid lookup, 1 connection, p50', 'ms', 3, ratioAtMost(1.5)),

@@ -5,6 +5,7 @@
 import { readConfig } from '../../agent/service/config.ts'
 import { openExternals } from '../../agent/service/externals.ts'
 import { logEvents, openLog } from '../../agent/service/log.ts'
+import { LogOutput } from '../../agent/service/log-output.ts'
 import { startService } from '../../agent/service/service.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import { SOLD } from '../support/operations.ts'
@@ -32,7 +33,7 @@ function passOneDay(): void {
 }
 
 const config = readConfig(process.env)
-const { report } = logEvents(openLog(config.logLevel))
+const { report } = logEvents(openLog(config.logLevel, new LogOutput()))
 const { externals } = await openExternals({
   config,
   ownPid: process.pid,

@@ -1,7 +1,7 @@
 /** Each paid route sends each refusal that its description lists, except those that are listed as reserved. */
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { CALL_TIMEOUT_MS } from '../../agent/sale/limits/call-limit.ts'
+import { CALL_TIMEOUT_MS } from '../../agent/transport/call-limits.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
 import type { Company } from '../../store/dataset/company.ts'

@@ -54,6 +54,8 @@ const LENGTHS: [name: string, text: string, fits: boolean][] = [
   ['158 characters and a ligature of 3', `${'a'.repeat(158)}\uFB03`, false],
   ['161 characters', 'a'.repeat(161), false],
   ['161 characters of four bytes', '\u{10348}'.repeat(161), false],
+  ['640 characters with blanks', `${' '.repeat(637)}abc`, true],
+  ['641 characters with blanks', `${' '.repeat(638)}abc`, false],
   ['punctuation alone', '--- & ---', false],
 ]
 
@@ -225,6 +227,18 @@ describe('the input of search and resolve', () => {
         expectRefusal(await a2a(body), 'invalid_query')
         expectRefusal(await a2a(body.replace('search', 'resolve').replace('"q"', '"name"')), 'invalid_body')
       }
+    })
+
+    it('a text of many combining marks, and a body of many members', async () => {
+      const marks = `a${'\u0301'.repeat(900)}${'\u0316'.repeat(900)}`
+      await expectRefused(resolving({ name: marks }), 'name must have at most 640 characters before normalisation', [
+        toRest,
+        a2a,
+      ])
+      const members = Object.fromEntries(Array.from({ length: 2_001 }, (_, index) => [`m${index}`, 1]))
+      const reply = await rest({ operation: 'batch', input: members })
+      expectRefusal(reply, 'invalid_body')
+      expect(detailOf(reply)).to.contain('it must be JSON in UTF-8')
     })
 
     it('a member that occurs twice', async () => {

@@ -25,8 +25,8 @@ describe('the limits over time', () => {
   const { get, lookup, search, resolve, a2a, payFor } = buyOverTransports(() => service)
   const requests = [() => lookup('73848'), () => search('q=abc'), () => resolve({ name: 'abc' }), () => a2a(LOOKUP)]
 
-  it('[6.2.2] admit 300 quotes a minute of an address over all routes, then answer 429', async () => {
-    for (let round = 0; round < 75; round += 1)
+  it('[6.2.2] admit 384 quotes a minute of an address over all routes, then answer 429', async () => {
+    for (let round = 0; round < 96; round += 1)
       for (const ask of requests) expectRefusal(await ask(), 'payment_required')
     for (const ask of requests) {
       const reply = await ask()

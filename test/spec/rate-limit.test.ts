@@ -172,7 +172,7 @@ describe('the budget of a client address', () => {
     const payment = await payFor(unpaid)
     const next = await payFor(unpaid)
     expect((await restFrom('192.0.2.1', payment)).status).to.equal(200)
-    for (let attempt = 0; attempt < 5; attempt += 1) await restFrom('192.0.2.1')
+    for (let attempt = 0; attempt < 6; attempt += 1) await restFrom('192.0.2.1')
     expectLimited(await restFrom('192.0.2.1'))
     expect((await restFrom('192.0.2.1', payment)).status).to.equal(200)
     // The replay gave nothing back, because it cost nothing.

@@ -1,7 +1,8 @@
 /** Clients of requests that do not come over HTTP, and the clients of a test server. */
-import { Clients } from '../../agent/transport/http/clients.ts'
-import { AddressBudgets } from '../../agent/sale/limits/address-budget.ts'
-import type { Client } from '../../agent/sale/limits/address-budget.ts'
+import type { ServerResponse } from 'node:http'
+import { prefixesOf } from '../../agent/transport/http/client-address.ts'
+import { RequestConnection, type Clients } from '../../agent/transport/http/connections.ts'
+import { AddressBudgets, ALWAYS_OPEN, type Client } from '../../agent/sale/limits/address-budget.ts'
 
 const clock = () => performance.now()
 
@@ -9,20 +10,42 @@ const clock = () => performance.now()
 const ampleBudgets = () => new AddressBudgets({ perMinute: 1_000_000, clock })
 
 export function makeClient(address = '192.0.2.1', budgets = ampleBudgets()): Client {
-  const budget = budgets.enter(address)
-  // Only the HTTP server knows when a request ends, so none counts as in progress.
-  budget.leave()
-  return { address, budget, keepConnectionOpen: () => undefined }
+  return { address, prefixes: [address], budget: budgets.enter(address), connection: ALWAYS_OPEN }
 }
 
 /** For an application without a server of its own. */
 export function makeClients({ budgets }: { budgets?: () => AddressBudgets } = {}): Clients {
   const ample = ampleBudgets()
-  const options = { trustedProxies: 0, keepOpen: () => undefined, report: () => undefined }
-  return new Clients({
-    ...options,
-    get budgets() {
-      return budgets?.() ?? ample
+  return {
+    of(request) {
+      const address = prefixesOf(request.socket.remoteAddress ?? '')?.at(-1) ?? ''
+      // Express adds the response to a request.
+      const { res } = request as typeof request & { res: ServerResponse }
+      const connection = new RequestConnection(res, () => undefined)
+      return { ...makeClient(address, budgets?.() ?? ample), connection, takeTurn: (work) => work() }
     },
-  })
+  }
+}
+
+/** A client that leaves when the test says so. */
+export function leavingClient(address = '192.0.2.1') {
+  const callbacks = new Set<() => void>()
+  let isGone = false
+  const connection: Client['connection'] = {
+    hasLeft: () => isGone,
+    onLeave(callback) {
+      callbacks.add(callback)
+      return () => void callbacks.delete(callback)
+    },
+    keepOpen: () => undefined,
+  }
+  return {
+    client: { ...makeClient(address), connection },
+    /** The callbacks that wait for the client to leave. */
+    callbacks,
+    leave: () => {
+      isGone = true
+      for (const callback of callbacks) callback()
+    },
+  }
 }

@@ -5,8 +5,7 @@ import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/sale/perform.ts'
 import type { SaleRequest, SaleContext } from '../../agent/sale/sale-context.ts'
 import { AddressBudgets } from '../../agent/sale/limits/address-budget.ts'
-import { FairQueue } from '../../agent/sale/limits/fair-queue.ts'
-import { GuessLimit } from '../../agent/sale/limits/guess-limit.ts'
+import { WorkQueue } from '../../agent/sale/limits/work-queue.ts'
 import { KeyedMutex } from '../../agent/sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../../agent/sale/limits/payer-reservations.ts'
 import type { Outcome } from '../../agent/operation/outcome.ts'
@@ -173,12 +172,11 @@ export class SaleHarness {
 
   perform(operation: SaleRequest['operation'], paymentHeaders: string[]): Promise<Outcome> {
     const url = resourceUrl('http://127.0.0.1:4021', operation)
-    return perform(this.context, {
-      operation,
-      paymentHeaders,
-      resourceUrl: url,
-      client: makeClient(this.client, this.budgets),
-    })
+    const client = makeClient(this.client, this.budgets)
+    const limited = client.budget.admit({ mayReplay: paymentHeaders.length > 0 })
+    return limited
+      ? Promise.resolve(limited)
+      : perform(this.context, { operation, paymentHeaders, resourceUrl: url, client })
   }
 
   /** Unfinished records other than settled ones, which wait for a final block. */
@@ -229,9 +227,8 @@ export class SaleHarness {
         timer: pausesOnly,
         report: (event) => void this.reports.push(event),
       },
-      guessLimit: new GuessLimit(this.clock),
-      verifications: new FairQueue(64),
-      batches: new FairQueue(1),
+      verifications: new WorkQueue(64),
+      computations: new WorkQueue(1),
       payers: new PayerReservations(pausesOnly),
       paymentMutex: new KeyedMutex(),
       stopSignal: new AbortController().signal,

@@ -35,7 +35,7 @@ export async function openSaleOnChain(nodesOf: (url: string) => Promise<string |
     startReconciler({
       payments: sale.context.payments,
       timer: () => () => undefined,
-      runExclusively: (key, work) => sale.context.paymentMutex.run({ key, client: '' }, work, () => undefined),
+      runExclusively: (key, work) => sale.context.paymentMutex.run(key, work, () => undefined),
     })
   return {
     sale,

@@ -1,7 +1,8 @@
 /**
  * The local reconciliation service for OpenRefine. It buys with the money of its user, so it answers only requests to a
- * loopback name, and none of web pages of other hosts.
+ * loopback name under a path that no other page of this machine can guess, and none of web pages of other hosts.
  */
+import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { isLoopback, parseUrl } from '../../../store/base/url-policy.ts'
 import { PurchaseError } from '../library/buyer.ts'
@@ -28,30 +29,38 @@ interface Reply {
   retryAfterSeconds?: number
 }
 
-/** Returns a server that does not listen yet. */
-export async function openReconciliationService(options: ServiceOptions): Promise<Server> {
+/** Bytes of the random path, as many as those of a UUID. */
+const PATH_BYTES = 16
+
+/** Returns a server that does not listen yet, and the path of its requests. */
+export async function openReconciliationService(options: ServiceOptions): Promise<{ server: Server; path: string }> {
   const { baseUrl, version, runtime, print } = options
   const buyer = await openBuyer(options)
   const manifest = createManifest(baseUrl, version)
   const resolveRows = createRowResolver({ baseUrl, buyerOf: () => Promise.resolve(buyer), runtime })
+  const path = `/${randomBytes(PATH_BYTES).toString('base64url')}/`
   const server = createServer((request, response) => {
-    void answer(request, manifest, resolveRows)
+    void answer(request, { path, manifest, resolveRows })
       .catch((cause: unknown) => describeFailure(print, cause))
       .then((reply) => send(request, response, reply))
   })
   server.maxConnections = CONNECTIONS_MAX
-  return server
+  return { server, path }
 }
 
 type ResolveRows = ReturnType<typeof createRowResolver>
 
-async function answer(request: IncomingMessage, manifest: object, resolveRows: ResolveRows): Promise<Reply> {
+async function answer(
+  request: IncomingMessage,
+  { path, manifest, resolveRows }: { path: string; manifest: object; resolveRows: ResolveRows },
+): Promise<Reply> {
   if (!isFromThisMachine(request)) return refuse(403, 'Only programs on this machine can use this service')
   const url = parseUrl(request.url ?? '', new URL('http://localhost'))
-  if (url?.pathname !== '/') return refuse(404, 'Not Found')
+  if (url?.pathname !== path) return refuse(404, 'Not Found')
   if (request.method === 'OPTIONS') return ok({})
-  if (request.method === 'GET') return url.search === '' ? ok(manifest) : answerQueries(resolveRows, url.searchParams)
-  if (request.method !== 'POST') return refuse(405, 'Method Not Allowed')
+  if (request.method === 'GET' && url.search === '') return ok(manifest)
+  // A page of another local port can make a browser send a GET.
+  if (request.method !== 'POST') return refuse(405, 'Queries must be sent with POST')
   if (!/^application\/x-www-form-urlencoded(?:;|$)/i.test(request.headers['content-type'] ?? ''))
     return refuse(415, 'The body must be application/x-www-form-urlencoded')
   const body = await readForm(request)

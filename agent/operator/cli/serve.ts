@@ -50,7 +50,9 @@ export async function serve(
   const { OPERATIONS } = await import('../../operation/operations.ts')
   const { ANSWERS } = await import('../../answer/skills.ts')
   const { keyRecovery } = await import('../../payment/key-recovery.ts')
-  const log = openLog(config.logLevel)
+  const { LogOutput } = await import('../../service/log-output.ts')
+  const output = new LogOutput()
+  const log = openLog(config.logLevel, output)
   const { findIgnored } = await import('../../service/ignored-variables.ts')
   for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
   const { findQuickFaults } = await import('../check/list.ts')
@@ -70,7 +72,7 @@ export async function serve(
   })
   const { externals, lines } = opened
   const version = await readVersion()
-  const runtime = { now, random: Math.random, timer, ...events }
+  const runtime = { now, random: Math.random, timer, ...events, lostLogLines: () => output.lost }
   const sells = { operations: OPERATIONS, answers: ANSWERS }
   const service = await startService({ config, version, externals, allowed, ...sells, ...runtime })
   const signature_recovery = keyRecovery.kind

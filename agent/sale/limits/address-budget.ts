@@ -1,7 +1,7 @@
 /**
- * The budget of a client address for work before a payment is verified (contract 6.2.2), in the memory of this process.
- * One budget covers quotes, protocol calls, failing payments and guesses, so no kind of request can use up the requests
- * of another address.
+ * The account of a client address: its budget for work before a payment is verified (contract 6.2.2) and its requests
+ * in progress, in the memory of this process. One budget covers quotes, protocol calls, failing payments and guesses,
+ * so no kind of request can use up the requests of another address.
  */
 import { LRUCache } from 'lru-cache'
 import { count, giveBack, spend, type SlidingMinute } from '../../../store/base/sliding-minute.ts'
@@ -9,16 +9,22 @@ import { rateLimited, type Refused } from '../../operation/outcome.ts'
 
 /**
  * What a request costs, in units. A payment includes one call to the node and one to the facilitator. `remoteCall` is a
- * further call, and `search` a search of logs with several calls.
+ * further call, and `search` a search of logs with several calls. A `guess` of what a payment has bought is as dear.
  */
-export const WEIGHTS = { request: 1, payment: 5, guess: 5, remoteCall: 5, search: 25 } as const
+export const WEIGHTS = { request: 1, payment: 5, guess: 25, remoteCall: 5, search: 25 } as const
 
-/** Requests of one address that are in progress. A client that buys in parallel sends fewer. */
+/** Sales of one address that are in progress. A client that buys in parallel sends fewer. */
 export const REQUESTS_IN_PROGRESS_MAX = 64
+/** As many first purchases at once: the quote and the payment of each. */
+export const BUDGET_UNITS_MIN = REQUESTS_IN_PROGRESS_MAX * (WEIGHTS.request + WEIGHTS.payment)
 /** The time until a request in progress has probably ended. */
 const IN_PROGRESS_WAIT_MS = 1_000
 /** Between two look-ups of an address whose budget is spent. */
 const LOOK_UP_INTERVAL_MS = 2_000
+/** A stored response of this size costs no more to send than a quote. */
+const REPLAY_BYTES_FREE = 16_384
+/** Over MCP, which sends a response twice, as many bytes take the time of a quote. */
+const REPLAY_BYTES_PER_UNIT = 4_096
 /** Bounds the memory, below 30 MB. The address that was idle longest is forgotten first. */
 const ADDRESSES_MAX = 10_000
 
@@ -26,6 +32,7 @@ interface Account {
   minute: SlidingMinute
   /** When a look-up was last admitted although the budget was spent. */
   lookedUpAt: number
+  inProgress: number
 }
 
 interface AddressBudgetsOptions {
@@ -36,46 +43,30 @@ interface AddressBudgetsOptions {
 }
 
 export class AddressBudgets {
-  readonly #perMinute: number
-  readonly #clock: () => number
+  readonly #options: AddressBudgetsOptions
   readonly #accounts: LRUCache<string, Account>
-  readonly #inProgress = new Map<string, number>()
 
-  constructor({ perMinute, clock, addressesMax = ADDRESSES_MAX }: AddressBudgetsOptions) {
-    this.#perMinute = perMinute
-    this.#clock = clock
-    this.#accounts = new LRUCache({ max: addressesMax })
+  constructor(options: AddressBudgetsOptions) {
+    this.#options = options
+    this.#accounts = new LRUCache({ max: options.addressesMax ?? ADDRESSES_MAX })
   }
 
-  /** Begins a request of the address. If too many are in progress, every charge to this request is refused. */
+  /** Begins a request of the address. */
   enter(address: string): RequestBudget {
-    const running = this.#inProgress.get(address) ?? 0
-    this.#inProgress.set(address, running + 1)
-    return new RequestBudget({
-      account: this.#accountOf(address),
-      perMinute: this.#perMinute,
-      clock: this.#clock,
-      isSurplus: running >= REQUESTS_IN_PROGRESS_MAX,
-      leave: () => this.#leave(address),
-    })
+    return new RequestBudget(this.#accountOf(address), this.#options)
   }
 
   /** The addresses that have spent their budget. */
   countSpent(): number {
-    const now = this.#clock()
-    return [...this.#accounts.values()].filter(({ minute }) => count(minute, now) >= this.#perMinute).length
-  }
-
-  #leave(address: string): void {
-    const left = (this.#inProgress.get(address) ?? 0) - 1
-    if (left > 0) this.#inProgress.set(address, left)
-    else this.#inProgress.delete(address)
+    const { clock, perMinute } = this.#options
+    const now = clock()
+    return [...this.#accounts.values()].filter(({ minute }) => count(minute, now) >= perMinute).length
   }
 
   #accountOf(address: string): Account {
     const known = this.#accounts.get(address)
     if (known) return known
-    const account = { minute: [], lookedUpAt: -Infinity }
+    const account = { minute: [], lookedUpAt: -Infinity, inProgress: 0 }
     this.#accounts.set(address, account)
     return account
   }
@@ -83,32 +74,50 @@ export class AddressBudgets {
 
 /** The client of one request, as far as limits are concerned. */
 export interface Client {
-  /** The network address, from `clientAddress`. */
+  /** The network address, which is the last of `prefixes`. */
   address: string
+  /** From the widest to the narrowest (contract 6.2.7). */
+  prefixes: readonly string[]
   budget: RequestBudget
-  /** Call it when the payment is verified or recorded: the connection is then not closed in favour of a new one. */
-  keepConnectionOpen: () => void
+  connection: ClientConnection
 }
 
-interface RequestBudgetOptions extends Pick<AddressBudgetsOptions, 'perMinute' | 'clock'> {
-  account: Account
-  isSurplus: boolean
-  leave: () => void
+/** What a sale does with the connection of its request. */
+interface ClientConnection {
+  /** Whether the request has ended: it was answered, or the client has disconnected. */
+  hasLeft: () => boolean
+  /** Calls `callback` when the request ends. The result cancels the call. */
+  onLeave: (callback: () => void) => () => void
+  /** Call it when the payment is verified or recorded: the connection is then not closed in favour of a new one. */
+  keepOpen: () => void
+}
+
+/** The connection of work that no client can end. */
+export const ALWAYS_OPEN: ClientConnection = {
+  hasLeft: () => false,
+  onLeave: () => () => undefined,
+  keepOpen: () => undefined,
 }
 
 /** What one request has cost the budget of its address. */
 class RequestBudget {
-  readonly #options: RequestBudgetOptions
+  readonly #account: Account
+  readonly #options: AddressBudgetsOptions
   #spent: { at: number; units: number }[] = []
-  #mayLookUp = false
+  /** Whether the request was admitted although the budget was spent. */
+  #isExempt = false
 
-  constructor(options: RequestBudgetOptions) {
+  constructor(account: Account, options: AddressBudgetsOptions) {
+    this.#account = account
     this.#options = options
   }
 
-  /** The request is no longer in progress. */
-  leave(): void {
-    this.#options.leave()
+  /** Counts as a sale in progress until it is disposed, also if the client leaves. Undefined if there are too many. */
+  begin(): Disposable | undefined {
+    const account = this.#account
+    if (account.inProgress >= REQUESTS_IN_PROGRESS_MAX) return undefined
+    account.inProgress += 1
+    return { [Symbol.dispose]: () => void (account.inProgress -= 1) }
   }
 
   /** Raises the total cost of the request to `units`, or refuses it. Does nothing if it has already cost more. */
@@ -118,30 +127,52 @@ class RequestBudget {
 
   /** Makes the request cost `units` more, or refuses it. */
   spend(units: number): Refused | undefined {
-    const { account, perMinute, clock, isSurplus } = this.#options
-    if (isSurplus) return rateLimited(IN_PROGRESS_WAIT_MS)
     if (units <= 0) return undefined
-    const spending = spend(account.minute, { units, max: perMinute, timeMs: clock() })
+    const { clock, perMinute } = this.#options
+    const spending = spend(this.#account.minute, { units, max: perMinute, timeMs: clock() })
     if (spending.kind === 'full') return rateLimited(spending.waitMs)
     this.#spent.push({ at: spending.at, units })
     return undefined
   }
 
-  /** Charges one unit for looking up a record. If the budget is spent, a request is still admitted now and then. */
-  chargeRecordLookUp(): Refused | undefined {
-    if (this.#mayLookUp) return undefined
+  /**
+   * Charges a request for its first unit, before its body is read. If the budget is spent, one that may repeat a
+   * purchase is still admitted now and then.
+   */
+  admit({ mayReplay }: { mayReplay: boolean }): Refused | undefined {
     const limited = this.raiseTo(WEIGHTS.request)
-    const { account, clock, isSurplus } = this.#options
-    if (limited) {
-      if (isSurplus || clock() - account.lookedUpAt < LOOK_UP_INTERVAL_MS) return limited
-      account.lookedUpAt = clock()
-    }
-    this.#mayLookUp = true
-    return undefined
+    return limited && mayReplay && this.#takeExemption() ? undefined : limited
   }
 
-  /** The request has cost nothing: it was sold or replayed, or a remote service did not answer. */
-  refund(): void {
-    for (const each of this.#spent.splice(0)) giveBack(this.#options.account.minute, each)
+  /** Charges a stored response for its size. If the budget is spent, one is still admitted now and then. */
+  chargeReplay(bytes: number): Refused | undefined {
+    const limited = this.spend(Math.ceil((bytes - REPLAY_BYTES_FREE) / REPLAY_BYTES_PER_UNIT))
+    return limited && (this.#isExempt || this.#takeExemption()) ? undefined : limited
   }
+
+  /** The request has cost nothing: it was replayed, or a remote service did not answer. */
+  refund(): void {
+    for (const each of this.#spent.splice(0)) giveBack(this.#account.minute, each)
+  }
+
+  /** A sale has cost nothing, and neither has its quote. */
+  refundSale(): void {
+    this.refund()
+    const { minute } = this.#account
+    const quote = minute.find(({ units }) => units > 0)
+    if (quote) giveBack(minute, { at: quote.at, units: WEIGHTS.request })
+  }
+
+  #takeExemption(): boolean {
+    const now = this.#options.clock()
+    if (now - this.#account.lookedUpAt < LOOK_UP_INTERVAL_MS) return false
+    this.#account.lookedUpAt = now
+    this.#isExempt = true
+    return true
+  }
+}
+
+/** A request of an address with too many in progress. */
+export function tooManyInProgress(): Refused {
+  return rateLimited(IN_PROGRESS_WAIT_MS)
 }

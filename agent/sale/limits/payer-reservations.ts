@@ -3,6 +3,7 @@
  * balance of the payer, so a wallet with the price of one purchase cannot take the sales of a minute (contract 6.2.5).
  */
 import type { Timer } from '../../../store/base/runtime.ts'
+import type { Client } from './address-budget.ts'
 
 /** The longest wait of a payment for earlier payments of its payer. */
 export const PAYER_WAIT_MS_MAX = 10_000
@@ -36,14 +37,17 @@ export class PayerReservations {
     return { [Symbol.dispose]: () => this.#release(key, amount) }
   }
 
-  /** Resolves when a reservation of the payer ends, or after `milliseconds`. */
-  async nextRelease(payer: string, milliseconds: number): Promise<void> {
+  /** Resolves when a reservation of the payer ends, after `milliseconds`, or when the client leaves. */
+  async nextRelease(
+    payer: string,
+    { milliseconds, client: { connection } }: { milliseconds: number; client: Pick<Client, 'connection'> },
+  ): Promise<void> {
     const entry = this.#payers.get(payer.toLowerCase())
-    if (!entry) return
+    if (!entry || connection.hasLeft()) return
     await new Promise<void>((resolve) => {
-      const cancel = this.#timer(() => end(), milliseconds)
+      const cancels = [this.#timer(() => end(), milliseconds), connection.onLeave(() => end())]
       const end = () => {
-        cancel()
+        for (const cancel of cancels) cancel()
         entry.waiting.delete(end)
         resolve()
       }

@@ -3,6 +3,7 @@ import type { Catalog } from '../../../store/dataset/catalog.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
 import type { AddressBudgets } from '../../sale/limits/address-budget.ts'
+import type { WorkQueue } from '../../sale/limits/work-queue.ts'
 import type { RelayerFunds } from '../../settlement/facilitator/in-process-facilitator.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { ServiceMetrics } from './metrics.ts'
@@ -17,10 +18,13 @@ interface ServiceState {
   catalog: Pick<Catalog, 'current'>
   log: ResponseLog
   budgets: AddressBudgets
+  /** By name. */
+  queues: Readonly<Record<string, WorkQueue>>
   rateLimitPerMinute: number
   relayerFunds: (() => Promise<RelayerFunds>) | undefined
   isClockWrong: () => boolean
   unusableNodes: () => number[]
+  lostLogLines: () => number
   readiness: () => Promise<Record<string, boolean>>
   now: () => Date
   timer: Timer
@@ -63,6 +67,10 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     'Client addresses that have spent their budget, of this process',
     () => budgets.countSpent(),
   )
+  metrics.addLabelledGauge(
+    { name: 'company_agent_queue_entries', help: 'Requests that wait for a place, by queue', label: 'queue' },
+    async () => Object.entries(state.queues).map(([name, { waiting }]) => [name, waiting]),
+  )
   metrics.addGauge(
     'company_agent_clock_wrong',
     'Whether the local clock is wrong, as far as the last observations of the chain show',
@@ -72,6 +80,11 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     'company_agent_nodes_unusable',
     'Nodes of RPC_URL that have given no usable answer for a minute',
     () => state.unusableNodes().length,
+  )
+  metrics.addGauge(
+    'company_agent_log_lines_lost',
+    'Log lines of this process that did not fit into the buffer, because stderr was not read',
+    state.lostLogLines,
   )
   addRelayerMetrics(metrics, state)
   metrics.addGauge(

@@ -8,11 +8,11 @@ import { DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } fro
 import { Router, type Request, type Response } from 'express'
 import type { Report, Timer } from '../../../store/base/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executor.ts'
-import { WEIGHTS } from '../../sale/limits/address-budget.ts'
-import { CALL_TIMEOUT_MS, CallLimit, LATE } from '../../sale/limits/call-limit.ts'
 import type { Client } from '../../sale/limits/address-budget.ts'
+import { WorkQueue } from '../../sale/limits/work-queue.ts'
+import { CALL_TIMEOUT_MS, CALLS_MAX, LATE } from '../call-limits.ts'
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
-import type { Clients } from '../http/clients.ts'
+import type { Clients } from '../http/connections.ts'
 import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/request.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
@@ -61,7 +61,7 @@ interface SaleOfClient {
 export function a2aRoute(options: A2aRouteOptions): Router {
   const { executor, card, extensionUri, clients, timer, report } = options
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, new NoTasks(), executor))
-  const callLimit = new CallLimit()
+  const calls = new WorkQueue(CALLS_MAX)
 
   async function answer(request: Request, body: Uint8Array, sale: SaleOfClient): Promise<HttpResponseContent> {
     checkType(request)
@@ -73,7 +73,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     const call = new CompanyCall({
       requestedVersion: A2A_VERSION,
       requestedExtensions: extensions,
-      sale: { ...sale, requestId: requestIdOf(request), callLimit },
+      sale: { ...sale, requestId: requestIdOf(request), calls },
     })
     // The SDK requires parameters also where each of them is optional.
     if (envelope.method !== 'SendMessage')
@@ -87,15 +87,13 @@ export function a2aRoute(options: A2aRouteOptions): Router {
   }
 
   async function route(request: Request, response: Response): Promise<void> {
-    const body = await readBody(request, A2A_BODY_BYTES_MAX)
-    if (typeof body === 'string') return refuse(response, { code: body })
-    if (isEncoded(request)) return refuse(response, { code: 'unsupported_media_type' })
     const client = clients.of(request)
     const paymentHeaders = headerValues(request, PAYMENT_HEADERS.request)
-    // A request with a payment may repeat a purchase, so it is admitted now and then after the budget is spent.
-    const limited =
-      paymentHeaders.length > 0 ? client.budget.chargeRecordLookUp() : client.budget.raiseTo(WEIGHTS.request)
+    const limited = client.budget.admit({ mayReplay: paymentHeaders.length > 0 })
     if (limited) return sendResponse(response, renderOutcome(limited))
+    const body = await readBody(request, { bytesMax: A2A_BODY_BYTES_MAX, client })
+    if (typeof body === 'string') return refuse(response, { code: body })
+    if (isEncoded(request)) return refuse(response, { code: 'unsupported_media_type' })
     // A call that exceeds the time limit continues and counts as running. Its answer is stored for a retry.
     const work = answer(request, body, { client, paymentHeaders }).catch((fault: unknown) => {
       if (fault instanceof RpcFault) return renderRpc(fault.id, { jsonrpc: '2.0', error: fault.error })

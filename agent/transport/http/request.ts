@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isJsonType } from '../../../store/base/json-type.ts'
 import { parseUrl } from '../../../store/base/url-policy.ts'
+import type { HttpClient } from './connections.ts'
 
 /**
  * The path and query of the request target. The target may be an absolute URL, whose host is ignored, and for OPTIONS
@@ -26,19 +27,24 @@ export function isJsonRequest(request: IncomingMessage): boolean {
   return more.length === 0 && isJsonType(type) && isUtf8
 }
 
+/** Reads the framing headers only (RFC 9112, section 6). A body need not be read to be refused. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
 /** Whether the body has a content encoding. Nothing is decompressed, so a small body cannot become a large one. */
 export function isEncoded({ headers }: IncomingMessage): boolean {
   return headers['content-encoding'] !== undefined
 }
 
 /**
- * Reads the body, or returns the code of the refusal. A body that is too large is refused at once. The rest of a body
- * of known length is read and discarded, because a client that is still sending would lose the answer if the connection
- * closed. A chunked body may have no end, so its connection closes (contract 4.7.4).
+ * Reads the body in a turn of the client, or returns the code of the refusal. A body that is too large is refused at
+ * once. The rest of a body of known length is read and discarded, because a client that is still sending would lose the
+ * answer if the connection closed. A chunked body may have no end, so its connection closes (contract 4.7.4).
  */
 export function readBody(
   request: IncomingMessage,
-  bytesMax: number,
+  { bytesMax, client }: { bytesMax: number; client: HttpClient },
 ): Promise<Uint8Array | 'body_too_large' | 'invalid_body'> {
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve('body_too_large')
   return new Promise((resolve) => {
@@ -49,7 +55,11 @@ export function readBody(
       if (bytes > bytesMax) resolve('body_too_large')
       else chunks.push(chunk)
     })
-    request.on('end', () => resolve(Buffer.concat(chunks)))
-    for (const event of ['error', 'close']) request.on(event, () => resolve('invalid_body'))
+    request.on('end', () => client.takeTurn(() => resolve(Buffer.concat(chunks))))
+    // A whole body waits for its turn, and the request is closed meanwhile.
+    for (const event of ['error', 'close'])
+      request.on(event, () => {
+        if (!request.complete) resolve('invalid_body')
+      })
   })
 }

@@ -30,6 +30,9 @@ export function commonHeaders(baseUrl: string | undefined): Readonly<Record<stri
   return { ...COMMON_HEADERS, 'Strict-Transport-Security': `max-age=${HSTS_SECONDS}` }
 }
 
+/** Emitted for a response whose body is held back, for example until it is compressed, with its size in bytes. */
+export const HELD_EVENT = 'held'
+
 /** Does nothing when the client has disconnected. A paid answer is stored, so the client can repeat the request. */
 export function sendResponse(response: ServerResponse, { status, headers, body }: HttpResponseContent): void {
   if (response.headersSent || response.destroyed) return

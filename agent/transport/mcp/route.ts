@@ -4,12 +4,13 @@
  */
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
-import type { Clients } from '../http/clients.ts'
+import type { Clients } from '../http/connections.ts'
 import { renderOutcome } from '../http/render-outcome.ts'
 import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/request.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
-import { CallLimit } from '../../sale/limits/call-limit.ts'
+import { WorkQueue } from '../../sale/limits/work-queue.ts'
+import { CALLS_MAX } from '../call-limits.ts'
 import { MCP_PATH } from '../../operation/paths.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
 import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
@@ -27,12 +28,12 @@ export const MCP_MEMBERS_MAX = 400
 type ServerParameters = Parameters<typeof createServer>
 type Caller = ServerParameters[1]
 
-interface McpRouteOptions extends Omit<ServerParameters[0], 'callLimit'> {
+interface McpRouteOptions extends Omit<ServerParameters[0], 'calls'> {
   clients: Clients
 }
 
 export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
-  const serverOptions = { ...options, callLimit: new CallLimit() }
+  const serverOptions = { ...options, calls: new WorkQueue(CALLS_MAX) }
   const { origin } = new URL(options.baseUrl)
   /** The SDK passes the web request to the factory. It has no fields for these. */
   const callers = new WeakMap<Request, Caller>()
@@ -43,14 +44,14 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
   })
 
   async function route(request: ExpressRequest, response: ExpressResponse): Promise<void> {
-    const body = await readBody(request, MCP_BODY_BYTES_MAX)
+    const client = clients.of(request)
+    // The payment is in the body.
+    const limited = client.budget.admit({ mayReplay: true })
+    if (limited) return sendResponse(response, renderOutcome(limited))
+    const body = await readBody(request, { bytesMax: MCP_BODY_BYTES_MAX, client })
     const code = findFault(request, body, origin)
     if (code !== undefined) return refuse(response, { code })
     if (typeof body === 'string') return refuse(response, { code: body })
-    // The payment is in the body. A request may repeat a purchase, so its cost is that of a look-up.
-    const client = clients.of(request)
-    const limited = client.budget.chargeRecordLookUp()
-    if (limited) return sendResponse(response, renderOutcome(limited))
     const parsed = parseStrictJson(body)
     if (parsed.kind !== 'valid' || !isMessage(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
@@ -59,7 +60,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
       method: 'POST',
       headers: request.headers as Record<string, string>,
     })
-    callers.set(web, { client, requestId: requestIdOf(request) })
+    callers.set(web, { client, requestId: requestIdOf(request), args: argumentsOf(parsed.value) })
     const answer = await handler.fetch(web, { parsedBody: parsed.value })
     const type = answer.headers.get('Content-Type')
     sendResponse(response, {
@@ -73,6 +74,11 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
   router.post(MCP_PATH, route)
   router.all(MCP_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
   return router
+}
+
+/** The arguments of a tool call as they were sent. The SDK drops a member `__proto__`. */
+function argumentsOf(message: unknown): unknown {
+  return (message as { params?: { arguments?: unknown } | null } | null)?.params?.arguments
 }
 
 /** The SDK copies and checks every member, so many of them take milliseconds. */

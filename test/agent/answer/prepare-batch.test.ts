@@ -31,11 +31,16 @@ describe('the items of a batch', () => {
   })
 
   const prepare = (items: Items, change: Partial<SkillContext> = {}) =>
-    prepareBatch(items, { ...register.context, ...change })
+    prepareBatch(items, {
+      skill: () => ({ ...register.context, ...change }),
+      enter: async () => ({ [Symbol.dispose]: () => undefined }),
+    })
 
   it('[4.11.3] are read from one snapshot, which is closed only afterwards', async () => {
     let closed = false
     const prepared = prepare(lookups('1', '10', '11'), { now: ticking(5) })
+    // The snapshot is held when the batch has its place.
+    for (let step = 0; step < 3; step += 1) await Promise.resolve()
     const close = register.close().then(() => (closed = true))
     await setImmediate()
     expect(closed).to.equal(false)
@@ -63,8 +68,7 @@ describe('the items of a batch', () => {
     }))
     let time = Date.parse('2026-01-04')
     // Each item ends its slice, so that an import could record a file between any two of them.
-    const prepared = await prepareBatch(items, {
-      ...register.context,
+    const prepared = await prepare(items, {
       journal: () => replaceMethods(journal, { pin }),
       now: () => new Date((time += 5)),
     })

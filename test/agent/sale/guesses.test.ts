@@ -32,23 +32,14 @@ describe('a guess of what a recorded payment has bought', () => {
     return codeOf(await sale.lookup(payment))
   }
 
-  it('[6.2.6] is compared 20 times for all addresses together, and the buyer is still answered', async () => {
-    for (let form = 0; form < 20; form += 1) expect(await guess(`attacker ${form}`, form)).to.equal(CONFLICT)
-    expect(await guess('attacker 20', 20)).to.equal('rate_limited')
-    // Not even the right payload of another address.
-    expect(await replayFrom('attacker 21')).to.equal('rate_limited')
-    expect(await replayFrom('buyer')).to.equal('answer')
-    sale.pass(6_000)
-    expect(await replayFrom('moved buyer')).to.equal('answer')
-  })
-
-  it('[6.2.6] costs as much as a payment', async () => {
+  it('[6.2.6] costs as much as a search of logs, and does not delay the buyer at another address', async () => {
     sale.budgetOf(2 * WEIGHTS.guess)
     expect([await guess('attacker', 1), await guess('attacker', 2), await guess('attacker', 3)]).to.deep.equal([
       CONFLICT,
       CONFLICT,
       'rate_limited',
     ])
+    expect(await replayFrom('moved buyer')).to.equal('answer')
   })
 
   it('[6.2.3] costs nothing if it is right, also while the outcome of the payment is not known', async () => {

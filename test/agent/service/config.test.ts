@@ -54,7 +54,7 @@ describe('[14.1] the configuration', () => {
       dataset: undefined,
       trustedProxies: 0,
       rateLimitPerMinute: 120,
-      addressBudget: 300,
+      addressBudget: 384,
       a2aEnabled: true,
       logLevel: 'info',
     })

@@ -73,7 +73,7 @@ describe('the reconciler', () => {
       },
       runExclusively: async (key, task) => {
         const { paymentMutex } = sale.context
-        if (!paymentMutex.isHeld(key)) await paymentMutex.run({ key, client: '' }, task, () => undefined)
+        if (!paymentMutex.isHeld(key)) await paymentMutex.run(key, task, () => undefined)
       },
     })
     return reconciler
@@ -437,7 +437,7 @@ describe('the reconciler', () => {
     let finish: (() => void) | undefined
     const key = (await sale.context.payments.log.read(identity))?.payment_hash ?? ''
     const busy = sale.context.paymentMutex.run(
-      { key, client: '' },
+      key,
       () => new Promise<void>((resolve) => (finish = resolve)),
       () => undefined,
     )

@@ -1,10 +1,13 @@
 /** What the attackers of `bench fairness` send. None of them pays. */
+import { operationOf } from '../../support/operations.ts'
 import { randomBytes } from 'node:crypto'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { DOMAIN } from '../../support/eip3009.ts'
-import { header, signedPayment } from '../../support/payments.ts'
+import { header, signedPayment, testTerms } from '../../support/payments.ts'
 import type { LedgerAccount } from '../../support/remotes/ledger.ts'
-import { LOOKUP, lookupOverA2a, lookupOverMcp, overMcp, type Sent } from './clients.ts'
+import { amountOf, buildRequirements } from '../../../agent/payment/terms.ts'
+import { BATCH_PATH, REFUSED_BODIES } from '../load/refused-bodies.ts'
+import { AddressedClient, get, LOOKUP, lookupOverA2a, lookupOverMcp, overMcp, post, type Sent } from './clients.ts'
 
 /** Signed before the attack, because signing takes longer than sending. */
 const SIGNED = 120
@@ -21,12 +24,41 @@ export interface Attack {
   paidCalls?: number
   /** Whether `verify` accepts the payments. `NODE_CALLS_MAX` then does not apply. */
   isVerified?: boolean
+  /** Disconnects some milliseconds after each request, or reads no answer. By default waits for each answer. */
+  behaviour?: 'leaves' | 'reads nothing'
 }
 
-const paying = (payment: unknown, path = LOOKUP): Sent => ({
-  path,
-  headers: { 'PAYMENT-SIGNATURE': header(payment) },
-})
+/** The address from which an attacker buys one answer. */
+const BUYING_ADDRESS = '127.0.2.1'
+/** The largest batch by the time that it takes. */
+const NAMES = {
+  operation: 'batch',
+  input: {
+    operation: 'resolve',
+    inputs: Array.from({ length: 25 }, (_, index) => ({ name: `Numbered Fixtur ${index}` })),
+  },
+}
+
+const paying = (payment: unknown, path = LOOKUP): Sent => get(path, { 'PAYMENT-SIGNATURE': header(payment) })
+/** A payment for a batch of names. */
+const payingNames = () =>
+  signedPayment({
+    key: generatePrivateKey(),
+    requirements: buildRequirements(testTerms, amountOf(testTerms, operationOf(NAMES))),
+  })
+const namesPaidBy = (payment: unknown) =>
+  post(BATCH_PATH, JSON.stringify(NAMES.input), { 'PAYMENT-SIGNATURE': header(payment) })
+
+/** Buys one large answer, which the attackers then replay over MCP. */
+async function replays(url: string): Promise<Attack> {
+  const payment = await payingNames()
+  const buyer = new AddressedClient(url, BUYING_ADDRESS)
+  const { status } = await buyer.send(namesPaidBy(payment))
+  buyer.close()
+  if (status !== 200) throw new Error(`The batch got ${status}`)
+  return { requests: [lookupOverMcp(payment, NAMES)], paidCalls: 3 }
+}
+
 const many = <T>(make: () => Promise<T>) => Promise.all(Array.from({ length: SIGNED }, make))
 const inFiveSeconds = () => String(Math.floor(Date.now() / 1000) + 5)
 
@@ -92,6 +124,30 @@ const SINGLE_ATTACKS = {
   'protocol calls': async (): Promise<Attack> => {
     const params = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`m${index}`, 1]))
     return { requests: [overMcp({ method: 'ping', params }), overMcp({ method: 'tools/list' })] }
+  },
+  'refused bodies': async (): Promise<Attack> => ({
+    requests: Object.values(REFUSED_BODIES).map(({ body }) => post(BATCH_PATH, body)),
+  }),
+  'answers that are not read': async (url: string): Promise<Attack> => ({
+    ...(await replays(url)),
+    connections: 2_200,
+    behaviour: 'reads nothing',
+  }),
+  'replays of a large answer': replays,
+  'payments of clients that leave': async (): Promise<Attack> => ({
+    requests: await many(async () => paying(await junk(undefined, 130))),
+    connections: 1_000,
+    behaviour: 'leaves',
+  }),
+  'quotes on 2,200 connections': async (): Promise<Attack> => ({ requests: [get(LOOKUP)], connections: 2_200 }),
+  'batches of wallets emptied after verify': async (): Promise<Attack> => {
+    const payments = await many(payingNames)
+    const payers = payments.map(({ payload }) => payload.authorization.from)
+    return {
+      accounts: Object.fromEntries(payers.map((payer) => [payer, { isEmptiedAfterVerify: true }])),
+      requests: payments.map(namesPaidBy),
+      isVerified: true,
+    }
   },
   'one wallet with the price of one purchase': async (): Promise<Attack> => {
     const key = generatePrivateKey()

@@ -1,5 +1,6 @@
 /** HTTP clients with an address of their own, in 127.0.0.0/8. */
 import { Agent, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { rpcBody, toolCall } from '../../support/transports.ts'
 
@@ -7,9 +8,17 @@ import { rpcBody, toolCall } from '../../support/transports.ts'
 const ANSWER_MS_MAX = 10_000
 
 export interface Sent {
+  method: 'GET' | 'POST'
   path: string
-  headers?: Record<string, string>
+  headers: Record<string, string>
   body?: string
+}
+
+export const get = (path: string, headers: Record<string, string> = {}): Sent => ({ method: 'GET', path, headers })
+
+export function post(path: string, body: string, headers: Record<string, string> = {}): Sent {
+  const json = { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) }
+  return { method: 'POST', path, headers: { ...json, ...headers }, body }
 }
 
 export interface Reply {
@@ -23,24 +32,22 @@ export const LOOKUP = '/api/v1/company/00000000'
 const OPERATION = { operation: 'lookup', input: { company_number: '00000000' } }
 
 /** The same purchase over A2A, from the service at `url`. */
-export const lookupOverA2a = (url: string, headers: Record<string, string> = {}): Sent => ({
-  path: '/a2a',
-  headers: { 'A2A-Version': '1.0', 'A2A-Extensions': `${url}/docs#http-x402-v1`, ...headers },
-  body: rpcBody(OPERATION),
-})
+export const lookupOverA2a = (url: string, headers: Record<string, string> = {}): Sent =>
+  post('/a2a', rpcBody(OPERATION), {
+    'A2A-Version': '1.0',
+    'A2A-Extensions': `${url}/docs#http-x402-v1`,
+    ...headers,
+  })
 
 const MCP_HEADERS = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' }
 
-export const overMcp = (message: object): Sent => ({
-  path: '/mcp',
-  headers: MCP_HEADERS,
-  body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
-})
+export const overMcp = (message: object): Sent =>
+  post('/mcp', JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }), MCP_HEADERS)
 
-/** The same purchase over MCP. */
-export function lookupOverMcp(payment?: unknown): Sent {
-  const { body, headers } = toolCall(OPERATION, payment)
-  return { path: '/mcp', headers, body: JSON.stringify(body) }
+/** The same purchase over MCP, or another one. */
+export function lookupOverMcp(payment?: unknown, operation: Parameters<typeof toolCall>[0] = OPERATION): Sent {
+  const { body, headers } = toolCall(operation, payment)
+  return post('/mcp', JSON.stringify(body), headers)
 }
 
 /** One connection from an address. */
@@ -48,6 +55,7 @@ export class AddressedClient {
   readonly #agent: Agent
   readonly #url: string
   readonly #address: string
+  #neglected: Socket | undefined
 
   constructor(url: string, address: string) {
     this.#url = url
@@ -55,23 +63,33 @@ export class AddressedClient {
     this.#agent = new Agent({ keepAlive: true, maxSockets: 1 })
   }
 
-  send({ path, headers = {}, body }: Sent): Promise<Reply> {
-    const length = String(Buffer.byteLength(body ?? ''))
-    const json = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': length }
-    const method = body === undefined ? 'GET' : 'POST'
-    const options = { agent: this.#agent, localAddress: this.#address, method, headers: { ...json, ...headers } }
+  /** @param leavesAfterMs disconnects after this time, with or without an answer */
+  send({ path, headers, body, method }: Sent, leavesAfterMs = ANSWER_MS_MAX): Promise<Reply> {
+    const options = { agent: this.#agent, localAddress: this.#address, method, headers }
     return new Promise((resolve) => {
       const lost = () => resolve({ status: 0, body: '' })
       const sent = request(this.#url + path, options, (response) => {
         text(response).then((whole) => resolve({ status: response.statusCode ?? 0, body: whole }), lost)
       })
       sent.on('error', lost)
-      sent.setTimeout(ANSWER_MS_MAX, () => sent.destroy(new Error('There is no answer')))
+      const timer = setTimeout(() => sent.destroy(new Error('There is no answer')), leavesAfterMs)
+      sent.on('close', () => clearTimeout(timer))
       sent.end(body)
     })
   }
 
+  /** Sends a request on a connection of its own, and reads nothing of the answer. Connects again after a reset. */
+  neglect({ path, headers, body = '', method }: Sent): void {
+    if (this.#neglected?.destroyed === false) return
+    const { hostname: host, port } = new URL(this.#url)
+    const lines = Object.entries({ Host: host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+    this.#neglected = connect({ host, port: Number(port), localAddress: this.#address })
+    this.#neglected.on('error', () => undefined).pause()
+    this.#neglected.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
+  }
+
   close(): void {
     this.#agent.destroy()
+    this.#neglected?.destroy()
   }
 }

@@ -1,5 +1,5 @@
 /** The kinds of requests that `perf` and `soak` send over HTTP. */
-import { CALLS_MAX } from '../../../agent/sale/limits/call-limit.ts'
+import { CALLS_MAX } from '../../../agent/transport/call-limits.ts'
 import { MCP_PATH } from '../../../agent/operation/paths.ts'
 import { BATCH, toolCall } from '../../support/transports.ts'
 import { signPayment } from './sign.ts'

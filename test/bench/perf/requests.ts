@@ -2,10 +2,11 @@
  * Requests over HTTP beside their baselines: quotes, forged payments, stored responses that are requested again, and
  * lookups over MCP.
  */
-import { CALLS_MAX } from '../../../agent/sale/limits/call-limit.ts'
+import { CALLS_MAX } from '../../../agent/transport/call-limits.ts'
 import { PAYMENT_HEADERS } from '../../../agent/payment/terms.ts'
-import type { LoadResult } from '../load/client.ts'
+import type { LoadRequest, LoadResult } from '../load/client.ts'
 import { FORGERIES } from '../load/forgeries.ts'
+import { BATCH_PATH, REFUSED_BODIES } from '../load/refused-bodies.ts'
 import type { PerfRowId } from '../targets.ts'
 import { BARE, BARE_PATHS, compareRounds, measureRounds, SERVICE, STOCK, type HttpBench } from './http-rounds.ts'
 import type { PerfContext, PerfRow } from './perf-row.ts'
@@ -41,6 +42,17 @@ export async function measureForged(bench: HttpBench, { size }: PerfContext): Pr
   const sides = { [QUOTE]: { server: SERVICE }, ...Object.fromEntries(forged) }
   const results = await measureRounds(bench, { workload: 'quote', connections: 16, size, sides })
   return forged.map(([id]) => compareRounds(results, { id, side: id, baseline: QUOTE, pick: cpu }))
+}
+
+/** Refusals (400, 413) of a batch beside a quote. */
+export async function measureRefused(bench: HttpBench, { size }: PerfContext): Promise<PerfRow[]> {
+  const refused = Object.entries(REFUSED_BODIES).map(([id, { status, body }]) => {
+    const headers = { 'Content-Type': 'application/json' }
+    return [id as PerfRowId, { server: SERVICE, replace: { method: 'POST', path: BATCH_PATH, headers, status, body } }]
+  }) as [PerfRowId, { server: string; replace: Partial<LoadRequest> }][]
+  const sides = { [QUOTE]: { server: SERVICE }, ...Object.fromEntries(refused) }
+  const results = await measureRounds(bench, { workload: 'quote', connections: 16, size, sides })
+  return refused.map(([id]) => compareRounds(results, { id, side: id, baseline: QUOTE, pick: cpu }))
 }
 
 /** Beside a bare server that sends as many bytes. */

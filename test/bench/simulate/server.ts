@@ -2,9 +2,8 @@
 import { noJournal } from '../../support/journal.ts'
 import { CompanyAgentExecutor } from '../../../agent/sale/agent-executor.ts'
 import type { SaleRequest } from '../../../agent/sale/sale-context.ts'
-import { AddressBudgets } from '../../../agent/sale/limits/address-budget.ts'
-import { FairQueue } from '../../../agent/sale/limits/fair-queue.ts'
-import { GuessLimit } from '../../../agent/sale/limits/guess-limit.ts'
+import { AddressBudgets, ALWAYS_OPEN } from '../../../agent/sale/limits/address-budget.ts'
+import { WorkQueue } from '../../../agent/sale/limits/work-queue.ts'
 import { KeyedMutex } from '../../../agent/sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../../../agent/sale/limits/payer-reservations.ts'
 import { describeCause } from '../../../agent/service/log.ts'
@@ -113,9 +112,8 @@ export class SimulatedServer {
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
       },
-      guessLimit: new GuessLimit(() => sim.now),
-      verifications: new FairQueue(VERIFICATIONS_MAX),
-      batches: new FairQueue(1),
+      verifications: new WorkQueue(VERIFICATIONS_MAX),
+      computations: new WorkQueue(1),
       payers: new PayerReservations(timer),
       paymentMutex: turns,
       stopSignal: this.#stopping.signal,
@@ -129,7 +127,7 @@ export class SimulatedServer {
       timer,
       // The same condition as in agent/service.
       runExclusively: async (key, work) => {
-        if (!turns.isHeld(key)) await turns.run({ key, client: '' }, work, () => undefined)
+        if (!turns.isHeld(key)) await turns.run(key, work, () => undefined)
       },
     })
   }
@@ -197,8 +195,7 @@ export class SimulatedServer {
     this.#asked += 1
     const address = `client ${this.#asked}`
     const budget = this.#budgets.enter(address)
-    budget.leave()
-    const client = { address, budget, keepConnectionOpen: () => undefined }
+    const client = { address, prefixes: [address], budget, connection: ALWAYS_OPEN }
     const order = { operation, paymentHeaders, client, resourceUrl: resourceUrl(BASE_URL, operation) }
     this.#waiting.add(answer)
     void this.#answerWith(answer, { owner, outcome: this.#executor.perform(order) })

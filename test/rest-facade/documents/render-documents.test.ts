@@ -9,7 +9,7 @@ import { searchResponseSchema } from '../../../agent/operation/search.ts'
 import { OPERATIONS, SINGLE_OPERATIONS } from '../../../agent/operation/operations.ts'
 import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payment/terms.ts'
 import { A2A_BODY_BYTES_MAX } from '../../../agent/transport/a2a/route.ts'
-import { CALLS_MAX } from '../../../agent/sale/limits/call-limit.ts'
+import { CALLS_MAX } from '../../../agent/transport/call-limits.ts'
 import { formatUsd } from '../../../rest-facade/documents/deployment.ts'
 import {
   loadTemplates,
@@ -176,7 +176,7 @@ describe('the A2A guide', () => {
     const errors = [...Object.values(RPC_ERRORS), extensionRequired('')]
     const codes = [...new Set(errors.map(({ code }) => String(code)))]
     expect(text.match(/(?<=^\| )-32\d{3}/gm)).to.have.members(codes)
-    for (const limit of [`${A2A_BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} structured calls`])
+    for (const limit of [`${A2A_BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} structured calls settle at once`])
       expect(text).to.contain(limit)
     const resolution = `- body of a resolution: ${resolveOperation.bodyBytesMax! / 1024} KiB\n`
     expect(readText(pages, '/docs/api.md')).to.contain(resolution)

@@ -113,8 +113,8 @@ describe('[15.12] the command reconcile-service', function () {
     const jsonp = await fetch(`${await start()}?callback=jQuery3710987_1764000000000&_=1764000000001`, {
       headers: script,
     })
-    expect(jsonp.status).to.equal(400)
-    expect(await jsonp.json()).to.deep.equal({ error: 'Only queries are supported' })
+    expect(jsonp.status).to.equal(405)
+    expect(await jsonp.json()).to.deep.equal({ error: 'Queries must be sent with POST' })
   })
 
   it('matches only what is decided, and gives undecided candidates with scores and features', async () => {
@@ -248,7 +248,7 @@ describe('[15.12] the command reconcile-service', function () {
       { Host: '[::1]:1', Origin: 'http://localhost:3333' },
       { 'Sec-Fetch-Site': 'none' },
     ])
-      expect(await statusWith(headers, '/'), JSON.stringify(headers)).to.equal(200)
+      expect(await statusWith(headers, ''), JSON.stringify(headers)).to.equal(200)
   })
 
   it('refuses other paths, methods, forms and sizes without a purchase', async () => {
@@ -261,7 +261,10 @@ describe('[15.12] the command reconcile-service', function () {
     const paid = await service.transfersOf(async () => {
       expect((await fetch(`${url}suggest`)).status).to.equal(404)
       expect((await fetch(url, { method: 'PUT' })).status).to.equal(405)
-      expect((await fetch(`${url}?callback=x`)).status).to.equal(400)
+      expect((await fetch(`${url}?queries=${encoded}`)).status).to.equal(405)
+      const { origin } = new URL(url)
+      for (const path of ['/', `/${'A'.repeat(22)}/`, url.slice(origin.length, -1)])
+        expect((await post(origin + path, { q0: query })).status, path).to.equal(404)
       expect((await post(url, many)).status).to.equal(413)
       // The number of queries is checked before the queries are.
       expect((await post(url, { ...many, q0: 7 })).status).to.equal(413)

@@ -1,6 +1,12 @@
 /** The budget of a client address: what requests cost, what is given back, and the look-ups of a spent budget. */
 import { expect } from 'chai'
-import { AddressBudgets, REQUESTS_IN_PROGRESS_MAX, WEIGHTS } from '../../../../agent/sale/limits/address-budget.ts'
+import {
+  AddressBudgets,
+  BUDGET_UNITS_MIN,
+  REQUESTS_IN_PROGRESS_MAX,
+  tooManyInProgress,
+  WEIGHTS,
+} from '../../../../agent/sale/limits/address-budget.ts'
 import type { Refused } from '../../../../agent/operation/outcome.ts'
 
 const [ONE, OTHER] = ['192.0.2.1', '192.0.2.2']
@@ -47,14 +53,13 @@ describe('the budget of a client address', () => {
   it('[6.2.3] admits one look-up every two seconds when it is spent, and nothing else', () => {
     spend(ONE, 10)
     const first = budgets.enter(ONE)
-    expect(first.chargeRecordLookUp()).to.equal(undefined)
-    // The transport and the executor both begin the look-up.
-    expect(first.chargeRecordLookUp()).to.equal(undefined)
+    expect(budgets.enter(ONE).admit({ mayReplay: false })?.refusal.code).to.equal('rate_limited')
+    expect(first.admit({ mayReplay: true })).to.equal(undefined)
     expect(first.raiseTo(WEIGHTS.payment)?.refusal.code).to.equal('rate_limited')
     now = 1_999
-    expect(budgets.enter(ONE).chargeRecordLookUp()?.refusal.code).to.equal('rate_limited')
+    expect(budgets.enter(ONE).admit({ mayReplay: true })?.refusal.code).to.equal('rate_limited')
     now = 2_000
-    expect(budgets.enter(ONE).chargeRecordLookUp()).to.equal(undefined)
+    expect(budgets.enter(ONE).admit({ mayReplay: true })).to.equal(undefined)
   })
 
   it('forgets the address that was idle longest', () => {
@@ -67,17 +72,43 @@ describe('the budget of a client address', () => {
     expect(spend(OTHER, 1)).to.equal(undefined)
   })
 
-  it('[6.2.4] admits 64 requests of an address at once', () => {
+  it('[6.2.4] counts 64 sales of an address in progress, until their work has ended', () => {
     expect(REQUESTS_IN_PROGRESS_MAX).to.equal(64)
-    const running = Array.from({ length: 64 }, () => budgets.enter(ONE))
-    expect(running.at(-1)?.spend(1)).to.equal(undefined)
-    const surplus = budgets.enter(ONE)
-    for (const refused of [surplus.spend(1), surplus.raiseTo(1), surplus.chargeRecordLookUp()])
-      expect(retryAfter(refused)).to.equal(1)
-    expect(spend(OTHER, 1)).to.equal(undefined)
-    surplus.leave()
-    running[0]?.leave()
-    expect(spend(ONE, 1)).to.equal(undefined)
+    const running = Array.from({ length: 64 }, () => budgets.enter(ONE).begin())
+    expect(running).not.to.include(undefined)
+    expect(budgets.enter(ONE).begin()).to.equal(undefined)
+    expect(budgets.enter(OTHER).begin()).not.to.equal(undefined)
+    expect(retryAfter(tooManyInProgress())).to.equal(1)
+    running[0]?.[Symbol.dispose]()
+    expect(budgets.enter(ONE).begin()).not.to.equal(undefined)
+    expect(budgets.enter(ONE).begin()).to.equal(undefined)
+  })
+
+  it('[6.2.2] has units for the quotes and payments of as many first purchases as may be in progress', () => {
+    expect(BUDGET_UNITS_MIN).to.equal(384)
+  })
+
+  it('[6.2.3] gets the unit of a quote back with the payment of the sale', () => {
+    spend(ONE, WEIGHTS.request)
+    now = 5_000
+    const sale = budgets.enter(ONE)
+    sale.spend(WEIGHTS.payment)
+    sale.refundSale()
+    expect(spend(ONE, 10)).to.equal(undefined)
+  })
+
+  it('[6.2.3] pays for a stored response by its size above 16 KiB, and for one every two seconds if it is spent', () => {
+    const replay = (bytes: number) => budgets.enter(ONE).chargeReplay(bytes)
+    expect(replay(16_384)).to.equal(undefined)
+    expect(replay(16_384 + 10 * 4_096)).to.equal(undefined)
     expect(spend(ONE, 1)?.refusal.code).to.equal('rate_limited')
+    expect(replay(16_384)).to.equal(undefined)
+    expect(replay(16_385)).to.equal(undefined)
+    expect(replay(16_385)?.refusal.code).to.equal('rate_limited')
+    now = 2_000
+    const request = budgets.enter(ONE)
+    for (const limited of [request.admit({ mayReplay: true }), request.chargeReplay(1_048_576)])
+      expect(limited).to.equal(undefined)
+    expect(replay(16_385)?.refusal.code).to.equal('rate_limited')
   })
 })

@@ -1,12 +1,14 @@
 /** The unsettled payments of a payer never exceed its balance. */
 import { expect } from 'chai'
 import { PayerReservations } from '../../../../agent/sale/limits/payer-reservations.ts'
+import { leavingClient } from '../../../support/clients.ts'
 
 const [PAYER, SAME, OTHER] = ['0xAB', '0xab', '0xcd']
 
 describe('the reservations of a payer', () => {
   let timeouts: (() => void)[]
   let reservations: PayerReservations
+  const { client, leave } = leavingClient()
 
   beforeEach(() => {
     timeouts = []
@@ -30,15 +32,24 @@ describe('the reservations of a payer', () => {
 
   it('[6.2.5] tell the next payment when an earlier one ends, and when it has waited too long', async () => {
     const first = reservations.reserve(PAYER, { amount: 3n, balance: 3n })
-    const released = reservations.nextRelease(SAME, 10_000)
+    const released = reservations.nextRelease(SAME, { milliseconds: 10_000, client })
     expect(timeouts).to.have.lengthOf(1)
     first?.[Symbol.dispose]()
     await released
     expect(timeouts).to.have.lengthOf(0)
     expect(reservations.reserve(SAME, { amount: 3n, balance: 3n })).not.to.equal(undefined)
-    const tooLong = reservations.nextRelease(PAYER, 10_000)
+    const tooLong = reservations.nextRelease(PAYER, { milliseconds: 10_000, client })
     timeouts[0]?.()
     await tooLong
-    await reservations.nextRelease(OTHER, 10_000)
+    await reservations.nextRelease(OTHER, { milliseconds: 10_000, client })
+  })
+  it('[6.2.4] end the wait of a client that leaves, with its timer', async () => {
+    reservations.reserve(PAYER, { amount: 3n, balance: 3n })
+    const waiting = reservations.nextRelease(SAME, { milliseconds: 10_000, client })
+    expect(timeouts).to.have.lengthOf(1)
+    leave()
+    await waiting
+    expect(timeouts).to.have.lengthOf(0)
+    await reservations.nextRelease(SAME, { milliseconds: 10_000, client })
   })
 })

@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import express, { type Response } from 'express'
 import { expect } from 'chai'
+import { AddressBudgets } from '../../../../agent/sale/limits/address-budget.ts'
 import { readConfig } from '../../../../agent/service/config.ts'
 import { REPORT_INTERVAL_MS } from '../../../../agent/transport/http/connections.ts'
 import { startHttpServer, type HttpServerLimits } from '../../../../agent/service/http-server.ts'
-import { manualTimer } from '../../../support/timers.ts'
 
 const get = (path: string, header = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${header}\r\n`
 const LAST = get('/last', 'Connection: close\r\n')
@@ -21,34 +21,42 @@ const LARGE_BYTES = 32 * 1024 * 1024
  */
 async function startTestServer(limits: Partial<HttpServerLimits>) {
   const reports: string[] = []
-  const clock = manualTimer()
+  const time = { now: 0 }
   const held: Response[] = []
+  const large: Response[] = []
   const paths: string[] = []
   const app = express()
   app.use((request, response) => {
     paths.push(request.path)
     if (request.path === '/held') held.push(response)
     else if (request.path === '/verified') {
-      server.keepOpen(request.socket)
+      server.clients.of(request).connection.keepOpen()
       held.push(response)
+    } else if (request.path.endsWith('large')) {
+      if (request.path !== '/large') server.clients.of(request).connection.keepOpen()
+      large.push(response)
+      response.end(Buffer.alloc(LARGE_BYTES))
     } else if (request.path === '/body') request.on('end', () => response.end('read')).resume()
-    else if (request.path === '/large') response.end(Buffer.alloc(LARGE_BYTES))
     else response.end(request.path)
   })
   const server = await startHttpServer({
     config: readConfig({ PORT: '0' }),
     limits,
-    timer: clock.timer,
+    budgets: new AddressBudgets({ perMinute: 1_000, clock: () => time.now }),
+    clock: () => time.now,
     report: (event, cause) => void reports.push(`${event}: ${String(cause)}`),
   })
   server.open(app)
   const sockets: Socket[] = []
   return {
     reports,
-    clock,
+    /** The time of the server's clock, in milliseconds. */
+    time,
     /** The paths of the requests that ran, in order. */
     paths,
     held,
+    /** The large responses, in order. */
+    large,
     close: () => server.close(),
     /** Connects, by default from 127.0.0.1. */
     async dial(text = '', localAddress = '127.0.0.1'): Promise<Client> {
@@ -106,9 +114,9 @@ describe('the connections of the HTTP server', () => {
   }
 
   describe('with pipelined requests', () => {
-    useServer()
+    useServer({ unsentBytes: 2 * LARGE_BYTES, addressUnsentBytes: 2 * LARGE_BYTES })
 
-    for (const count of [15, 16]) {
+    for (const count of [3, 4]) {
       it(`[8.14] answer ${count} requests of one write in order`, async () => {
         const paths = Array.from({ length: count - 1 }, (_, index) => `/${index}`)
         const client = await server.dial(paths.map((path) => get(path)).join('') + LAST)
@@ -121,22 +129,22 @@ describe('the connections of the HTTP server', () => {
       })
     }
 
-    it('[8.14] are reset by the 17th unanswered request', async () => {
-      const client = await server.dial(get('/held') + get('/next').repeat(15))
+    it('[8.14] are reset by the fifth unanswered request', async () => {
+      const client = await server.dial(get('/held') + get('/next').repeat(3))
       const other = await server.dial(get('/other'))
       await other.answered(1)
       expect(client.socket.destroyed).to.equal(false)
       client.socket.write(get('/next'))
       await client.closed
       expect(server.paths).to.deep.equal(['/held', '/other'])
-      expect(server.reports).to.deep.equal(['connections_reset: 1 pipelining 0 surplus'])
+      expect(server.reports).to.deep.equal(['connections_reset: 1 pipelining 0 surplus 0 unread'])
     })
 
-    it('[8.14] accept any number of requests, of which 16 are unanswered', async () => {
+    it('[8.14] accept any number of requests, of which four are unanswered', async () => {
       const client = await server.dial()
       for (let round = 1; round <= 5; round += 1) {
-        client.socket.write(get('/next').repeat(16))
-        await client.answered(16 * round)
+        client.socket.write(get('/next').repeat(4))
+        await client.answered(4 * round)
       }
       expect(server.reports).to.deep.equal([])
     })
@@ -150,7 +158,7 @@ describe('the connections of the HTTP server', () => {
       client.socket.write(get('/next').repeat(1_600))
       await client.closed
       unsubscribe('http.server.request.start', count)
-      expect(parsed.filter((port) => port === localPort)).to.have.length(16)
+      expect(parsed.filter((port) => port === localPort)).to.have.length(4)
       expect(server.paths).to.have.length(1)
     })
 
@@ -175,20 +183,6 @@ describe('the connections of the HTTP server', () => {
       await client.closed
       expect(server.paths.at(-1)).to.equal('/last')
       expect(client.heard.length).to.be.greaterThan(LARGE_BYTES)
-    })
-
-    it('[8.14] are reset on any connection if 1,000 wait, and not before', async () => {
-      const pipeline = (waiting: number) => server.dial(get('/held') + get('/next').repeat(waiting))
-      const clients = [await pipeline(9)]
-      for (let connection = 0; connection < 66; connection += 1) clients.push(await pipeline(15))
-      await until(() => server.held.length === 67)
-      clients.push(await pipeline(1))
-      await until(() => server.held.length === 68)
-      expect(server.reports).to.deep.equal([])
-      const surplus = await pipeline(1)
-      await surplus.closed
-      expect(server.reports).to.deep.equal(['connections_reset: 1 pipelining 0 surplus'])
-      expect(clients.filter(({ socket }) => socket.destroyed)).to.deep.equal([])
     })
 
     it('run nothing after an answer that closes the connection', async () => {
@@ -224,41 +218,90 @@ describe('the connections of the HTTP server', () => {
     useServer()
 
     it('[8.12] are 2,000; one more resets the one of the address that has been idle longest', async () => {
-      const first = await server.dial()
-      for (let count = 2; count < 2_000; count += 1) await server.dial()
+      const first = await server.dial('', '127.0.3.1')
+      for (let count = 2; count < 2_000; count += 1) await server.dial('', `127.0.3.${1 + (count % 20)}`)
       const last = await server.dial(get('/one'))
       await last.answered(1)
       expect(server.reports).to.deep.equal([])
       const surplus = await server.dial(get('/two'))
       await surplus.answered(1)
       await first.closed
-      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus'])
+      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus 0 unread'])
     })
   })
 
-  describe('with at most three waiting requests', () => {
-    useServer({ waiting: 3 })
+  describe('with at most two connections of an address', () => {
+    useServer({ addressConnections: 2 })
 
-    it('[8.14] are reset by a fourth one on any connection, until one is answered', async () => {
-      const full = await server.dial(get('/held') + get('/next').repeat(3))
+    it('[8.12] answer the request of a further one with 429 and close it, and close one without a request', async () => {
+      const held = [await server.dial(get('/held')), await server.dial()]
       await until(() => server.held.length === 1)
-      const pipelining = await server.dial(get('/held') + get('/next'))
-      await pipelining.closed
-      const single = await server.dial(get('/single'))
-      await single.answered(1)
-      server.held[0]?.end()
-      await full.answered(4)
-      const later = await server.dial(get('/one') + get('/two') + get('/three') + get('/four'))
-      await later.answered(4)
-      expect(server.reports).to.deep.equal(['connections_reset: 1 pipelining 0 surplus'])
+      const asking = await server.dial(get('/next'))
+      await asking.closed
+      expect(asking.heard).to.match(/^HTTP\/1\.1 429 /)
+      expect(asking.heard).to.include('\r\nRetry-After: 1\r\n').and.include('\r\nConnection: close\r\n')
+      const silent = await server.dial()
+      await silent.closed
+      expect(silent.heard).to.equal('')
+      const other = await server.dial(get('/other'), '127.0.0.2')
+      await other.answered(1)
+      for (const { socket } of held) expect(socket.destroyed).to.equal(false)
+      expect(server.paths).to.deep.equal(['/held', '/other'])
+      held[1]?.socket.destroy()
+      for (;;) {
+        const later = await server.dial(get('/later', 'Connection: close\r\n'))
+        await later.closed
+        if (later.answers === 1) break
+      }
+    })
+  })
+
+  describe('with bounds of unread answers', () => {
+    useServer({ addressUnsentBytes: 1.5 * LARGE_BYTES, unsentBytes: 2.5 * LARGE_BYTES })
+
+    /** Asks for a large answer and does not read it. */
+    async function neglect(address: string, path = '/large'): Promise<Client> {
+      const client = await server.dial('', address)
+      client.socket.pause()
+      const before = server.paths.length
+      client.socket.write(get(path))
+      await until(() => server.paths.length > before)
+      return client
+    }
+    const isReset = async (client: Client) => {
+      client.socket.resume()
+      await client.closed
+    }
+
+    it('[8.12] reset the slowest reader of an address, also with a verified payment', async () => {
+      const slowest = await neglect('127.0.0.2', '/verified-large')
+      const second = await neglect('127.0.0.2')
+      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 0 surplus 1 unread'])
+      await isReset(slowest)
+      second.socket.resume()
+      await second.answered(1)
     })
 
-    it('forget the requests of a connection that has ended', async () => {
-      for (let round = 1; round <= 3; round += 1) {
-        const client = await server.dial(get('/held') + get('/next').repeat(3))
-        await until(() => server.held.length === round)
-        client.socket.resetAndDestroy()
-        await once(server.held.at(-1) as Response, 'close')
+    it('[8.12] reset the slowest reader of all addresses, of the one with the most', async () => {
+      const clients = [await neglect('127.0.1.1'), await neglect('127.0.2.1')]
+      expect(server.reports).to.deep.equal([])
+      clients.push(await neglect('127.0.3.1'))
+      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 0 surplus 1 unread'])
+      await isReset(clients[0]!)
+      for (const each of clients.slice(1)) {
+        each.socket.resume()
+        await each.answered(1)
+      }
+    })
+
+    it('forget the bytes of an answer that is read, and of a connection that has ended', async () => {
+      for (let round = 0; round < 3; round += 1) {
+        const reader = await neglect('127.0.0.2')
+        reader.socket.resume()
+        while (reader.heard.length < LARGE_BYTES) await once(reader.socket, 'data')
+        const leaver = await neglect('127.0.0.2')
+        leaver.socket.resetAndDestroy()
+        await once(server.large.at(-1) as Response, 'close')
       }
       expect(server.reports).to.deep.equal([])
     })
@@ -284,22 +327,29 @@ describe('the connections of the HTTP server', () => {
       await first.answered(3)
     })
 
-    it('[8.12] reset one of the address with the most connections, also if it computes an answer', async () => {
-      const attacks = [
-        await server.dial(get('/held'), '127.0.0.2'),
-        await server.dial(get('/held'), '127.0.0.2'),
-        await server.dial(get('/one')),
-      ]
+    it('[8.12] reset an idle one before one that computes an answer', async () => {
+      const computing = [await server.dial(get('/held'), '127.0.0.2'), await server.dial(get('/held'), '127.0.0.2')]
+      const idle = await server.dial(get('/one'))
       await until(() => server.held.length === 2)
-      const [oldest, other, single] = attacks as [Client, Client, Client]
-      await single.answered(1)
-      const next = await server.dial(get('/next'))
+      await idle.answered(1)
+      const next = await server.dial(get('/next'), '127.0.0.3')
       await next.answered(1)
+      await idle.closed
+      for (const { socket } of computing) expect(socket.destroyed).to.equal(false)
+    })
+
+    it('[6.2.7, 8.12] reset one of the prefix with the most, and in it of the address with the most', async () => {
+      const oldest = await server.dial('', '127.0.6.1')
+      const second = await server.dial('', '127.0.6.2')
+      await server.dial('', '127.0.6.2')
+      const buyers = await server.dial(get('/one'), '127.0.5.1')
+      await buyers.answered(1)
+      await second.closed
+      expect(oldest.socket.destroyed).to.equal(false)
+      await server.dial('', '127.0.7.1')
       await oldest.closed
-      expect(other.socket.destroyed).to.equal(false)
-      single.socket.write(get('/two'))
-      await single.answered(2)
-      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus'])
+      buyers.socket.write(get('/two'))
+      await buyers.answered(2)
     })
 
     it('[8.12] keep a connection with a verified payment until its answer is sent', async () => {
@@ -318,21 +368,18 @@ describe('the connections of the HTTP server', () => {
       expect(verified[1]?.socket.destroyed).to.equal(false)
     })
 
-    it('[8.12] keep a connection whose answer is being computed if another one of its address is idle', async () => {
-      const computing = [
-        await server.dial(get('/held')),
-        await server.dial(get('/held')),
-        await server.dial(get('/held')),
-      ]
+    it('[8.12] reset one that computes an answer if none is idle, but none with a verified payment', async () => {
+      const verified = [await server.dial(get('/verified')), await server.dial(get('/verified'))]
+      const computing = await server.dial(get('/held'), '127.0.5.1')
       await until(() => server.held.length === 3)
-      const surplus = await server.dial()
+      const next = await server.dial(get('/verified'), '127.0.6.1')
+      await computing.closed
+      await until(() => server.held.length === 4)
+      const surplus = await server.dial('', '127.0.7.1')
       await surplus.closed
-      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus'])
+      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus 0 unread'])
       for (const response of server.held) response.end()
-      for (const each of computing) await each.answered(1)
-      const later = await server.dial(get('/later'))
-      await later.answered(1)
-      await computing[0]?.closed
+      for (const each of [...verified, next]) await each.answered(1)
     })
 
     it('[8.12] reset a connection that does not send the body of its request', async () => {
@@ -346,22 +393,19 @@ describe('the connections of the HTTP server', () => {
   describe('in the log', () => {
     useServer({ unanswered: 1 })
 
-    it('count resets at once, then each minute without another reset, and at a stop', async () => {
+    it('count resets at once, then with the first one after a minute, and at a stop', async () => {
       const exceed = async () => (await server.dial(get('/one') + get('/two'))).closed
-      const line = (count: number) => `connections_reset: ${count} pipelining 0 surplus`
+      const line = (count: number) => `connections_reset: ${count} pipelining 0 surplus 0 unread`
       await exceed()
       await exceed()
       await exceed()
       expect(server.reports).to.deep.equal([line(1)])
-      server.clock.pass(REPORT_INTERVAL_MS)
-      expect(server.reports).to.deep.equal([line(1), line(2)])
-      server.clock.pass(REPORT_INTERVAL_MS)
-      expect(server.reports).to.have.length(2)
+      server.time.now = REPORT_INTERVAL_MS
       await exceed()
-      expect(server.reports).to.have.length(3)
+      expect(server.reports).to.deep.equal([line(1), line(3)])
       await exceed()
       await server.close()
-      expect(server.reports).to.deep.equal([line(1), line(2), line(1), line(1)])
+      expect(server.reports).to.deep.equal([line(1), line(3), line(1)])
     })
   })
 
