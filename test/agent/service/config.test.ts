@@ -190,7 +190,7 @@ describe('[14.1] the configuration', () => {
 
   it('[6.2.2] derives the budget of an address from the limit of sales', () => {
     const budget = (RATE_LIMIT_PER_MINUTE: string) => readConfig({ RATE_LIMIT_PER_MINUTE }).addressBudget
-    expect(['1', '120', '121', '100000'].map(budget)).to.deep.equal([300, 300, 303, 250_000])
+    expect(['1', '120', '154', '100000'].map(budget)).to.deep.equal([384, 384, 385, 250_000])
   })
 
   it('[14.2] refuses the sandbox on mainnet', () => {
