@@ -1,5 +1,5 @@
 /** One company by its exact number (contract 4.1). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { EXAMPLE_PROVENANCE, exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber } from './fields.ts'
 import { defineOperation } from './operation.ts'
