@@ -1,5 +1,5 @@
 /** Asks a node whether an authorization was settled or still can be, with no more than `fetch`. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import type { ReservedAuthorization } from './spending.ts'
 

@@ -25,12 +25,13 @@ import { openSpending } from './spending.ts'
 import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
-export { type AuthorizationState, type ReadAuthorization } from './authorization-state.ts'
-export { type BuyerMethods } from './methods.ts'
+export type { AuthorizationState, ReadAuthorization } from './authorization-state.ts'
+export type { BuyerMethods } from './methods.ts'
 export { PurchaseError, type Charged, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
-export { type Signer } from './signer.ts'
-export { resetSpending, type ReservedAuthorization } from './spending.ts'
-export { type BuyerStorage } from './storage.ts'
+export type { Signer } from './signer.ts'
+export { resetSpending } from './spending.ts'
+export type { ReservedAuthorization } from './spending.ts'
+export type { BuyerStorage } from './storage.ts'
 
 export interface BuyerOptions {
   /** What signs payments: a private key (0x and 64 hex digits), or a signer such as the account of a wallet. */

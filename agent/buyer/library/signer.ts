@@ -63,20 +63,8 @@ export function typedDataOf({ requirements }: DecodedQuote, message: Authorizati
   return { domain, types: TYPES, primaryType: 'TransferWithAuthorization', message }
 }
 
-/** Loads viem only for a private key. */
 export async function signerOf(key: Hex | Signer): Promise<Signer> {
   if (typeof key !== 'string') return key
-  const { privateKeyToAccount } = await import('viem/accounts')
-  const account = privateKeyToAccount(key)
-  // viem computes with numbers as bigints.
-  const toNumbers = ({ value, validAfter, validBefore, ...message }: Authorization) => ({
-    ...message,
-    value: BigInt(value),
-    validAfter: BigInt(validAfter),
-    validBefore: BigInt(validBefore),
-  })
-  return {
-    address: account.address,
-    signTypedData: (typed) => account.signTypedData({ ...typed, message: toNumbers(typed.message) }),
-  }
+  const { createSigner } = await import('./private-key-signer.ts')
+  return createSigner(key)
 }
