@@ -52,7 +52,7 @@ const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
 
 function toCard({ registered_address: address, ...company }: Company): string[] {
   const rows = Object.entries({ ...company, registered_address: [...address.lines, address.eircode].join(', ') })
-  return toTable(rows.flatMap(([name, value]) => (value === null || value === '' ? [] : [[name, String(value)]])))
+  return toTable(rows.flatMap(([name, value]) => (value === null || value === '' ? [] : [[name, value]])))
 }
 
 const toRanking = (candidates: SearchResponse['candidates']): string[] =>

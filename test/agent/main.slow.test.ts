@@ -105,7 +105,7 @@ describe('the command serve, if it cannot start', () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
-    await expectFailure(start({ PORT: String(port) }), /^PORT is in use/)
+    await expectFailure(start({ PORT: String(port) }), /^Port \d+ is in use/)
     other.close()
   })
 

@@ -142,7 +142,7 @@ export async function writeCsv(
     // By default only the line end of the file is quoted.
     quoted_match: /[\r\n]/,
     cast: {
-      string: (value, { index }) => ({ value, quoted: Number(index) >= addedFrom && !/^\w*$/.test(value) }),
+      string: (value, { index }) => ({ value, quoted: index >= addedFrom && !/^\w*$/.test(value) }),
     },
   })
   const unfinished = `${path}.${randomUUID()}${UNFINISHED_SUFFIX}`

@@ -53,9 +53,9 @@ async function buyTwice({ url, key, expected }: { url: string; key: string; expe
     list: async (prefix: string) => [...entries.keys()].filter((name) => name.startsWith(prefix)),
     locate: (name: string) => name,
   }
-  const buyer = createBuyer({ key: key as `0x${string}`, folder: storage, expected: expected as never })
+  const buyer = createBuyer({ key: key as `0x${string}`, folder: storage, expected })
   const bought = [await buyer.fetch(url), await buyer.fetch(url)]
-  const poor = createBuyer({ key: `0x${'11'.repeat(32)}`, folder: storage, expected: expected as never })
+  const poor = createBuyer({ key: `0x${'11'.repeat(32)}`, folder: storage, expected })
   const refusal: unknown = await poor.fetch(`${url}0`).catch((cause: unknown) => cause)
   const globals: Record<string, unknown> = { ...globalThis }
   return {

@@ -409,15 +409,15 @@ describe('createBuyer', () => {
   it('[15.1] has defaults on the testnet with the URL of the service, and a method for each operation', () =>
     paysTimes(5, async () => {
       const { buyerKey: key, url } = service
-      const { lookup, resolve, search, history, changes } = createBuyer({ key, url: `${url}/mcp`, folder })
-      expect((await lookup('73848')).company.legal_name).to.equal('PLAIN FIXTURE LIMITED')
-      expect((await resolve({ name: 'Plain Fixture Ltd' })).match?.company.company_number).to.equal('73848')
-      expect((await search('plain fixture')).candidates[0]?.company.company_number).to.equal('73848')
-      expect((await history('73848')).versions).to.have.length.above(0)
-      const since = (await history('73848')).complete_since
-      expect((await changes({ since })).changes).to.be.an('array')
-      expect(await failureOf(lookup('abc'))).to.include({ code: 'request_unsupported', charged: 'no' })
-      const missing = await failureOf(lookup('999999'))
+      const own = createBuyer({ key, url: `${url}/mcp`, folder })
+      expect((await own.lookup('73848')).company.legal_name).to.equal('PLAIN FIXTURE LIMITED')
+      expect((await own.resolve({ name: 'Plain Fixture Ltd' })).match?.company.company_number).to.equal('73848')
+      expect((await own.search('plain fixture')).candidates[0]?.company.company_number).to.equal('73848')
+      expect((await own.history('73848')).versions).to.have.length.above(0)
+      const since = (await own.history('73848')).complete_since
+      expect((await own.changes({ since })).changes).to.be.an('array')
+      expect(await failureOf(own.lookup('abc'))).to.include({ code: 'request_unsupported', charged: 'no' })
+      const missing = await failureOf(own.lookup('999999'))
       expect([missing.code, missing.answer?.code, missing.charged]).to.deep.equal([
         'service_refused',
         'company_not_found',
@@ -428,8 +428,15 @@ describe('createBuyer', () => {
   it('[15.1] takes the signer of a wallet in place of a private key', () =>
     paysTimes(1, async () => {
       const { address, signTypedData } = privateKeyToAccount(service.buyerKey)
-      const signer = { address, signTypedData: (typed: object) => signTypedData(JSON.parse(JSON.stringify(typed)) as never) }
-      expect((await buyer({ key: signer }).lookup('73848').catch((cause: Error) => cause.message))).to.equal('url is missing: the URL of the service')
+      const signer = {
+        address,
+        signTypedData: (typed: object) => signTypedData(JSON.parse(JSON.stringify(typed)) as never),
+      }
+      expect(
+        await buyer({ key: signer })
+          .lookup('73848')
+          .catch((cause: Error) => cause.message),
+      ).to.equal('url is missing: the URL of the service')
       expect((await createBuyer({ key: signer, url: service.url, folder }).lookup('73848')).company).to.be.an('object')
     }))
 
@@ -447,7 +454,8 @@ describe('createBuyer', () => {
 
   it('[15.4] asks a named node whether a refused payment was charged', async () => {
     const told = async (state: 'used' | 'ended' | 'unfunded' | 'open') =>
-      (await failureOf(buyer({ fetch: refusing(402), readAuthorization: async () => state }).fetch(urlOf(COMPANY)))).charged
+      (await failureOf(buyer({ fetch: refusing(402), readAuthorization: async () => state }).fetch(urlOf(COMPANY))))
+        .charged
     expect([await told('used'), await told('ended'), await told('unfunded'), await told('open')]).to.deep.equal([
       'yes',
       'no',
