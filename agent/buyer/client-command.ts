@@ -127,7 +127,7 @@ function addKeyCommands(client: Command, context: ClientContext): void {
     .option('--new', 'create the key file first; it must not exist')
     .action(async (options: { new?: boolean }, command: Command) => {
       const { createPrivateKey, readPrivateKey } = await import('./library/private-key.ts')
-      const { signerOf } = await import('./library/signer.ts')
+      const { signerOf } = await import('./library/open-signer.ts')
       const { keyFile } = await readTarget(context, command)
       if (options.new === true) await createPrivateKey(keyFile)
       context.print((await signerOf(await readPrivateKey(keyFile))).address)

@@ -106,7 +106,7 @@ async function toBuyerOptions(
 ) {
   const { readPrivateKey } = await import('./library/private-key.ts')
   const { toBaseUrl } = await import('./library/buyer.ts')
-  const { signerOf } = await import('./library/signer.ts')
+  const { signerOf } = await import('./library/open-signer.ts')
   const { openAuthorizationCheck } = await import('./library/authorization-state.ts')
   const { DEPLOYMENTS } = await import('../payment/terms.ts')
   const key = await signerOf(await readPrivateKey(keyFile))

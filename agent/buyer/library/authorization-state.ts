@@ -1,7 +1,11 @@
 /** Asks a node whether an authorization was settled or still can be, with no more than `fetch`. */
 import * as z from 'zod'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
-import type { ReservedAuthorization } from './spending.ts'
+
+/** The members of an EIP-3009 authorization that tell whether it can still be settled. */
+export const authorizationSchema = z.strictObject({ from: z.string(), nonce: z.string(), validBefore: z.string() })
+
+export type ReservedAuthorization = z.infer<typeof authorizationSchema>
 
 const QUANTITY = z.string().regex(/^0x[0-9a-f]{1,16}$/i)
 const blockSchema = z.object({ result: z.object({ number: QUANTITY, timestamp: QUANTITY }) })

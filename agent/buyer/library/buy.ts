@@ -13,7 +13,7 @@ import { findPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { DecodedQuote } from './quote.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
 import { createAuthorization, typedDataOf, type Signer } from './signer.ts'
-import type { ReservedAuthorization } from './spending.ts'
+import type { ReservedAuthorization } from './authorization-state.ts'
 import type { StoredEntry } from './storage.ts'
 
 /** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */

@@ -25,12 +25,11 @@ import { openSpending } from './spending.ts'
 import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
-export type { AuthorizationState, ReadAuthorization } from './authorization-state.ts'
+export type { AuthorizationState, ReadAuthorization, ReservedAuthorization } from './authorization-state.ts'
 export type { BuyerMethods } from './methods.ts'
 export { PurchaseError, type Charged, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
 export type { Signer } from './signer.ts'
 export { resetSpending } from './spending.ts'
-export type { ReservedAuthorization } from './spending.ts'
 export type { BuyerStorage } from './storage.ts'
 
 export interface BuyerOptions {
@@ -57,11 +56,11 @@ export interface BuyerOptions {
      */
     amountPerDayMax?: number | undefined
   }
-  /** Micro-USDC that may still be signed. Buyers can share it; each signature reduces it. By default without a limit. */
+  /** Micro-USDC that may still be signed. Buyers can share it, and each signature reduces it. */
   allowance?: { left: number } | undefined
   /**
-   * What a node says about an authorization. An amount that never can be settled then no longer counts for the day, and
-   * `charged` of a refusal is known earlier. By default every signed payment counts.
+   * What a node says about an authorization. An amount that never can be settled then no longer counts for the day,
+   * and `charged` of a refusal is known earlier. By default every signed payment counts.
    */
   readAuthorization?: ReadAuthorization | undefined
   /** After this time a finished request is bought again. By default its saved answer is returned forever. */
@@ -75,8 +74,8 @@ export interface Buyer extends BuyerMethods {
   /**
    * Like `fetch`, for GET and POST with a text body. Two calls with equal method, URL, body and `Idempotency-Key` are
    * the same request and are paid once. The answer has the headers `Receipt-Check`: `valid`, `missing` or `unchecked`,
-   * `Charged`: `yes`, `no` or `unknown`, and, if a payment was sent, `Purchase`: the name of the entry with the payment,
-   * the answer and the receipt.
+   * `Charged`: `yes`, `no` or `unknown`, and, if a payment was sent, `Purchase`: the name of the entry with the
+   * payment, the answer and the receipt.
    * @throws PurchaseError, or the error of `fetch` if no payment was signed
    * @example
    * const response = await buyer.fetch('https://companies.example/api/v1/company/249885')

@@ -18,7 +18,7 @@ import { parsePurchase, readPayment, readPurchase } from './purchase-file.ts'
 import { chargeOf, stateOf } from './purchase-state.ts'
 import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
 import { compareQuote, fetchReceiver, isWithinLimit, type DecodedQuote } from './quote.ts'
-import { signerOf } from './signer.ts'
+import { signerOf } from './open-signer.ts'
 import { verifyCard } from './verify-card.ts'
 
 interface ClientContext extends BuyerRuntime {
@@ -31,8 +31,8 @@ interface ClientContext extends BuyerRuntime {
 }
 
 /**
- * Whether the answer and its receipt are here. `outcome unknown`: a payment was sent and may have been settled. A number
- * is the exit status.
+ * Whether the answer and its receipt are here. `outcome unknown`: a payment was sent and may have been settled. A
+ * number is the exit status.
  */
 type PurchaseResult = boolean | 'outcome unknown' | number
 
@@ -154,7 +154,9 @@ async function checkQuote(
   const advice = [
     `The quote differs from what is expected on ${mode}: ${failed.join(', ')}. Nothing was signed.`,
     ...(failed.includes('amount') ? ['To pay more than the limit, add --max-amount.'] : []),
-    ...(network === DEPLOYMENTS[other].network ? [`The service sells on ${other}: to pay there, use --mode ${other}.`] : []),
+    ...(network === DEPLOYMENTS[other].network
+      ? [`The service sells on ${other}: to pay there, use --mode ${other}.`]
+      : []),
   ]
   throw new PurchaseError('quote_unexpected', advice.join(' '))
 }
@@ -214,7 +216,8 @@ async function reportRefusal(context: ClientContext, options: Report, answer: Bo
   const purchase = await readPurchase(fileEntry(options.path))
   const { payer, network, validBefore } = readPayment(purchase)
   note(`paying address: ${payer} on ${network}`)
-  if (reason === 'insufficient_funds') note(`Send USDC to this address. ${network === DEPLOYMENTS.testnet.network ? FAUCET : ''}`)
+  if (reason === 'insufficient_funds')
+    note(`Send USDC to this address. ${network === DEPLOYMENTS.testnet.network ? FAUCET : ''}`)
   else if (known && status !== 402) note(known.advice)
   const charged = await chargeOf(purchase, now(), options.readAuthorization)
   // What the service states proves nothing: any holder of the authorization can settle it until it ends.
@@ -230,7 +233,11 @@ function reportUnknown({ note }: ClientContext, { path }: Report): PurchaseResul
   return 'outcome unknown'
 }
 
-function printBody({ print, note, isTerminal }: ClientContext, { operation, json }: Report, { status, body }: PurchaseAnswer) {
+function printBody(
+  { print, note, isTerminal }: ClientContext,
+  { operation, json }: Report,
+  { status, body }: PurchaseAnswer,
+) {
   // A body that is JSON is shown, also if it has no valid answer.
   const answer = readAnswer(body) ?? parseJson(body)
   if (answer === undefined) return note(`HTTP ${status}. The body is not JSON.`)

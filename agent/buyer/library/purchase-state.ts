@@ -8,9 +8,9 @@ import { readPayment, type Purchase } from './purchase-file.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
 /**
- * `paid`: it has an answer with a receipt. `open`: its payment may still be settled, or has been. `refused`: the service
- * refused the payment, which has ended since. `expired`: the payment has ended without a known outcome. `none`: nothing
- * was signed.
+ * `paid`: it has an answer with a receipt. `open`: its payment may still be settled, or has been. `refused`: the
+ * service refused the payment, which has ended since. `expired`: the payment has ended without a known outcome. `none`:
+ * nothing was signed.
  */
 export type PurchaseState = 'none' | 'paid' | 'open' | 'refused' | 'expired'
 

@@ -62,9 +62,3 @@ export function typedDataOf({ requirements }: DecodedQuote, message: Authorizati
   const domain = { name, version, chainId, verifyingContract: requirements.asset as Hex }
   return { domain, types: TYPES, primaryType: 'TransferWithAuthorization', message }
 }
-
-export async function signerOf(key: Hex | Signer): Promise<Signer> {
-  if (typeof key !== 'string') return key
-  const { createSigner } = await import('./private-key-signer.ts')
-  return createSigner(key)
-}

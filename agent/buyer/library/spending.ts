@@ -4,7 +4,7 @@
  */
 import * as z from 'zod'
 import { parseJson } from '../../../store/base/read-body.ts'
-import type { ReadAuthorization } from './authorization-state.ts'
+import { authorizationSchema, type ReadAuthorization } from './authorization-state.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { parsePurchase } from './purchase-file.ts'
 import { openStorage } from './folder-storage.ts'
@@ -14,11 +14,6 @@ const PREFIX = 'spending-'
 
 /** At most this many reservations are checked for one purchase, because each is several requests to the chain. */
 const CHECKS_MAX = 10
-
-/** The members of an EIP-3009 authorization that tell whether it can still be settled. */
-const authorizationSchema = z.strictObject({ from: z.string(), nonce: z.string(), validBefore: z.string() })
-
-export type ReservedAuthorization = z.infer<typeof authorizationSchema>
 
 const reservationSchema = z.strictObject({
   /** The name of the purchase. */
@@ -181,7 +176,10 @@ interface UnusableQuery {
  * The reservations of the day whose payments can no longer be settled. If the chain does not answer, the reservation
  * still counts.
  */
-async function findUnusable({ reservations }: Day, { storage, readAuthorization, now }: UnusableQuery): Promise<string[]> {
+async function findUnusable(
+  { reservations }: Day,
+  { storage, readAuthorization, now }: UnusableQuery,
+): Promise<string[]> {
   const found: string[] = []
   let checks = 0
   for (const { name, purchase, authorization, isReleased } of reservations) {

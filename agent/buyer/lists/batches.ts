@@ -1,6 +1,6 @@
 /**
- * What a list has bought, what it may still cost, and its batches. A batch is planned from the rows that have no purchase
- * yet; every later run finds its rows there, so a changed list or another option pays for no row twice.
+ * What a list has bought, what it may still cost, and its batches. A batch is planned from the rows that have no
+ * purchase yet; every later run finds its rows there, so a changed list or another option pays for no row twice.
  */
 import { folderStorage } from '../library/folder-storage.ts'
 import { purchaseName } from '../library/buyer.ts'

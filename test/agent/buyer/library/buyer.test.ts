@@ -452,7 +452,7 @@ describe('createBuyer', () => {
     expect(open({ key, url: service.url })).not.to.throw()
   })
 
-  it('[15.4] asks a named node whether a refused payment was charged', async () => {
+  it('[15.6] asks a named node whether a refused payment was charged', async () => {
     const told = async (state: 'used' | 'ended' | 'unfunded' | 'open') =>
       (await failureOf(buyer({ fetch: refusing(402), readAuthorization: async () => state }).fetch(urlOf(COMPANY))))
         .charged

@@ -10,7 +10,8 @@ import { expect } from 'chai'
 import { recoverTypedDataAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { signPurchase } from '../../../../agent/buyer/library/buy.ts'
-import { createAuthorization, signerOf, typedDataOf, type Signer } from '../../../../agent/buyer/library/signer.ts'
+import { signerOf } from '../../../../agent/buyer/library/open-signer.ts'
+import { createAuthorization, typedDataOf, type Signer } from '../../../../agent/buyer/library/signer.ts'
 import { fileEntry } from '../../../../agent/buyer/library/folder-storage.ts'
 import { readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
 import { compareQuote, decodeQuote, isWithinLimit } from '../../../../agent/buyer/library/quote.ts'
@@ -314,7 +315,7 @@ describe('the client', () => {
     expect(paymentsSent()).to.have.lengthOf(2)
   })
 
-  it('lists the purchases with their states', async () => {
+  it('[15.6] lists the purchases with their states', async () => {
     answers = [paid, { status: 402 }]
     await client('lookup', '1')
     await client('resolve', 'Foo', '--max-amount', '5000')
