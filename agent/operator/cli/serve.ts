@@ -68,7 +68,8 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const runtime = { now, random: Math.random, timer, ...events }
   const service = await startService({ config, version, externals, allowed, ...runtime })
   const signature_recovery = keyRecovery.kind
-  log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery }, 'ready')
+  const next = lines.length > 0 ? 'npm run client -- lookup 00000000' : undefined
+  log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery, next }, 'ready')
   for (const line of lines) print(line)
   print(`ready ${service.baseUrl}`)
   log.info({ signal: await signal }, 'stopping')
