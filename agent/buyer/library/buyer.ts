@@ -1,6 +1,6 @@
 /**
  * A `fetch` that pays. Each request has one purchase in a storage, so a repetition by any process, also after a crash,
- * sends the saved payment again or returns the saved answer, and signs nothing. Of the files that this one imports, only
+ * sends the saved payment again or returns the saved answer, and signs nothing. Of its imports only
  * folder-storage.ts needs Node.js.
  */
 import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
