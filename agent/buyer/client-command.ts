@@ -9,8 +9,9 @@ import type { AddCommand, CliContext, CommandContext } from '../command-line/con
 
 const HELP = `
 A purchase asks for a quote, checks it, signs one payment, saves it in DATA_DIR/purchases, sends it, and prints the
-answer. If the answer does not arrive, the exit status is 4: repeat the purchase with --retry. The same payment is sent
-again and is charged at most once.
+answer on stdout: readable on a terminal, else as JSON. The exit status is 4 if it is not known whether the payment was
+charged, for example if no answer arrives: repeat the purchase with --retry. The same payment is sent again and is charged
+at most once. "purchases" lists the payments and their states.
 
 Network, token and price limit come from --mode and --max-amount, whatever the service says. The receiver is the one
 that the service publishes.
@@ -23,6 +24,8 @@ Examples:
   irish-company-agent client history 00000000
   irish-company-agent client changes --since 2026-01-31 --field legal_name
   irish-company-agent client reconcile suppliers.csv --column Supplier
+  irish-company-agent client purchases
+  irish-company-agent client address --key-file buyer.key --new
   irish-company-agent client --retry data/purchases/FILE.json
   irish-company-agent client verify-card`
 
@@ -34,6 +37,9 @@ type ClientOptions = {
   a2a?: boolean
   a2aUrl?: string
   retry?: string
+  rpc?: string
+  json?: boolean
+  verbose?: boolean
 }
 /** The service that is meant when the user names none. */
 interface DefaultService {
@@ -61,6 +67,9 @@ export const clientCommand =
       .option('--key-file <file>', "the private key of the buyer; by default that of the sandbox's buyer")
       .addOption(new Option('--mode <mode>', 'the network to pay on; by default MODE').choices(['testnet', 'mainnet']))
       .option('--max-amount <n>', 'pay at most this, in micro-USDC; by default the usual price', parseAmount)
+      .option('--json', 'print the body of the answer also on a terminal')
+      .option('--verbose', 'show the checks of the quote, and the body of a refusal')
+      .option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl)
       .option('--a2a', 'buy over A2A instead of REST')
       .addOption(
         new Option('--a2a-url <url>', 'send A2A messages here; by default to the URL of the card on the same host')
@@ -81,14 +90,19 @@ export const clientCommand =
       .hook('preSubcommand', (command) => {
         if (command.opts<ClientOptions>().retry !== undefined) command.error("error: option '--retry' takes no command")
       })
-      .action(async ({ retry }: ClientOptions, command: Command) => {
+      .action(async ({ retry, json, verbose }: ClientOptions, command: Command) => {
+        // Commander names the nearest command only if there is no action.
+        if (command.args.length > 0) (command as Command & { unknownCommand: () => never }).unknownCommand()
         if (retry === undefined) return command.help({ error: true })
         const { retryPurchase } = await import('./library/commands.ts')
-        context.finish(await retryPurchase(withClearFailures(context), retry))
+        context.finish(await retryPurchase(withClearFailures(context), retry, { json, verbose }))
       })
     for (const definition of PURCHASES) addPurchaseCommand(client, context, definition)
     addBatchCommand(client, context)
     addReconcileCommand(client, context)
+    addKeyCommands(client, context)
+    // After the subcommands, which would inherit it.
+    client.allowExcessArguments()
     client
       .command('verify-card')
       .description('check the signature of the agent card')
@@ -97,6 +111,29 @@ export const clientCommand =
         context.finish(await verifyCardSignature(withClearFailures(context), await targetUrl(context, command)))
       })
   }
+
+function addKeyCommands(client: Command, context: ClientContext): void {
+  client
+    .command('purchases')
+    .description('list the purchases of a folder: time, operation, amount, state, file')
+    .argument('[folder]', 'by default DATA_DIR/purchases; for a list OUT.purchases')
+    .action(async (folder: string | undefined) => {
+      const { listPurchases } = await import('./library/commands.ts')
+      await listPurchases(context, folder ?? join((await context.findService()).dataDirectory, 'purchases'))
+    })
+  client
+    .command('address')
+    .description('print the address that pays: that of --key-file')
+    .option('--new', 'create the key file first; it must not exist')
+    .action(async (options: { new?: boolean }, command: Command) => {
+      const { createPrivateKey, readPrivateKey } = await import('./library/private-key.ts')
+      const { signerOf } = await import('./library/open-signer.ts')
+      const { keyFile } = await readTarget(context, command)
+      if (options.new === true) await createPrivateKey(keyFile)
+      context.print((await signerOf(await readPrivateKey(keyFile))).address)
+      context.note('Send USDC to this address. Test USDC of Base Sepolia: https://faucet.circle.com')
+    })
+}
 
 const RECONCILE_HELP = `
 Writes the CSV again with the company of each row: company_number, legal_name, status, decision, score, alternative_1 to
@@ -156,7 +193,7 @@ async function reconcile(
   options: ReconcileOptions,
 ): Promise<void> {
   const { maxTotal } = options
-  const { a2a, baseUrl, mode, keyFile, amountMax } = await readTarget(context, command)
+  const { a2a, baseUrl, mode, keyFile, amountMax, readAuthorization } = await readTarget(context, command)
   if (a2a) command.error("error: option '--a2a' cannot be used with reconcile")
   if (mode === 'mainnet' && maxTotal === undefined) command.error("error: option '--max-total' is required on mainnet")
   // Without it Node.js keeps twice the memory of a long list.
@@ -180,14 +217,16 @@ async function reconcile(
     totalMax: maxTotal,
     isConfirmed: options.yes === true,
     isBatched: options.batch === true,
+    readAuthorization,
   }
   try {
-    await reconcileFile({ ...withClearFailures(context), openBar: () => openBar(context) }, list)
+    const isKnown = await reconcileFile({ ...withClearFailures(context), openBar: () => openBar(context) }, list)
+    context.finish(isKnown || 'outcome unknown')
   } catch (cause) {
     if (!(cause instanceof PurchaseError)) throw cause
-    context.print(`${cause.message}. ${cause.advice}`)
-    context.print('The same command continues, and pays nothing twice.')
-    context.finish(cause.code === 'outcome_unknown' ? 'outcome unknown' : false)
+    context.note(`${cause.message}. ${cause.advice}`)
+    context.note('The same command continues, and pays nothing twice.')
+    context.finish(cause.charged === 'no' ? false : 'outcome unknown')
   }
 }
 
@@ -257,7 +296,6 @@ const PURCHASES: PurchaseDefinition[] = [
   },
 ]
 
-/** The schema of the operation checks the values, so a wrong value exits with status 1 like a refusal, not 2. */
 function addPurchaseCommand(client: Command, context: ClientContext, definition: PurchaseDefinition): void {
   const { operation, description, options = {} } = definition
   const command = client.command(operation.replace('_', '-')).description(description)
@@ -302,8 +340,15 @@ async function buy(
 /** The service, key and limits of a purchase, from the options of `client` or else from the configuration. */
 async function readTarget(context: ClientContext, command: Command) {
   const { dataDirectory, mode: configured } = await context.findService()
-  const { keyFile, mode = configured, maxAmount, a2a = false, a2aUrl } = command.optsWithGlobals<ClientOptions>()
+  const options = command.optsWithGlobals<ClientOptions>()
+  const { keyFile, mode = configured, maxAmount, a2a = false, a2aUrl, rpc, json, verbose } = options
+  const { openAuthorizationCheck } = await import('./library/authorization-state.ts')
+  const { DEPLOYMENTS } = await import('../payment/terms.ts')
+  const { asset } = DEPLOYMENTS[mode]
   return {
+    json,
+    verbose,
+    readAuthorization: rpc === undefined ? undefined : openAuthorizationCheck(context.fetch, { url: rpc, asset }),
     baseUrl: await targetUrl(context, command),
     keyFile: keyFile ?? join(dataDirectory, 'sandbox', 'buyer.key'),
     mode,

@@ -101,24 +101,27 @@ function addLimitedBuyer(
 }
 
 async function toBuyerOptions(
-  { fetch, sleep, now }: CommandContext,
+  { fetch, sleep, now, note }: CommandContext,
   { url, keyFile, folder, mode, payTo, maxAmount, maxPerDay, rpc }: LimitedBuyerOptions,
 ) {
   const { readPrivateKey } = await import('./library/private-key.ts')
+  const { toBaseUrl } = await import('./library/buyer.ts')
+  const { signerOf } = await import('./library/open-signer.ts')
   const { openAuthorizationCheck } = await import('./library/authorization-state.ts')
   const { DEPLOYMENTS } = await import('../payment/terms.ts')
   const { SINGLE_OPERATIONS } = await import('../operation/operations.ts')
+  const key = await signerOf(await readPrivateKey(keyFile))
+  note(`paying address: ${key.address} on ${DEPLOYMENTS[mode].network}`)
   return {
-    // The URL of the remote server is the one that directories of MCP servers list.
-    baseUrl: url.replace(/\/(?:mcp\/?)?$/, ''),
+    baseUrl: toBaseUrl(url),
     mode,
-    key: await readPrivateKey(keyFile),
+    key,
     folder,
     payTo,
     amountMax: maxAmount ?? Math.max(...SINGLE_OPERATIONS.map(({ prices }) => prices[mode])),
     amountPerDayMax: maxPerDay,
     maxAgeSeconds: ANSWER_AGE_SECONDS_MAX,
-    isUnusable:
+    readAuthorization:
       rpc === undefined ? undefined : openAuthorizationCheck(fetch, { url: rpc, asset: DEPLOYMENTS[mode].asset }),
     version: await readVersion(),
     runtime: { fetch, sleep, now },

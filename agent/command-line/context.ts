@@ -5,6 +5,8 @@ export interface CliContext {
   environment: Record<string, string | undefined>
   /** Writes one line to stdout. Commands get a version that escapes invisible characters. */
   print: (line: string) => void
+  /** Whether stdout is a terminal, on which a person reads. */
+  isTerminal?: boolean | undefined
   /** Errors, usage and progress bars. Progress bars appear on a terminal only. */
   stderr: NodeJS.WritableStream
   now: () => Date
@@ -22,11 +24,13 @@ export interface CliContext {
 /** A context for the definitions of commands. */
 export interface CommandContext extends CliContext {
   finish: (result: CommandResult) => void
+  /** Writes one line to stderr, escaped: what accompanies an answer on stdout. */
+  note: (line: string) => void
 }
 
 /**
- * Whether the command succeeded. `outcome unknown`: a payment was sent and may have been settled. A number is the exit
- * status of the child process that ran the command.
+ * Whether the command succeeded. `outcome unknown`: a payment was sent and may have been settled. A number is an exit
+ * status.
  */
 export type CommandResult = boolean | 'outcome unknown' | number
 

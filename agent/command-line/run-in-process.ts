@@ -13,6 +13,7 @@ export async function runInProcess(run: (args: string[], context: CliContext) =>
     environment: process.env,
     print: (line) => process.stdout.write(`${line}\n`),
     stderr: process.stderr,
+    isTerminal: process.stdout.isTTY,
     now: () => new Date(),
     fetch,
     sleep: (milliseconds) => sleep(milliseconds),

@@ -32,7 +32,8 @@ export async function runProgram(
 ): Promise<number> {
   let result: CommandResult = true
   const print = (line: string) => context.print(escapeInvisible(line))
-  const program = createProgram(definition, { ...context, print, finish: (value) => (result = value) })
+  const note = (line: string) => void context.stderr.write(`${escapeInvisible(line)}\n`)
+  const program = createProgram(definition, { ...context, print, note, finish: (value) => (result = value) })
   try {
     await program.parseAsync(args, { from: 'user' })
     return exitStatus(result)

@@ -1,5 +1,5 @@
 /** One company as the register had it on a day (contract 4.9). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { dateOfSource } from '../../store/dataset/source.ts'
 import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { exampleCompany, quotedNumber } from './examples.ts'

@@ -2,7 +2,7 @@
  * Many inputs of one operation for one payment (contract 4.11). The items are computed by
  * agent/answer/prepare-batch.ts.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { parseOperation, type BatchDefinition, type SingleDefinition } from './operation.ts'

@@ -1,5 +1,5 @@
 /** What changed in the register between two days (contract 4.10). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { EXAMPLE_CANDIDATE } from './examples.ts'

@@ -1,5 +1,5 @@
 /** Members of inputs that operations share: limits (contract 8) and the canonical form of inputs (contract 10). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { COMPANY_NUMBER_PATTERN } from '../../store/dataset/company.ts'
 import { hasHidden, removeIgnorable } from '../../store/base/hidden.ts'
 

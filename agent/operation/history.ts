@@ -1,5 +1,5 @@
 /** The versions of one company in the recorded files of the register (contract 4.8). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'

@@ -1,5 +1,5 @@
 /** One company by its exact number (contract 4.1). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber } from './fields.ts'

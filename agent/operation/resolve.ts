@@ -1,5 +1,5 @@
 /** A name, a number or both to one company, or the reason why no company is certain (contract 4.3). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
 import { companyNumber, eircode, longText } from './fields.ts'
 import { defineOperation } from './operation.ts'

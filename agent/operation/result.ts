@@ -1,5 +1,5 @@
 /** Schemas that answers share (contract 2). They validate each answer, and OpenAPI is generated from them. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { CANDIDATES_MAX } from './fields.ts'

@@ -1,5 +1,5 @@
 /** The companies with the most similar names, best first, with the evidence for each (contract 4.2). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
 import { eircode, foldStatus, limit, longText, status } from './fields.ts'
 import { defineOperation } from './operation.ts'

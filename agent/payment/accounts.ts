@@ -1,7 +1,6 @@
 /** Addresses and keys of accounts: the one that receives payments, and the one that pays for gas. */
 import { isAddress, zeroAddress, type Hex } from 'viem'
-import { privateKeyToAddress } from 'viem/accounts'
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const ADDRESS_PATTERN = /^0x[0-9a-fA-F]{40}$/
 /** An address in any case. */
@@ -17,12 +16,12 @@ export function isSameAddress(one: string | null | undefined, other: string): bo
   return one?.toLowerCase() === other.toLowerCase()
 }
 
+/** The order of secp256k1 (SEC 2, section 2.4.1). */
+const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
 /** A secp256k1 private key in hex. */
 export function isPrivateKey(text: string): text is Hex {
   if (!/^0x[0-9a-fA-F]{64}$/.test(text)) return false
-  try {
-    return privateKeyToAddress(text as Hex) !== zeroAddress
-  } catch {
-    return false
-  }
+  const number = BigInt(text)
+  return number > 0n && number < CURVE_ORDER
 }

@@ -2,7 +2,7 @@
  * The x402 extensions that a quote declares: `bazaar` describes the request to crawlers, `payment-identifier` lets a
  * client name a payment. Both have the form `{info, schema}`.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   pathMembers,
   queryMembers,

@@ -1,6 +1,6 @@
 /** Parses the `PAYMENT-SIGNATURE` header. Terms, times and signature are checked later. */
 import { isUtf8 } from 'node:buffer'
-import { z } from 'zod'
+import * as z from 'zod'
 import { endOfString, hasDuplicateName } from '../../store/base/strict-json.ts'
 import { addressSchema } from './accounts.ts'
 import { areExtensionsValid } from './extensions.ts'

@@ -1,5 +1,5 @@
 /** The tools of the MCP server: one for each operation, and a free one about the service. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { OperationDefinition, Operations } from '../operation/operation.ts'
 import { describeStatus } from '../operation/statuses.ts'
 import { MICRO_USDC_PER_USDC, type Terms } from './terms.ts'

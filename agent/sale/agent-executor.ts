@@ -11,7 +11,7 @@ import {
   type RequestContext,
   type ServerCallContextOptions,
 } from '@a2a-js/sdk/server'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Report } from '../../store/base/runtime.ts'
 import { sha256Hex } from '../../store/base/canonical.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'

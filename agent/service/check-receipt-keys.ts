@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { readDirectory } from '../../keys/directory.ts'
 import { writeFileAtomically } from '../../store/files/atomic-file.ts'
 import { StoreError } from '../../store/files/environment.ts'

@@ -2,7 +2,7 @@
  * The configuration: the environment, read once and checked (contract 14.1). Without configuration the sandbox runs.
  */
 import { join, resolve } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { readPrivateFile } from '../../store/files/private-files.ts'
 import { isLoopback, isUrl, mayFetch, toUrlHost } from '../../store/base/url-policy.ts'
 import { CRO_COMPANIES_LOCATION } from '../../store/dataset/source.ts'

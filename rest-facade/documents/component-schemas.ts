@@ -1,7 +1,7 @@
 /**
  * The JSON Schemas of all bodies under the names of contract 2. They are generated from the schemas that the code uses.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Operations } from '../../agent/operation/operation.ts'
 import { candidateSchema, dataErrorSchema, errorSchema, matchSignalsSchema } from '../../agent/operation/result.ts'
 import { paymentSchema } from '../../agent/payment/headers.ts'

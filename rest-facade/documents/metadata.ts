@@ -1,5 +1,5 @@
 /** Schemas and bodies of `GET /api/v1/meta` (contract 2.9) and `GET /attribution` (contract 2.10). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { endpoint, priceKey } from '../../agent/operation/operation.ts'
 import { snapshotIdSchema } from '../../agent/operation/result.ts'
 import type { Terms } from '../../agent/payment/terms.ts'

@@ -2,7 +2,7 @@
  * Schemas of the bodies of the three ERC-8004 registry routes. Their types are those of the functions in
  * registry-bodies.ts.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { addressSchema } from '../../agent/payment/accounts.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 

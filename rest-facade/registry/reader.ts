@@ -12,7 +12,7 @@ import {
   type DecodeAbiParametersReturnType,
   type Hex,
 } from 'viem'
-import { z } from 'zod'
+import * as z from 'zod'
 import { replaceInvisible } from '../../store/base/hidden.ts'
 import type { openRpcBatch } from '../../agent/settlement/rpc/json-rpc.ts'
 import { noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI, RETURNS } from './contracts.ts'

@@ -9,3 +9,8 @@ export function decodeBase64(text: string): Uint8Array | undefined {
     return undefined
   }
 }
+
+/** The base64 of the UTF-8 form of a text. */
+export function encodeBase64(text: string): string {
+  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''))
+}

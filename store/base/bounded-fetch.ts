@@ -1,6 +1,7 @@
 /** Every request of the buyer: limited in time and size, without redirects. Errors contain no text of the answer. */
 import type { z } from 'zod'
-import { parseJson, readReply } from './read-body.ts'
+import { readReply } from './read-body.ts'
+import { parseDocument } from './strict-json.ts'
 
 export type Fetch = typeof globalThis.fetch
 
@@ -42,7 +43,7 @@ export async function fetchDocument<T>(
   init?: RequestInit,
 ): Promise<T> {
   const { text } = await fetchText(fetch, url, init)
-  const parsed = schema.safeParse(parseJson(text))
+  const parsed = schema.safeParse(parseDocument(text))
   if (!parsed.success) throw new Error(`The answer of ${new URL(url).pathname} does not have the expected form`)
   return parsed.data
 }

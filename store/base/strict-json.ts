@@ -72,3 +72,18 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1))
 }
+
+/** A document of another party has fewer levels. Deeper values overflow functions that recurse. */
+const DOCUMENT_LEVELS_MAX = 64
+
+/** Undefined if the text is not JSON, is nested too deeply, repeats a name, or has a member `__proto__`. */
+export function parseDocument(text: string | Uint8Array): unknown {
+  const parsed = parseStrictJson(typeof text === 'string' ? new TextEncoder().encode(text) : text)
+  if (parsed.kind !== 'valid' || isDeeperThan(parsed.value, DOCUMENT_LEVELS_MAX)) return undefined
+  return hasPrototype(parsed.value) ? undefined : parsed.value
+}
+
+function hasPrototype(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototype)
+}

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import type { RootDatabase } from 'lmdb'
 import { LRUCache } from 'lru-cache'
-import { z } from 'zod'
+import * as z from 'zod'
 import { CRASHED_KEY, CURRENT_KEY, catalogFolder, snapshotFolder } from '../files/layout.ts'
 import { awaitWrite, dataFile, openEnvironment, StoreError } from '../files/environment.ts'
 import type { Report } from '../base/runtime.ts'

@@ -1,5 +1,5 @@
 /** The schema of a company record (contract 2.1). */
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const COMPANY_NUMBER_PATTERN = /^[0-9]{1,20}$/
 

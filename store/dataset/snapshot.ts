@@ -1,5 +1,5 @@
 /** A read-only view of one snapshot: the companies of one retrieval of the register. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { decodeEntry } from './company-entry.ts'
 import type { SnapshotEntry } from './company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY } from '../files/layout.ts'

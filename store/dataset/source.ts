@@ -1,5 +1,5 @@
 /** Where the records come from (contract 2.2): the register's dataset, or synthetic data for tests. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** The provenance object in every response with data. */
 export const sourceSchema = z.strictObject({

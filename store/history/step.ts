@@ -2,7 +2,7 @@
  * A step of the journal: one file of the register. Its key sorts by the time of the file and then by that of the
  * retrieval, each as eight base-36 digits of milliseconds.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { sourceSchema, type Source } from '../dataset/source.ts'
 
 const TIME_DIGITS = 8

@@ -1,6 +1,6 @@
 /** Reads the archive's URL and update time of a resource from a CKAN portal (CKAN API guide, version 3). */
 import { json } from 'node:stream/consumers'
-import { z } from 'zod'
+import * as z from 'zod'
 import { mayFollow, parseUrl, upgradeToHttps } from '../base/url-policy.ts'
 import { ImportError } from './errors.ts'
 import { fetchSource, type SourceLimits } from './http.ts'

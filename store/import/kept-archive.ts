@@ -1,7 +1,7 @@
 /** Archives that are kept with their facts in `ARCHIVE.json`, so that the journal can be built again from them. */
 import { copyFile, mkdir, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { replaceWithFile, UNFINISHED_SUFFIX, writeFileAtomically } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'

@@ -2,7 +2,7 @@
  * Converts a row of the register to a company record (contract 2.1), or rejects it. Every change here must raise
  * NORMALISATION_VERSION, because the same archive then gives another snapshot id.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { COMPANY_NUMBER_PATTERN, type Company } from '../dataset/company.ts'
 import { removeHidden } from '../base/hidden.ts'
 import type { RegisterRow } from './rows.ts'

@@ -9,7 +9,7 @@
 import { createHash, hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
-import { z } from 'zod'
+import * as z from 'zod'
 import { StoreError } from '../files/environment.ts'
 
 const HEADER_LENGTH_BYTES = 8

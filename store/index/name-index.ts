@@ -3,7 +3,7 @@
  * for every word its postings. A name is identified by its position in the order of company numbers.
  */
 import { join } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { compareCompanyNumbers } from '../dataset/company.ts'
 import { NAMES_FILE } from '../files/layout.ts'
 import { StoreError } from '../files/environment.ts'

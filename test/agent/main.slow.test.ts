@@ -105,7 +105,7 @@ describe('the command serve, if it cannot start', () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
-    await expectFailure(start({ PORT: String(port) }), /^PORT is in use/)
+    await expectFailure(start({ PORT: String(port) }), /^Port \d+ is in use/)
     other.close()
   })
 
@@ -218,22 +218,22 @@ describe('the commands beside a running service', () => {
   ]
   for (const [args, expected] of PURCHASES) {
     it(`buy once, and repeat the purchase: ${args.join(' ')}`, async () => {
-      const bought = await run('client', ...args, '--url', url)
+      const bought = await run('client', '--verbose', ...args, '--url', url)
       expect(bought.code, bought.text + bought.stderr).to.equal(0)
-      expect(bought.lines.filter((line) => /^ {2}\w+ .* ok$/.test(line))).to.have.length(9)
+      expect(bought.stderr.split('\n').filter((line) => /^ {2}\w+ .* ok$/.test(line))).to.have.length(9)
       for (const text of expected) expect(bought.text).to.contain(text)
-      expect(bought.text).to.match(/in transaction 0x[0-9a-f]{64}/)
-      const [, file = ''] = /payment is saved in (\S+)/.exec(bought.text) ?? []
+      expect(bought.stderr).to.match(/in transaction 0x[0-9a-f]{64}/)
+      const [, file = ''] = /payment is saved in (\S+)/.exec(bought.stderr) ?? []
       const repeated = await run('client', '--retry', file)
       expect(repeated.code, repeated.text + repeated.stderr).to.equal(0)
-      expect(repeated.text).to.contain('nothing was charged again')
+      expect(repeated.stderr).to.contain('nothing was charged again')
     })
   }
 
-  it('[14.5] print a refusal and exit with 1', async () => {
+  it('[14.5, 15.6] print a refusal of a payment and exit with 4, because nothing proves that it was not charged', async () => {
     const missing = await run('client', 'lookup', '999999999', '--url', url)
-    expect(missing.code).to.equal(1)
-    expect(missing.text).to.contain('company_not_found')
+    expect([missing.code, missing.text]).to.deep.equal([4, ''])
+    expect(missing.stderr).to.contain('404 company_not_found').and.to.contain('charged: unknown')
   })
 
   it('verify the agent card with a listed key', async () => {

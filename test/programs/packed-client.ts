@@ -20,7 +20,6 @@ const RUN_MS_MAX = 60_000
 const CLIENT_PACKAGES = [
   '@modelcontextprotocol/server',
   '@x402/core',
-  '@x402/evm',
   'commander',
   'jose',
   'lru-cache',
@@ -51,8 +50,8 @@ const buyer = createBuyer({
 })
 const answer = await buyer.fetch(\`\${url}/api/v1/company/73848\`)
 console.log(answer.status, answer.headers.get('Receipt-Check'), await answer.text(), PurchaseError.name)
-// @ts-expect-error The options lack the folder and the terms. Fails to compile if the types are not found.
-export const refused = () => createBuyer({ key: '0x' })
+// @ts-expect-error The options lack the key. Fails to compile if the types are not found.
+export const refused = () => createBuyer({ url: 'https://companies.example' })
 `
 
 async function install(): Promise<void> {

@@ -13,7 +13,8 @@ await runInProcess(async (_args, context) => {
   const config = await loadConfig(context)
   const addressBudget = Number(context.environment['TEST_ADDRESS_BUDGET'] ?? config.addressBudget)
   const finish = () => undefined
-  await serve({ ...context, print: sendUrl, finish }, { config: { ...config, addressBudget }, allowed: {} })
+  const note = () => undefined
+  await serve({ ...context, print: sendUrl, note, finish }, { config: { ...config, addressBudget }, allowed: {} })
   return 0
 })
 

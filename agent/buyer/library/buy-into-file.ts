@@ -7,16 +7,21 @@ import { PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
 import { locationOf, type StoredEntry } from './storage.ts'
-import type { ReservedAuthorization, openSpending } from './spending.ts'
+import { signerOf } from './open-signer.ts'
+import type { Signer } from './signer.ts'
+import type { ReservedAuthorization } from './authorization-state.ts'
+import type { openSpending } from './spending.ts'
 import { compareQuote, decodeQuote, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { fetchKeySet, keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
 
 interface PurchaseTask {
   request: PurchaseRequest
   entry: StoredEntry
-  privateKey: `0x${string}`
+  key: `0x${string}` | Signer
   /** Throws or rejects if the quote must not be signed. */
   approve: (quote: DecodedQuote) => void | Promise<void>
+  /** Limits what may still be signed. Checked after `approve`. */
+  allowance?: { left: number } | undefined
   /** Limits the spending of a day. */
   reserve?: ReturnType<typeof openSpending> | undefined
   /** `ignore`: does not verify the receipt, and does not fetch the key set. */
@@ -41,7 +46,7 @@ export interface BoughtAnswer extends PurchaseAnswer {
  * is wrong; the error of `approve`; the error of `fetch` before a payment is signed
  */
 export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
-  const { request, entry, privateKey, approve, reserve, runtime } = task
+  const { request, entry, key, approve, allowance, reserve, runtime } = task
   const saved = await findPurchase(entry)
   if (saved) return completePurchase(task, saved)
 
@@ -52,9 +57,15 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
   await approve(quote)
 
   const amount = Number(quote.requirements.amount)
+  const signer = await signerOf(key)
+  if (allowance) {
+    if (amount > allowance.left)
+      throw new PurchaseError('allowance_used', 'More would be paid than was announced. Nothing was signed')
+    allowance.left -= amount
+  }
   const reserveAmount =
     reserve && ((authorization: ReservedAuthorization) => reserve({ purchase: entry.name, amount, authorization }))
-  const purchase = await signPurchase(request, quote, { privateKey, now: runtime.now(), reserve: reserveAmount })
+  const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reserve: reserveAmount })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
   const isCreated = await createPurchase(entry, purchase)
   return completePurchase(task, isCreated ? purchase : await readPurchase(entry))

@@ -2,14 +2,9 @@
  * Signs a payment once and sends it until the outcome is known. The payment is on disk before it is sent, and no second
  * payment is signed for the same purchase.
  */
-import { x402Client } from '@x402/core/client'
-import { encodePaymentSignatureHeader } from '@x402/core/http'
-import { ExactEvmScheme } from '@x402/evm/exact/client'
-import type { ClientEvmSigner } from '@x402/evm'
 import type { PaymentRequired } from '@x402/core/types'
-import { privateKeyToAccount } from 'viem/accounts'
-import { z } from 'zod'
-import { decodeBase64 } from '../../../store/base/base64.ts'
+import * as z from 'zod'
+import { decodeBase64, encodeBase64 } from '../../../store/base/base64.ts'
 import { canonicalJson } from '../../../store/base/canonical.ts'
 import { PAYMENT_IDENTIFIER } from '../../payment/extensions.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
@@ -17,11 +12,12 @@ import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { findPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { DecodedQuote } from './quote.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
-import type { ReservedAuthorization } from './spending.ts'
+import { createAuthorization, typedDataOf, type Signer } from './signer.ts'
+import type { ReservedAuthorization } from './authorization-state.ts'
 import type { StoredEntry } from './storage.ts'
 
 /** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */
-export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503])
+export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
 const REPEATS_MAX = 6
 const RETRY_AFTER_SECONDS_DEFAULT = 2
 const RETRY_AFTER_SECONDS_MAX = 60
@@ -71,7 +67,7 @@ function parseRetryAfter(header: string | null): number {
 }
 
 interface Signing {
-  privateKey: `0x${string}`
+  signer: Signer
   now: Date
   /**
    * Reserves the amount of an authorization before it is signed, and names the reservation. Throws if it must not be
@@ -83,25 +79,24 @@ interface Signing {
 /** Signs one EIP-3009 authorization for a quote that the caller has checked. The purchase is not saved yet. */
 export async function signPurchase(
   request: PurchaseRequest,
-  { required, requirements }: DecodedQuote,
-  { privateKey, now, reserve }: Signing,
+  quote: DecodedQuote,
+  { signer, now, reserve }: Signing,
 ): Promise<Purchase> {
-  const account = privateKeyToAccount(privateKey)
-  let reservation: string | undefined
-  const signer: ClientEvmSigner = {
-    address: account.address,
-    async signTypedData(typed) {
-      // The library passes times as numbers.
-      const { from, nonce, validBefore } = typed.message as { from: string; nonce: string; validBefore: unknown }
-      reservation = await reserve?.({ from, nonce, validBefore: String(validBefore) })
-      return account.signTypedData(typed)
-    },
-  }
-  const client = new x402Client().register('eip155:*', new ExactEvmScheme(signer))
-  // The library chooses among all accepted payments, so it gets only the one that was checked.
+  const { required, requirements } = quote
+  const authorization = createAuthorization(quote, signer.address, now)
+  const { from, nonce, validBefore } = authorization
+  const reservation = await reserve?.({ from, nonce, validBefore })
+  const signature = await signer.signTypedData(typedDataOf(quote, authorization))
+  const { x402Version, resource } = required
   const extensions = withPaymentId(required.extensions)
-  const payload = await client.createPaymentPayload({ ...required, extensions, accepts: [requirements] })
-  const payment = encodePaymentSignatureHeader(payload)
+  const payload = {
+    x402Version,
+    payload: { authorization, signature },
+    extensions,
+    resource,
+    accepted: requirements,
+  }
+  const payment = encodeBase64(JSON.stringify(payload))
   return { request, payment, quote: { ...required }, signed_at: now.toISOString(), reservation, answer: null }
 }
 

@@ -1,51 +1,69 @@
 /**
  * A `fetch` that pays. Each request has one purchase in a storage, so a repetition by any process, also after a crash,
- * sends the saved payment again or returns the saved answer, and signs nothing. Of the files that this one imports,
- * only folder-storage.ts needs Node.js.
+ * sends the saved payment again or returns the saved answer, and signs nothing. Of its imports only
+ * folder-storage.ts needs Node.js.
  */
 import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
-import { OPERATIONS } from '../../operation/operations.ts'
+import { OPERATIONS, SINGLE_OPERATIONS } from '../../operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
 import { isPrivateKey } from '../../payment/accounts.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { REPEAT_STATUSES, RUNTIME, type BuyerRuntime } from './buy.ts'
 import { buyIntoFile, checkReceipt, requireTerms, type BoughtAnswer } from './buy-into-file.ts'
-import { describeAnswer, PurchaseError } from './purchase-error.ts'
+import type { ReadAuthorization } from './authorization-state.ts'
+import { createMethods, type BuyerMethods } from './methods.ts'
+import { describeAnswer, PurchaseError, type Charged } from './purchase-error.ts'
 import { openStorage } from './folder-storage.ts'
-import { findPurchase, readPayment, type Purchase } from './purchase-file.ts'
+import { findPurchase, type Purchase } from './purchase-file.ts'
 import { answersOperation, requestedOperation, type PurchaseRequest } from './purchase-request.ts'
 import { isWithinLimit, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
-import { openSpending, type ReservedAuthorization } from './spending.ts'
+import { DEPLOYMENTS, type Mode } from '../../payment/terms.ts'
+import { chargeOf, isRefused, maySign, stateOf } from './purchase-state.ts'
+import { pinReceiver } from './receiver.ts'
+import type { Signer } from './signer.ts'
+import { openSpending } from './spending.ts'
 import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
-export { PurchaseError, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
-export { resetSpending, type ReservedAuthorization } from './spending.ts'
-export { type BuyerStorage } from './storage.ts'
+export type { AuthorizationState, ReadAuthorization, ReservedAuthorization } from './authorization-state.ts'
+export type { BuyerMethods } from './methods.ts'
+export { PurchaseError, type Charged, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
+export type { Signer } from './signer.ts'
+export { resetSpending } from './spending.ts'
+export type { BuyerStorage } from './storage.ts'
 
 export interface BuyerOptions {
-  /** The private key that signs payments: 0x and 64 hex digits. */
-  key: `0x${string}`
+  /** What signs payments: a private key (0x and 64 hex digits), or a signer such as the account of a wallet. */
+  key: `0x${string}` | Signer
+  /**
+   * The URL of the service, which the methods of the operations need. On the testnet `folder`, `payTo` and `amountMax`
+   * then have defaults.
+   */
+  url?: string
+  /** Determines the default of network, asset and domain. Default: `testnet`. */
+  mode?: Mode
   /**
    * The purchases and the spending of each day, in a folder or another storage. Keep it secret: its entries fetch the
-   * bought answers.
+   * bought answers. Default on the testnet: `purchases`.
    */
-  folder: string | BuyerStorage
+  folder?: string | BuyerStorage
   /** What a quote must have; otherwise nothing is signed. */
-  expected: Omit<ExpectedTerms, 'resource'> & {
-    /** The highest price of one request, in micro-USDC. */
-    amountMax: number
+  expected?: Partial<Omit<ExpectedTerms, 'resource'>> & {
+    /** The highest price of one request, in micro-USDC. Default on the testnet: the highest usual price. */
+    amountMax?: number
     /**
      * The highest sum of a day in UTC, in micro-USDC, of all processes that use the folder. By default there is none.
      */
     amountPerDayMax?: number | undefined
   }
+  /** Micro-USDC that may still be signed. Buyers can share it, and each signature reduces it. */
+  allowance?: { left: number } | undefined
   /**
-   * Whether the chain shows, in a final block after its end, that an authorization was not used. Its amount then no
-   * longer counts for the day. By default every signed payment counts.
+   * What a node says about an authorization. An amount that never can be settled then no longer counts for the day,
+   * and `charged` of a refusal is known earlier. By default every signed payment counts.
    */
-  isUnusable?: ((authorization: ReservedAuthorization) => Promise<boolean>) | undefined
+  readAuthorization?: ReadAuthorization | undefined
   /** After this time a finished request is bought again. By default its saved answer is returned forever. */
   maxAgeSeconds?: number
   /** `ignore`: does not verify the receipt, and does not fetch the key set. */
@@ -53,11 +71,12 @@ export interface BuyerOptions {
   runtime?: BuyerRuntime
 }
 
-export interface Buyer {
+export interface Buyer extends BuyerMethods {
   /**
    * Like `fetch`, for GET and POST with a text body. Two calls with equal method, URL, body and `Idempotency-Key` are
-   * the same request and are paid once. The answer has the header `Receipt-Check`: `valid`, `missing` or `unchecked`,
-   * and, if a payment was sent, `Purchase`: the name of the entry with the payment, the answer and the receipt.
+   * the same request and are paid once. The answer has the headers `Receipt-Check`: `valid`, `missing` or `unchecked`,
+   * `Charged`: `yes`, `no` or `unknown`, and, if a payment was sent, `Purchase`: the name of the entry with the
+   * payment, the answer and the receipt.
    * @throws PurchaseError, or the error of `fetch` if no payment was signed
    * @example
    * const response = await buyer.fetch('https://companies.example/api/v1/company/249885')
@@ -70,53 +89,70 @@ export interface Buyer {
 const KEY_HEADER = 'Idempotency-Key'
 const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
 
-type NamedAnswer = BoughtAnswer & { entry: string }
+type NamedAnswer = BoughtAnswer & { entry: string; charged: Charged }
 
 type Settings = ReturnType<typeof toSettings>
 
 /**
  * Opens a folder of purchases. All buyers of one folder, in any process, share its purchases and limits.
- * @throws if the key is not a private key
+ * @throws an error that names what is missing, or that the key is wrong
+ * @example
+ * const buyer = createBuyer({ url: 'https://companies.example', key: '0x…' }) // a testnet or a sandbox
  * @example
  * const buyer = createBuyer({
+ *   url: 'https://companies.example',
+ *   mode: 'mainnet',
  *   key: '0x…', // a private key
  *   folder: 'purchases',
- *   expected: {
- *     network: 'eip155:84532',
- *     asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
- *     domain: { name: 'USDC', version: '2' },
- *     payTo: '0x…', // the receiver, from a source that you trust
- *     amountMax: 5000, // micro-USDC
- *   },
+ *   expected: { payTo: '0x…', amountMax: 20_000 }, // a receiver from a source that you trust; micro-USDC
  * })
  */
 export function createBuyer(options: BuyerOptions): Buyer {
-  if (!isPrivateKey(options.key)) throw new Error('The key must be 0x and 64 hex digits')
   const settings = toSettings(options)
   const { storage, runtime } = settings
   const running = new Map<string, Promise<NamedAnswer>>()
   let removal: Promise<void> | undefined
-  return {
-    async fetch(input, init) {
-      const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)
-      signal?.throwIfAborted()
-      const { name, request } = await readRequest(new Request(input, init))
-      await (removal ??= Promise.resolve(storage.removeLeftovers?.(runtime.now())))
-      const purchase = running.get(name) ?? buy(settings, name, request).finally(() => running.delete(name))
-      running.set(name, purchase)
-      return toResponse(await untilAborted(purchase, signal))
-    },
+  const fetch: Buyer['fetch'] = async (input, init) => {
+    const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)
+    signal?.throwIfAborted()
+    const { name, request } = await readRequest(new Request(input, init))
+    await (removal ??= Promise.resolve(storage.removeLeftovers?.(runtime.now())))
+    const purchase = running.get(name) ?? buy(settings, name, request).finally(() => running.delete(name))
+    running.set(name, purchase)
+    return toResponse(await untilAborted(purchase, signal))
   }
+  return { fetch, ...createMethods(settings.baseUrl, fetch) }
 }
 
-function toSettings({ receipts = 'verify', runtime = RUNTIME, ...options }: BuyerOptions) {
-  const { folder, isUnusable, expected } = options
+function toSettings({ receipts = 'verify', runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOptions) {
+  const { key, url, expected = {}, readAuthorization } = options
+  if (typeof key === 'string' ? !isPrivateKey(key) : typeof key?.signTypedData !== 'function')
+    throw new Error('The key must be 0x and 64 hex digits, or a signer with address and signTypedData')
+  const { network, asset, domain } = DEPLOYMENTS[mode]
+  const isPreset = url !== undefined && mode === 'testnet'
+  const orPreset = <T>(value: T | undefined, preset: T, rule: string): T => {
+    if (value === undefined && !isPreset) throw new Error(`${rule}. It has a default only with url on the testnet`)
+    return value ?? preset
+  }
+  const folder = orPreset(options.folder, 'purchases', 'folder is missing: where payments and answers are kept')
   const storage = openStorage(folder)
-  const amountMax = expected.amountPerDayMax
+  const priceMax = Math.max(...SINGLE_OPERATIONS.map(({ prices }) => prices[mode]))
+  const amountMax = orPreset(expected.amountMax, priceMax, 'expected.amountMax is missing: micro-USDC for a request')
+  const payTo = orPreset(expected.payTo, undefined, 'expected.payTo is missing: the receiver of payments')
+  const baseUrl = url === undefined ? undefined : toBaseUrl(url)
+  const dayMax = expected.amountPerDayMax
   const reserve =
-    amountMax === undefined ? undefined : openSpending({ storage, amountMax, now: () => runtime.now(), isUnusable })
-  return { ...options, storage, receipts, reserve, runtime }
+    dayMax === undefined
+      ? undefined
+      : openSpending({ storage, amountMax: dayMax, now: () => runtime.now(), readAuthorization })
+  const readReceiver = async () =>
+    payTo ?? pinReceiver(storage, { url: baseUrl ?? '', network: terms.network, fetch: runtime.fetch })
+  const terms = { network, asset, domain, ...expected }
+  return { ...options, baseUrl, storage, terms, readReceiver, amountMax, receipts, reserve, runtime }
 }
+
+/** The URL of the remote MCP server is the one that directories list. */
+export const toBaseUrl = (url: string): string => url.replace(/\/(?:mcp\/?)?$/, '')
 
 /** The request as it is saved, and the name of its purchase. */
 async function readRequest(request: Request): Promise<{ name: string; request: PurchaseRequest }> {
@@ -146,19 +182,29 @@ function decodeText(bytes: ArrayBuffer): string {
 }
 
 async function buy(settings: Settings, name: string, request: PurchaseRequest): Promise<NamedAnswer> {
-  const { storage } = settings
+  const { storage, runtime, maxAgeSeconds } = settings
   for (let index = await lastIndex(storage, name); ; index += 1) {
     const entry = entryOf(storage, name, index)
     const saved = await findPurchase(entry)
+    const state = stateOf(saved, runtime.now())
     if (saved?.answer?.status === 200 && isOld(settings, saved)) continue
     const bought =
       (saved && (await readBought(settings, entry, saved))) ?? (await complete(settings, { entry, request }))
-    // The payment was refused again after its expiry, so it can no longer be settled.
-    const mayRenew = saved !== undefined && settings.maxAgeSeconds !== undefined
-    if (mayRenew && isRefusal(bought) && readPayment(saved).validBefore <= settings.runtime.now()) continue
+    // The payment was refused again after its end, so it can no longer be settled.
+    if (saved && maxAgeSeconds !== undefined && maySign(state) && isRefused(bought.status)) continue
     requireAnswer(request, bought, locationOf(entry))
-    return { ...requireKnown(bought, locationOf(entry)), entry: entry.name }
+    const charged = await chargeOfAnswer(settings, entry, bought)
+    return { ...requireKnown(bought, { file: locationOf(entry), charged }), entry: entry.name, charged }
   }
+}
+
+async function chargeOfAnswer(
+  { runtime, readAuthorization }: Settings,
+  entry: StoredEntry,
+  { isPaymentSent }: BoughtAnswer,
+): Promise<Charged> {
+  const purchase = isPaymentSent ? await findPurchase(entry) : undefined
+  return purchase ? chargeOf(purchase, runtime.now(), readAuthorization) : 'no'
 }
 
 const entryOf = (storage: BuyerStorage, name: string, index: number): StoredEntry => ({
@@ -186,16 +232,15 @@ async function readBought(settings: Settings, entry: StoredEntry, saved: Purchas
 }
 
 function complete(
-  { key, expected, reserve, receipts, runtime }: Settings,
+  { key, terms, readReceiver, amountMax, allowance, reserve, receipts, runtime }: Settings,
   { entry, request }: { entry: StoredEntry; request: PurchaseRequest },
 ): Promise<BoughtAnswer> {
-  const { amountMax, amountPerDayMax: _limit, ...terms } = expected
-  const approve = (quote: DecodedQuote) => {
-    requireTerms(quote, { ...terms, resource: expectedResource(request, quote) })
+  const approve = async (quote: DecodedQuote) => {
+    requireTerms(quote, { ...terms, payTo: await readReceiver(), resource: expectedResource(request, quote) })
     if (isWithinLimit(quote, amountMax)) return
     throw new PurchaseError('price_above_limit', `The price is above ${amountMax} micro-USDC. Nothing was signed`)
   }
-  return buyIntoFile({ request, entry, privateKey: key, approve, reserve, receipts, runtime })
+  return buyIntoFile({ request, entry, key, approve, allowance, reserve, receipts, runtime })
 }
 
 /** The URL that a quote must name: the requested one, or another one of this service for the same operation. */
@@ -208,19 +253,14 @@ function expectedResource(request: PurchaseRequest, { required }: DecodedQuote):
   return `${new URL(request.url).origin}${quoted.pathname}${quoted.search}`
 }
 
-/** Statuses that state that this payment was not charged. */
-function isRefusal({ status }: BoughtAnswer): boolean {
-  return status === 402 || status === 404
-}
-
 /** @throws if the outcome of a sent payment is unknown, or the payment was refused */
-function requireKnown(bought: BoughtAnswer, file: string): BoughtAnswer {
+function requireKnown(bought: BoughtAnswer, { file, charged }: { file: string; charged: Charged }): BoughtAnswer {
   const { status, isPaymentSent } = bought
   if (!isPaymentSent) return bought
   const answer = describeAnswer(bought)
   const message = `The service answered ${[status, answer.code, answer.reason].filter(Boolean).join(' ')} to the payment`
-  if (REPEAT_STATUSES.has(status)) throw new PurchaseError('outcome_unknown', message, { file, answer })
-  if (status === 402 || status === 409) throw new PurchaseError('payment_refused', message, { file, answer })
+  if (REPEAT_STATUSES.has(status)) throw new PurchaseError('outcome_unknown', message, { file, answer, charged })
+  if (status === 402 || status === 409) throw new PurchaseError('payment_refused', message, { file, answer, charged })
   return bought
 }
 
@@ -232,8 +272,8 @@ function requireAnswer(request: PurchaseRequest, { status, body, isPaymentSent }
 }
 
 function toResponse(answer: NamedAnswer): Response {
-  const { status, body, paymentRequired, paymentResponse, receipt, isPaymentSent, entry } = answer
-  const headers = new Headers({ 'Receipt-Check': receipt, ...(isPaymentSent && { Purchase: entry }) })
+  const { status, body, paymentRequired, paymentResponse, receipt, isPaymentSent, entry, charged } = answer
+  const headers = new Headers({ 'Receipt-Check': receipt, Charged: charged, ...(isPaymentSent && { Purchase: entry }) })
   // The answers of the service are JSON. Another text, such as the page of a proxy, is never HTML for the caller.
   headers.set('Content-Type', parseJson(body) === undefined ? 'text/plain; charset=utf-8' : 'application/json')
   if (paymentRequired !== null) headers.set('PAYMENT-REQUIRED', paymentRequired)

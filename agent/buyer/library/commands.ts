@@ -1,4 +1,4 @@
-/** The actions of the command `client`. They print each step. The command line escapes what they print. */
+/** The actions of the command `client`. The answer alone is on stdout, so that other programs can read it. */
 import { join } from 'node:path'
 import { REFUSALS } from '../../operation/refusal.ts'
 import { parseOperation, type Operation } from '../../operation/operation.ts'
@@ -7,26 +7,47 @@ import { resourceUrl } from '../../operation/resource.ts'
 import { DEPLOYMENTS, MICRO_USDC_PER_USDC, amountOf, type Mode } from '../../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../payment/receipt/read.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import { isSavedAnswer, REPEAT_STATUSES, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
+import { toReadable, toTable } from '../terminal.ts'
+import type { ReadAuthorization } from './authorization-state.ts'
+import { isSavedAnswer, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
 import { buyIntoFile, completePurchase, type BoughtAnswer } from './buy-into-file.ts'
-import { fileEntry } from './folder-storage.ts'
+import { fileEntry, folderStorage } from './folder-storage.ts'
 import { readPrivateKey } from './private-key.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
-import { readPayment, readPurchase } from './purchase-file.ts'
-import { a2aRequest, restRequest } from './purchase-request.ts'
+import { parsePurchase, readPayment, readPurchase } from './purchase-file.ts'
+import { chargeOf, stateOf } from './purchase-state.ts'
+import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
 import { compareQuote, fetchReceiver, isWithinLimit, type DecodedQuote } from './quote.ts'
+import { signerOf } from './open-signer.ts'
 import { verifyCard } from './verify-card.ts'
 
 interface ClientContext extends BuyerRuntime {
-  /** Writes one line and escapes what could control a terminal. */
+  /** Writes one line to stdout and escapes what could control a terminal. */
   print: (line: string) => void
+  /** The same to stderr. */
+  note: (line: string) => void
+  /** Whether stdout is a terminal. */
+  isTerminal?: boolean | undefined
 }
 
-/** Whether the answer and its receipt are here. `outcome unknown`: a payment was sent and may have been settled. */
-type PurchaseResult = boolean | 'outcome unknown'
+/**
+ * Whether the answer and its receipt are here. `outcome unknown`: a payment was sent and may have been settled. A
+ * number is the exit status.
+ */
+type PurchaseResult = boolean | 'outcome unknown' | number
 
-interface BuyOptions {
-  /** Its name. */
+const EXIT_USAGE = 2
+
+/** What is shown, and how a charge is found out. */
+interface ReportOptions {
+  /** Prints the body also on a terminal. */
+  json?: boolean | undefined
+  /** Prints the quote and the body of a refusal. */
+  verbose?: boolean | undefined
+  readAuthorization?: ReadAuthorization | undefined
+}
+
+interface BuyOptions extends ReportOptions {
   operation: string
   input: Record<string, unknown>
   /** Determines network, asset and domain, whatever the service says. */
@@ -43,45 +64,65 @@ interface BuyOptions {
 
 /** Buys one answer. Signs nothing if the quote is not the expected one. */
 export async function buyAnswer(context: ClientContext, options: BuyOptions): Promise<PurchaseResult> {
-  const { print, fetch, now } = context
+  const { note, fetch, now } = context
   const { purchasesDirectory: folder } = options
   const definition = OPERATIONS.find(({ name }) => name === options.operation)
   if (!definition) throw new Error(`There is no operation ${options.operation}`)
   const parsed = parseOperation(definition, options.input)
   if (parsed.kind === 'invalid') {
-    print([parsed.fault.field ?? 'the request:', parsed.fault.rule].join(' '))
-    return false
+    note([parsed.fault.field ?? 'the request:', parsed.fault.rule].join(' '))
+    return EXIT_USAGE
   }
   const { operation } = parsed
-  const privateKey = await readPrivateKey(options.keyFile)
+  const key = await signerOf(await readPrivateKey(options.keyFile))
   const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(options.baseUrl, operation)
   const path = join(folder, `${now().toISOString().replaceAll(':', '')}-${crypto.randomUUID()}.json`)
   const entry = fileEntry(path)
   await entry.storage.removeLeftovers?.(now())
   const approve = async (quote: DecodedQuote) => {
     await checkQuote(context, quote, operation, options)
-    print(`The payment is saved in ${path} before it is sent.`)
+    note(`${key.address} pays. The payment is saved in ${path} before it is sent.`)
   }
-  const purchase = { request, entry, privateKey, approve, receipts: 'verify', runtime: context } as const
-  return report(context, path, await attempt(buyIntoFile(purchase)))
+  const purchase = { request, entry, key, approve, receipts: 'verify', runtime: context } as const
+  return report(context, { ...options, path, operation: definition.name }, await attempt(buyIntoFile(purchase)))
 }
 
 /** Sends the payment of a saved purchase again and compares the answer with the saved one. */
-export async function retryPurchase(context: ClientContext, path: string): Promise<PurchaseResult> {
-  const { print } = context
+export async function retryPurchase(
+  context: ClientContext,
+  path: string,
+  options: ReportOptions,
+): Promise<PurchaseResult> {
+  const { note } = context
   const entry = fileEntry(path)
   const purchase = await readPurchase(entry)
   const { request } = purchase
-  print(`repeating ${request.method} ${request.url} with the payment of ${purchase.signed_at}`)
+  note(`repeating ${request.method} ${request.url} with the payment of ${purchase.signed_at}`)
   const repeated = await attempt(completePurchase({ request, entry, receipts: 'verify', runtime: context }, purchase))
-  const result = await report(context, path, repeated)
+  const operation = requestedOperation(request, OPERATIONS)?.definition.name
+  const result = await report(context, { ...options, path, operation }, repeated)
   if (result !== true || purchase.answer?.status !== 200) return result
   if (repeated instanceof PurchaseError || !isSavedAnswer(purchase, repeated)) {
-    print('THE ANSWER DIFFERS from the saved one. The saved answer was kept.')
+    note('THE ANSWER DIFFERS from the saved one. The saved answer was kept.')
     return false
   }
-  print('The answer and the transaction are the same as before: nothing was charged again.')
+  note('The answer and the transaction are the same as before: nothing was charged again.')
   return true
+}
+
+/** Lists the purchases of a folder: time, operation, amount, state and file, the oldest first. */
+export async function listPurchases({ print, now }: ClientContext, folder: string): Promise<void> {
+  const storage = folderStorage(folder)
+  const rows: string[][] = []
+  for (const name of await storage.list('')) {
+    const purchase = parsePurchase(parseJson((await storage.read(name)) ?? ''))
+    if (!purchase) continue
+    const operation = requestedOperation(purchase.request, OPERATIONS)?.definition.name ?? 'unknown'
+    const usdc = Number(readPayment(purchase).amount) / MICRO_USDC_PER_USDC
+    rows.push([purchase.signed_at, operation, `${usdc} USDC`, stateOf(purchase, now()), storage.locate(name)])
+  }
+  const sorted = rows.toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1))
+  for (const line of toTable(sorted, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
 }
 
 export async function verifyCardSignature({ print, fetch }: ClientContext, baseUrl: string): Promise<boolean> {
@@ -90,36 +131,36 @@ export async function verifyCardSignature({ print, fetch }: ClientContext, baseU
   return kid !== undefined
 }
 
-/** Prints the quote and its checks. Throws unless all of them pass. */
+/** Throws unless all checks of the quote pass. Prints those that fail, with --verbose all of them. */
 async function checkQuote(
-  { print, fetch }: ClientContext,
+  { note, fetch }: ClientContext,
   quote: DecodedQuote,
   operation: Operation,
-  { mode, baseUrl, amountMax }: Pick<BuyOptions, 'mode' | 'baseUrl' | 'amountMax'>,
+  { mode, baseUrl, amountMax, verbose }: Pick<BuyOptions, 'mode' | 'baseUrl' | 'amountMax' | 'verbose'>,
 ): Promise<void> {
   const { amount, network, payTo } = quote.requirements
   const deployment = DEPLOYMENTS[mode]
   const price = `${Number(amount) / MICRO_USDC_PER_USDC} USDC`
-  print(`The service asks ${price} on ${network}, paid to ${payTo}. ${operation.definition.tool.charge}`)
-  print('The quote says:')
+  note(`The service asks ${price} on ${network}, paid to ${payTo}. ${operation.definition.tool.charge}`)
   const resource = resourceUrl(baseUrl, operation)
   const limit = amountMax ?? amountOf({ mode }, operation)
   const checks = [
     ...compareQuote(quote, { ...deployment, resource, payTo: await fetchReceiver(fetch, baseUrl) }),
     { name: 'amount', value: `${amount} micro-USDC, at most ${limit}`, passed: isWithinLimit(quote, limit) },
   ]
-  for (const { name, value, passed } of checks) print(`  ${name.padEnd(9)}${value}  ${passed ? 'ok' : 'DIFFERS'}`)
+  for (const { name, value, passed } of checks)
+    if (verbose || !passed) note(`  ${name.padEnd(9)}${value}  ${passed ? 'ok' : 'DIFFERS'}`)
   const failed = checks.flatMap(({ name, passed }) => (passed ? [] : [name]))
   if (failed.length === 0) return
-  const advice = Object.entries(QUOTE_ADVICE).flatMap(([name, text]) => (failed.includes(name) ? [text] : []))
-  const message = `The quote differs from what is expected on ${mode}: ${failed.join(', ')}. Nothing was signed.`
-  throw new PurchaseError('quote_unexpected', [message, ...advice].join(' '))
-}
-
-/** By the check that failed. */
-const QUOTE_ADVICE = {
-  amount: 'To pay more than the limit, add --max-amount.',
-  network: 'To pay on another network, add --mode.',
+  const other = mode === 'testnet' ? 'mainnet' : 'testnet'
+  const advice = [
+    `The quote differs from what is expected on ${mode}: ${failed.join(', ')}. Nothing was signed.`,
+    ...(failed.includes('amount') ? ['To pay more than the limit, add --max-amount.'] : []),
+    ...(network === DEPLOYMENTS[other].network
+      ? [`The service sells on ${other}: to pay there, use --mode ${other}.`]
+      : []),
+  ]
+  throw new PurchaseError('quote_unexpected', advice.join(' '))
 }
 
 /** The answer, or the error after a payment. Other errors end the command. */
@@ -130,78 +171,82 @@ async function attempt(purchase: Promise<BoughtAnswer>): Promise<BoughtAnswer | 
   })
 }
 
+type Report = ReportOptions & { path: string; operation: string | undefined }
+
 async function report(
-  { print }: ClientContext,
-  path: string,
+  context: ClientContext,
+  options: Report,
   bought: BoughtAnswer | PurchaseError,
 ): Promise<PurchaseResult> {
-  if (!(bought instanceof PurchaseError)) return printAnswer(print, bought, path)
-  if (bought.code === 'outcome_unknown') {
-    print(bought.cause instanceof Error ? bought.cause.message : bought.message)
-    return printUnknown(print, path)
+  const { note } = context
+  if (bought instanceof PurchaseError) {
+    const isLost = bought.code === 'outcome_unknown'
+    note(isLost && bought.cause instanceof Error ? bought.cause.message : `${bought.message}. ${bought.advice}`)
+    return isLost ? reportUnknown(context, options) : 'outcome unknown'
   }
-  print(`${bought.message}. ${bought.advice}`)
-  return 'outcome unknown'
-}
-
-/** Prints the answer, its charge and what to do next. */
-async function printAnswer(print: ClientContext['print'], answer: BoughtAnswer, path: string): Promise<PurchaseResult> {
-  printBody(print, answer)
-  if (!answer.isPaymentSent) {
-    print(nextStep(answer))
+  if (bought.status !== 200) return reportRefusal(context, options, bought)
+  printBody(context, options, bought)
+  if (!bought.isPaymentSent) {
+    note('The answer was free.')
     return false
   }
-  const purchase = await readPurchase(fileEntry(path))
-  const { network, payer, validBefore } = readPayment(purchase)
-  if (answer.status === 200) {
-    const transaction =
-      answer.receipt !== 'missing' && readSettlementResponse(answer.paymentResponse ?? '')?.transaction
-    if (!transaction) {
-      print('The answer has no receipt of this payment.')
-      return printUnknown(print, path)
-    }
-    print(`paid by ${payer} on ${network} in transaction ${transaction}`)
-    print(
-      answer.receipt === 'valid' ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.',
-    )
-    return true
+  const { network, payer } = readPayment(await readPurchase(fileEntry(options.path)))
+  const transaction = bought.receipt !== 'missing' && readSettlementResponse(bought.paymentResponse ?? '')?.transaction
+  if (!transaction) {
+    note('The answer has no receipt of this payment.')
+    return reportUnknown(context, options)
   }
-  const { code } = describeAnswer(answer)
-  if (REPEAT_STATUSES.has(answer.status)) return printUnknown(print, path)
-  if (code !== undefined && REFUSALS[code].charged === 'earlier') {
-    print('The service states that this payment was settled before, and that it has no answer for it.')
-    print(`Do not sign another one. Keep ${path} and contact the operator of the service.`)
-    return 'outcome unknown'
-  }
-  // A refusal proves nothing: any holder of the authorization can settle it until it expires.
-  print(`The service states that it did not charge this payment${code === undefined ? '' : ` (${code})`}.`)
-  print(`The payment can be settled until ${validBefore.toISOString()}. Do not sign another one before that time.`)
-  print(`To send the same payment again: --retry ${path}`)
-  return false
+  note(`paid by ${payer} on ${network} in transaction ${transaction}`)
+  const isChecked = bought.receipt === 'valid'
+  note(isChecked ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.')
+  return true
 }
 
-function printUnknown(print: ClientContext['print'], path: string): PurchaseResult {
-  print('The outcome is not known. Keep the payment, send it again, and do not sign another one.')
-  print(`To send the same payment again: --retry ${path}`)
+const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
+
+/** At most ten lines: the code, what it means, the paying address, what is charged, and what to do. */
+async function reportRefusal(context: ClientContext, options: Report, answer: BoughtAnswer): Promise<PurchaseResult> {
+  const { note, now } = context
+  if (options.verbose) printBody({ ...context, print: note }, { ...options, json: true }, answer)
+  const { status, code, reason } = describeAnswer(answer)
+  const known = code === undefined ? undefined : REFUSALS[code]
+  note(`${[status, code, reason].filter(Boolean).join(' ')}: ${known?.message ?? 'The service refused the request.'}`)
+  if (!answer.isPaymentSent) {
+    note(`charged: no. ${known?.advice ?? 'Nothing was signed.'}`)
+    return false
+  }
+  const purchase = await readPurchase(fileEntry(options.path))
+  const { payer, network, validBefore } = readPayment(purchase)
+  note(`paying address: ${payer} on ${network}`)
+  if (reason === 'insufficient_funds')
+    note(`Send USDC to this address. ${network === DEPLOYMENTS.testnet.network ? FAUCET : ''}`)
+  else if (known && status !== 402) note(known.advice)
+  const charged = await chargeOf(purchase, now(), options.readAuthorization)
+  // What the service states proves nothing: any holder of the authorization can settle it until it ends.
+  const until = charged === 'unknown' ? ` The payment can be settled until ${validBefore.toISOString()}.` : ''
+  note(`charged: ${charged}.${until} Do not sign another payment before it has ended.`)
+  note(`To send the same payment again: --retry ${options.path}`)
+  return charged === 'no' ? false : 'outcome unknown'
+}
+
+function reportUnknown({ note }: ClientContext, { path }: Report): PurchaseResult {
+  note('The outcome is not known. Keep the payment, send it again, and do not sign another one.')
+  note(`To send the same payment again: --retry ${path}`)
   return 'outcome unknown'
 }
 
-function printBody(print: ClientContext['print'], { status, body }: PurchaseAnswer): void {
-  print(`HTTP ${status}`)
+function printBody(
+  { print, note, isTerminal }: ClientContext,
+  { operation, json }: Report,
+  { status, body }: PurchaseAnswer,
+) {
   // A body that is JSON is shown, also if it has no valid answer.
   const answer = readAnswer(body) ?? parseJson(body)
-  if (answer === undefined) return print('The body is not JSON.')
-  for (const line of JSON.stringify(answer, null, 2).split('\n')) print(line)
+  if (answer === undefined) return note(`HTTP ${status}. The body is not JSON.`)
+  const isReadable = isTerminal && !json && operation !== undefined && isAnswer(operation, answer)
+  const lines = (isReadable && toReadable(operation, answer)) || JSON.stringify(answer, null, 2).split('\n')
+  for (const line of lines) print(line)
 }
 
-/** The advice for the answer to a request without a payment. */
-function nextStep(answer: PurchaseAnswer): string {
-  const { code } = describeAnswer(answer)
-  if (code !== undefined) {
-    const { charged, advice } = REFUSALS[code]
-    return `charged: ${charged}. ${advice}`
-  }
-  if (answer.status === 200) return 'The answer was free.'
-  if (REPEAT_STATUSES.has(answer.status)) return 'The service failed. Nothing was signed.'
-  return 'The service refused the request. Change it before you try again.'
-}
+const isAnswer = (operation: string, answer: unknown) =>
+  OPERATIONS.some(({ name, answerSchema }) => name === operation && answerSchema.safeParse(answer).success)

@@ -1,5 +1,7 @@
 /** Reads the private key of the buyer from its file. */
 import { open } from 'node:fs/promises'
+import { createFileAtomically } from '../../../store/files/atomic-file.ts'
+import { errorCode } from '../../../store/base/error-code.ts'
 import { readUpTo } from '../../../store/files/bounded-read.ts'
 import { isPrivateKey } from '../../payment/accounts.ts'
 import { findOpenMode } from '../../../store/files/private-files.ts'
@@ -12,11 +14,23 @@ const KEY_FILE_BYTES_MAX = 128
  * @throws an error that names the file, if other users can read it or if it has no key
  */
 export async function readPrivateKey(path: string): Promise<`0x${string}`> {
-  await using file = await open(path).catch(() => undefined)
+  await using file = await open(path).catch((cause: unknown) => {
+    if (errorCode(cause) === 'ENOENT')
+      throw new Error(`The key file ${path} does not exist. "client address --new --key-file FILE" creates one`, {
+        cause,
+      })
+    return undefined
+  })
   const fault = file && findOpenMode((await file.stat()).mode)
   if (fault !== undefined) throw new Error(`${path} ${fault}: run chmod 600 ${JSON.stringify(path)}`)
   const bytes = file && (await readUpTo(file, KEY_FILE_BYTES_MAX).catch(() => undefined))
   const key = bytes?.toString().trim() ?? ''
   if (!isPrivateKey(key)) throw new Error(`${path} must hold a private key: 0x and 64 hex digits`)
   return key
+}
+
+/** @throws if the file exists, which may hold the key of an account with money */
+export async function createPrivateKey(path: string): Promise<void> {
+  const { generatePrivateKey } = await import('viem/accounts')
+  if (!(await createFileAtomically(path, `${generatePrivateKey()}\n`))) throw new Error(`${path} exists already`)
 }

@@ -2,10 +2,10 @@
  * The errors of the buyer's library. Each has a stable code, says whether a payment was sent, and has what the service
  * answered: only codes, never texts of the service.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { decodeBase64 } from '../../../store/base/base64.ts'
 import { REFUSALS, type RefusalCode } from '../../operation/refusal.ts'
-import { parseJson } from '../../../store/base/read-body.ts'
+import { parseDocument } from '../../../store/base/strict-json.ts'
 
 /** What the caller does next. */
 const ADVICE = {
@@ -16,17 +16,27 @@ const ADVICE = {
   spending_unknown: 'Restore the missing or damaged file, or begin the day again with --reset-day.',
   purchase_unreadable: 'Keep the file. It may hold a payment that was sent.',
   outcome_unknown: 'Repeat the same request. The same payment is sent again and charged at most once.',
-  payment_refused: 'Remove the reason that the answer names. To sign again, use another Idempotency-Key.',
+  payment_refused: 'The same request sends the same payment again. Another one is signed only after it has ended.',
+  service_refused: 'Read the code of the answer, and change the request.',
+  allowance_used: 'Run the same command again. It shows what remains to be paid, and asks.',
   answer_unexpected: 'Keep the file of the purchase, which has the answer, and contact the operator.',
   receipt_invalid: 'Keep the file of the purchase, which has the answer, and contact the operator.',
 } as const
 
 export type PurchaseErrorCode = keyof typeof ADVICE
 
+/**
+ * Whether the request was charged. After a signature only a valid receipt, the chain, or the end of a refused payment
+ * says so; what the service states does not.
+ */
+export type Charged = 'no' | 'unknown' | 'yes'
+
 interface PurchaseErrorOptions extends ErrorOptions {
   /** The file of the purchase, if a payment was signed. */
   file?: string
   answer?: ServiceAnswer
+  /** By default `unknown` with a file and `no` without one. */
+  charged?: Charged
 }
 
 /**
@@ -44,18 +54,23 @@ export class PurchaseError extends Error {
   readonly code: PurchaseErrorCode
   /** The file of the purchase. Undefined if nothing was signed. */
   readonly file: string | undefined
-  /** The answer of the service to the payment: its status, code, reason and charge. Undefined if none arrived. */
+  /** The answer of the service: its status, code and reason. Undefined if none arrived. */
   readonly answer: ServiceAnswer | undefined
+  readonly charged: Charged
 
-  constructor(code: PurchaseErrorCode, message: string, { file, answer, ...options }: PurchaseErrorOptions = {}) {
-    super(message, options)
+  constructor(code: PurchaseErrorCode, message: string, options: PurchaseErrorOptions = {}) {
+    const { file, answer, charged = file === undefined ? 'no' : 'unknown', cause } = options
+    super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.file = file
     this.answer = answer
+    this.charged = charged
   }
 
+  /** For a refusal before a signature, that of the error table. */
   get advice(): string {
-    return ADVICE[this.code]
+    const code = this.code === 'service_refused' ? this.answer?.code : undefined
+    return code === undefined ? ADVICE[this.code] : REFUSALS[code].advice
   }
 }
 
@@ -65,8 +80,6 @@ export interface ServiceAnswer {
   code: RefusalCode | undefined
   /** Why a payment was refused, for example `insufficient_funds`. */
   reason: string | undefined
-  /** What the contract says for this code. A service that breaks its contract can have charged nevertheless. */
-  charged: (typeof REFUSALS)[RefusalCode]['charged']
 }
 
 const errorSchema = z.object({ error: z.object({ code: z.string() }) })
@@ -78,10 +91,9 @@ export function describeAnswer(answer: {
   paymentRequired?: string | null
 }): ServiceAnswer {
   const { status, body, paymentRequired = null } = answer
-  const named = errorSchema.safeParse(parseJson(body)).data?.error.code
+  const named = errorSchema.safeParse(parseDocument(body)).data?.error.code
   const code = named !== undefined && Object.hasOwn(REFUSALS, named) ? (named as RefusalCode) : undefined
   const quoted = paymentRequired === null ? undefined : decodeBase64(paymentRequired)
-  const quote = quoted && parseJson(new TextDecoder().decode(quoted))
-  const reason = reasonSchema.safeParse(quote).data?.error
-  return { status, code, reason, charged: code === undefined ? 'unknown' : REFUSALS[code].charged }
+  const reason = reasonSchema.safeParse(quoted && parseDocument(quoted)).data?.error
+  return { status, code, reason }
 }

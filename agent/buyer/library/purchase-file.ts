@@ -2,9 +2,10 @@
  * The file of a purchase: the request, the signed payment and, later, the answer. It is written before the payment is
  * sent, because a buyer who loses a sent payment has to pay again.
  */
-import { decodePaymentSignatureHeader } from '@x402/core/http'
-import { z } from 'zod'
+import * as z from 'zod'
+import { decodeBase64 } from '../../../store/base/base64.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
+import { parseDocument } from '../../../store/base/strict-json.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { purchaseRequestSchema } from './purchase-request.ts'
 import { locationOf, type StoredEntry } from './storage.ts'
@@ -76,7 +77,9 @@ const paymentSchema = z.object({
  * @throws if the file has no payment in this form
  */
 export function readPayment({ payment }: Purchase) {
-  const { accepted, payload } = paymentSchema.parse(decodePaymentSignatureHeader(payment))
+  const parsed = paymentSchema.safeParse(parseDocument(decodeBase64(payment) ?? '')).data
+  if (!parsed) throw new PurchaseError('purchase_unreadable', 'The payment of a purchase cannot be read')
+  const { accepted, payload } = parsed
   const { from: payer, to: pay_to, value: amount, nonce, validBefore } = payload.authorization
   return { ...accepted, payer, pay_to, amount, nonce, validBefore: new Date(Number(validBefore) * 1000) }
 }

@@ -2,7 +2,7 @@
  * Builds the HTTP request of an operation, over REST or A2A. It is saved and repeated byte for byte. Also checks that
  * an answer belongs to the operation.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { parseOperation, toNamed, type Operation, type Operations } from '../../operation/operation.ts'

@@ -1,12 +1,12 @@
 /** Decodes a quote and compares it with the terms that the buyer expects, before anything is signed. */
-import { decodePaymentRequiredHeader } from '@x402/core/http'
-import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
-import { z } from 'zod'
+import * as z from 'zod'
+import { decodeBase64 } from '../../../store/base/base64.ts'
 import { canonicalJson } from '../../../store/base/canonical.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import { parseDocument } from '../../../store/base/strict-json.ts'
 import { PurchaseError } from './purchase-error.ts'
 
 /** A longer authorization could still be settled after the buyer has stopped waiting. */
@@ -25,15 +25,31 @@ export interface DecodedQuote {
   requirements: PaymentRequirements
 }
 
+const record = z.record(z.string(), z.unknown())
+
+/** The members of x402 v2 that are signed or compared. The payment repeats the others as they are. */
+const requirementsSchema = z.looseObject({
+  scheme: z.string(),
+  network: z.string(),
+  asset: z.string(),
+  amount: z.string(),
+  payTo: z.string(),
+  maxTimeoutSeconds: z.int(),
+  extra: record.nullish(),
+})
+
+const requiredSchema = z.looseObject({
+  x402Version: z.literal(2),
+  resource: z.looseObject({ url: z.string() }),
+  accepts: z.tuple([requirementsSchema], z.unknown()),
+  extensions: record.nullish(),
+})
+
 /** @throws if the header is not an x402 v2 quote */
 export function decodeQuote(header: string): DecodedQuote {
-  try {
-    const required = PaymentRequiredV2Schema.parse(decodePaymentRequiredHeader(header)) as PaymentRequired
-    const [requirements] = required.accepts
-    if (requirements) return { required, requirements }
-  } catch {
-    // Without the cause, because the messages of the parsers quote the header.
-  }
+  const bytes = decodeBase64(header)
+  const required = requiredSchema.safeParse(bytes && parseDocument(bytes)).data
+  if (required) return { required, requirements: required.accepts[0] } as DecodedQuote
   throw new PurchaseError('quote_unexpected', 'The quote is not a valid x402 v2 quote. Nothing was signed')
 }
 

@@ -2,8 +2,9 @@
  * The spending of a UTC day, as numbered entries beside the purchases. Each entry reserves the amount of one nonce
  * before the payment is signed. It counts until the chain shows that the nonce can no longer be used.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseJson } from '../../../store/base/read-body.ts'
+import { authorizationSchema, type ReadAuthorization } from './authorization-state.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { parsePurchase } from './purchase-file.ts'
 import { openStorage } from './folder-storage.ts'
@@ -13,11 +14,6 @@ const PREFIX = 'spending-'
 
 /** At most this many reservations are checked for one purchase, because each is several requests to the chain. */
 const CHECKS_MAX = 10
-
-/** The members of an EIP-3009 authorization that tell whether it can still be settled. */
-const authorizationSchema = z.strictObject({ from: z.string(), nonce: z.string(), validBefore: z.string() })
-
-export type ReservedAuthorization = z.infer<typeof authorizationSchema>
 
 const reservationSchema = z.strictObject({
   /** The name of the purchase. */
@@ -34,17 +30,15 @@ interface SpendingOptions {
   /** Micro-USDC for a UTC day. */
   amountMax: number
   now: () => Date
-  /**
-   * Whether the chain shows that this authorization was not used and never will be. By default nothing is given back.
-   */
-  isUnusable?: ((authorization: ReservedAuthorization) => Promise<boolean>) | undefined
+  /** Gives back what the chain shows as `ended`. By default nothing is given back. */
+  readAuthorization?: ReadAuthorization | undefined
 }
 
 /**
  * Returns a function that reserves an amount and returns the name of the reservation. It throws a PurchaseError if the
  * day would exceed its limit, or if an entry of the day is lost or damaged.
  */
-export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOptions) {
+export function openSpending({ storage, amountMax, now, readAuthorization }: SpendingOptions) {
   /** The number of reservations that this process has seen, by the prefix of their names. */
   const seen = new Map<string, number>()
   /**
@@ -66,12 +60,12 @@ export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOp
     for (let isChecked = false; ;) {
       const current = await readChecked(day)
       if (spentOn(current) + wanted.amount > amountMax) {
-        if (isChecked || !isUnusable)
+        if (isChecked || !readAuthorization)
           throw new PurchaseError(
             'day_limit_reached',
             'The payment would exceed the limit of the day. Nothing was signed',
           )
-        const query = { storage, isUnusable, now: now() }
+        const query = { storage, readAuthorization, now: now() }
         for (const reservation of await findUnusable(current, query))
           await storage.create(releaseOf(reservation), '{}\n')
         isChecked = true
@@ -174,7 +168,7 @@ function lost(name: string): PurchaseError {
 
 interface UnusableQuery {
   storage: BuyerStorage
-  isUnusable: NonNullable<SpendingOptions['isUnusable']>
+  readAuthorization: ReadAuthorization
   now: Date
 }
 
@@ -182,7 +176,10 @@ interface UnusableQuery {
  * The reservations of the day whose payments can no longer be settled. If the chain does not answer, the reservation
  * still counts.
  */
-async function findUnusable({ reservations }: Day, { storage, isUnusable, now }: UnusableQuery): Promise<string[]> {
+async function findUnusable(
+  { reservations }: Day,
+  { storage, readAuthorization, now }: UnusableQuery,
+): Promise<string[]> {
   const found: string[] = []
   let checks = 0
   for (const { name, purchase, authorization, isReleased } of reservations) {
@@ -190,7 +187,8 @@ async function findUnusable({ reservations }: Day, { storage, isUnusable, now }:
     const saved = parsePurchase(parseJson((await storage.read(purchase)) ?? ''))
     if (saved?.reservation === name && saved.answer?.status === 200) continue
     if ((checks += 1) > CHECKS_MAX) break
-    if (await isUnusable(authorization).catch(() => false)) found.push(name)
+    const state = await readAuthorization(authorization).catch(() => undefined)
+    if (state === 'ended') found.push(name)
   }
   return found
 }

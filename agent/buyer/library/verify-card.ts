@@ -1,6 +1,6 @@
 /** Verifies the signature of an agent card: JWS over RFC 8785 JSON, ES256, with a key from the JWKS. */
 import { createLocalJWKSet, generalVerify, type GeneralVerifyGetKey, type JSONWebKeySet } from 'jose'
-import { z } from 'zod'
+import * as z from 'zod'
 import { canonicalJson } from '../../../store/base/canonical.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'

@@ -1,4 +1,5 @@
 /** The action of the command `verify`: one line for each check of a purchase, or of an answer and its receipt. */
+import { basename } from 'node:path'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
@@ -55,6 +56,8 @@ function checkIssuer({ iss }: ReceiptClaims, expected: string): ReceiptCheck {
 }
 
 async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subject> {
+  if (/^(?:spending|receiver)-[^/]*\.json$/.test(basename(file)))
+    throw new Error(`${file} is no purchase. Take a file that "client purchases FOLDER" lists`)
   const content = await readAnswerFile(file)
   if (content.kind === 'answer') {
     const receipt = receiptFile === undefined ? content.enclosed : await readReceiptFile(receiptFile)

@@ -1,5 +1,5 @@
 /** Verifies the receipt of a purchase against the key set, the saved request and the saved payment. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { operationDigest } from '../../../store/base/canonical.ts'
 import { toNamed } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'

@@ -1,10 +1,11 @@
 /**
- * The batches of a list. A batch is planned from the rows that have no payment yet; once its purchase is in the folder,
- * every later run finds its rows there, so a changed list or another option pays for no row twice.
+ * What a list has bought, what it may still cost, and its batches. A batch is planned from the rows that have no
+ * purchase yet; every later run finds its rows there, so a changed list or another option pays for no row twice.
  */
 import { folderStorage } from '../library/folder-storage.ts'
 import { purchaseName } from '../library/buyer.ts'
-import { readPurchase } from '../library/purchase-file.ts'
+import { readPurchase, type Purchase } from '../library/purchase-file.ts'
+import { committedAmount, maySign, stateOf, type PurchaseState } from '../library/purchase-state.ts'
 import { requestedOperation, restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { describeAnswer } from '../library/purchase-error.ts'
 import { itemsOf, parseOperation, type Operation } from '../../operation/operation.ts'
@@ -27,55 +28,85 @@ export function rowKey(baseUrl: string, operation: Operation): string {
   return purchaseName(restRequest(baseUrl, operation))
 }
 
-/** What earlier runs have bought into a folder. */
-interface Paid {
-  /** The keys of the rows that have a payment. */
-  rows: Set<string>
-  /** The batch of a row and its place in it, by the key of the row. */
-  batches: Map<string, { batch: Batch; at: number }>
+/** A batch of which a row is an item, and the state of its purchase. */
+interface BatchedRow {
+  batch: Batch
+  at: number
+  state: PurchaseState
+}
+
+/** What a folder has bought, by the states of its purchases. */
+export interface Bought {
+  /** The state of each row with a purchase of its own, by the key of the row. */
+  rows: Map<string, PurchaseState>
+  /** By the key of the row. */
+  batches: Map<string, BatchedRow>
   /** The names of refused batches, which are never sent again. */
   refused: Set<string>
+  /** Micro-USDC that all purchases have cost or may still cost. */
+  committed: number
+  open: Purchase[]
 }
 
-/** @param listed the keys of the list, whose own purchases need not be read */
-export async function readPaid(folder: string, baseUrl: string, listed: ReadonlySet<string>): Promise<Paid> {
+/** @param listed the keys of the list, whose own purchases are no batches */
+export async function readBought(
+  folder: string,
+  { baseUrl, now, listed }: { baseUrl: string; now: Date; listed: ReadonlySet<string> },
+): Promise<Bought> {
   const storage = folderStorage(folder)
-  const paid: Paid = { rows: new Set(), batches: new Map(), refused: new Set() }
-  for (const entry of await storage.list('')) {
-    const name = /^([0-9a-f]{64})-\d+\.json$/.exec(entry)?.[1]
-    if (name === undefined) continue
-    if (listed.has(name)) {
-      paid.rows.add(name)
-      continue
-    }
-    const { request, answer } = await readPurchase({ storage, name: entry })
-    const operation = requestedOperation(request, OPERATIONS)
-    const code = answer && describeAnswer(answer).code
-    if (operation?.definition !== BATCH) paid.rows.add(name)
-    else if (code && BATCH_REFUSALS.has(code)) paid.refused.add(name)
-    else addBatch(paid, baseUrl, { request, items: itemsOf(operation) })
+  const bought: Bought = { rows: new Map(), batches: new Map(), refused: new Set(), committed: 0, open: [] }
+  const entries = (await storage.list('')).flatMap((entry) => {
+    const [, name = '', index = ''] = /^([0-9a-f]{64})-(\d+)\.json$/.exec(entry) ?? []
+    return name === '' ? [] : { entry, name, index: Number(index) }
+  })
+  // The newest purchase of a request, which is read last, decides.
+  for (const { entry, name } of entries.toSorted((one, other) => one.index - other.index)) {
+    const purchase = await readPurchase({ storage, name: entry })
+    const state = stateOf(purchase, now)
+    bought.committed += committedAmount(purchase, now)
+    if (state === 'open') bought.open.push(purchase)
+    const operation = listed.has(name) ? undefined : requestedOperation(purchase.request, OPERATIONS)
+    const code = purchase.answer && describeAnswer(purchase.answer).code
+    if (operation?.definition !== BATCH) bought.rows.set(name, state)
+    else if (code && BATCH_REFUSALS.has(code)) bought.refused.add(name)
+    else addBatch(bought.batches, baseUrl, { request: purchase.request, items: itemsOf(operation) }, state)
   }
-  return paid
+  return bought
 }
 
-function addBatch({ rows, batches }: Pick<Paid, 'rows' | 'batches'>, baseUrl: string, batch: Batch): void {
-  for (const [at, item] of batch.items.entries()) {
-    const key = rowKey(baseUrl, item)
-    rows.add(key)
-    batches.set(key, { batch, at })
-  }
+function addBatch(batches: Bought['batches'], baseUrl: string, batch: Batch, state: PurchaseState): void {
+  for (const [at, item] of batch.items.entries()) batches.set(rowKey(baseUrl, item), { batch, at, state })
 }
 
-/** The batches in the folder, and those of the rows that have no payment, in the order of the list. */
-export function planBatches(paid: Paid, baseUrl: string, list: ReadonlyMap<string, Operation>): Paid['batches'] {
-  const plan = { rows: new Set<string>(), batches: new Map(paid.batches) }
-  const unpaid = [...list].flatMap(([key, operation]) => (paid.rows.has(key) ? [] : [operation]))
+/** The batches in the folder, and those of the rows that have no purchase, in the order of the list. */
+export function planBatches(bought: Bought, baseUrl: string, list: ReadonlyMap<string, Operation>): Bought['batches'] {
+  const plan = new Map(bought.batches)
+  const unpaid = [...list].flatMap(([key, operation]) => (bought.rows.has(key) || plan.has(key) ? [] : [operation]))
   for (let start = 0; start < unpaid.length; start += BATCH_ROWS_MAX) {
     const inputs = unpaid.slice(start, start + BATCH_ROWS_MAX).map(({ input }) => input)
     const parsed = parseOperation(BATCH, { operation: resolve.name, inputs })
     if (parsed.kind === 'invalid') throw new Error(`A batch cannot be made: ${parsed.fault.rule}`)
     const request = restRequest(baseUrl, parsed.operation)
-    if (!paid.refused.has(purchaseName(request))) addBatch(plan, baseUrl, { request, items: itemsOf(parsed.operation) })
+    const batch = { request, items: itemsOf(parsed.operation) }
+    if (!bought.refused.has(purchaseName(request))) addBatch(plan, baseUrl, batch, 'none')
   }
-  return plan.batches
+  return plan
+}
+
+/** The rows of the list by what is done for them, and the rows whose payments may be signed. */
+export function estimate(bought: Bought, batches: Bought['batches'], keys: ReadonlySet<string>) {
+  const rows = { paid: 0, open: 0, toPay: 0 }
+  const counted = new Set<Batch>()
+  let signable = 0
+  for (const key of keys) {
+    const item = batches.get(key)
+    const state = item?.state ?? bought.rows.get(key) ?? 'none'
+    if (state === 'paid') rows.paid += 1
+    else if (state === 'open') rows.open += 1
+    else rows.toPay += 1
+    if (!maySign(state) || (item && counted.has(item.batch))) continue
+    if (item) counted.add(item.batch)
+    signable += item?.batch.items.length ?? 1
+  }
+  return { ...rows, signable }
 }

@@ -1,11 +1,13 @@
 /** Reads and writes the CSV of a list as streams. Separator, line end and encoding are found in the file. */
+import { randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { pipeline as finished } from 'node:stream/promises'
 import { parse, type Options } from 'csv-parse'
 import { parse as parseText } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify'
+import { replaceWithFile, UNFINISHED_SUFFIX } from '../../../store/files/atomic-file.ts'
 
 /** Bounds the memory of a row, for example after a quote that is never closed. */
 const ROW_CHARACTERS_MAX = 1024 * 1024
@@ -125,12 +127,13 @@ export async function* readCsv(path: string, { separator, encoding }: CsvFormat)
 
 /**
  * Writes the rows in the format of the input, in UTF-8. Spreadsheets read UTF-8 only with a byte order mark, so an
- * input in Windows-1252 gets one.
+ * input in Windows-1252 gets one. The file appears when it is complete, and replaces a link instead of its target.
+ * @param format.addedFrom the index of the first added field. Added texts are quoted
  */
 export async function writeCsv(
   path: string,
   rows: AsyncIterable<readonly string[]>,
-  { separator, lineEnd, encoding, hasByteOrderMark }: CsvFormat,
+  { separator, lineEnd, encoding, hasByteOrderMark, addedFrom }: CsvFormat & { addedFrom: number },
 ): Promise<void> {
   const stringifier = stringify({
     delimiter: separator,
@@ -138,14 +141,28 @@ export async function writeCsv(
     bom: hasByteOrderMark || encoding !== 'utf-8',
     // By default only the line end of the file is quoted.
     quoted_match: /[\r\n]/,
+    cast: {
+      string: (value, { index }) => ({ value, quoted: index >= addedFrom && !/^\w*$/.test(value) }),
+    },
   })
-  await finished(rows, stringifier, createWriteStream(path))
+  const unfinished = `${path}.${randomUUID()}${UNFINISHED_SUFFIX}`
+  try {
+    await finished(rows, stringifier, createWriteStream(unfinished, { flags: 'wx' }))
+    await replaceWithFile(path, unfinished)
+  } finally {
+    await rm(unfinished, { force: true })
+  }
 }
 
 /** The characters with which a spreadsheet begins a formula, also after white space, and in their full-width forms. */
 const FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r]/
 
-/** A text of another party as a cell that no spreadsheet runs. */
+/** The same within a text, for a reader that takes another separator than the file has. */
+const INNER_FORMULA = /([,;\t|\r\n][\s\0"]*)(?=[=+\-@＝＋－＠])/g
+
+/** A text of another party as a cell that no spreadsheet runs, whichever separator it takes. */
 export function toSafeCell(text: string): string {
-  return FORMULA.test(text) ? `'${text}` : text
+  const [start = ''] = /^[\s\0]*/.exec(text) ?? []
+  const safe = start + text.slice(start.length).replace(INNER_FORMULA, "$1'")
+  return FORMULA.test(safe) ? `'${safe}` : safe
 }

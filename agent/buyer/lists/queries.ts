@@ -1,7 +1,7 @@
 /**
  * Reconciliation queries and results (Reconciliation Service API 0.2, sections 4.1 and 4.2) as rows and their results.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { SCORE_MAX } from '../../operation/result.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import type { ResolveResponse } from '../../operation/resolve.ts'

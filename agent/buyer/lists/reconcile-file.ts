@@ -2,14 +2,16 @@
  * The action of `client reconcile`: a CSV in, the same CSV with the company of each row out. Each purchase has its file
  * beside the output, so the same command continues after any interruption and pays nothing twice.
  */
-import { rename } from 'node:fs/promises'
 import { basename, resolve as resolvePath } from 'node:path'
 import type { BuyerRuntime } from '../library/buy.ts'
 import type { Buyer } from '../library/buyer.ts'
+import type { ReadAuthorization } from '../library/authorization-state.ts'
 import { openBuyer } from '../library/open-buyer.ts'
+import { readPayment, type Purchase } from '../library/purchase-file.ts'
+import { chargeOf } from '../library/purchase-state.ts'
 import type { Operation } from '../../operation/operation.ts'
 import { DEPLOYMENTS, MICRO_USDC_PER_USDC, type Mode } from '../../payment/terms.ts'
-import { BATCH_ROWS_MAX, planBatches, readPaid, rowKey } from './batches.ts'
+import { BATCH_ROWS_MAX, estimate, planBatches, readBought, rowKey, type Bought } from './batches.ts'
 import { addedFields, addedHeader, findColumns, readCells } from './columns.ts'
 import { findFormat, readCsv, writeCsv } from './csv-file.ts'
 import { createRowResolver, parseRow, ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
@@ -42,6 +44,8 @@ interface ReconcileOptions {
   isConfirmed: boolean
   /** Buys rows in batches. */
   isBatched: boolean
+  /** What a node says about a payment. */
+  readAuthorization: ReadAuthorization | undefined
 }
 
 type List = Awaited<ReturnType<typeof readList>>
@@ -54,19 +58,26 @@ const BATCHES_AT_ONCE = 4
 /** The purchases of a list. Without them the list is bought again. */
 const purchasesFolder = (out: string) => `${out}.purchases`
 
-/** @throws an error if the list cannot be read, is too expensive, or if the run ends early */
-export async function reconcileFile(context: ReconcileContext, options: ReconcileOptions): Promise<void> {
-  const { print } = context
-  const { file, out } = options
+/**
+ * Returns false if the outcome of a payment is not known.
+ * @throws an error if the list cannot be read, is too expensive, or if the run ends early
+ */
+export async function reconcileFile(context: ReconcileContext, options: ReconcileOptions): Promise<boolean> {
+  const { print, now } = context
+  const { file, out, baseUrl } = options
   if (resolvePath(file) === resolvePath(out)) throw new Error('--out is the file itself')
   const list = await readList(options)
-  const keys = new Set(list.operations.keys())
-  const paid = await readPaid(purchasesFolder(out), options.baseUrl, keys)
-  await approve(context, options, { rows: list.rows, keys, paid })
-  const batches = options.isBatched ? planBatches(paid, options.baseUrl, list.operations) : paid.batches
-  const resolveRows = openResolver(context, options, batches)
+  const listed = new Set(list.operations.keys())
+  const readFolder = () => readBought(purchasesFolder(out), { baseUrl, now: now(), listed })
+  const before = await readFolder()
+  const batches = options.isBatched ? planBatches(before, baseUrl, list.operations) : before.batches
+  const allowance = await approve(context, options, {
+    rows: list.rows,
+    committed: before.committed,
+    ...estimate(before, batches, listed),
+  })
+  const resolveRows = openResolver(context, options, { batches, allowance })
   const interrupted = context.interrupted()
-  const unfinished = `${out}.unfinished`
   const counts = new Map<string, number>()
   {
     using bar = context.openBar()
@@ -75,10 +86,29 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
       counts.set(decision, (counts.get(decision) ?? 0) + 1)
     }
     const rows = resolvedRows(list, options, { resolveRows, onProgress: bar.onProgress, onRow, interrupted })
-    await writeCsv(unfinished, rows, list.format)
+    await writeCsv(out, rows, { ...list.format, addedFrom: list.width })
   }
-  await rename(unfinished, out)
   print(`${list.rows} rows in ${out}: ${[...counts].map(([decision, count]) => `${count} ${decision}`).join(', ')}`)
+  return summarize(context, options, await readFolder())
+}
+
+/** Prints what is not known yet. Returns whether all is known. */
+async function summarize(
+  { print, now }: ReconcileContext,
+  options: ReconcileOptions,
+  bought: Bought,
+): Promise<boolean> {
+  const { open, committed } = bought
+  const unknown: Purchase[] = []
+  for (const purchase of open)
+    if ((await chargeOf(purchase, now(), options.readAuthorization)) !== 'no') unknown.push(purchase)
+  const amountOf = (purchases: Purchase[]) => purchases.reduce((sum, each) => sum + Number(readPayment(each).amount), 0)
+  print(`Paid in all runs: ${toUsdc(committed - amountOf(open))} USDC.`)
+  if (unknown.length === 0) return true
+  const until = new Date(Math.max(...unknown.map((each) => readPayment(each).validBefore.getTime())))
+  print(`${unknown.length} payments, ${toUsdc(amountOf(unknown))} USDC, may have been charged or may still be.`)
+  print(`Run the same command again after ${until.toISOString()} to find it out.`)
+  return false
 }
 
 function decisionOf(result: RowResult): string {
@@ -117,22 +147,26 @@ function operationOf(cells: RowCells): Operation | undefined {
   return parsed?.kind === 'valid' ? parsed.operation : undefined
 }
 
-/** @throws unless the limit allows the list and the user agrees */
+/**
+ * Returns the micro-USDC that may be signed, which is what was announced.
+ * @throws unless the limit allows the list and the user agrees
+ */
 async function approve(
   { print, confirm }: ReconcileContext,
   { mode, amountMax, totalMax, isConfirmed, isBatched }: ReconcileOptions,
-  { rows, keys, paid }: { rows: number; keys: ReadonlySet<string>; paid: { rows: ReadonlySet<string> } },
-): Promise<void> {
-  const unpaid = [...keys].filter((key) => !paid.rows.has(key)).length
-  const total = (paid.rows.size + unpaid) * amountMax
-  const left = unpaid * amountMax
-  print(`${rows} rows, ${keys.size} different ones to resolve. ${paid.rows.size} have a payment already.`)
+  { rows, committed, paid, open, toPay, signable }: { rows: number; committed: number } & ReturnType<typeof estimate>,
+): Promise<{ left: number }> {
+  const left = signable * amountMax
+  const total = committed + left
+  print(`${rows} rows, ${paid + open + toPay} different ones to resolve: ${paid} paid, ${open} open, ${toPay} to pay.`)
   print(`At most ${toUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}, ${toUsdc(amountMax)} for a row.`)
+  if (open > 0)
+    print('Open payments were confirmed by an earlier run. They are sent again, and no other one is signed.')
   if (isBatched)
     print(`One payment buys up to ${BATCH_ROWS_MAX} rows. Numbers that are missing or quarantined are charged then.`)
   if (totalMax !== undefined && total > totalMax)
     throw new Error(`The list can cost ${total} micro-USDC, and --max-total is ${totalMax}. Nothing was signed`)
-  if (left === 0 || isConfirmed || (await confirm('Continue?'))) return
+  if (left === 0 || isConfirmed || (await confirm('Continue?'))) return { left }
   throw new Error('Nothing was signed. To pay without a question, add --yes')
 }
 
@@ -140,8 +174,8 @@ const toUsdc = (amount: number) => String(amount / MICRO_USDC_PER_USDC)
 
 function openResolver(
   runtime: BuyerRuntime,
-  { baseUrl, mode, key, out, amountMax }: ReconcileOptions,
-  batches: ReturnType<typeof planBatches>,
+  { baseUrl, mode, key, out, amountMax, readAuthorization }: ReconcileOptions,
+  { batches, allowance }: { batches: Bought['batches']; allowance: { left: number } },
 ) {
   /** By the number of rows that a purchase may cost. */
   const buyers = new Map<number, Promise<Buyer>>()
@@ -153,6 +187,8 @@ function openResolver(
       mode,
       key,
       amountMax: rows * amountMax,
+      allowance,
+      readAuthorization,
       runtime,
       folder: purchasesFolder(out),
       // An answer is kept forever. A refused payment is replaced after it has expired.

@@ -3,7 +3,7 @@
  * purchase.
  */
 import { LRUCache } from 'lru-cache'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Buyer } from '../library/buyer.ts'
 import { REPEAT_STATUSES, type BuyerRuntime } from '../library/buy.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
@@ -29,7 +29,7 @@ interface RowPayment {
 
 export type RowResult =
   | { kind: 'bought'; answer: ResolveResponse; payment: RowPayment }
-  /** Charged only as a row of a batch. */
+  /** Charged as a row of a batch. Without `payment`, a payment that was signed may still be charged. */
   | { kind: 'refused'; code: RefusalCode; payment?: RowPayment }
   /** The row has neither a name nor a number. */
   | { kind: 'empty' }
@@ -121,17 +121,24 @@ async function resolveRow(
 async function resolveSingle(options: RowsOptions, operation: Operation): Promise<RowResult> {
   const request = restRequest(options.baseUrl, operation)
   const answered = await buy(options, request, { rows: 1, refusals: ROW_REFUSALS })
-  if (answered.kind === 'refused') return answered
+  if (answered.kind === 'refused') return { kind: 'refused', code: answered.code }
   // The buyer has checked that the answer has the form of the operation.
   return { kind: 'bought', answer: parseJson(answered.body) as ResolveResponse, payment: answered.payment }
 }
 
 const batchAnswerSchema = z.object({ results: z.array(z.object({ status: z.int(), body: z.unknown() })) })
 
-/** The results of all rows of a batch. The rows of a batch that is refused as a whole are bought one by one. */
+/**
+ * The results of all rows of a batch. The rows of a batch that is refused as a whole are bought one by one: at once if
+ * nothing was signed, else by the next run, which announces them.
+ */
 async function resolveBatch(options: RowsOptions, { request, items }: Batch): Promise<RowResult[]> {
   const answered = await buy(options, request, { rows: items.length, refusals: BATCH_REFUSALS })
-  if (answered.kind === 'refused') return allEnded(items.map((item) => resolveSingle(options, item)))
+  if (answered.kind === 'refused') {
+    const { code, isSigned } = answered
+    if (isSigned) return items.map(() => ({ kind: 'refused', code }))
+    return allEnded(items.map((item) => resolveSingle(options, item)))
+  }
   const { body, payment } = answered
   return batchAnswerSchema.parse(parseJson(body)).results.map((result): RowResult => {
     if (result.status === 200) return { kind: 'bought', answer: result.body as ResolveResponse, payment }
@@ -141,7 +148,10 @@ async function resolveBatch(options: RowsOptions, { request, items }: Batch): Pr
   })
 }
 
-type Answered = { kind: 'bought'; body: string; payment: RowPayment } | { kind: 'refused'; code: RefusalCode }
+type Answered =
+  | { kind: 'bought'; body: string; payment: RowPayment }
+  /** `isSigned`: the service has the payment and can settle it until it ends. */
+  | { kind: 'refused'; code: RefusalCode; isSigned: boolean }
 
 /** Any other refusal than `refusals` ends the run. */
 async function buy(
@@ -165,10 +175,10 @@ async function buyOnce(
 ): Promise<Answered | 'later'> {
   const response = await fetch().catch((cause: unknown) => {
     const code = cause instanceof PurchaseError ? cause.answer?.code : undefined
-    if (code !== undefined && refusals.has(code)) return code
+    if (code !== undefined && refusals.has(code)) return { kind: 'refused', code, isSigned: true } as const
     throw cause
   })
-  if (typeof response === 'string') return { kind: 'refused', code: response }
+  if ('kind' in response) return response
   const { status, headers } = response
   const body = await response.text()
   if (status === 200) {
@@ -180,7 +190,9 @@ async function buyOnce(
     return { kind: 'bought', body, payment }
   }
   const { code } = describeAnswer({ status, body })
-  if (code !== undefined && refusals.has(code)) return { kind: 'refused', code }
+  const file = headers.get('Purchase') ?? undefined
+  if (code !== undefined && refusals.has(code)) return { kind: 'refused', code, isSigned: file !== undefined }
   if (REPEAT_STATUSES.has(status)) return 'later'
-  throw new Error(`The service refused a row with ${[status, code].filter(Boolean).join(' ')}. Nothing was charged`)
+  const text = `The service refused a row with ${[status, code].filter(Boolean).join(' ')}`
+  throw new PurchaseError('service_refused', text, file === undefined ? {} : { file })
 }

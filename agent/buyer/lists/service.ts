@@ -119,7 +119,7 @@ const refuse = (status: number, reason: string): Reply => ({ status, reason, bod
 function describeFailure(print: ServiceOptions['print'], cause: unknown): Reply {
   if (cause instanceof PurchaseError) {
     print(`${cause.code}: ${cause.message}. ${cause.advice}`)
-    if (cause.code !== 'outcome_unknown') return refuse(403, cause.code)
+    if (cause.charged === 'no' || cause.code === 'payment_refused') return refuse(403, cause.code)
     return { ...refuse(503, cause.code), retryAfterSeconds: RETRY_AFTER_SECONDS }
   }
   print(cause instanceof Error ? cause.message : 'The service failed')

@@ -1,13 +1,14 @@
 /** A local MCP server over stdio that buys from a remote service, within the limits of its user. */
 import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import { z } from 'zod'
+import * as z from 'zod'
 import { replaceInvisible } from '../../../store/base/hidden.ts'
 import { fetchText } from '../../../store/base/bounded-fetch.ts'
+import { parseDocument } from '../../../store/base/strict-json.ts'
 import type { Buyer } from '../library/buyer.ts'
 import { openBuyer, type OpenBuyerOptions } from '../library/open-buyer.ts'
 import { restRequest } from '../library/purchase-request.ts'
-import { describeAnswer, PurchaseError, type ServiceAnswer } from '../library/purchase-error.ts'
+import { describeAnswer, PurchaseError, type Charged, type ServiceAnswer } from '../library/purchase-error.ts'
 import { INFO_TOOL, listTools, operationOf } from '../../payment/tools.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { inputRefusal, parseOperation, type Operation } from '../../operation/operation.ts'
@@ -68,7 +69,9 @@ function createLocalServer(options: OpenBuyerOptions & { version: string }): Ser
 async function describeService({ baseUrl, runtime }: OpenBuyerOptions): Promise<CallToolResult> {
   const read = async (path: string) => {
     const { response, text } = await fetchText(runtime.fetch, `${baseUrl}${path}`)
-    return response.status === 503 ? null : z.looseObject({}).parse(parseJson(text))
+    if (response.status === 503) return null
+    if (response.status !== 200) throw new Error(`The service answered ${response.status}`)
+    return z.looseObject({}).parse(parseDocument(text))
   }
   const metadata = await read(FREE_PATHS.metadata)
   const attribution = z.looseObject({}).parse(await read(FREE_PATHS.attribution))
@@ -93,7 +96,7 @@ async function buy(baseUrl: string, buyer: Buyer, operation: Operation): Promise
   if (check !== 'valid')
     return toError(
       { code: 'receipt_unchecked', message: 'The keys of the service could not be read, so the receipt is unchecked.' },
-      { advice: 'Repeat the same call. It is not charged again.', charged: 'earlier' },
+      { advice: 'Repeat the same call. It is not charged again.', charged: 'unknown' },
     )
   const receipt = parseJson(Buffer.from(settlement, 'base64').toString())
   return { ...toResult(parseJson(text) as object), _meta: { [PAYMENT_RESPONSE_META]: receipt } }
@@ -103,11 +106,12 @@ async function buy(baseUrl: string, buyer: Buyer, operation: Operation): Promise
 function describeRefusal({ status, headers }: Response, body: string): CallToolResult {
   const paymentRequired = headers.get(PAYMENT_HEADERS.required)
   const { code } = describeAnswer({ status, body, paymentRequired })
+  const charged = headers.get('Charged') === 'no' ? 'no' : 'unknown'
   if (code === undefined) {
     const error = { code: 'service_refused', message: `The service refused the request with status ${status}.` }
-    return toError(error, { advice: 'Check the URL of the service.', charged: 'no' })
+    return toError(error, { advice: 'Check the URL of the service.', charged })
   }
-  const { message, advice, charged } = REFUSALS[code]
+  const { message, advice } = REFUSALS[code]
   return toError({ code, message }, { advice, charged })
 }
 
@@ -120,10 +124,9 @@ const UNFUNDED_ADVICE = 'Tell the user to add USDC to the account of the key fil
 
 function describeFailure(cause: unknown): CallToolResult {
   if (cause instanceof PurchaseError) {
-    const { code, message, file, answer } = cause
+    const { code, message, answer, charged } = cause
     const unfunded = answer?.reason === 'insufficient_funds' ? UNFUNDED_ADVICE : REFUSED_ADVICE
     const advice = code === 'payment_refused' ? unfunded : cause.advice
-    const charged = answer?.charged ?? (file === undefined ? 'no' : 'unknown')
     return toError({ code, message }, { advice, charged }, answer)
   }
   const error = { code: 'service_unreachable', message: 'The service does not answer, or not with the expected form.' }
@@ -133,7 +136,7 @@ function describeFailure(cause: unknown): CallToolResult {
 /** @param service the answer of the service to a payment */
 function toError(
   error: { code: string; message: string },
-  next: { advice: string; charged: ServiceAnswer['charged'] },
+  next: { advice: string; charged: Charged },
   service?: ServiceAnswer,
 ): CallToolResult {
   return { ...toResult({ error, next, ...(service && { service }) }), isError: true }

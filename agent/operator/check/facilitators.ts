@@ -1,5 +1,5 @@
 /** Checks that a remote facilitator accepts the credentials and settles on the network of the configuration. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Config, RemoteFacilitatorConfig } from '../../service/config.ts'
 import { DEPLOYMENTS, X402_VERSION } from '../../payment/terms.ts'
 import { authorizationOf } from '../../service/externals.ts'

@@ -1,5 +1,5 @@
 /** Checks of the running service through its public URL. Nothing is bought. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { isLoopback } from '../../../store/base/url-policy.ts'
 import type { Config } from '../../service/config.ts'
 import { fetchDocument, fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'

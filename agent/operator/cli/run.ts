@@ -59,7 +59,7 @@ function describeFailure(error: Error): string {
   if (error instanceof ImportError) return `import refused, ${error.code}: ${error.message}`
   switch ('code' in error && error.code) {
     case 'EADDRINUSE':
-      return 'PORT is in use by another process'
+      return `${'port' in error ? `Port ${String(error.port)}` : 'PORT'} is in use by another process`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':

@@ -76,7 +76,8 @@ export async function serve(
   const sells = { operations: OPERATIONS, answers: ANSWERS }
   const service = await startService({ config, version, externals, allowed, ...sells, ...runtime })
   const signature_recovery = keyRecovery.kind
-  log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery }, 'ready')
+  const next = lines.length > 0 ? 'npm run client -- lookup 00000000' : undefined
+  log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery, next }, 'ready')
   for (const line of lines) print(line)
   print(`ready ${service.baseUrl}`)
   log.info({ signal: await signal }, 'stopping')

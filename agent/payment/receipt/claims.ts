@@ -1,5 +1,5 @@
 /** The claims of a payment receipt, a JWT that binds a delivered answer to its payment (contract 5.9). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { addressSchema } from '../accounts.ts'
 import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
 

@@ -2,7 +2,7 @@
  * Reads the receipt from a `PAYMENT-RESPONSE` header, and the answer from the body of a response over any transport.
  */
 import { decodeJwt } from 'jose'
-import { z } from 'zod'
+import * as z from 'zod'
 import { decodeBase64 } from '../../../store/base/base64.ts'
 import { parseStrictJson } from '../../../store/base/strict-json.ts'
 import { jsonDigest, PAYMENT_RESPONSE_META, RECEIPT_EXTENSION } from './claims.ts'

@@ -1,6 +1,6 @@
 /** Verifies a receipt against an answer and a key set, without the network and without the data of the service. */
 import { base64url, calculateJwkThumbprint, decodeProtectedHeader, importJWK, jwtVerify } from 'jose'
-import { z } from 'zod'
+import * as z from 'zod'
 import { jsonDigest, RECEIPT_ALGORITHM, RECEIPT_TYPE, receiptClaimsSchema, type ReceiptClaims } from './claims.ts'
 
 /** The result of one check. `detail` can contain text of the service: escape it before it is printed. */

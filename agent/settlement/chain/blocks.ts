@@ -1,6 +1,6 @@
 /** Reads headers of blocks. */
 import { numberToHex } from 'viem'
-import { z } from 'zod'
+import * as z from 'zod'
 import { RpcError, type Rpc } from '../rpc/json-rpc.ts'
 
 /**

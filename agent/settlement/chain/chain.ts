@@ -1,6 +1,6 @@
 /** Reads one chain through one or several nodes. Only these reads decide a payment whose outcome is unknown. */
 import { numberToHex, pad, toEventSelector, type Hex } from 'viem'
-import { z } from 'zod'
+import * as z from 'zod'
 import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
 import { FINAL_CONFIRMATIONS_DEFAULT, findBlockBefore, hash, hexNumber, readBlock } from './blocks.ts'
 import { ClockCheck } from './clock.ts'

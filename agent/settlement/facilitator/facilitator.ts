@@ -5,7 +5,7 @@
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { isAddress } from 'viem'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Timer } from '../../../store/base/runtime.ts'
 import { withDeadline } from '../rpc/deadline.ts'
 import { FACILITATOR_MS_MAX } from '../rpc/time-limits.ts'

@@ -2,7 +2,7 @@
  * JSON-RPC 2.0 client for untrusted chain nodes. Every reply must have the id of its call. The client never retries,
  * which would exceed the time limit, and never follows redirects. Client libraries do not guarantee this.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { postJson, ReplyError } from './post-json.ts'
 import { NODE_BATCH_MS_MAX, NODE_MS_MAX } from './time-limits.ts'
 

@@ -2,7 +2,7 @@
  * Checks the JSON-RPC envelope and the message of `POST /a2a` before the SDK decodes them. The SDK accepts numbers as
  * text, two contents in one part and a missing role. It gets only the known members, so unknown ones have no effect.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
 import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 

@@ -8,23 +8,26 @@ const AUTHORIZATION = { from: `0x${'bb'.repeat(20)}`, nonce: `0x${'cc'.repeat(32
 
 const UNUSED = `0x${'0'.repeat(64)}`
 const USED = `0x${'0'.repeat(63)}1`
+const BALANCE_OF = '0x70a08231'
 
 /** A node whose final block has this time, and in which the state of the authorization is this word. */
-function nodeWith(time: number, word: unknown) {
+function nodeWith(time: number, word: unknown, balance = '0x') {
   const requests: { method: string; params: unknown[] }[] = []
   const fetch = (async (_url, init) => {
     const request = JSON.parse(init?.body as string) as (typeof requests)[number]
     requests.push(request)
     const block = { number: '0x10', timestamp: `0x${time.toString(16)}` }
-    return Response.json({ jsonrpc: '2.0', id: 1, result: request.method === 'eth_call' ? word : block })
+    const isBalance = JSON.stringify(request.params).includes(BALANCE_OF)
+    const result = isBalance ? balance : word
+    return Response.json({ jsonrpc: '2.0', id: 1, result: request.method === 'eth_call' ? result : block })
   }) as typeof globalThis.fetch
-  return { requests, isUnusable: openAuthorizationCheck(fetch, { url: URL, asset: ASSET }) }
+  return { requests, read: openAuthorizationCheck(fetch, { url: URL, asset: ASSET }) }
 }
 
 describe('the check of an authorization on chain', () => {
-  it('says that an expired and unused authorization is unusable, at the block that it read', async () => {
-    const { requests, isUnusable } = nodeWith(1000, UNUSED)
-    expect(await isUnusable(AUTHORIZATION)).to.equal(true)
+  it('says that an expired and unused authorization has ended, at the block that it read', async () => {
+    const { requests, read } = nodeWith(1000, UNUSED)
+    expect(await read(AUTHORIZATION)).to.equal('ended')
     const data = `0xe94a0102${'bb'.repeat(20).padStart(64, '0')}${'cc'.repeat(32)}`
     expect(requests.map(({ method }) => method)).to.deep.equal(['eth_getBlockByNumber', 'eth_call'])
     expect(requests.map(({ params }) => params)).to.deep.equal([
@@ -33,18 +36,21 @@ describe('the check of an authorization on chain', () => {
     ])
   })
 
-  it('says that a used one counts', async () => {
-    expect(await nodeWith(1000, USED).isUnusable(AUTHORIZATION)).to.equal(false)
+  it('says that a used one was charged, before and after its end', async () => {
+    expect(await nodeWith(1000, USED).read(AUTHORIZATION)).to.equal('used')
+    expect(await nodeWith(999, USED).read(AUTHORIZATION)).to.equal('used')
   })
 
-  it('says that one counts until a final block is past its end', async () => {
-    expect(await nodeWith(999, UNUSED).isUnusable(AUTHORIZATION)).to.equal(false)
+  it('says that one is open until a final block is past its end, unless the account has less than its amount', async () => {
+    const balance = `0x${(1000).toString(16).padStart(64, '0')}`
+    expect(await nodeWith(999, UNUSED, balance).read(AUTHORIZATION, 1000)).to.equal('open')
+    expect(await nodeWith(999, UNUSED, balance).read(AUTHORIZATION, 1001)).to.equal('unfunded')
   })
 
   for (const word of ['0x', null, '0x1', undefined]) {
     it(`rejects if the node answers ${word}`, async () => {
       const failure = await nodeWith(1000, word)
-        .isUnusable(AUTHORIZATION)
+        .read(AUTHORIZATION)
         .catch((cause: unknown) => cause)
       expect(failure).to.be.instanceOf(Error)
     })

@@ -1,6 +1,7 @@
 /** The buyer without Node.js: bundled for browsers and Workers, and run in a browser with a storage of the page. */
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { build } from 'esbuild'
 import { findBrowser, openBrowser } from '../../../support/browser.ts'
@@ -10,6 +11,8 @@ import { startTestService } from '../../../support/service.ts'
 
 /** Includes the start of the browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000
+/** Compressed, as a page loads it. */
+const GZIP_BYTES_MAX = 150_000
 const VIEW = { width: 800, height: 600, isMobile: false, scheme: 'light' } as const
 
 const entry = fileURLToPath(import.meta.resolve('irish-company-agent/client'))
@@ -24,6 +27,7 @@ async function bundle(conditions: string[]): Promise<string> {
     platform: 'browser',
     conditions,
     format: 'esm',
+    minify: true,
     write: false,
     logLevel: 'silent',
   })
@@ -49,9 +53,9 @@ async function buyTwice({ url, key, expected }: { url: string; key: string; expe
     list: async (prefix: string) => [...entries.keys()].filter((name) => name.startsWith(prefix)),
     locate: (name: string) => name,
   }
-  const buyer = createBuyer({ key: key as `0x${string}`, folder: storage, expected: expected as never })
+  const buyer = createBuyer({ key: key as `0x${string}`, folder: storage, expected })
   const bought = [await buyer.fetch(url), await buyer.fetch(url)]
-  const poor = createBuyer({ key: `0x${'11'.repeat(32)}`, folder: storage, expected: expected as never })
+  const poor = createBuyer({ key: `0x${'11'.repeat(32)}`, folder: storage, expected })
   const refusal: unknown = await poor.fetch(`${url}0`).catch((cause: unknown) => cause)
   const globals: Record<string, unknown> = { ...globalThis }
   return {
@@ -67,11 +71,12 @@ describe('the buyer in a browser', function () {
   this.timeout(BROWSER_TIMEOUT_MS)
 
   for (const [target, conditions] of Object.entries(TARGETS)) {
-    it(`[15.9] is bundled for ${target} without a module of Node.js`, async () => {
+    it(`[15.9] is bundled for ${target} without a module of Node.js, in at most 150 KB`, async () => {
       const text = await bundle(conditions)
       expect(text)
         .to.contain('createBuyer')
         .and.not.to.match(/["']node:/)
+      expect(gzipSync(text).length).to.be.below(GZIP_BYTES_MAX)
       const library = (await import(`data:text/javascript;base64,${Buffer.from(text).toString('base64')}`)) as Library
       const options = { key: `0x${'11'.repeat(32)}`, folder: 'purchases', expected: {} as never } as const
       expect(() => library.createBuyer(options)).to.throw('Without Node.js, folder must be a BuyerStorage')

@@ -7,14 +7,14 @@ import {
   encodePaymentSignatureHeader,
 } from '@x402/core/http'
 import { expect } from 'chai'
-import { generatePrivateKey } from 'viem/accounts'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import {
   createBuyer,
   PurchaseError,
   resetSpending,
   type BuyerOptions,
   type BuyerStorage,
-  type ReservedAuthorization,
+  type ReadAuthorization,
 } from '../../../../agent/buyer/library/buyer.ts'
 import { folderStorage } from '../../../../agent/buyer/library/folder-storage.ts'
 import { createPurchase, readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
@@ -279,7 +279,7 @@ describe('createBuyer', () => {
     expect(payments.size).to.equal(1)
   })
 
-  it('[15.4] an error has status, code, reason and charge of the answer', async () => {
+  it('[15.4] an error has status, code and reason of the answer, and what is known about the charge', async () => {
     const poor = createBuyer({
       key: generatePrivateKey(),
       folder,
@@ -292,11 +292,11 @@ describe('createBuyer', () => {
       status: 402,
       code: 'payment_rejected',
       reason: 'insufficient_funds',
-      charged: 'no',
     })
+    expect(refused.charged).to.equal('unknown')
     expect(refused.message).to.contain('402 payment_rejected insufficient_funds')
     const unknown = await failureOf(buyer({ fetch: refusing(503) }).fetch(urlOf(COMPANY)))
-    expect(unknown.answer).to.deep.equal({ status: 503, code: undefined, reason: undefined, charged: 'unknown' })
+    expect(unknown.answer).to.deep.equal({ status: 503, code: undefined, reason: undefined })
   })
 
   it('[15.4] an error has no text of the service', async () => {
@@ -304,7 +304,7 @@ describe('createBuyer', () => {
     const init = { status: 402, headers: { 'PAYMENT-REQUIRED': quote } }
     const send = answering(async () => Response.json({ error: { code: 'evil text', message: 'evil' } }, init))
     const { answer, message } = await failureOf(buyer({ fetch: send }).fetch(urlOf(COMPANY)))
-    expect(answer).to.deep.equal({ status: 402, code: undefined, reason: undefined, charged: 'unknown' })
+    expect(answer).to.deep.equal({ status: 402, code: undefined, reason: undefined })
     expect(message).to.equal('The service answered 402 to the payment')
   })
 
@@ -387,7 +387,12 @@ describe('createBuyer', () => {
       expect((await readdir(folder)).length).to.equal(1)
       await buyer({ ...later, maxAgeSeconds: (2 * DAY_MS) / 1000 }).fetch(urlOf(COMPANY))
       expect((await readdir(folder)).length).to.equal(1)
-      await Promise.all(Array.from({ length: 5 }, () => buyer(later).fetch(urlOf(COMPANY))))
+      const path = join(folder, (await readdir(folder))[0] ?? '')
+      const saved = JSON.parse(await readFile(path, 'utf8')) as object
+      await writeFile(path, JSON.stringify({ ...saved, signed_at: new Date(Date.now() - DAY_MS).toISOString() }))
+      await Promise.all(
+        Array.from({ length: 5 }, () => buyer({ maxAgeSeconds: later.maxAgeSeconds }).fetch(urlOf(COMPANY))),
+      )
       expect((await readdir(folder)).length).to.equal(2)
     }))
 
@@ -399,6 +404,64 @@ describe('createBuyer', () => {
     expect((await readdir(folder)).length).to.equal(1)
     await failureOf(buyer({ ...at(DAY_MS), fetch: refusing(402) }).fetch(urlOf(COMPANY)))
     expect((await readdir(folder)).length).to.equal(2)
+  })
+
+  it('[15.1] has defaults on the testnet with the URL of the service, and a method for each operation', () =>
+    paysTimes(5, async () => {
+      const { buyerKey: key, url } = service
+      const own = createBuyer({ key, url: `${url}/mcp`, folder })
+      expect((await own.lookup('73848')).company.legal_name).to.equal('PLAIN FIXTURE LIMITED')
+      expect((await own.resolve({ name: 'Plain Fixture Ltd' })).match?.company.company_number).to.equal('73848')
+      expect((await own.search('plain fixture')).candidates[0]?.company.company_number).to.equal('73848')
+      expect((await own.history('73848')).versions).to.have.length.above(0)
+      const since = (await own.history('73848')).complete_since
+      expect((await own.changes({ since })).changes).to.be.an('array')
+      expect(await failureOf(own.lookup('abc'))).to.include({ code: 'request_unsupported', charged: 'no' })
+      const missing = await failureOf(own.lookup('999999'))
+      expect([missing.code, missing.answer?.code, missing.charged]).to.deep.equal([
+        'service_refused',
+        'company_not_found',
+        'unknown',
+      ])
+    }))
+
+  it('[15.1] takes the signer of a wallet in place of a private key', () =>
+    paysTimes(1, async () => {
+      const { address, signTypedData } = privateKeyToAccount(service.buyerKey)
+      const signer = {
+        address,
+        signTypedData: (typed: object) => signTypedData(JSON.parse(JSON.stringify(typed)) as never),
+      }
+      expect(
+        await buyer({ key: signer })
+          .lookup('73848')
+          .catch((cause: Error) => cause.message),
+      ).to.equal('url is missing: the URL of the service')
+      expect((await createBuyer({ key: signer, url: service.url, folder }).lookup('73848')).company).to.be.an('object')
+    }))
+
+  it('names a missing option, also in a program without types', () => {
+    const open = (options: object) => () => createBuyer(options as never)
+    const key = service.buyerKey
+    const expected = { payTo: service.payTo, amountMax: 1 }
+    expect(open({})).to.throw('The key must be')
+    expect(open({ key })).to.throw('folder is missing')
+    expect(open({ key, folder })).to.throw('expected.amountMax is missing')
+    expect(open({ key, folder, expected: { amountMax: 1 } })).to.throw('expected.payTo is missing')
+    expect(open({ key, expected, url: service.url, mode: 'mainnet' })).to.throw('folder is missing')
+    expect(open({ key, url: service.url })).not.to.throw()
+  })
+
+  it('[15.6] asks a named node whether a refused payment was charged', async () => {
+    const told = async (state: 'used' | 'ended' | 'unfunded' | 'open') =>
+      (await failureOf(buyer({ fetch: refusing(402), readAuthorization: async () => state }).fetch(urlOf(COMPANY))))
+        .charged
+    expect([await told('used'), await told('ended'), await told('unfunded'), await told('open')]).to.deep.equal([
+      'yes',
+      'no',
+      'no',
+      'unknown',
+    ])
   })
 
   it('refuses requests that cannot be repeated byte for byte', async () => {
@@ -450,8 +513,8 @@ describe('[15.2] the spending of a day', () => {
     nonce: `0x${String(index).padStart(64, '0')}`,
     validBefore: VALID_BEFORE,
   })
-  const open = (isUnusable?: (reserved: ReservedAuthorization) => Promise<boolean>) =>
-    openSpending({ storage, amountMax: 3000, now: () => now, isUnusable })
+  const open = (readAuthorization?: ReadAuthorization) =>
+    openSpending({ storage, amountMax: 3000, now: () => now, readAuthorization })
   /** As a new process. */
   const reserveAnew = (reservation: ReturnType<typeof wanted>) => open()(reservation)
   const wanted = (purchase: string, amount: number, index = 0) => ({
@@ -543,7 +606,7 @@ describe('[15.2] the spending of a day', () => {
     const reserve = open(async ({ nonce }) => {
       asked.push(nonce.slice(-1))
       if (nonce.endsWith('2')) throw new Error('no answer')
-      return !nonce.endsWith('1')
+      return nonce.endsWith('1') ? 'used' : 'ended'
     })
     for (const index of [0, 1, 2]) await reserve(wanted(`p${index}`, 1000, index))
     expect(await codeOf(reserve(wanted('p3', 1000)))).to.equal('day_limit_reached')

@@ -4,9 +4,14 @@
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { decodePaymentSignatureHeader, encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
+import { recoverTypedDataAddress } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { signPurchase } from '../../../../agent/buyer/library/buy.ts'
+import { signerOf } from '../../../../agent/buyer/library/open-signer.ts'
+import { createAuthorization, typedDataOf, type Signer } from '../../../../agent/buyer/library/signer.ts'
 import { fileEntry } from '../../../../agent/buyer/library/folder-storage.ts'
 import { readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
 import { compareQuote, decodeQuote, isWithinLimit } from '../../../../agent/buyer/library/quote.ts'
@@ -87,12 +92,29 @@ describe('a signed quote', () => {
   it('uses only the payment requirements that were checked', async () => {
     const [checked] = quote().accepts
     const [other] = quote({ payTo: OTHER, amount: '999999' }).accepts
-    const several = { ...quote(), accepts: [{ ...checked, scheme: 'upto' }, other] } as Quote
+    const several = { ...quote(), accepts: [checked, other] } as Quote
     const request = { ...RESOURCE, method: 'GET', headers: {}, body: null } as const
     const decoded = decodeQuote(encodePaymentRequiredHeader(several))
-    const signing = { privateKey: KEY, now: new Date() }
-    const signed = await signPurchase(request, decoded, signing).catch(() => undefined)
-    expect(signed).to.equal(undefined)
+    const purchase = await signPurchase(request, decoded, { signer: await signerOf(KEY), now: new Date() })
+    const { accepted, payload } = decodePaymentSignatureHeader(purchase.payment)
+    expect(accepted).to.deep.equal(checked)
+    expect(payload).to.have.nested.property('authorization.to', checked?.payTo)
+    expect(payload).to.have.nested.property('authorization.value', checked?.amount)
+  })
+
+  it('has the signature of a private key, also if a signer of a wallet gives it', async () => {
+    const account = privateKeyToAccount(KEY)
+    const asWallet: Signer = {
+      address: account.address,
+      // A wallet gets the typed data as JSON.
+      signTypedData: async (typed) => account.signTypedData(JSON.parse(JSON.stringify(typed)) as never),
+    }
+    const decoded = decodeQuote(encodePaymentRequiredHeader(quote()))
+    const data = typedDataOf(decoded, createAuthorization(decoded, account.address, new Date()))
+    const signatures = [await asWallet.signTypedData(data), await (await signerOf(KEY)).signTypedData(data)]
+    expect(signatures[0]).to.equal(signatures[1])
+    const signed = { ...data, signature: signatures[0] }
+    expect(await recoverTypedDataAddress(signed as never)).to.equal(account.address)
   })
 })
 
@@ -103,7 +125,9 @@ describe('the client', () => {
   let requests: { payment: string | null; method: string; url: string; body: string }[]
   /** The answers to the next paid requests; then `paid`. */
   let answers: Answer[]
+  /** Stdout and stderr. */
   let printed: string[]
+  let stdout: string[]
   let slept: number[]
   /** Changes to the terms of a lookup quote. */
   let terms: object
@@ -183,7 +207,7 @@ describe('the client', () => {
     directory = await mkdtemp(join(tmpdir(), 'client-'))
     await mkdir(join(directory, 'sandbox'))
     await writeFile(join(directory, 'sandbox', 'buyer.key'), `${KEY}\n`, { mode: 0o600 })
-    ;[requests, answers, printed, slept] = [[], [], [], []]
+    ;[requests, answers, printed, stdout, slept] = [[], [], [], [], []]
     key = await makeReceiptKey()
     keys = keySetOf(key)
     receipts = new Map()
@@ -195,13 +219,19 @@ describe('the client', () => {
   afterEach(() => rm(directory, { recursive: true }))
 
   async function client(...args: string[]): Promise<number> {
-    const { code, stderr } = await runCommand(['client', ...args], {
+    const stderr = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        printed.push(...chunk.toString().trimEnd().split('\n'))
+        done()
+      },
+    })
+    const { code } = await runCommand(['client', ...args], {
       environment: { DATA_DIR: directory, BASE_URL: BASE },
-      print: (line) => void printed.push(line),
+      print: (line) => void (printed.push(line), stdout.push(line)),
+      stderr,
       sleep: async (milliseconds) => void slept.push(milliseconds),
       fetch: service,
     })
-    if (stderr !== '') printed.push(...stderr.trimEnd().split('\n'))
     return code
   }
 
@@ -247,60 +277,92 @@ describe('the client', () => {
     await client('lookup', '1')
     const bought = await readPurchase(fileEntry(purchasePath()))
     answers = [{ status: 402 }, { status: 200, headers: {} }, other]
-    expect(await client('--retry', purchasePath())).to.equal(1)
+    expect(await client('--retry', purchasePath())).to.equal(4)
     expect(await client('--retry', purchasePath())).to.equal(4)
     expect(await client('--retry', purchasePath())).to.equal(1)
     expect(printed.at(-1)).to.contain('DIFFERS')
     expect(await readPurchase(fileEntry(purchasePath()))).to.deep.equal(bought)
   })
 
-  for (const [status, code, said] of [
-    [400, 'x', ''],
-    [402, 'payment_failed', ' (payment_failed)'],
-    [404, 'company_not_found', ' (company_not_found)'],
-    [409, 'constructor', ''],
+  for (const [status, code, advice] of [
+    [400, 'x', undefined],
+    [402, 'payment_failed', undefined],
+    [403, 'x', undefined],
+    [404, 'company_not_found', 'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.'],
+    [409, 'constructor', undefined],
+    [409, 'payment_already_settled', 'Do not sign another payment. Keep this one and contact the operator.'],
+    [413, 'body_too_large', 'Change the request.'],
+    [501, 'x', undefined],
+    [520, 'x', undefined],
   ] as const) {
-    it(`[14.18] reports ${status} ${code} after a payment as a statement of the service, and proposes no second signature`, async () => {
+    it(`[14.5, 14.18] does not know whether it was charged after ${status} ${code} to a payment, and proposes no second signature`, async () => {
       answers = [{ status, body: { error: { code, message: 'sign again' } } }]
-      expect(await client('lookup', '1')).to.equal(1)
+      expect(await client('lookup', '1')).to.equal(4)
       expect(paymentsSent()).to.have.lengthOf(1)
       const { payload } = decodePaymentSignatureHeader(paymentsSent()[0] ?? '')
-      const { validBefore } = (payload as { authorization: { validBefore: string } }).authorization
+      const { validBefore, from } = (payload as { authorization: { validBefore: string; from: string } }).authorization
       const until = new Date(Number(validBefore) * 1000).toISOString()
-      expect(printed.slice(-3)).to.deep.equal([
-        `The service states that it did not charge this payment${said}.`,
-        `The payment can be settled until ${until}. Do not sign another one before that time.`,
+      expect(stdout).to.deep.equal([])
+      expect(printed).to.have.length.at.most(10)
+      expect(printed.slice(advice === undefined ? -3 : -4)).to.deep.equal([
+        `paying address: ${from} on eip155:84532`,
+        ...(advice === undefined ? [] : [advice]),
+        `charged: unknown. The payment can be settled until ${until}. Do not sign another payment before it has ended.`,
         `To send the same payment again: --retry ${purchasePath()}`,
       ])
     })
   }
 
-  it('shows a body that is JSON, also if it repeats a member and so has no valid answer', async () => {
-    answers = [{ status: 400, text: '{"shown":1,"shown":2}' }]
-    expect(await client('lookup', '1')).to.equal(1)
-    expect(printed).to.include('  "shown": 2')
-    expect(printed).not.to.include('The body is not JSON.')
+  it('[14.5] sends the payment again after 504, which a proxy can answer to a long sale', async () => {
+    answers = [{ status: 504 }]
+    expect(await client('lookup', '1')).to.equal(0)
+    expect(paymentsSent()).to.have.lengthOf(2)
   })
 
-  it('[14.5, 14.18] does not call a payment that was settled before uncharged, and proposes no second signature', async () => {
-    answers = [{ status: 409, body: { error: { code: 'payment_already_settled', message: 'sign again' } } }]
-    expect(await client('lookup', '1')).to.equal(4)
-    expect(paymentsSent()).to.have.lengthOf(1)
-    expect(printed.slice(-2)).to.deep.equal([
-      'The service states that this payment was settled before, and that it has no answer for it.',
-      `Do not sign another one. Keep ${purchasePath()} and contact the operator of the service.`,
+  it('[15.6] lists the purchases with their states', async () => {
+    answers = [paid, { status: 402 }]
+    await client('lookup', '1')
+    await client('resolve', 'Foo', '--max-amount', '5000')
+    printed = []
+    expect(await client('purchases')).to.equal(0)
+    expect(stdout.slice(-3).map((line) => line.split(/ {2,}/).slice(1, 4))).to.deep.equal([
+      ['operation', 'amount', 'state'],
+      ['lookup', '0.001 USDC', 'paid'],
+      ['resolve', '0.001 USDC', 'open'],
     ])
+  })
+
+  it('creates a key file that does not exist, and prints the address that pays', async () => {
+    const file = join(directory, 'new.key')
+    expect(await client('address', '--key-file', file)).to.equal(1)
+    expect(printed.at(-1)).to.contain(`The key file ${file} does not exist`)
+    expect(await client('address', '--key-file', file, '--new')).to.equal(0)
+    expect(stdout.at(-1)).to.match(/^0x[0-9a-fA-F]{40}$/)
+    expect((await stat(file)).mode & 0o777).to.equal(0o600)
+    expect(await client('address', '--key-file', file, '--new')).to.equal(1)
+  })
+
+  it('names the nearest command of a mistyped one', async () => {
+    expect(await client('serch', 'x')).to.equal(2)
+    expect(printed.at(-1)).to.contain("unknown command 'serch'").and.to.contain('search')
+  })
+
+  it('shows a body that is JSON, also if it repeats a member and so has no valid answer', async () => {
+    answers = [{ status: 400, text: '{"shown":1,"shown":2}' }]
+    expect(await client('--verbose', 'lookup', '1')).to.equal(4)
+    expect(printed).to.include('  "shown": 2')
+    expect(printed).not.to.include('The body is not JSON.')
   })
 
   it('prints the advice of the error table for a refusal before a payment', async () => {
     const refusing: typeof fetch = async () =>
       Response.json({ error: { code: 'company_not_found', message: 'y' } }, { status: 404 })
-    const { code, lines } = await runCommand(['client', 'lookup', '1', '--url', BASE], {
+    const { code, stderr } = await runCommand(['client', 'lookup', '1', '--url', BASE], {
       environment: { DATA_DIR: directory },
       fetch: refusing,
     })
     expect(code).to.equal(1)
-    expect(lines.at(-1)).to.match(/^charged: no\. Use the number /)
+    expect(stderr).to.match(/\ncharged: no\. Use the number /)
   })
 
   const SETTLED = { success: true, transaction, network: 'eip155:84532' } as const
@@ -349,7 +411,7 @@ describe('the client', () => {
       expect(paymentsSent()).to.deep.equal([])
       expect(printed.at(-1)).to.equal(
         'The quote differs from what is expected on testnet: network, asset, token. Nothing was signed. ' +
-          'To pay on another network, add --mode.',
+          'The service sells on mainnet: to pay there, use --mode mainnet.',
       )
     })
 
@@ -427,7 +489,7 @@ describe('the client', () => {
     await client('lookup', evil)
     await client('--retry', join(directory, evil))
     await client(evil)
-    expect(printed).to.have.length.above(40)
+    expect(printed).to.have.length.above(30)
     expect(printed.filter((line) => /[\p{C}\p{Zl}\p{Zp}]/u.test(line))).to.deep.equal([])
     expect(printed.join(' ')).to.contain(String.raw`\u{1b}`)
   })
@@ -493,10 +555,10 @@ describe('the client', () => {
     )
     expect(notice).to.be.within(
       0,
-      printed.findIndex((line) => line.startsWith('The payment is saved')),
+      printed.findIndex((line) => line.includes('The payment is saved')),
     )
     await writeFile(file, '{"operation":"lookup","inputs":[{"company_number":"x"}]}')
-    expect(await client('batch', file)).to.equal(1)
+    expect(await client('batch', file)).to.equal(2)
     expect(printed.at(-1)).to.equal('inputs[0].company_number must be 1 to 20 ASCII digits')
     expect(requests).to.have.length(2)
   })
@@ -511,7 +573,7 @@ describe('the client', () => {
       [['lookup', 'abc'], 'company_number must be 1 to 20 ASCII digits'],
     ]
     for (const [args, line] of wrong) {
-      expect(await client(...args), args.join(' ')).to.equal(1)
+      expect(await client(...args), args.join(' ')).to.equal(2)
       expect(printed.at(-1)).to.equal(line)
     }
     expect(requests).to.deep.equal([])

@@ -1,5 +1,5 @@
 /** The CSV of a list: format, encodings, rows, and cells that run no formula. */
-import { writeFile, readFile } from 'node:fs/promises'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -53,7 +53,7 @@ describe('the CSV of a list', () => {
         async function* all() {
           yield* rows
         }
-        await writeCsv(path, all(), format)
+        await writeCsv(path, all(), { ...format, addedFrom: 1 })
         const read: string[][] = []
         for await (const row of readCsv(path, format)) read.push(row)
         expect(read).to.deep.equal(rows)
@@ -96,7 +96,7 @@ describe('the CSV of a list', () => {
     async function* rows() {
       yield ['naïve', 'Ł']
     }
-    await writeCsv(path, rows(), format)
+    await writeCsv(path, rows(), { ...format, addedFrom: 9 })
     expect(await readFile(path, 'utf8')).to.equal('\uFEFFnaïve,Ł\n')
   })
 
@@ -104,5 +104,29 @@ describe('the CSV of a list', () => {
     for (const text of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '＝1', '＠A'])
       expect(toSafeCell(text)).to.equal(`'${text}`)
     for (const text of ['', 'A = B', '3-D LIMITED', "'=1"]) expect(toSafeCell(text)).to.equal(text)
+  })
+
+  it('starts no formula under another separator, and quotes added texts', async () => {
+    for (const separator of [',', ';', '\t', '|'])
+      expect(toSafeCell(`A${separator} "=1+1${separator}X`)).to.equal(`A${separator} "'=1+1${separator}X`)
+    const { format } = await readAll(Buffer.from('a,b\n'))
+    async function* rows() {
+      yield ['own text', 'ADDED NAME', '700005', '']
+    }
+    await writeCsv(path, rows(), { ...format, addedFrom: 1 })
+    expect(await readFile(path, 'utf8')).to.equal('own text,"ADDED NAME",700005,\n')
+  })
+
+  it('replaces a link instead of writing through it', async () => {
+    const { format } = await readAll(Buffer.from('a,b\n'))
+    const target = `${path}.target`
+    const link = `${path}.link`
+    await writeFile(target, 'kept')
+    await symlink(target, link)
+    async function* rows() {
+      yield ['a']
+    }
+    await writeCsv(link, rows(), { ...format, addedFrom: 1 })
+    expect([await readFile(target, 'utf8'), await readFile(link, 'utf8')]).to.deep.equal(['kept', 'a\n'])
   })
 })

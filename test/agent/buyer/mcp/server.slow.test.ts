@@ -114,9 +114,10 @@ describe('[15.5, 15.10] the command mcp', function () {
         status: 402,
         code: 'payment_rejected',
         reason: 'insufficient_funds',
-        charged: 'no',
       })
-      expect(refused.structuredContent).to.have.nested.property('next.charged', 'no')
+      expect(refused.structuredContent).to.have.nested.property('next.charged', 'unknown')
+      const { client: informed } = await connect(['--rpc', service.rpcUrl])
+      expect((await call(informed, LOOKUP)).structuredContent).to.have.nested.property('next.charged', 'no')
       expect(textOf(refused)).to.contain('add USDC').and.to.not.contain('Idempotency-Key')
     }))
 
@@ -191,6 +192,12 @@ describe('[15.5, 15.10] the command mcp', function () {
       expect(codeOf(await call((await connect()).client, OTHER))).to.equal(false)
     }))
 
+  it('reports a service_info that the service refuses as an error', async () => {
+    using failing = await listen(createServer((_request, response) => response.writeHead(500).end('{}')))
+    const { client } = await connect([], { url: failing.url })
+    expect(codeOf(await client.callTool({ name: 'service_info', arguments: {} }))).to.equal('service_unreachable')
+  })
+
   it('bounds the text of service_info', async () => {
     const text = JSON.stringify({ text: 'a'.repeat(40_000) })
     using forged = await listen(createServer((_request, response) => response.end(text)))
@@ -248,7 +255,7 @@ describe('[15.5, 15.10] the command mcp', function () {
     const forged = createServer(({ url = '' }, response) => {
       const access = { pay_to: '0x\u202Eevil', endpoint_prices: {} }
       const error = { code: 'evil\u202E', message: '\u001B[2Jevil' }
-      response.statusCode = url.endsWith('/meta') ? 200 : 418
+      response.statusCode = url.includes('/api/v1/company/') ? 418 : 200
       response.end(JSON.stringify(url.endsWith('/meta') ? { access } : { error }))
     })
     const forger = await listen(forged)
@@ -275,6 +282,6 @@ describe('[15.5, 15.10] the command mcp', function () {
     expect(open.stderr).to.contain('has mode 0640').and.to.contain('chmod 600')
     const none = await start(join(directory, 'none'))
     expect(none.code).to.equal(1)
-    expect(none.stderr).to.contain('must hold a private key')
+    expect(none.stderr).to.contain('does not exist')
   })
 })

@@ -51,7 +51,7 @@ describe('[5.9.5] the command verify', function () {
     buyIntoFile({
       request,
       entry: fileEntry(pathOf(name)),
-      privateKey: service.buyerKey,
+      key: service.buyerKey,
       approve: () => undefined,
       receipts: 'verify',
       runtime: RUNTIME,

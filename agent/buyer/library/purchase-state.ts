@@ -1,0 +1,63 @@
+/**
+ * The state of a purchase, derived from its file alone. Estimates, questions, summaries and signatures all use this
+ * value.
+ */
+import type { ReadAuthorization } from './authorization-state.ts'
+import type { Charged } from './purchase-error.ts'
+import { readPayment, type Purchase } from './purchase-file.ts'
+import { purchasedReceipt } from './verify-purchase.ts'
+
+/**
+ * `paid`: it has an answer with a receipt. `open`: its payment may still be settled, or has been. `refused`: the
+ * service refused the payment, which has ended since. `expired`: the payment has ended without a known outcome. `none`:
+ * nothing was signed.
+ */
+export type PurchaseState = 'none' | 'paid' | 'open' | 'refused' | 'expired'
+
+/** How far the clock of this machine may be ahead of the chain, which decides when an authorization ends. */
+const CLOCK_SKEW_MS = 60_000
+
+/** Statuses that state that this payment was not charged. They prove it only after its end. */
+const REFUSED_STATUSES: ReadonlySet<number | undefined> = new Set([402, 404])
+
+export const isRefused = (status: number | undefined): boolean => REFUSED_STATUSES.has(status)
+
+export function stateOf(purchase: Purchase | undefined, now: Date): PurchaseState {
+  if (!purchase) return 'none'
+  const { answer } = purchase
+  if (answer?.status === 200) return purchasedReceipt(purchase) === undefined ? 'open' : 'paid'
+  if (!hasEnded(purchase, now)) return 'open'
+  return isRefused(answer?.status) ? 'refused' : 'expired'
+}
+
+/** A payment that cannot be read never ends. */
+function hasEnded(purchase: Purchase, now: Date): boolean {
+  try {
+    return readPayment(purchase).validBefore.getTime() + CLOCK_SKEW_MS <= now.getTime()
+  } catch {
+    return false
+  }
+}
+
+/** Whether a further payment may be signed, for an ended one after the service has refused it once more. */
+export function maySign(state: PurchaseState): boolean {
+  return state !== 'paid' && state !== 'open'
+}
+
+/** Micro-USDC that a purchase may have cost or may still cost. */
+export function committedAmount(purchase: Purchase, now: Date): number {
+  return stateOf(purchase, now) === 'refused' ? 0 : Number(readPayment(purchase).amount)
+}
+
+/** Whether a request was charged, by its receipt, by its end after a refusal, or by the chain if a node is named. */
+export async function chargeOf(purchase: Purchase, now: Date, readAuthorization?: ReadAuthorization): Promise<Charged> {
+  const state = stateOf(purchase, now)
+  if (state === 'paid') return 'yes'
+  if (state === 'refused') return 'no'
+  if (!readAuthorization) return 'unknown'
+  const { payer: from, nonce, validBefore, amount } = readPayment(purchase)
+  const authorization = { from, nonce, validBefore: String(validBefore.getTime() / 1000) }
+  const onChain = await readAuthorization(authorization, Number(amount)).catch(() => 'open' as const)
+  if (onChain === 'open') return 'unknown'
+  return onChain === 'used' ? 'yes' : 'no'
+}

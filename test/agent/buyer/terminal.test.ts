@@ -1,0 +1,32 @@
+/** What a person reads on a terminal in place of a body. */
+import { expect } from 'chai'
+import { toReadable } from '../../../agent/buyer/terminal.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
+
+const linesOf = (name: string) =>
+  toReadable(name, OPERATIONS.find((each) => each.name === name)?.exampleAnswers('testnet').found) ?? []
+
+describe('[14.5] an answer on a terminal', () => {
+  it('is a card for a company, with a line for each value', () => {
+    expect(linesOf('lookup').map((line) => line.split(/ {2,}/)[0])).to.include.members([
+      'company_number',
+      'legal_name',
+      'registered_address',
+    ])
+    expect(linesOf('as_of')).to.deep.equal(linesOf('lookup'))
+  })
+
+  it('begins with the verdict of a resolution', () => {
+    expect(linesOf('resolve')[0]).to.match(/^matched: [0-9]+ EXAMPLE /)
+  })
+
+  it('is a table of a search, a history and changes', () => {
+    expect(linesOf('search')[0]).to.match(/^score +number +name +status/)
+    expect(linesOf('history')[0]).to.match(/^from +until +state +name/)
+    expect(linesOf('changes')[0]).to.match(/^date +number +kind +name/)
+  })
+
+  it('has no form for a batch, whose body is printed', () => {
+    expect(toReadable('batch', {})).to.equal(undefined)
+  })
+})
