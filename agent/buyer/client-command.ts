@@ -253,6 +253,10 @@ const PURCHASES: PurchaseDefinition[] = [
       status: new Option('--status <text>', 'list companies with this status only'),
       limit: new Option('--limit <n>', 'the number of changes, 1 to 100'),
       cursor: new Option('--cursor <text>', 'the changes after those of an answer: its next_cursor'),
+      company_numbers: new Option(
+        '--numbers <list>',
+        'only of these companies: up to 100 numbers, separated by commas',
+      ),
     },
   },
 ]
@@ -264,13 +268,12 @@ function addPurchaseCommand(client: Command, context: ClientContext, definition:
   for (const [syntax, text] of Object.values(definition.arguments)) command.argument(syntax, text)
   for (const option of Object.values(options)) command.addOption(option)
   command.action(async () => {
-    const { parseLimitText } = await import('../operation/fields.ts')
+    const { textInput } = await import('../operation/resource.ts')
     const values = command.opts<Record<string, string>>()
-    const input: Record<string, unknown> = {}
+    const input: Record<string, string | undefined> = {}
     for (const [index, member] of Object.keys(definition.arguments).entries()) input[member] = command.args[index]
     for (const [member, option] of Object.entries(options)) input[member] = values[option.attributeName()]
-    if (typeof input['limit'] === 'string') input['limit'] = parseLimitText(input['limit'])
-    await buy(context, command, operation, input)
+    await buy(context, command, operation, textInput(Object.entries(definedMembers(input))))
   })
 }
 

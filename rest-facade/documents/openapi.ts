@@ -190,6 +190,8 @@ function inputParameters(
     required: required.includes(name),
     description: String(description),
     schema,
+    // One parameter, with commas.
+    ...(schema['type'] === 'array' && { explode: false }),
     example: example.get(name) as unknown,
   }))
 }
