@@ -6,6 +6,7 @@ import { Option, type Command } from 'commander'
 import type { Mode } from '../payment/terms.ts'
 import { parseAmount, parseHttpUrl, parseSeparator } from '../command-line/arguments.ts'
 import type { AddCommand, CliContext, CommandContext } from '../command-line/context.ts'
+import { addWatchCommand } from './watch-command.ts'
 
 const HELP = `
 A purchase asks for a quote, checks it, signs one payment, saves it in DATA_DIR/purchases, sends it, and prints the
@@ -23,6 +24,7 @@ Examples:
   irish-company-agent client history 00000000
   irish-company-agent client changes --since 2026-01-31 --field legal_name
   irish-company-agent client reconcile suppliers.csv --column Supplier
+  irish-company-agent client watch suppliers.csv --column Number --state watch.json --max-total 2000000
   irish-company-agent client --retry data/purchases/FILE.json
   irish-company-agent client verify-card`
 
@@ -89,6 +91,7 @@ export const clientCommand =
     for (const definition of PURCHASES) addPurchaseCommand(client, context, definition)
     addBatchCommand(client, context)
     addReconcileCommand(client, context)
+    addWatchCommand(client, withClearFailures(context), (command) => readTarget(context, command))
     client
       .command('verify-card')
       .description('check the signature of the agent card')

@@ -12,7 +12,7 @@ const KINDS = ['added', 'removed', 'changed'] as const
 
 const briefSchema = z.strictObject({ legal_name: z.string(), status: z.string().nullable() }).nullable()
 
-const changeSchema = z.strictObject({
+export const changeSchema = z.strictObject({
   company_number: z.string(),
   date: z.iso.date(),
   kind: z.enum(KINDS),
@@ -33,6 +33,8 @@ const changesResponseSchema = z.strictObject({
 })
 
 export type ChangesResponse = z.infer<typeof changesResponseSchema>
+
+export type Change = z.infer<typeof changeSchema>
 
 const inputSchema = z
   .strictObject({

@@ -16,7 +16,7 @@ export const CANDIDATES_MAX = 10
 export const CHANGES_MAX = 100
 /** Company numbers of `changes` (contract 4.10.1). With them the head of a request stays below 4 KiB. */
 export const NUMBERS_MAX = 100
-const NUMBERS_CHARACTERS_MAX = 1_000
+export const NUMBERS_CHARACTERS_MAX = 1_000
 
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 

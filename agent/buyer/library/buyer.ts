@@ -20,6 +20,7 @@ import { openSpending, type ReservedAuthorization } from './spending.ts'
 import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
+export { filingStatus, type FilingStatus } from './filing-status.ts'
 export { PurchaseError, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
 export { resetSpending, type ReservedAuthorization } from './spending.ts'
 export { type BuyerStorage } from './storage.ts'

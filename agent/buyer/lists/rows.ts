@@ -115,7 +115,7 @@ async function resolveRow(
 
 async function resolveSingle(options: RowsOptions, operation: Operation): Promise<RowResult> {
   const request = restRequest(options.baseUrl, operation)
-  const answered = await buy(options, request, { rows: 1, refusals: ROW_REFUSALS })
+  const answered = await buyRequest(options, request, { rows: 1, refusals: ROW_REFUSALS })
   if (answered.kind === 'refused') return answered
   // The buyer has checked that the answer has the form of the operation.
   return { kind: 'bought', answer: parseJson(answered.body) as ResolveResponse, payment: answered.payment }
@@ -125,7 +125,7 @@ const batchAnswerSchema = z.object({ results: z.array(z.object({ status: z.int()
 
 /** The results of all rows of a batch. The rows of a batch that is refused as a whole are bought one by one. */
 async function resolveBatch(options: RowsOptions, { request, items }: Batch): Promise<RowResult[]> {
-  const answered = await buy(options, request, { rows: items.length, refusals: BATCH_REFUSALS })
+  const answered = await buyRequest(options, request, { rows: items.length, refusals: BATCH_REFUSALS })
   if (answered.kind === 'refused') return allEnded(items.map((item) => resolveSingle(options, item)))
   const { body, payment } = answered
   return batchAnswerSchema.parse(parseJson(body)).results.map((result): RowResult => {
@@ -139,8 +139,8 @@ async function resolveBatch(options: RowsOptions, { request, items }: Batch): Pr
 type Answered = { kind: 'bought'; body: string; payment: RowPayment } | { kind: 'refused'; code: RefusalCode }
 
 /** Any other refusal than `refusals` ends the run. */
-async function buy(
-  { buyerOf, runtime }: RowsOptions,
+export async function buyRequest(
+  { buyerOf, runtime }: Pick<RowsOptions, 'buyerOf' | 'runtime'>,
   { url, ...init }: PurchaseRequest,
   { rows, refusals }: { rows: number; refusals: ReadonlySet<RefusalCode> },
 ): Promise<Answered> {

@@ -1,0 +1,92 @@
+/** Files of a register in a row, with what can happen to a watched company, and a service that imports them. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RegisterRow } from '../../store/import/rows.ts'
+import { runCommand } from './cli.ts'
+import { numberedRows, toCsv } from './register.ts'
+import { startTestService } from './service.ts'
+import { makeTemporaryDirectory } from './temporary-directory.ts'
+
+const FIRST = 1001
+export const WATCHED = 250
+const ROWS = 300
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** The watched numbers, and one that no file has. */
+export const NUMBERS = [...Array.from({ length: WATCHED - 1 }, (_, at) => String(FIRST + at)), '9999999']
+
+type Rows = Map<string, RegisterRow[]>
+
+/** Changes the rows of a number. An empty list removes the company, and two different rows contradict each other. */
+function change(rows: Rows, number: number, ...changed: Partial<RegisterRow>[]): void {
+  const [row] = numberedRows(1, number)
+  rows.set(
+    String(number),
+    changed.map((each) => ({ ...row!, comp_dissolved_date: '', ...each })),
+  )
+}
+
+/** The changes from each file to the next. The first two are of one day, and the third one is of two days later. */
+const STEPS: ((rows: Rows) => void)[] = [
+  (rows) => {
+    change(rows, 1001, { company_name: 'RENAMED <b>& CO' })
+    change(rows, 1002, { company_status: 'Strike Off Listed', company_status_code: '1156' })
+    change(rows, 1003, { company_address_1: '2 OTHER STREET', eircode: 'D02 X285' })
+    change(rows, 1004)
+    change(rows, 1005, {})
+    change(rows, 1006, { last_ar_date: '2026-09-30', nard: '2027-09-30', last_accounts_date: '2025-12-31' })
+    change(rows, 1007, {}, { company_name: 'CONTRADICTORY' })
+    change(rows, 1290, { company_name: 'NOT WATCHED' })
+  },
+  (rows) => {
+    change(rows, 1001, { company_name: 'RENAMED AGAIN' })
+    change(rows, 1004, { company_status: 'Dissolved', comp_dissolved_date: '2026-01-02' })
+    change(rows, 1007, {})
+    change(rows, 1150, { company_name: 'OF THE SECOND GROUP' })
+  },
+  (rows) => {
+    change(rows, 1002)
+    change(rows, 1005)
+    change(rows, 1150, {}, { company_name: 'CONTRADICTORY' })
+    change(rows, 1249, { company_address_1: 'OF THE LAST GROUP' })
+  },
+]
+const TIMES = [DAY_MS + HOUR_MS, DAY_MS + 2 * HOUR_MS, 3 * DAY_MS]
+
+export type WatchedService = Awaited<ReturnType<typeof startWatchedService>>
+
+/** A service with the first file. `importNext` imports the next one, which the service then serves. */
+export async function startWatchedService() {
+  const directory = await makeTemporaryDirectory()
+  const rows: Rows = new Map()
+  for (let at = 0; at < ROWS; at += 1) change(rows, FIRST + at, {})
+  change(rows, 1005)
+  const files: string[] = []
+  const write = async () => {
+    const file = join(directory, `register-${files.length}.csv`)
+    await writeFile(file, toCsv(...[...rows.values()].flat()))
+    files.push(file)
+    return file
+  }
+  const service = await startTestService({ environment: { DATASET: await write(), RATE_LIMIT_PER_MINUTE: '100000' } })
+  /** The imports are of the same day also if the tests run around midnight. */
+  const start = Math.floor(Date.now() / DAY_MS) * DAY_MS
+  const snapshot = async () =>
+    ((await (await fetch(`${service.url}/api/v1/meta`)).json()) as { snapshot_id: string }).snapshot_id
+  return {
+    service,
+    directory,
+    files,
+    async importNext(): Promise<void> {
+      const before = await snapshot()
+      const at = files.length - 1
+      STEPS[at]!(rows)
+      const now = () => new Date(start + TIMES[at]!)
+      const args = ['import', await write(), '--synthetic']
+      const { code, stderr } = await runCommand(args, { environment: { DATA_DIR: service.directory }, now })
+      if (code !== 0) throw new Error(stderr)
+      while ((await snapshot()) === before) await new Promise((resolve) => setTimeout(resolve, 50))
+    },
+  }
+}
