@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import type { RegisterRow } from '../../store/import/rows.ts'
 import { runCommand } from './cli.ts'
 import { numberedRows, toCsv } from './register.ts'
-import { startTestService } from './service.ts'
+import { startTestService, type TestService } from './service.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 
-const FIRST = 1001
+export const FIRST = 1001
 export const WATCHED = 250
 const ROWS = 300
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+export const DAY_MS = 24 * HOUR_MS
 
 /** The watched numbers, and one that no file has. */
 export const NUMBERS = [...Array.from({ length: WATCHED - 1 }, (_, at) => String(FIRST + at)), '9999999']
 
-type Rows = Map<string, RegisterRow[]>
+export type Rows = Map<string, RegisterRow[]>
 
 /** Changes the rows of a number. An empty list removes the company, and two different rows contradict each other. */
 function change(rows: Rows, number: number, ...changed: Partial<RegisterRow>[]): void {
@@ -56,37 +56,49 @@ const TIMES = [DAY_MS + HOUR_MS, DAY_MS + 2 * HOUR_MS, 3 * DAY_MS]
 
 export type WatchedService = Awaited<ReturnType<typeof startWatchedService>>
 
-/** A service with the first file. `importNext` imports the next one, which the service then serves. */
-export async function startWatchedService() {
-  const directory = await makeTemporaryDirectory()
+/** The first file, without 1005. */
+export function firstRows(): Rows {
   const rows: Rows = new Map()
   for (let at = 0; at < ROWS; at += 1) change(rows, FIRST + at, {})
   change(rows, 1005)
-  const files: string[] = []
-  const write = async () => {
-    const file = join(directory, `register-${files.length}.csv`)
-    await writeFile(file, toCsv(...[...rows.values()].flat()))
-    files.push(file)
-    return file
-  }
-  const service = await startTestService({ environment: { DATASET: await write(), RATE_LIMIT_PER_MINUTE: '100000' } })
-  /** The imports are of the same day also if the tests run around midnight. */
-  const start = Math.floor(Date.now() / DAY_MS) * DAY_MS
+  return rows
+}
+
+/** Renames a few watched companies. */
+export function rename(rows: Rows, names: ReadonlyMap<number, string>): void {
+  for (const [number, company_name] of names) change(rows, number, { company_name })
+}
+
+/** Imports a file at a time after the beginning of the day, and waits until the service serves it. */
+export async function importRows(service: TestService, rows: Rows, { file, time }: { file: string; time: number }) {
   const snapshot = async () =>
     ((await (await fetch(`${service.url}/api/v1/meta`)).json()) as { snapshot_id: string }).snapshot_id
+  const before = await snapshot()
+  await writeFile(file, toCsv(...[...rows.values()].flat()))
+  const now = () => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS + time)
+  const args = ['import', file, '--synthetic']
+  const { code, stderr } = await runCommand(args, { environment: { DATA_DIR: service.directory }, now })
+  if (code !== 0) throw new Error(stderr)
+  while ((await snapshot()) === before) await new Promise((resolve) => setTimeout(resolve, 50))
+}
+
+/** A service with the first file. `importNext` imports the next one. */
+export async function startWatchedService() {
+  const directory = await makeTemporaryDirectory()
+  const rows = firstRows()
+  const files = [join(directory, 'register-0.csv')]
+  await writeFile(files[0]!, toCsv(...[...rows.values()].flat()))
+  const service = await startTestService({ environment: { DATASET: files[0]!, RATE_LIMIT_PER_MINUTE: '100000' } })
   return {
     service,
     directory,
     files,
     async importNext(): Promise<void> {
-      const before = await snapshot()
       const at = files.length - 1
+      const file = join(directory, `register-${files.length}.csv`)
+      files.push(file)
       STEPS[at]!(rows)
-      const now = () => new Date(start + TIMES[at]!)
-      const args = ['import', await write(), '--synthetic']
-      const { code, stderr } = await runCommand(args, { environment: { DATA_DIR: service.directory }, now })
-      if (code !== 0) throw new Error(stderr)
-      while ((await snapshot()) === before) await new Promise((resolve) => setTimeout(resolve, 50))
+      await importRows(service, rows, { file, time: TIMES[at]! })
     },
   }
 }

@@ -466,6 +466,11 @@ describe('the operations on earlier files', () => {
       { since: '2026-01-04', status: 'Normal' },
     ])
       expect(isAbout('changes', other, all), JSON.stringify(other)).to.equal(false)
+    const ofNumbers = history.ask('changes', { since: '2026-01-04', company_numbers: ['7', '99'] })
+    expect(isAbout('changes', { since: '2026-01-04', company_numbers: ['99', '7'] }, ofNumbers)).to.equal(true)
+    // Without its numbers, with another company, and with another number that no file has.
+    for (const other of [{}, { company_numbers: ['8', '99'] }, { company_numbers: ['7'] }])
+      expect(isAbout('changes', { since: '2026-01-04', ...other }, ofNumbers)).to.equal(false)
   })
 
   it('[3.1] refuse with an empty journal', async () => {
