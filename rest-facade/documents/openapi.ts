@@ -37,6 +37,7 @@ interface Parameter {
   required: boolean
   description: string
   schema: JsonSchema
+  explode?: false | undefined
   example?: unknown
 }
 
@@ -191,7 +192,7 @@ function inputParameters(
     description: String(description),
     schema,
     // One parameter, with commas.
-    ...(schema['type'] === 'array' && { explode: false }),
+    explode: schema['type'] === 'array' ? false : undefined,
     example: example.get(name) as unknown,
   }))
 }

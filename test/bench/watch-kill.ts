@@ -1,6 +1,6 @@
 /**
- * `bench watch-kill [--runs N]`: ends `client watch` at random moments with SIGKILL, while the register changes each day,
- * and runs the same command until it finishes. Fails unless each purchase has one transfer and the answer that the
+ * `bench watch-kill [--runs N]`: ends `client watch` at random moments with SIGKILL, while the register changes, and
+ * runs the same command until it finishes. Fails unless each purchase has one transfer and the answer that the
  * service has stored, no answer of a snapshot was bought twice, and each new name was printed.
  */
 import { writeFile } from 'node:fs/promises'

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RegisterRow } from '../../store/import/rows.ts'
 import { runCommand } from './cli.ts'
-import { numberedRows, toCsv } from './register.ts'
+import { registerRow, toCsv } from './register.ts'
 import { startTestService, type TestService } from './service.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 
@@ -20,11 +20,11 @@ export type Rows = Map<string, RegisterRow[]>
 
 /** Changes the rows of a number. An empty list removes the company, and two different rows contradict each other. */
 function change(rows: Rows, number: number, ...changed: Partial<RegisterRow>[]): void {
-  const [row] = numberedRows(1, number)
-  rows.set(
-    String(number),
-    changed.map((each) => ({ ...row!, comp_dissolved_date: '', ...each })),
+  const company_name = `NUMBER ${number}`
+  const made = changed.map((each) =>
+    registerRow({ company_num: String(number), company_name, comp_dissolved_date: '', ...each }),
   )
+  rows.set(String(number), made)
 }
 
 /** The changes from each file to the next. The first two are of one day, and the third one is of two days later. */

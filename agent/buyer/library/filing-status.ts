@@ -30,9 +30,9 @@ export type FilingStatus =
     }
 
 /**
- * The next annual return of a company, from its record alone. The dataset cannot show whether its next date is the annual
- * return date or the last day to file, whether the date was changed or extended, whether a return was delivered that is
- * not registered yet, and which companies are exempt from accounts. No date is guessed that the record lacks.
+ * The next annual return of a company, from its record alone. No date is guessed that the record lacks. The dataset
+ * cannot show whether its next date is the annual return date or the last day to file, whether that date was changed or
+ * extended, whether a return was delivered that is not registered yet, and which companies need no accounts.
  * @param today `YYYY-MM-DD`
  * @example
  * const status = filingStatus(company, '2026-02-01')

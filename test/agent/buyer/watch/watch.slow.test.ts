@@ -35,14 +35,15 @@ describe('[15.13] the command client watch', function () {
   })
   afterEach(() => watched.service.stop())
 
-  const args = (maxTotal = '1000000') => [
-    ...['client', '--url', watched.service.url, '--key-file', join(directory, 'buyer.key')],
-    ...['watch', join(directory, 'list.csv'), '--column', 'Number', '--state', join(directory, 'state.json')],
-    ...['--report', join(directory, 'report.html'), '--max-total', maxTotal, '--yes'],
-  ]
+  const args = (maxTotal = '1000000') => {
+    const client = ['client', '--url', watched.service.url, '--key-file', join(directory, 'buyer.key')]
+    const list = [join(directory, 'list.csv'), '--column', 'Number', '--state', join(directory, 'state.json')]
+    const report = ['--report', join(directory, 'report.html'), '--max-total', maxTotal, '--yes']
+    return [...client, 'watch', ...list, ...report]
+  }
   const run = (change: Partial<CliContext> = {}, maxTotal?: string) => runCommand(args(maxTotal), change)
   const transfersOf = (work: () => Promise<unknown>) => watched.service.transfersOf(work)
-  const report = () => readFile(join(directory, 'report.html'), 'utf8')
+  const readReport = () => readFile(join(directory, 'report.html'), 'utf8')
 
   /** What an independent program finds in two whole files. */
   async function compare(before: number, after: number): Promise<Differences> {
@@ -101,7 +102,7 @@ describe('[15.13] the command client watch', function () {
       expect(result?.code).to.equal(3)
       expect(sorted(withoutEvents(companiesIn(result!)))).to.deep.equal(sorted(expected(differences)))
       expect(result?.lines.includes('Days without a file of the register')).to.equal(at === 2)
-      const html = await report()
+      const html = await readReport()
       for (const [number] of Object.entries(differences)) expect(html).to.contain(`<h2>${number} `)
       if (at === 0) expect(html).to.contain('RENAMED &#60;b&#62;&#38; CO').and.not.contain('<b>')
       expect(await transfersOf(async () => void (result = await run()))).to.equal(0)
