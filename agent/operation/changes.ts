@@ -34,8 +34,6 @@ const changesResponseSchema = z.strictObject({
 
 export type ChangesResponse = z.infer<typeof changesResponseSchema>
 
-export type Change = z.infer<typeof changeSchema>
-
 const inputSchema = z
   .strictObject({
     since: day('The first day'),

@@ -129,6 +129,13 @@ describe('the operations on earlier files', () => {
       expectRefusal(await get(path), code)
     })
 
+  it('[4.10.3] say in the quote that numbers that are not in the register are charged', async () => {
+    const { json } = await get('/api/v1/changes?since=2026-01-01&company_numbers=1')
+    expect(json)
+      .to.have.nested.property('payment_required.resource.description')
+      .that.matches(/not in the register, are charged/)
+  })
+
   it('accept one trailing slash, and limits of one to three digits', async () => {
     for (const path of [
       `${COMPANY}/1/history/`,

@@ -27,6 +27,7 @@ const stateSchema = z.strictObject({
 
 export type WatchState = z.infer<typeof stateSchema>
 export type Round = NonNullable<WatchState['round']>
+export type Change = WatchState['reported'][number]
 export type Records = Record<string, Company | null>
 
 /** @throws an error if the file is not a state of this service */

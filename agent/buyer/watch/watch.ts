@@ -7,14 +7,13 @@ import { z } from 'zod'
 import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../../store/dataset/source.ts'
 import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
-import type { Change } from '../../operation/changes.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { DEPLOYMENTS, MICRO_USDC_PER_USDC, type Mode } from '../../payment/terms.ts'
 import type { BuyerRuntime } from '../library/buy.ts'
 import { readNumbers } from './numbers.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
 import { describeCompany, describeDue, describeList, toHtml, toLines, type Section } from './report.ts'
-import { readState, writeState, type Records, type Round, type WatchState } from './state.ts'
+import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
 
 interface WatchContext extends BuyerRuntime {
   print: (line: string) => void
