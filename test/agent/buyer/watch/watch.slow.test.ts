@@ -160,6 +160,23 @@ describe('[15.13] the command client watch', function () {
     expect(result.lines).to.include('2 companies, 2 changed')
   })
 
+  it('lists the annual return dates within 30 days, and those that have passed, in every run', async () => {
+    await writeFile(join(directory, 'list.csv'), 'Number\n1001\n')
+    await run()
+    // Nothing is bought, so the clock of the command can be another one.
+    const dueOn = async (day: string) => {
+      const { lines } = await run({ now: () => new Date(`${day}T12:00:00Z`) })
+      expect((await readReport()).includes('NUMBER 1001')).to.equal(lines.length > 1)
+      return lines.slice(0, -1)
+    }
+    const line = (when: string) =>
+      `  1001 NUMBER 1001: 2026-09-30, ${when}, at the latest 2026-11-25; accounts on record: too old`
+    const heading = 'Annual return date within 30 days, or passed'
+    expect(await dueOn('2026-08-30')).to.deep.equal([])
+    expect(await dueOn('2026-08-31')).to.deep.equal([heading, line('in 30 days')])
+    expect(await dueOn('2026-10-01')).to.deep.equal([heading, line('1 days ago')])
+  })
+
   it('signs nothing above --max-total, without an answer, or with the state of another service', async () => {
     expect(
       await transfersOf(async () => expect((await run({}, '252999')).stderr).to.match(/at least 253000/)),
