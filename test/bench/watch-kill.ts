@@ -63,7 +63,8 @@ async function killAll(service: TestService, { kills, faults }: { kills: number;
     if ((await run(Math.random() * usual)) === 'SIGKILL') done += 1
   }
   await run(whole)
-  const lost = names.filter((name) => !printed.includes(`-> ${name}\n`))
+  // A company that the first file lacks is added with its name.
+  const lost = names.filter((name) => !printed.includes(` ${name}\n`))
   if (lost.length > 0) faults.push(`${lost.length} changes were not printed: ${lost[0]}`)
   const purchases = [...(await readPurchases(`${state}.purchases`)).values()]
   const asked = purchases.map(({ request: { url, body }, answer }) =>
