@@ -76,7 +76,7 @@ function toVersion(
 }
 
 export const answerChanges: AnswerFunction<typeof changes> = (input, context) => {
-  const { since, until } = input
+  const { since, until, company_numbers } = input
   const journal = context.journal()
   const [oldest, newest] = [journal.oldest(), journal.newest()]
   if (!oldest || !newest) return NO_STEPS
@@ -88,8 +88,11 @@ export const answerChanges: AnswerFunction<typeof changes> = (input, context) =>
   // Earlier days would not be listed.
   const firstGap = toDate(new Date(Date.parse(oldest.date) - GAPS_MAX * DAY_MS))
   const answer = {
-    ...readPage(journal.changes({ since, until: last, after }), input, context),
+    ...readPage(journal.changes({ since, until: last, after, companyNumbers: company_numbers }), input, context),
     gaps: journal.gaps(since < firstGap ? firstGap : since, last).slice(-GAPS_MAX),
+    ...(company_numbers && {
+      not_in_register: company_numbers.filter((number) => !isSynthetic(number, context) && !journal.has(number)),
+    }),
     ...provenance,
   }
   return { kind: 'computed', answer }
@@ -142,7 +145,7 @@ function changedFields(before: VersionEntry | undefined, after: VersionEntry) {
   return fieldSchema.options.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
 }
 
-function journalOf(number: string, context: SkillContext): Omit<Journal, 'changes' | 'close' | 'pin'> {
+function journalOf(number: string, context: SkillContext): Omit<Journal, 'changes' | 'has' | 'close' | 'pin'> {
   return isSynthetic(number, context) ? SYNTHETIC_JOURNAL : context.journal()
 }
 
@@ -153,7 +156,7 @@ const SYNTHETIC_STEP: Step = {
 }
 
 /** The journal of the synthetic company, which has one version. */
-const SYNTHETIC_JOURNAL: Omit<Journal, 'changes' | 'close' | 'pin'> = {
+const SYNTHETIC_JOURNAL: Omit<Journal, 'changes' | 'has' | 'close' | 'pin'> = {
   newest: () => SYNTHETIC_STEP,
   oldest: () => SYNTHETIC_STEP,
   stepOn: (date) => (date < SYNTHETIC_DAY ? undefined : SYNTHETIC_STEP),

@@ -6,6 +6,7 @@ import { Option, type Command } from 'commander'
 import type { Mode } from '../payment/terms.ts'
 import { parseAmount, parseHttpUrl, parseSeparator } from '../command-line/arguments.ts'
 import type { AddCommand, CliContext, CommandContext } from '../command-line/context.ts'
+import { addWatchCommand } from './watch-command.ts'
 
 const HELP = `
 A purchase asks for a quote, checks it, signs one payment, saves it in DATA_DIR/purchases, sends it, and prints the
@@ -26,6 +27,7 @@ Examples:
   irish-company-agent client reconcile suppliers.csv --column Supplier
   irish-company-agent client purchases
   irish-company-agent client address --key-file buyer.key --new
+  irish-company-agent client watch suppliers.csv --column Number --state watch.json --max-total 2000000
   irish-company-agent client --retry data/purchases/FILE.json
   irish-company-agent client verify-card`
 
@@ -103,6 +105,7 @@ export const clientCommand =
     addKeyCommands(client, context)
     // After the subcommands, which would inherit it.
     client.allowExcessArguments()
+    addWatchCommand(client, withClearFailures(context), (command) => readTarget(context, command))
     client
       .command('verify-card')
       .description('check the signature of the agent card')
@@ -292,6 +295,10 @@ const PURCHASES: PurchaseDefinition[] = [
       status: new Option('--status <text>', 'list companies with this status only'),
       limit: new Option('--limit <n>', 'the number of changes, 1 to 100'),
       cursor: new Option('--cursor <text>', 'the changes after those of an answer: its next_cursor'),
+      company_numbers: new Option(
+        '--numbers <list>',
+        'only of these companies: up to 100 numbers, separated by commas',
+      ),
     },
   },
 ]
@@ -302,13 +309,12 @@ function addPurchaseCommand(client: Command, context: ClientContext, definition:
   for (const [syntax, text] of Object.values(definition.arguments)) command.argument(syntax, text)
   for (const option of Object.values(options)) command.addOption(option)
   command.action(async () => {
-    const { parseLimitText } = await import('../operation/fields.ts')
+    const { textInput } = await import('../operation/resource.ts')
     const values = command.opts<Record<string, string>>()
-    const input: Record<string, unknown> = {}
+    const input: Record<string, string | undefined> = {}
     for (const [index, member] of Object.keys(definition.arguments).entries()) input[member] = command.args[index]
     for (const [member, option] of Object.entries(options)) input[member] = values[option.attributeName()]
-    if (typeof input['limit'] === 'string') input['limit'] = parseLimitText(input['limit'])
-    await buy(context, command, operation, input)
+    await buy(context, command, operation, textInput(Object.entries(definedMembers(input))))
   })
 }
 

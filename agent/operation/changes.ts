@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { EXAMPLE_CANDIDATE } from './examples.ts'
-import { CHANGES_MAX, changeLimit, cursor, day, foldStatus, statusText } from './fields.ts'
+import { CHANGES_MAX, changeLimit, companyNumbers, cursor, day, foldStatus, statusText } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
 import { fieldSchema, gapsSchema, snapshotIdSchema } from './result.ts'
@@ -12,7 +12,7 @@ const KINDS = ['added', 'removed', 'changed'] as const
 
 const briefSchema = z.strictObject({ legal_name: z.string(), status: z.string().nullable() }).nullable()
 
-const changeSchema = z.strictObject({
+export const changeSchema = z.strictObject({
   company_number: z.string(),
   date: z.iso.date(),
   kind: z.enum(KINDS),
@@ -26,6 +26,8 @@ const changesResponseSchema = z.strictObject({
   changes: z.array(changeSchema).max(CHANGES_MAX),
   next_cursor: z.string().nullable(),
   gaps: gapsSchema,
+  /** Present if the input has company numbers. */
+  not_in_register: z.array(z.string()).optional(),
   source: sourceSchema,
   snapshot_id: snapshotIdSchema,
 })
@@ -47,6 +49,7 @@ const inputSchema = z
     status: statusText('Only companies with this status after the change, or before a removal').optional(),
     limit: changeLimit,
     cursor: cursor.optional(),
+    company_numbers: companyNumbers.optional(),
   })
   .refine(({ since, until }) => until === undefined || since <= until, { error: 'until must not be before since' })
 
@@ -87,46 +90,58 @@ export const changes = defineOperation({
   refusals: ['date_not_covered'],
 
   isAnswerTo: (input, answer) =>
-    answer.changes.length <= input.limit && answer.changes.every((change) => isWithin(change, input)),
+    answer.changes.length <= input.limit &&
+    answer.changes.every((change) => isWithin(change, input)) &&
+    (answer.not_in_register === undefined) === (input.company_numbers === undefined) &&
+    (answer.not_in_register ?? []).every((number) => input.company_numbers?.includes(number)),
 
   examples: (): z.input<typeof inputSchema>[] => [
     EXAMPLE,
     { since: '2026-01-02', kind: 'changed', field: 'legal_name' },
+    { since: '2026-01-02', company_numbers: [EXAMPLE_CANDIDATE.company.company_number, '999998'] },
   ],
-  exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: { ...EXAMPLE_ANSWER, changes: [], gaps: [] } }),
+  exampleAnswers: () => ({
+    found: EXAMPLE_ANSWER,
+    nothing: { ...EXAMPLE_ANSWER, changes: [], gaps: [] },
+    watched: { ...EXAMPLE_ANSWER, not_in_register: ['999998'] },
+  }),
   quotedExample: () => ({ since: SYNTHETIC_DAY }),
 
   skill: {
     name: 'Register changes',
     description:
-      'The Irish companies that were added, removed or changed between two days, up to 100 at a time. ' +
-      'An empty list is an answer and is charged.',
+      'The Irish companies that were added, removed or changed between two days, up to 100 at a time, of the register ' +
+      'or of a list of company numbers. An empty list, and numbers that are not in the register, are charged.',
     tags: ['ireland', 'company', 'registry', 'updates', 'monitoring'],
   },
   tool: {
     name: 'register_changes',
     title: 'List changes of Irish companies between two days',
-    use: 'Use it to follow new companies, new names, statuses and addresses. Repeat it with "cursor" while "next_cursor" is not null.',
-    charge: 'An empty list is charged.',
+    use:
+      'Use it to follow new companies, new names, statuses and addresses, or with "company_numbers" up to 100 companies. ' +
+      'Repeat it with "cursor" while "next_cursor" is not null.',
+    charge: 'An empty list and numbers that are not in the register are charged.',
   },
   route: {
     operationId: 'registerChanges',
     description:
       'Up to 100 changes between two days, both inclusive, in the order of date, snapshot and number. `next_cursor` is the ' +
-      'parameter `cursor` of the next page; a page can be shorter than `limit` before the end. An empty list is an ' +
-      'answer and is charged. Days of which none is recorded are not charged.',
+      'parameter `cursor` of the next page; a page can be shorter than `limit` before the end. With ' +
+      '`company_numbers` only the changes of these companies; `not_in_register` lists those that no recorded file has. ' +
+      'An empty list and such numbers are charged. Days of which none is recorded are not charged.',
   },
 })
 
 /** Whether a change is one of those that were asked for. */
 export function isWithin(
   change: ChangesResponse['changes'][number],
-  { since, until, kind, field, status: wanted }: ChangesInput,
+  { since, until, kind, field, status: wanted, company_numbers }: ChangesInput,
 ): boolean {
   const { status: found } = (change.kind === 'removed' ? change.before : change.after) ?? { status: null }
   return (
     change.date >= since &&
     (until === undefined || change.date <= until) &&
+    (company_numbers === undefined || company_numbers.includes(change.company_number)) &&
     (kind === undefined || change.kind === kind) &&
     (field === undefined || change.changed.includes(field)) &&
     (wanted === undefined || (found !== null && foldStatus(found) === foldStatus(wanted)))

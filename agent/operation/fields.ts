@@ -19,6 +19,9 @@ const EIRCODE_CHARACTERS_MAX = 16
 export const CANDIDATES_MAX = 10
 /** Changes in a response, and the maximum of its `limit` (contract 4.10.1). */
 export const CHANGES_MAX = 100
+/** Company numbers of `changes` (contract 4.10.1). With them the head of a request stays below 4 KiB. */
+export const NUMBERS_MAX = 100
+export const NUMBERS_CHARACTERS_MAX = 1_000
 
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
@@ -80,6 +83,22 @@ export const companyNumber = z
     description: 'Company number: 1 to 20 ASCII digits, as text. Leading zeros are significant.',
     minLength: 1,
     maxLength: 20,
+  })
+
+/** Sorted as text, without repetitions. A query parameter has them separated by commas. */
+export const companyNumbers = z
+  .array(companyNumber, { error: 'must be a list of company numbers' })
+  .min(1, { error: 'must have at least one company number' })
+  .max(NUMBERS_MAX, { error: `must have at most ${NUMBERS_MAX} company numbers` })
+  .refine((numbers) => numbers.join().length <= NUMBERS_CHARACTERS_MAX, {
+    error: `must have at most ${NUMBERS_CHARACTERS_MAX} characters`,
+    abort: true,
+  })
+  .overwrite((numbers) => [...new Set(numbers)].toSorted())
+  .meta({
+    description:
+      `Only changes of these companies: at most ${NUMBERS_MAX} numbers, and ${NUMBERS_CHARACTERS_MAX} characters with ` +
+      'the commas between them.',
   })
 
 export const eircode = z

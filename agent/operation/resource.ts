@@ -73,10 +73,13 @@ function readPath(definition: OperationDefinition, path: string): Record<string,
   return members
 }
 
-/**
- * The input of an operation from its query parameters. Of these, `limit` is a whole number, and the others are text.
- */
+/** The members of inputs that a query parameter does not have as text. */
+const MEMBER_PARSERS = new Map<string, (text: string) => unknown>([
+  ['limit', parseLimitText],
+  ['company_numbers', (text) => text.split(',')],
+])
+
+/** The input of an operation from its query parameters. */
 export function textInput(query: Iterable<[string, string]>): Record<string, unknown> {
-  const fields = [...query].map(([name, value]) => [name, name === 'limit' ? parseLimitText(value) : value])
-  return Object.fromEntries(fields) as Record<string, unknown>
+  return Object.fromEntries([...query].map(([name, value]) => [name, MEMBER_PARSERS.get(name)?.(value) ?? value]))
 }

@@ -38,17 +38,17 @@ const LONG = `[0-9]{${UNLABELLED_DIGITS_MIN},${DIGITS_MAX}}`
 
 const WHOLE = new RegExp(String.raw`^${NO_LETTER}*(${LABEL}|${WEAK_LABEL})?(${AMOUNT})(?:\.0*)?${NO_LETTER}*$`, 'iu')
 /** A cell of a spreadsheet in scientific notation. */
-const SCIENTIFIC = /^[0-9](?:\.[0-9]+)?e\+?[0-9]{1,2}$/i
+const SCIENTIFIC = /^[0-9](?:\.([0-9]+))?e\+?([0-9]{1,2})$/i
 const LABELLED = new RegExp(String.raw`${BEFORE}${LABEL}(${AMOUNT})${AFTER}`, 'giu')
 const UNLABELLED = new RegExp(String.raw`${BEFORE}(?:ie${NO_LETTER}?)?(${LONG})${AFTER}`, 'giu')
 
 /** The number of a text that has nothing else. */
 export function readTypedNumber(text: string): TypedNumber | undefined {
   const trimmed = text.normalize('NFKC').trim()
-  if (SCIENTIFIC.test(trimmed)) {
-    const value = Number(trimmed)
-    return Number.isSafeInteger(value) ? { digits: String(value), isLabelled: false } : undefined
-  }
+  const [scientific, decimals = '', exponent] = SCIENTIFIC.exec(trimmed) ?? []
+  // With fewer decimals the spreadsheet has lost the last digits.
+  if (scientific !== undefined)
+    return decimals.length === Number(exponent) ? { digits: String(Number(scientific)), isLabelled: false } : undefined
   const [, label, amount = ''] = WHOLE.exec(trimmed) ?? []
   const digits = amount.replace(/[^0-9]/g, '')
   if (digits === '' || digits.length > DIGITS_MAX) return undefined

@@ -32,6 +32,7 @@ interface Parameter {
   required: boolean
   description: string
   schema: JsonSchema
+  explode?: false | undefined
   example?: unknown
 }
 
@@ -159,6 +160,8 @@ function inputParameters(
         ? describeStatus(String(description), deployment.statuses)
         : String(description),
     schema,
+    // One parameter, with commas.
+    explode: schema['type'] === 'array' ? false : undefined,
     example: example.get(name) as unknown,
   }))
 }

@@ -8,6 +8,7 @@ import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { endpoint, exampleParts, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
+import { escapeHtml } from '../../store/base/escape-html.ts'
 import { QUOTE_LIFETIME_SECONDS } from '../../agent/payment/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
 import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
@@ -293,8 +294,4 @@ function formatJson(value: unknown, indent = ''): string {
     : Object.entries(value).map(([name, each]) => `${deeper}${JSON.stringify(name)}: ${formatJson(each, deeper)}`)
   const [open, close] = Array.isArray(value) ? '[]' : '{}'
   return `${open}\n${lines.join(',\n')}\n${indent}${close}`
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

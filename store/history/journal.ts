@@ -3,7 +3,13 @@
  */
 import { companyKey, companyNumberOf } from '../files/layout.ts'
 import { StoreError } from '../files/environment.ts'
-import { ABSENT_BYTES, decodeVersion, HistoryDatabase, type VersionEntry } from './history-database.ts'
+import {
+  ABSENT_BYTES,
+  decodeVersion,
+  HistoryDatabase,
+  type StoredVersion,
+  type VersionEntry,
+} from './history-database.ts'
 import { dateOfDay, dayOf, firstKeyOf, nextDate, type Step } from './step.ts'
 
 export type { Step } from './step.ts'
@@ -29,6 +35,8 @@ interface ChangeRange {
   until: string
   /** Only changes after this one. */
   after?: { step: string; company_number: string } | undefined
+  /** Only changes of these numbers. They are read from the versions of the numbers. */
+  companyNumbers?: readonly string[] | undefined
 }
 
 /**
@@ -72,6 +80,11 @@ export class Journal {
     return this.#readEach(this.#versions(companyNumber, before))
   }
 
+  /** Whether any file had the number. */
+  has(companyNumber: string): boolean {
+    return this.#read(() => this.#history.latestOf(companyKey(companyNumber)) !== undefined)
+  }
+
   /** What a step said. Undefined if no file until then had the number. */
   versionAt(companyNumber: string, { key: at }: Step): VersionEntry | undefined {
     const key = companyKey(companyNumber)
@@ -109,14 +122,17 @@ export class Journal {
     }
   }
 
-  *#changes({ since, until, after }: ChangeRange): Generator<Change, void, void> {
+  *#changes({ since, until, after, companyNumbers }: ChangeRange): Generator<Change, void, void> {
     const oldest = this.#history.stepAfter()
     const second = oldest && this.#history.stepAfter(oldest)
     if (second === undefined) return
     const asked = after ? after.step + companyKey(after.company_number) : firstKeyOf(since)
     const start = asked > second ? asked : second
+    const range = { start, end: firstKeyOf(nextDate(until)) }
     let step: Step | undefined
-    for (const version of this.#history.versionsFrom({ start, end: firstKeyOf(nextDate(until)) })) {
+    for (const version of companyNumbers
+      ? this.#versionsOf(companyNumbers, range)
+      : this.#history.versionsFrom(range)) {
       const { key } = version
       const isGiven = after !== undefined && version.step === after.step && key === companyKey(after.company_number)
       if (isGiven) continue
@@ -129,6 +145,19 @@ export class Journal {
         after: decodeVersion(key, version.entry),
       }
     }
+  }
+
+  /** The versions of these numbers in a range, in the order of step and number. */
+  #versionsOf(companyNumbers: readonly string[], { start, end }: { start: string; end: string }) {
+    const found: { at: string; version: StoredVersion & { key: string } }[] = []
+    for (const key of companyNumbers.map(companyKey)) {
+      for (const version of this.#history.chain(key)) {
+        const at = version.step + key
+        if (at < start) break
+        if (at < end) found.push({ at, version: { ...version, key } })
+      }
+    }
+    return found.toSorted((one, other) => (one.at < other.at ? -1 : 1)).map(({ version }) => version)
   }
 
   #find(key: string | undefined): Step | undefined {

@@ -14,6 +14,7 @@ import { Journal } from '../../store/history/journal.ts'
 import { recordFile } from '../../store/history/record.ts'
 import { buildFile } from '../../store/import/build.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { NUMBERS_MAX } from '../../agent/operation/fields.ts'
 import { diskMib } from './disk.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
@@ -34,6 +35,9 @@ const CPU_SHARE_MAX = 0.2
 const ANSWER_MS_MAX = 2
 /** The largest page decodes 200 records. */
 const CHANGES_PAGE_MS_MAX = 20
+/** The changes of a month of as many companies as a request names. */
+const WATCHED_MS_MAX = 5
+const WATCHED_DAYS = 30
 
 interface Entry {
   key: string
@@ -109,10 +113,16 @@ async function measureAnswers(directory: string, entries: Entry[]): Promise<Resu
     for (let count = 0; count < CHANGES_MAX && !changes.next().done; count += 1);
     changes.return?.()
   }
+  const since = new Date(Date.parse(newest.date) - WATCHED_DAYS * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length)
+  const readWatched = () => {
+    const companyNumbers = Array.from({ length: NUMBERS_MAX }, number)
+    return [...journal.changes({ since, until: newest.date, companyNumbers })]
+  }
   const results: Result[] = [
     ['p99 of versions, ms', p99Ms(() => [...journal.versions(number())]), ANSWER_MS_MAX],
     ['p99 of versionAt, ms', p99Ms(() => journal.versionAt(number(), oldest)), ANSWER_MS_MAX],
     [`p99 of a page of ${CHANGES_MAX} changes, ms`, p99Ms(readPage), CHANGES_PAGE_MS_MAX],
+    [`p99 of the changes of ${NUMBERS_MAX} companies in ${WATCHED_DAYS} days, ms`, p99Ms(readWatched), WATCHED_MS_MAX],
   ]
   await journal.close()
   return results

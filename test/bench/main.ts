@@ -24,6 +24,7 @@ import { simulate } from './simulate.ts'
 import { sizing } from './sizing.ts'
 import { slowest } from './slowest.ts'
 import { soak } from './soak.ts'
+import { watchKill } from './watch-kill.ts'
 
 /** Each prints what it found and resolves with whether that is as it must be. */
 type Program = (options: Options) => Promise<boolean>
@@ -44,6 +45,7 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   'buyer-kill': { run: buyerKill, usage: '[--runs N]' },
   reconcile: { run: reconcile, usage: '[--rows N] [--names N]' },
   'reconcile-kill': { run: reconcileKill, usage: '[--runs N]' },
+  'watch-kill': { run: watchKill, usage: '[--runs N]' },
   failover: { run: failover, usage: '[--runs N] [--seed S]' },
   matrix: { run: matrix, usage: '[--only TEXT] [--workers N]' },
   race: { run: race, usage: '[--seconds N] [--log lmdb|postgres]' },

@@ -15,7 +15,7 @@ const PARTS = `What is real and what is fake:
   for start, on registers that are made up. The other engines are real.
 - **reconcile**: the command \`client reconcile\` as a process, with the service, facilitator and node of perf. The register is
   made up. The single resolves are the code of the service without HTTP.
-- **kill**, **buyer-kill**, **reconcile-kill**, **failover** and **order**: the service, the disk and PostgreSQL are real. The
+- **kill**, **buyer-kill**, **reconcile-kill**, **watch-kill**, **failover** and **order**: the service, the disk and PostgreSQL are real. The
   chain is a local anvil with a test token, and the facilitator runs in the process of the service.
 - **race** and **import-kill**: processes with the real response log or the real import, without a service.
 - **history**: the real journal of a generated register, of which 0.4 % changes each day.

@@ -68,6 +68,7 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
   ],
   // As many as take two minutes.
   ['reconcile-kill', '--runs 30', '--runs 5', 'no second payment, no lost row'],
+  ['watch-kill', '--runs 30', '--runs 5', 'no second payment, no lost change'],
   // As many companies as the register has, because the memory of the import depends on them.
   ['sizing', '--rows 1000000 --sales 3000', '--rows 3000 --sales 1000', 'every size is measured'],
   // The shortest time in which memory and latency are judged.

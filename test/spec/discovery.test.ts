@@ -111,7 +111,7 @@ describe('the metadata and the agent card', () => {
     })
   })
 
-  it('[2.10, 4.4.2] attribution is the licence of the dataset', async () => {
+  it('[2.10, 4.4.1] attribution is the licence of the dataset', async () => {
     const { status, json } = await get(ATTRIBUTION)
     const { publisher, dataset_url, license, license_url, notice } = (await get(META)).json['source'] as Json
     expect(status).to.equal(200)

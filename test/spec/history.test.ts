@@ -35,6 +35,10 @@ const OPERATIONS: [Operation, path: string][] = [
   [{ operation: 'history', input: { company_number: '73848' } }, `${COMPANY}/73848/history`],
   [{ operation: 'as_of', input: { company_number: '73848', date: '2026-01-06' } }, `${COMPANY}/73848/as-of/2026-01-06`],
   [{ operation: 'changes', input: { since: '2026-01-01', limit: 5 } }, '/api/v1/changes?since=2026-01-01&limit=5'],
+  [
+    { operation: 'changes', input: { since: '2026-01-01', limit: 100, company_numbers: ['1002', '73848', '999999'] } },
+    '/api/v1/changes?since=2026-01-01&limit=100&company_numbers=1002%2C73848%2C999999',
+  ],
 ]
 
 describe('the operations on earlier files', () => {
@@ -114,6 +118,9 @@ describe('the operations on earlier files', () => {
     [`${COMPANY}/${'1'.repeat(21)}/as-of/2026-01-06`, 'invalid_company_number'],
     ['/api/v1/changes?since=2026-01-01&cursor=x', 'invalid_query'],
     ['/api/v1/changes?since=2026-01-01&limit=01', 'invalid_query'],
+    ['/api/v1/changes?since=2026-01-01&company_numbers=', 'invalid_query'],
+    ['/api/v1/changes?since=2026-01-01&company_numbers=1,', 'invalid_query'],
+    ['/api/v1/changes?since=2026-01-01&company_numbers=1&company_numbers=2', 'duplicate_parameter'],
     [`${COMPANY}//history`, 'not_found'],
     [`${COMPANY}//as-of/2026-01-06`, 'not_found'],
   ]
@@ -121,6 +128,13 @@ describe('the operations on earlier files', () => {
     it(`[4.8.1, 4.9.1, 4.10.1] refuse ${path} with ${code} before a quote`, async () => {
       expectRefusal(await get(path), code)
     })
+
+  it('[4.10.3] say in the quote that numbers that are not in the register are charged', async () => {
+    const { json } = await get('/api/v1/changes?since=2026-01-01&company_numbers=1')
+    expect(json)
+      .to.have.nested.property('payment_required.resource.description')
+      .that.matches(/not in the register, are charged/)
+  })
 
   it('accept one trailing slash, and limits of one to three digits', async () => {
     for (const path of [

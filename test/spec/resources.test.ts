@@ -88,6 +88,7 @@ const OBJECTS: Record<string, Notation> = {
       `changed: ${FIELDS}, before: {legal_name: string, status: string?}?, after: {legal_name: string, status: string?}?}] to 100`,
     next_cursor: 'string?',
     gaps: GAPS,
+    'not_in_register?': '[string]',
     ...DATA,
   },
 }

@@ -27,6 +27,7 @@ import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
 export type { AuthorizationState, ReadAuthorization, ReservedAuthorization } from './authorization-state.ts'
+export { filingStatus, type FilingStatus } from './filing-status.ts'
 export type { BuyerMethods } from './methods.ts'
 export { PurchaseError, type Charged, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
 export type { Signer } from './signer.ts'

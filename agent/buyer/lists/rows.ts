@@ -120,7 +120,7 @@ async function resolveRow(
 
 async function resolveSingle(options: RowsOptions, operation: Operation): Promise<RowResult> {
   const request = restRequest(options.baseUrl, operation)
-  const answered = await buy(options, request, { rows: 1, refusals: ROW_REFUSALS })
+  const answered = await buyRequest(options, request, { rows: 1, refusals: ROW_REFUSALS })
   if (answered.kind === 'refused') return { kind: 'refused', code: answered.code }
   // The buyer has checked that the answer has the form of the operation.
   return { kind: 'bought', answer: parseJson(answered.body) as ResolveResponse, payment: answered.payment }
@@ -133,7 +133,7 @@ const batchAnswerSchema = z.object({ results: z.array(z.object({ status: z.int()
  * nothing was signed, else by the next run, which announces them.
  */
 async function resolveBatch(options: RowsOptions, { request, items }: Batch): Promise<RowResult[]> {
-  const answered = await buy(options, request, { rows: items.length, refusals: BATCH_REFUSALS })
+  const answered = await buyRequest(options, request, { rows: items.length, refusals: BATCH_REFUSALS })
   if (answered.kind === 'refused') {
     const { code, isSigned } = answered
     if (isSigned) return items.map(() => ({ kind: 'refused', code }))
@@ -154,8 +154,8 @@ type Answered =
   | { kind: 'refused'; code: RefusalCode; isSigned: boolean }
 
 /** Any other refusal than `refusals` ends the run. */
-async function buy(
-  { buyerOf, runtime }: RowsOptions,
+export async function buyRequest(
+  { buyerOf, runtime }: Pick<RowsOptions, 'buyerOf' | 'runtime'>,
   { url, ...init }: PurchaseRequest,
   { rows, refusals }: { rows: number; refusals: ReadonlySet<RefusalCode> },
 ): Promise<Answered> {

@@ -264,6 +264,65 @@ describe('the operations on earlier files', () => {
       })
     }
 
+    describe('of company numbers', () => {
+      const of = (company_numbers: string[], input: Json = {}) =>
+        history.ask('changes', { since: '2026-01-02', company_numbers, ...input })
+      const listed = (answer: Json) => (answer['changes'] as Change[]).map(brief)
+
+      it('[4.10.3] are those of these numbers, in the same order', () => {
+        expect(listed(of(['7']))).to.deep.equal(ALL.filter((each) => each.includes(' 7 ')))
+        expect(listed(of(['8', '7', '10']))).to.deep.equal(ALL)
+        expect(listed(of(['10', '8'], { kind: 'added' }))).to.deep.equal(ALL.slice(3, 4))
+        expect(listed(of(['7'], { since: '2026-01-05', until: '2026-01-05' }))).to.deep.equal(ALL.slice(1, 2))
+      })
+
+      it('[4.10.3] have the form of an answer about the register, with the numbers that no file has', () => {
+        const { not_in_register, ...answer } = of(['99', '7', '07', '8', '10', '00000000'])
+        expect(answer).to.deep.equal(history.ask('changes', { since: '2026-01-02' }))
+        expect(not_in_register).to.deep.equal(['07', '99'])
+        expect(of(['7'])['not_in_register']).to.deep.equal([])
+      })
+
+      it('[4.10.2] [4.10.3] come on pages of any size, each change once', () => {
+        for (const limit of [1, 2, 3, 5]) {
+          const read: string[] = []
+          let cursor: unknown
+          do {
+            const answer = of(['7', '8'], { limit, ...(cursor !== undefined && { cursor }) })
+            read.push(...listed(answer))
+            cursor = answer['next_cursor'] ?? undefined
+          } while (cursor !== undefined)
+          expect(read).to.deep.equal(ALL.slice(0, 5))
+        }
+      })
+
+      it('[4.10.3] have no change of the synthetic company, or of a row of the dataset with its number', async () => {
+        const synthetic = company('00000000', 'ROW LIMITED')
+        const files = [file('2026-01-02', STAYS), file('2026-01-03', STAYS, synthetic)]
+        const input = { since: '2026-01-02', company_numbers: ['00000000'] }
+        for (const hasSyntheticCompany of [true, false]) {
+          const opened = await openHistory(files, { hasSyntheticCompany })
+          expect(opened.changes(input)).to.have.lengthOf(hasSyntheticCompany ? 0 : 1)
+          expect(opened.ask('changes', input)['not_in_register']).to.deep.equal([])
+          await opened.close()
+        }
+      })
+
+      it('[4.10.3] [10.3] are sorted as text without repetitions, and have limits', () => {
+        const parse = (company_numbers: unknown) =>
+          parseOperation(singleOf('changes'), { since: '2026-01-02', company_numbers })
+        const many = (count: number, digits: number) =>
+          Array.from({ length: count }, (_, at) => String(at).padStart(digits, '0'))
+        expect(parse(['8', '10', '8', '7']))
+          .to.have.nested.property('operation.input.company_numbers')
+          .that.deep.equals(['10', '7', '8'])
+        for (const valid of [many(100, 9), many(47, 20), ['1'.repeat(20)]])
+          expect(parse(valid).kind, String(valid.length)).to.equal('valid')
+        for (const invalid of [many(101, 3), many(48, 20), [], ['x'], [''], [7], '7', ['1'.repeat(21)]])
+          expect(parse(invalid).kind, JSON.stringify(invalid)).to.equal('invalid')
+      })
+    })
+
     it('[4.10.1] refuses a range without a recorded day', () => {
       for (const range of [{ since: '2026-01-08' }, { since: '2020-01-01', until: '2026-01-01' }])
         expect(history.ask('changes', range)).to.include({ code: 'date_not_covered' })
@@ -407,6 +466,11 @@ describe('the operations on earlier files', () => {
       { since: '2026-01-04', status: 'Normal' },
     ])
       expect(isAbout('changes', other, all), JSON.stringify(other)).to.equal(false)
+    const ofNumbers = history.ask('changes', { since: '2026-01-04', company_numbers: ['7', '99'] })
+    expect(isAbout('changes', { since: '2026-01-04', company_numbers: ['99', '7'] }, ofNumbers)).to.equal(true)
+    // Without its numbers, with another company, and with another number that no file has.
+    for (const other of [{}, { company_numbers: ['8', '99'] }, { company_numbers: ['7'] }])
+      expect(isAbout('changes', { since: '2026-01-04', ...other }, ofNumbers)).to.equal(false)
   })
 
   it('[3.1] refuse with an empty journal', async () => {

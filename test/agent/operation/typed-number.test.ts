@@ -24,6 +24,7 @@ const OTHER_TEXT = [
   '1'.repeat(21),
   '1.5E+01x',
   '3.3E-05',
+  '3.358E+05',
 ]
 
 describe('a typed company number', () => {

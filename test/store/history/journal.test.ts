@@ -216,6 +216,11 @@ describe('the journal', () => {
       const after = { step: step.key, company_number }
       const rest = [...journal.changes({ since: '2026-01-01', until: '2026-12-31', after })]
       expect(rest).to.deep.equal(all.slice(index + 1))
+      for (const companyNumbers of [['11'], ['8', '7'], ['7', '8', '11', '99']]) {
+        const ofNumbers = journal.changes({ since: '2026-01-01', until: '2026-01-08', after, companyNumbers })
+        const expected = rest.filter((each) => each.step.date <= '2026-01-08')
+        expect([...ofNumbers]).to.deep.equal(expected.filter((each) => companyNumbers.includes(each.company_number)))
+      }
     }
     expect([...journal.changes({ since: '2026-01-05', until: '2026-01-05' })]).to.deep.equal([all[2]])
     void journal.close()

@@ -286,7 +286,7 @@ describe('the command check', function () {
       const before = await service.paid()
       const result = await check({}, ['--buy', file])
       expect(result.code, result.text).to.equal(0)
-      expect(result.text).to.match(/paid by 0x[0-9a-fA-F]{40} on eip155:84532 in transaction 0x/)
+      expect(result.stderr).to.match(/paid by 0x[0-9a-fA-F]{40} on eip155:84532 in transaction 0x/)
       expect((await service.paid()).received - before.received).to.equal(1000n)
     })
 

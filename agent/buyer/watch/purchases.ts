@@ -1,0 +1,95 @@
+/** The purchases of `client watch`. Each has the snapshot id of its round as key, so that a repetition pays nothing. */
+import { parseJson } from '../../../store/base/read-body.ts'
+import type { Company } from '../../../store/dataset/company.ts'
+import type { Buyer } from '../library/buyer.ts'
+import { openBuyer, type OpenBuyerOptions } from '../library/open-buyer.ts'
+import { restRequest } from '../library/purchase-request.ts'
+import { buyRequest } from '../lists/rows.ts'
+import { changes, type ChangesResponse } from '../../operation/changes.ts'
+import { NUMBERS_CHARACTERS_MAX, NUMBERS_MAX } from '../../operation/fields.ts'
+import { lookup } from '../../operation/lookup.ts'
+import { parseOperation, type OperationDefinition } from '../../operation/operation.ts'
+import { batch as BATCH } from '../../operation/operations.ts'
+import type { RefusalCode } from '../../operation/refusal.ts'
+import type { Records, Round } from './state.ts'
+
+interface PurchasesOptions extends Omit<OpenBuyerOptions, 'amountMax' | 'maxAgeSeconds'> {
+  /** Micro-USDC for all purchases, those that an interrupted run has made included. */
+  totalMax: number
+}
+
+/** A batch without any record is refused. */
+const REFUSALS: ReadonlySet<RefusalCode> = new Set(['company_not_found'])
+
+export type Purchases = ReturnType<typeof createPurchases>
+
+export function createPurchases(options: PurchasesOptions) {
+  const { baseUrl, mode, runtime } = options
+  let left = options.totalMax
+  /** By the price that they accept. */
+  const buyers = new Map<number, Promise<Buyer>>()
+
+  /** The body of the answer. Undefined if it is refused. */
+  async function buy(definition: OperationDefinition, input: object, { price, key }: { price: number; key: string }) {
+    const parsed = parseOperation(definition, input)
+    if (parsed.kind === 'invalid') throw new Error(`A request cannot be made: ${parsed.fault.rule}`)
+    if (price > left) throw new Error('--max-total does not allow the next payment. Run again with a higher one')
+    left -= price
+    const { headers, ...request } = restRequest(baseUrl, parsed.operation)
+    const buyer = buyers.get(price) ?? openBuyer({ ...options, amountMax: price, maxAgeSeconds: Infinity })
+    buyers.set(price, buyer)
+    const answered = await buyRequest(
+      { buyerOf: () => buyer, runtime },
+      { ...request, headers: { ...headers, 'Idempotency-Key': key } },
+      { rows: 1, refusals: REFUSALS },
+    )
+    return answered.kind === 'bought' ? parseJson(answered.body) : undefined
+  }
+
+  return {
+    /** @throws unless a round with these new companies can be paid if nothing has changed */
+    requireBudget({ numbers }: Round, added: readonly string[]) {
+      const least = groupsOf(numbers).length * changes.prices[mode] + added.length * lookup.prices[mode]
+      if (least > left)
+        throw new Error(`The next payments cost at least ${least} micro-USDC, and --max-total leaves ${left}`)
+    },
+    /** The answers with the changes of a round, all pages. */
+    async changes({ numbers, since, snapshot_id: key }: Round): Promise<ChangesResponse[]> {
+      const answers: ChangesResponse[] = []
+      for (const company_numbers of groupsOf(numbers)) {
+        for (let cursor: string | null | undefined; cursor !== null;) {
+          const input = { since, company_numbers, ...(cursor !== undefined && { cursor }) }
+          const answer = (await buy(changes, input, { price: changes.prices[mode], key })) as ChangesResponse
+          answers.push(answer)
+          cursor = answer.next_cursor
+        }
+      }
+      return answers
+    },
+    /** Null without a record: the company is missing, or its records contradict each other. */
+    async records(numbers: readonly string[], { snapshot_id: key }: Round): Promise<Records> {
+      const records: Records = Object.fromEntries(numbers.map((number) => [number, null]))
+      const size = lookup.batchInputsMax ?? 1
+      for (let start = 0; start < numbers.length; start += size) {
+        const inputs = numbers.slice(start, start + size).map((company_number) => ({ company_number }))
+        const price = inputs.length * lookup.prices[mode]
+        const answer = await buy(BATCH, { operation: lookup.name, inputs }, { price, key })
+        const { results } = (answer ?? { results: [] }) as { results: { status: number; body: { company: Company } }[] }
+        for (const { status, body } of results) if (status === 200) records[body.company.company_number] = body.company
+      }
+      return records
+    },
+  }
+}
+
+/** The numbers of one payment each. */
+function groupsOf(numbers: readonly string[]): string[][] {
+  const groups: string[][] = []
+  for (const number of numbers) {
+    const last = groups.at(-1)
+    const isFull = !last || last.length === NUMBERS_MAX || [...last, number].join().length > NUMBERS_CHARACTERS_MAX
+    if (isFull) groups.push([number])
+    else last.push(number)
+  }
+  return groups
+}

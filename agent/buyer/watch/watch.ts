@@ -1,0 +1,160 @@
+/**
+ * The action of `client watch`. A round buys the changes since the last one and the records that changed. It is in the
+ * state before anything is bought, and its result only after the report, so an interrupted run pays nothing twice and
+ * misses no change.
+ */
+import { z } from 'zod'
+import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
+import { dateOfSource, sourceSchema } from '../../../store/dataset/source.ts'
+import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
+import { FREE_PATHS } from '../../operation/paths.ts'
+import { DEPLOYMENTS, MICRO_USDC_PER_USDC, type Mode } from '../../payment/terms.ts'
+import type { BuyerRuntime } from '../library/buy.ts'
+import { readNumbers } from './numbers.ts'
+import { createPurchases, type Purchases } from './purchases.ts'
+import { describeCompany, describeDue, describeList, toHtml, toLines, type Section } from './report.ts'
+import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
+
+interface WatchContext extends BuyerRuntime {
+  print: (line: string) => void
+  /** Asks the user a question. False if there is no user to ask. */
+  confirm: (question: string) => Promise<boolean>
+}
+
+interface WatchOptions {
+  file: string
+  column: string
+  stateFile: string
+  reportFile: string | undefined
+  baseUrl: string
+  mode: Mode
+  key: `0x${string}`
+  /** Micro-USDC for this run. */
+  totalMax: number
+  /** Pays without a question. */
+  isConfirmed: boolean
+}
+
+/** Whether a company changed. @throws an error if the run ends early */
+export async function watch(context: WatchContext, options: WatchOptions): Promise<boolean> {
+  const { print, now } = context
+  const { baseUrl, mode, stateFile, reportFile } = options
+  const { numbers, unreadable } = await readNumbers(options.file, options.column)
+  const purchases = createPurchases({ ...options, folder: `${stateFile}.purchases`, runtime: context })
+  const sections = describeList('Rows without a company number', unreadable)
+  toLines(sections).forEach(print)
+  const due = ({ companies }: WatchState) =>
+    describeDue(Object.values(pick(companies, numbers)), now().toISOString().slice(0, 10))
+  const writeReport = async (state: WatchState) => {
+    if (reportFile === undefined) return
+    const title = `Watched companies of ${baseUrl}, ${now().toISOString()}`
+    await writeFileAtomically(reportFile, toHtml(title, [...sections, ...due(state)]))
+  }
+  let state = await readState(stateFile, { url: baseUrl, mode })
+  let changed = 0
+  for (let rounds = 0; ; rounds += 1) {
+    const round = state.round ?? (await planRound(context, options, { state, numbers }))
+    if (!round) break
+    purchases.requireBudget(round, without(round.numbers, state.companies))
+    if (rounds === 0) await approve(context, options)
+    await writeState(stateFile, { ...state, round })
+    const result = await performRound(purchases, state, round)
+    sections.push(...result.sections)
+    toLines(result.sections).forEach(print)
+    await writeReport(result.state)
+    await writeState(stateFile, result.state)
+    state = result.state
+    changed += result.changed
+  }
+  await writeReport(state)
+  for (const line of [...toLines(due(state)), `${numbers.length} companies, ${changed} changed`]) print(line)
+  return changed > 0
+}
+
+const metadataSchema = z.object({ snapshot_id: z.string(), source: sourceSchema.loose() })
+
+/** Undefined if there is nothing to buy. */
+async function planRound(
+  { fetch }: WatchContext,
+  { baseUrl }: WatchOptions,
+  { state, numbers }: { state: WatchState; numbers: string[] },
+): Promise<Round | undefined> {
+  const { snapshot_id, source } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema)
+  if (snapshot_id === state.snapshot_id && without(numbers, state.companies).length === 0) return undefined
+  return { snapshot_id, since: state.since ?? dateOfSource(source), numbers }
+}
+
+/** @throws unless the user agrees */
+async function approve({ print, confirm }: WatchContext, { mode, totalMax, isConfirmed }: WatchOptions): Promise<void> {
+  print(`At most ${totalMax / MICRO_USDC_PER_USDC} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
+  if (isConfirmed || (await confirm('Continue?'))) return
+  throw new Error('Nothing was signed. To pay without a question, add --yes')
+}
+
+const without = (numbers: readonly string[], records: Records) =>
+  numbers.filter((number) => !Object.hasOwn(records, number))
+const pick = (records: Records, numbers: readonly string[]): Records =>
+  Object.fromEntries(
+    numbers.flatMap((number) => (Object.hasOwn(records, number) ? [[number, records[number] ?? null]] : [])),
+  )
+
+interface RoundResult {
+  state: WatchState
+  sections: Section[]
+  changed: number
+}
+
+/** Buys the changes before the records, so a change after the answer is in the next round. */
+async function performRound(purchases: Purchases, state: WatchState, round: Round): Promise<RoundResult> {
+  const { companies: known } = state
+  const answers = await purchases.changes(round)
+  const changes = answers.flatMap((answer) => answer.changes)
+  const missing = new Set(answers.flatMap(({ not_in_register = [] }) => not_in_register))
+  const added = without(round.numbers, known)
+  const news = groupByCompany(
+    withoutReported(changes, state.reported).filter(({ company_number: number }) => Object.hasOwn(known, number)),
+  )
+  // A company that the register had last without a record has none to buy.
+  const ended = [...news].flatMap(([number, each]) => (each.at(-1)?.after ? [] : [number]))
+  const asked = [...added.filter((number) => !missing.has(number)), ...without([...news.keys()], pick(known, ended))]
+  const ends = Object.fromEntries([...missing, ...ended].map((number) => [number, null]))
+  const companies = { ...pick(known, round.numbers), ...ends, ...(await purchases.records(asked, round)) }
+  // More changes of the day of the oldest file that answered can follow.
+  const [since = round.since] = answers.map(({ source }) => dateOfSource(source)).toSorted()
+  const reported = changes.filter(({ date }) => date >= since)
+  const { url, mode } = state
+  return {
+    state: { url, mode, snapshot_id: round.snapshot_id, since, reported, companies },
+    sections: [
+      ...[...news].map(([number, each]) =>
+        describeCompany(number, each, { before: known[number] ?? null, after: companies[number] ?? null }),
+      ),
+      ...describeList('Days without a file of the register', new Set(answers.flatMap(({ gaps }) => gaps).toSorted())),
+      ...describeList('In no file of the register', missing),
+      ...describeList(
+        'Without a record now: removed, or with contradictory records',
+        added.filter((number) => !missing.has(number) && companies[number] === null),
+      ),
+    ],
+    changed: news.size,
+  }
+}
+
+/** Two equal changes of one day are two changes. */
+function withoutReported(changes: readonly Change[], reported: readonly Change[]): Change[] {
+  const left = reported.map((change) => JSON.stringify(change))
+  return changes.filter((change) => {
+    const at = left.indexOf(JSON.stringify(change))
+    if (at >= 0) left.splice(at, 1)
+    return at < 0
+  })
+}
+
+function groupByCompany(changes: readonly Change[]): Map<string, Change[]> {
+  const groups = new Map<string, Change[]>()
+  for (const change of changes) {
+    const { company_number: number } = change
+    groups.set(number, [...(groups.get(number) ?? []), change])
+  }
+  return groups
+}

@@ -1,0 +1,258 @@
+/** The command `client watch` with the real service, real payments and several files of the register. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import type { CliContext } from '../../../../agent/command-line/context.ts'
+import { startChild } from '../../../support/child.ts'
+import { runCommand, type CliResult } from '../../../support/cli.ts'
+import { runPython, skipWithoutPython } from '../../../support/python.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+import { buyOverTransports, messageOf } from '../../../support/transports.ts'
+import { NUMBERS, startWatchedService, WATCHED, type WatchedService } from '../../../support/watched-registers.ts'
+
+const PROGRAM = fileURLToPath(new URL(import.meta.resolve('#root/test/programs/compare_registers.py')))
+
+type Differences = Record<string, string | [field: string, before: string, after: string][]>
+
+/** Three groups of changes, and three batches of records. */
+const FIRST_PAYMENTS = 6
+const GROUPS = 3
+
+describe('[15.13] the command client watch', function () {
+  this.timeout(240_000)
+  let watched: WatchedService
+  let directory: string
+
+  before(async function () {
+    await skipWithoutPython(this)
+  })
+  beforeEach(async () => {
+    watched = await startWatchedService()
+    directory = await makeTemporaryDirectory()
+    await writeFile(join(directory, 'buyer.key'), watched.service.buyerKey, { mode: 0o600 })
+    await writeFile(join(directory, 'list.csv'), `Name,Number\n${NUMBERS.map((number) => `x,${number}`).join('\n')}\n`)
+  })
+  afterEach(() => watched.service.stop())
+
+  const args = (maxTotal = '1000000') => {
+    const client = ['client', '--url', watched.service.url, '--key-file', join(directory, 'buyer.key')]
+    const list = [join(directory, 'list.csv'), '--column', 'Number', '--state', join(directory, 'state.json')]
+    const report = ['--report', join(directory, 'report.html'), '--max-total', maxTotal, '--yes']
+    return [...client, 'watch', ...list, ...report]
+  }
+  const run = (change: Partial<CliContext> = {}, maxTotal?: string) => runCommand(args(maxTotal), change)
+  const transfersOf = (work: () => Promise<unknown>) => watched.service.transfersOf(work)
+  const readReport = () => readFile(join(directory, 'report.html'), 'utf8')
+
+  /** What an independent program finds in two whole files. */
+  async function compare(before: number, after: number): Promise<Differences> {
+    const files = [before, after].map((at) => watched.files[at]!)
+    const { code, stdout, stderr } = await runPython([PROGRAM, ...files], { stdin: NUMBERS.join('\n') })
+    expect(code, stderr).to.equal(0)
+    return JSON.parse(stdout) as Differences
+  }
+
+  /** The lines of each company, without the days of the changes. */
+  function companiesIn({ lines }: Pick<CliResult, 'lines'>): Record<string, string[]> {
+    const found: Record<string, string[]> = {}
+    let number: string | undefined
+    for (const line of lines) {
+      if (!line.startsWith('  ')) number = /^(\d+) [^c]/.exec(line)?.[1]
+      else if (number !== undefined) (found[number] ??= []).push(line.trim().replace(/^\d{4}-\d\d-\d\d /, ''))
+    }
+    return found
+  }
+
+  /** What the command prints for the differences. */
+  function expected(differences: Differences): Record<string, string[]> {
+    const words: Record<string, string> = {
+      added: 'added to the register',
+      removed: 'removed from the register',
+      conflict: 'contradictory records in the register',
+      resolved: 'one record in the register again',
+    }
+    return Object.fromEntries(
+      Object.entries(differences).map(([number, each]) => [
+        number,
+        typeof each === 'string' ? [words[each] ?? ''] : each.map(([field, from, to]) => `${field}: ${from} -> ${to}`),
+      ]),
+    )
+  }
+  const withoutEvents = (companies: Record<string, string[]>) =>
+    Object.fromEntries(
+      Object.entries(companies).map(([number, lines]) => [number, lines.filter((line) => !line.startsWith('changed'))]),
+    )
+  const sorted = (companies: Record<string, string[]>) =>
+    Object.fromEntries(Object.entries(companies).map(([number, lines]) => [number, lines.toSorted()]))
+
+  it('reports from file to file what a comparison of the whole files finds, once, for one payment of 100', async () => {
+    let first: CliResult | undefined
+    expect(await transfersOf(async () => void (first = await run()))).to.equal(FIRST_PAYMENTS)
+    expect(first?.stderr).to.equal('')
+    expect([first?.code, first?.lines.includes('In no file of the register')]).to.deep.equal([0, true])
+    for (const at of [0, 1, 2]) {
+      await watched.importNext()
+      const differences = await compare(at, at + 1)
+      const hasRecords = Object.values(differences).some(
+        (each) => typeof each !== 'string' || each === 'added' || each === 'resolved',
+      )
+      let result: CliResult | undefined
+      expect(await transfersOf(async () => void (result = await run()))).to.equal(GROUPS + Number(hasRecords))
+      expect(result?.code).to.equal(3)
+      expect(sorted(withoutEvents(companiesIn(result!)))).to.deep.equal(sorted(expected(differences)))
+      expect(result?.lines.includes('Days without a file of the register')).to.equal(at === 2)
+      const html = await readReport()
+      for (const [number] of Object.entries(differences)) expect(html).to.contain(`<h2>${number} `)
+      if (at === 0) expect(html).to.contain('RENAMED &#60;b&#62;&#38; CO').and.not.contain('<b>')
+      expect(await transfersOf(async () => void (result = await run()))).to.equal(0)
+      expect([result?.code, result?.lines.at(-1)]).to.deep.equal([0, `${WATCHED} companies, 0 changed`])
+    }
+  })
+
+  it('reports all changes since the last run, also of several files', async () => {
+    await run()
+    for (let at = 0; at < 3; at += 1) await watched.importNext()
+    const result = await run()
+    const companies = companiesIn(result)
+    const numbers = new Set<string>()
+    for (const at of [0, 1, 2]) for (const number of Object.keys(await compare(at, at + 1))) numbers.add(number)
+    expect(Object.keys(companies).toSorted()).to.deep.equal([...numbers].toSorted())
+    expect(companies['1005']).to.deep.equal(['added to the register', 'removed from the register'])
+    expect(companies['1001']).to.include.members([
+      'legal_name: NUMBER 1001 -> RENAMED <b>& CO',
+      'legal_name: RENAMED <b>& CO -> RENAMED AGAIN',
+    ])
+  })
+
+  it('[4.10.3] has the changes of its numbers over each transport', async () => {
+    for (let at = 0; at < 3; at += 1) await watched.importNext()
+    const { rest, a2a, mcp, buy } = buyOverTransports(() => watched.service)
+    const numbers = new Set<string>()
+    for (const at of [0, 1, 2]) for (const number of Object.keys(await compare(at, at + 1))) numbers.add(number)
+    for (const ask of [rest, a2a, mcp]) {
+      const found = new Set<string>()
+      for (let start = 0; start < WATCHED; start += 100) {
+        const company_numbers = NUMBERS.slice(start, start + 100).toReversed()
+        const operation = { operation: 'changes', input: { since: '2020-01-01', company_numbers } }
+        const reply = await buy((payment) => ask(operation, payment))
+        const answer = reply.json['result'] ? messageOf(reply).data : reply.json
+        const { changes, not_in_register } = answer as {
+          changes: { company_number: string }[]
+          not_in_register: string[]
+        }
+        for (const { company_number } of changes) found.add(company_number)
+        expect(not_in_register).to.deep.equal(start < 200 ? [] : ['9999999'])
+      }
+      expect([...found].toSorted()).to.deep.equal([...numbers].toSorted())
+    }
+  })
+
+  it('buys the records of added companies only, and forgets companies that are no longer listed', async () => {
+    const list = (...numbers: string[]) => writeFile(join(directory, 'list.csv'), `Number\n${numbers.join('\n')}\n`)
+    await list('1001', 'n/a', '', '1002')
+    expect((await run()).lines).to.include.members(['Rows without a company number', '  2'])
+    await list('1001', '1003')
+    expect(await transfersOf(run)).to.equal(2)
+    await watched.importNext()
+    const result = await run()
+    expect(Object.keys(companiesIn(result))).to.deep.equal(['1001', '1003'])
+    expect(result.lines).to.include('2 companies, 2 changed')
+  })
+
+  it('lists the annual return dates within 30 days, and those that have passed, in every run', async () => {
+    await writeFile(join(directory, 'list.csv'), 'Number\n1001\n')
+    await run()
+    // Nothing is bought, so the clock of the command can be another one.
+    const dueOn = async (day: string) => {
+      const { lines } = await run({ now: () => new Date(`${day}T12:00:00Z`) })
+      expect((await readReport()).includes('NUMBER 1001')).to.equal(lines.length > 1)
+      return lines.slice(0, -1)
+    }
+    const line = (when: string) =>
+      `  1001 NUMBER 1001: 2026-09-30, ${when}, at the latest 2026-11-25; accounts on record: too old`
+    const heading = 'Annual return date within 30 days, or passed'
+    expect(await dueOn('2026-08-30')).to.deep.equal([])
+    expect(await dueOn('2026-08-31')).to.deep.equal([heading, line('in 30 days')])
+    expect(await dueOn('2026-10-01')).to.deep.equal([heading, line('1 days ago')])
+  })
+
+  it('signs nothing above --max-total, without an answer, or with the state of another service', async () => {
+    expect(
+      await transfersOf(async () => expect((await run({}, '252999')).stderr).to.match(/at least 253000/)),
+    ).to.equal(0)
+    const unconfirmed = args().filter((arg) => arg !== '--yes')
+    expect(
+      await transfersOf(async () => expect((await runCommand(unconfirmed)).stderr).to.match(/add --yes/)),
+    ).to.equal(0)
+    await writeFile(join(directory, 'state.json'), '{"url":"https://other.example","mode":"testnet"}')
+    expect(await transfersOf(async () => expect((await run()).stderr).to.match(/is not a state/))).to.equal(0)
+  })
+
+  it('stops at --max-total before the records, and continues with a higher one', async () => {
+    await run()
+    await watched.importNext()
+    const stopped = await run({}, '3000')
+    expect([stopped.code, stopped.stderr]).to.deep.equal([
+      1,
+      '--max-total does not allow the next payment. Run again with a higher one\n',
+    ])
+    let result: CliResult | undefined
+    expect(await transfersOf(async () => void (result = await run()))).to.equal(1)
+    expect(sorted(withoutEvents(companiesIn(result!)))).to.deep.equal(sorted(expected(await compare(0, 1))))
+  })
+
+  it('pays nothing twice and misses no change if it fails before or after any request, also over an import', async () => {
+    const ended = new Error('the process ended')
+    const interruptedRun = async (at: number, isAnswered: boolean) => {
+      let requests = 0
+      const failing: typeof fetch = async (input, init) => {
+        requests += 1
+        if (requests < at) return fetch(input, init)
+        if (isAnswered && requests === at) await fetch(input, init)
+        throw ended
+      }
+      return run({ fetch: failing })
+    }
+    const seen: Record<string, string[]> = {}
+    const collect = (result: CliResult) => {
+      for (const [number, lines] of Object.entries(companiesIn(result))) (seen[number] ??= []).push(...lines)
+    }
+    const paid = await transfersOf(async () => {
+      for (let round = 0; round < 2; round += 1) {
+        for (let at = 1, isDone = false; !isDone; at += 1) {
+          const result = await interruptedRun(at, at % 2 === 0)
+          collect(result)
+          isDone = result.code === 0 || result.code === 3
+          if (round === 1 && at === 3) await watched.importNext()
+        }
+        if (round === 0) await watched.importNext()
+      }
+      collect(await run())
+    })
+    // The run that was interrupted by the import asks for its own changes first, and then for those of the import.
+    expect(paid).to.equal(FIRST_PAYMENTS + 2 * (GROUPS + 1))
+    for (const at of [0, 1])
+      for (const [number, lines] of Object.entries(expected(await compare(at, at + 1))))
+        expect(seen[number], number).to.include.members(lines)
+  })
+
+  it('pays nothing twice if its process is killed', async () => {
+    const kill = async (milliseconds: number) => {
+      const child = startChild('agent/main.js', args(), { DATA_DIR: directory })
+      const timer = setTimeout(() => child.process.kill('SIGKILL'), milliseconds)
+      const end = await child.ended
+      clearTimeout(timer)
+      return end
+    }
+    const began = performance.now()
+    expect(await transfersOf(async () => expect(await kill(240_000)).to.equal(0))).to.equal(FIRST_PAYMENTS)
+    const whole = performance.now() - began
+    await watched.importNext()
+    const paid = await transfersOf(async () => {
+      for (const share of [0.5, 0.65, 0.8, 0.9]) if ((await kill(whole * share)) === 3) return
+      expect(await kill(240_000)).to.be.oneOf([0, 3])
+    })
+    expect(paid).to.equal(GROUPS + 1)
+  })
+})
