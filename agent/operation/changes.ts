@@ -108,6 +108,7 @@ export const changes = defineOperation({
     title: 'List changes of Irish companies between two days',
     use: 'Use it to follow new companies, new names, statuses and addresses. Repeat it with "cursor" while "next_cursor" is not null.',
     charge: 'An empty list is charged.',
+    size: 'An answer has 1 KB and 0.3 KB for each change.',
   },
   route: {
     operationId: 'registerChanges',

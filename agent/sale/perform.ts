@@ -42,7 +42,8 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
 }
 
 /** A request without a payment. */
-function quote(context: SaleContext, { operation, client }: SaleRequest): Outcome {
+function quote(context: SaleContext, { operation, client, notSold }: SaleRequest): Outcome {
+  if (notSold) return refused(notSold)
   return (
     refuseIfStopping(context) ??
     // 4. Budget of the client's address.
@@ -70,6 +71,7 @@ async function buy(
   if (lookUpRefused) return lookUpRefused
   const stored = payment.kind === 'payment' ? await replay(context, payment, { client, waitLimit }) : undefined
   if (stored) return stored
+  if (request.notSold) return refused(request.notSold)
 
   // 4. Budget of the client's address.
   const limited = refuseIfStopping(context) ?? client.budget.raiseTo(weightOf(operation, WEIGHTS.payment))

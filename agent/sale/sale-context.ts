@@ -3,6 +3,7 @@ import type { Catalog } from '../../store/dataset/catalog.ts'
 import type { Journal } from '../../store/history/journal.ts'
 import type { Answers } from '../answer/registers.ts'
 import type { Operation } from '../operation/operation.ts'
+import type { Refusal } from '../operation/refusal.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { Terms } from '../payment/terms.ts'
 import type { CallLimit } from './limits/call-limit.ts'
@@ -46,4 +47,6 @@ export interface SaleRequest {
   requestId?: string | undefined
   /** Limits the verified payments that are sold at once. Absent if the transport has no limit. */
   callLimit?: CallLimit
+  /** The refusal of a request that the transport does not sell. A stored answer is delivered. */
+  notSold?: Refusal | undefined
 }

@@ -9,7 +9,7 @@ import { inputRefusal, parseOperation, type OperationDefinition } from '../../op
 import { resourceUrl } from '../../operation/resource.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { paymentHeadersOf, PAYMENT_META, toToolResult } from './tool-result.ts'
-import { INFO_TOOL, operationOf, type listTools } from '../../payment/tools.ts'
+import { INFO_TOOL, operationOf, refuseLongBatch, type listTools } from '../../payment/tools.ts'
 
 interface McpServerOptions {
   executor: CompanyAgentExecutor
@@ -76,7 +76,8 @@ async function perform(
   if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
   const { operation } = parsed
   const url = resourceUrl(baseUrl, operation)
-  const request = { operation, paymentHeaders: payment, resourceUrl: url, callLimit, ...caller }
+  const notSold = refuseLongBatch(operation)
+  const request = { operation, paymentHeaders: payment, resourceUrl: url, callLimit, notSold, ...caller }
   // A sale that exceeds the time limit continues. Its answer is stored for a retry.
   return withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => executor.perform(request)).catch((): Outcome =>
     refused({ code: 'gateway_unavailable', detail: LATE }),
