@@ -285,8 +285,9 @@ describe('POST /mcp', () => {
           ['1'.repeat(32), ''],
           [INPUT, ''],
         ] as const) {
-          const { error } = JSON.parse((await at(version)).text) as { error: { data: object } }
-          expect(error.data).to.deep.equal({ supported: MCP_VERSIONS, requested })
+          const { error } = JSON.parse((await at(version)).text) as { error: { data: object; message: string } }
+          expect(error.data).to.deep.equal({ supported: [MODERN], requested })
+          for (const each of MCP_VERSIONS) expect(error.message).to.contain(each)
         }
       })
     })

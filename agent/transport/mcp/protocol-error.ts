@@ -1,5 +1,4 @@
 /** Gives protocol errors their fixed messages (contract 4.6.8). The messages of the SDK repeat input of the client. */
-import { MCP_VERSIONS } from '../../operation/entries.ts'
 import { MCP_ERRORS, UNSUPPORTED_VERSION_CODE } from '../../operation/mcp-errors.ts'
 
 /**
@@ -29,7 +28,7 @@ const VERSION_FORM = /^v?\d[\d.-]{0,30}$/
 
 /** The specification requires both members. The requested version is repeated only if it has the form of a version. */
 function describeVersions(data: unknown): object {
-  const { requested } = (data ?? {}) as { requested?: unknown }
+  const { supported = [], requested } = (data ?? {}) as { supported?: string[]; requested?: unknown }
   const isVersion = typeof requested === 'string' && VERSION_FORM.test(requested)
-  return { supported: MCP_VERSIONS, requested: isVersion ? requested : '' }
+  return { supported, requested: isVersion ? requested : '' }
 }
