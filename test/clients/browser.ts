@@ -8,7 +8,7 @@ import { findBrowser, openBrowser } from '../support/browser.ts'
 
 export const BROWSER_KITS = ['@x402/fetch', '@x402/axios'] as const
 
-const ENTRY = fileURLToPath(new URL(import.meta.resolve('#root/test/clients/in-browser.js')))
+const ENTRY = fileURLToPath(new URL('in-browser.js', import.meta.resolve('#root/test/clients/package.json')))
 const VIEW = { width: 800, height: 600, isMobile: false, scheme: 'light' } as const
 const JSON_BODY = { 'Content-Type': 'application/json' }
 const LOOKUP = { company_number: '00000000' }

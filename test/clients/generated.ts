@@ -41,10 +41,7 @@ print(many.data?.snapshot_id, many.response!.headers)
 `,
   },
   orval: {
-    args: [
-      inModules('orval/dist/bin/orval.mjs'),
-      ...['--input', 'openapi.json', '--output', 'orval/client.ts', '--client', 'fetch'],
-    ],
+    args: [inModules('orval/dist/bin/orval.mjs'), '-i', 'openapi.json', '-o', 'orval/client.ts', '--client', 'fetch'],
     program: `
 import { buyBatch, lookupCompany } from './orval/client'
 globalThis.fetch = (url, init) => paying(new URL(String(url), BASE_URL), init)
@@ -73,8 +70,15 @@ print(many.data?.snapshot_id, many.response.headers)
 export const GENERATED = Object.keys(GENERATORS)
 
 const COMPILER_OPTIONS = {
-  ...{ strict: true, noEmit: true, allowJs: true, skipLibCheck: true, types: ['node'] },
-  ...{ target: 'es2022', module: 'esnext', moduleResolution: 'bundler', lib: ['es2023', 'dom', 'dom.iterable'] },
+  strict: true,
+  noEmit: true,
+  allowJs: true,
+  skipLibCheck: true,
+  types: ['node'],
+  target: 'es2022',
+  module: 'esnext',
+  moduleResolution: 'bundler',
+  lib: ['es2023', 'dom', 'dom.iterable'],
 }
 
 /** The receipts by generator. */

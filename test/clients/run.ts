@@ -101,7 +101,7 @@ class Results {
       '| --- | --- | --- | --- |',
       ...this.#rows,
     ]
-    const path = fileURLToPath(new URL(import.meta.resolve('#root/docs/clients.md')))
+    const path = fileURLToPath(new URL('docs/clients.md', import.meta.resolve('#root/package.json')))
     await writeFile(path, await format(text.join('\n'), { parser: 'markdown', printWidth: 120 }))
   }
 }
@@ -113,8 +113,8 @@ try {
   const key = (await readFile(join(directory, 'sandbox', 'buyer.key'), 'utf8')).trim()
   const results = new Results()
   for (const [client, [kit, what]] of Object.entries(CLIENTS)) {
-    const receipt = await buy(client, url, key).catch((cause: unknown) => void console.error(cause))
-    results.addPurchases(kit, what, [receipt ?? undefined], 1)
+    const receipt = await buy(client, url, key).catch(String)
+    results.addPurchases(kit, what, [receipt], 1)
   }
   const inBrowser = await buyInBrowser(url, key)
   for (const kit of BROWSER_KITS) {

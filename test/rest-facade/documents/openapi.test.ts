@@ -35,7 +35,7 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true): OpenA
 function valuesOf(member: string, part: unknown): unknown[] {
   if (typeof part !== 'object' || part === null) return []
   const own = Object.entries(part)
-  return own.flatMap(([name, value]) => [...(name === member ? [value as unknown] : []), ...valuesOf(member, value)])
+  return own.flatMap(([name, value]) => valuesOf(member, value).concat(name === member ? [value] : []))
 }
 
 describe('the schemas for clients', () => {
