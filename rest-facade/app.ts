@@ -10,11 +10,10 @@ import express, {
 } from 'express'
 import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
-import { REQUEST_ID_HEADER, requestIdOf } from '../agent/transport/http/request-id.ts'
+import { requestIdOf } from '../agent/transport/http/request-id.ts'
 import { refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { renderWireError } from '../agent/transport/http/render-outcome.ts'
 import { FREE_PATHS } from '../agent/operation/paths.ts'
-import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { UNREGISTERED, type Registry } from './registry/registry.ts'
 import type { Report } from '../store/base/runtime.ts'
 import { CACHE_SECONDS, requireRead, sendCurrent, sendDocument } from './document.ts'
@@ -34,15 +33,6 @@ const LINKS = [
   `<${FREE_PATHS.guide}>; rel="service-doc"; type="text/html"`,
   `<${FREE_PATHS.apiGuide}>; rel="alternate service-doc"; type="text/markdown"`,
   `<${FREE_PATHS.llmsTxt}>; rel="llms-txt"; type="text/plain"`,
-].join(', ')
-
-/** The headers that browsers may send to the service (contract 7.5). */
-const ALLOWED_HEADERS = [
-  PAYMENT_HEADERS.request,
-  'Content-Type',
-  'A2A-Version',
-  'A2A-Extensions',
-  REQUEST_ID_HEADER,
 ].join(', ')
 
 interface AppOptions {
@@ -136,13 +126,17 @@ function refuseInvalidEncoding(request: Request, response: Response, next: NextF
   else next()
 }
 
-/** Answers CORS preflight requests (contract 7.5). */
+/**
+ * Answers CORS preflight requests (contract 7.5). All header names are allowed, because clients send headers of their
+ * own, and no answer depends on cookies or other credentials of a browser.
+ */
 function answerPreflight(request: Request, response: Response, next: NextFunction): void {
   if (request.method !== 'OPTIONS') return next()
+  const names = (request.get('Access-Control-Request-Headers') ?? '').match(/[\w!#$%&'*+.^`|~-]+/g)
   response
     .writeHead(204, {
       'Access-Control-Allow-Methods': 'GET, HEAD, POST, OPTIONS',
-      'Access-Control-Allow-Headers': ALLOWED_HEADERS,
+      ...(names && { 'Access-Control-Allow-Headers': names.join(', ') }),
       'Access-Control-Max-Age': '600',
     })
     .end()

@@ -13,8 +13,8 @@ import { parseStrictJson, REQUEST_MARKS_MAX } from '../store/base/strict-json.ts
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 
-/** Up to this length, a quote names a search by the URL as requested; beyond, by its canonical URL (contract 5.1.2). */
-const QUOTED_QUERY_CHARACTERS_MAX = 2048
+/** Up to this length, a quote names a search by the URL as requested; beyond, by its canonical URL (contract 5.1.3). */
+const QUOTED_QUERY_CHARACTERS_MAX = 1_280
 
 interface PaidRouteOptions {
   executor: CompanyAgentExecutor

@@ -19,6 +19,7 @@ export const asOf = defineOperation({
   path: `${API_PREFIX}/company/{company_number}/as-of/{date}`,
   prices: { mainnet: 10_000, testnet: 1_000 },
   batchInputsMax: 100,
+  toolInputsMax: 50,
 
   inputSchema: z.strictObject({ company_number: companyNumber, date: day('The day') }),
   inputFault: 'invalid_query',
@@ -46,6 +47,7 @@ export const asOf = defineOperation({
     title: 'Look up one Irish company on a past day',
     use: 'Use it when you need what the file of the register showed on a day. It does not say what was in force.',
     charge: 'A missing record and a day without a file are not charged.',
+    size: 'An answer has 1 to 2 KB.',
   },
   route: {
     operationId: 'companyOnDay',

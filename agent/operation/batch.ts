@@ -5,6 +5,7 @@
 import * as z from 'zod'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
+import { toJsonSchema } from './json-schema.ts'
 import { parseOperation, type BatchDefinition, type SingleDefinition } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
 import { isBatchResult, REFUSALS, refusalBody } from './refusal.ts'
@@ -34,7 +35,8 @@ const STATUSES = {
  */
 export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
   const operations = all.filter(({ batchInputsMax }) => batchInputsMax !== undefined)
-  const limits = operations.map(({ name, batchInputsMax }) => `${batchInputsMax} of ${name}`).join(', ')
+  const { limits, ...described } = describeInputs(operations, ({ batchInputsMax = 0 }) => batchInputsMax)
+  const { limits: toolLimits, ...toolInputs } = describeInputs(operations, ({ toolInputsMax = 0 }) => toolInputsMax)
   const [first] = operations
   if (!first) throw new Error('No operation has batches')
   const items = (input: Record<string, unknown>) => {
@@ -51,7 +53,8 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
     bodyBytesMax: 65_536,
     operations,
 
-    inputSchema: inputSchema(operations, limits),
+    inputSchema: inputSchema(operations, described),
+    toolInputs,
     inputFault: 'invalid_body',
     answerSchema: answerSchema(operations),
     answerName: 'BatchResponse',
@@ -106,8 +109,9 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
     tool: {
       name: 'batch_companies',
       title: 'Answer many inputs of one operation for one payment',
-      use: `Use it for a list: "operation" is that of all "inputs", at most ${limits}.`,
+      use: `Use it for a list: "operation" is that of all "inputs", at most ${toolLimits}.`,
       charge: 'Missing and contradictory records are results and are charged, unless no item has an answer.',
+      size: 'An answer has the sizes of the single ones.',
     },
     route: {
       operationId: 'buyBatch',
@@ -119,11 +123,20 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
   }
 }
 
-function inputSchema(operations: readonly SingleDefinition[], limits: string): z.ZodObject {
-  const schemas = operations.map((each) => {
-    const { $schema: _dialect, ...schema } = z.toJSONSchema(each.inputSchema, { io: 'input' })
-    return schema
-  })
+function describeInputs(operations: readonly SingleDefinition[], maxOf: (each: SingleDefinition) => number) {
+  const limits = operations.map((each) => `${maxOf(each)} of ${each.name}`).join(', ')
+  return {
+    limits,
+    description: `Inputs of the operation: at most ${limits}.`,
+    maxItems: Math.max(...operations.map(maxOf)),
+  }
+}
+
+function inputSchema(
+  operations: readonly SingleDefinition[],
+  described: { description: string; maxItems: number },
+): z.ZodObject {
+  const schemas = operations.map((each) => toJsonSchema(each.inputSchema, 'input'))
   return z
     .strictObject({
       operation: z
@@ -134,10 +147,7 @@ function inputSchema(operations: readonly SingleDefinition[], limits: string): z
       inputs: z
         .array(z.unknown().meta({ anyOf: schemas }), { error: 'must be a list' })
         .min(1, { error: 'must have at least one input' })
-        .meta({
-          description: `Inputs of the operation: at most ${limits}.`,
-          maxItems: Math.max(...operations.map(({ batchInputsMax = 0 }) => batchInputsMax)),
-        }),
+        .meta(described),
     })
     .check((batch) => {
       const { operation, inputs } = batch.value

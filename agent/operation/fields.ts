@@ -62,11 +62,12 @@ function text(min: number, max: number) {
 /**
  * The limits of a text as JSON Schema, for clients that check before they send. They apply before normalisation, so
  * they refuse a few texts that normalisation makes valid. The pattern excludes control characters other than white
- * space; a regular expression for all hidden characters would not work in every language.
+ * space; a regular expression for all hidden characters would not work in every language. The escapes are those that
+ * both JavaScript and RE2 have.
  */
 const textLimits = (minLength: number, maxLength: number) => ({ minLength, maxLength, pattern: NO_CONTROLS })
 
-const NO_CONTROLS = '^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$'
+const NO_CONTROLS = '^[^\\x00-\\x08\\x0E-\\x1F\\x7F-\\x84\\x86-\\x9F]*$'
 
 export function longText(purpose: string) {
   const length = `${TEXT_CODE_POINTS_MIN} to ${TEXT_CODE_POINTS_MAX} characters after NFKC normalisation, trimming and collapsing of white space`

@@ -75,6 +75,7 @@ export const history = defineOperation({
     title: 'List the recorded versions of one Irish company',
     use: 'Use it for former names, addresses and statuses since the date "complete_since". It shows what the files said.',
     charge: 'A number that no file had is not charged.',
+    size: 'An answer has 1 KB for each version, of which there are at most 100.',
   },
   route: {
     operationId: 'companyHistory',

@@ -18,6 +18,7 @@ export const lookup = defineOperation({
   priceKey: `${API_PREFIX}/company`,
   prices: { mainnet: 10_000, testnet: 1_000 },
   batchInputsMax: 100,
+  toolInputsMax: 50,
 
   inputSchema: z.strictObject({ company_number: companyNumber }),
   inputFault: 'invalid_company_number',
@@ -43,6 +44,7 @@ export const lookup = defineOperation({
     title: 'Look up one Irish company by its number',
     use: 'Use it when you know the exact company number. Leading zeros are significant.',
     charge: 'A missing record is not charged.',
+    size: 'An answer has 1 to 2 KB.',
   },
   route: {
     operationId: 'lookupCompany',

@@ -1,4 +1,5 @@
 /** The protocol errors of MCP (contract 4.6.8): JSON-RPC code, HTTP statuses and message. */
+import { MCP_VERSIONS } from './entries.ts'
 
 export interface McpError {
   code: number
@@ -7,7 +8,7 @@ export interface McpError {
   message: string
 }
 
-const VERSION_MESSAGE = 'The protocol version is not supported. Use 2026-07-28 or 2025-11-25.'
+const VERSION_MESSAGE = `The protocol version is not supported. Supported: ${MCP_VERSIONS.join(', ')}.`
 
 export const UNSUPPORTED_VERSION_CODE = -32_022
 

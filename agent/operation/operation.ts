@@ -67,8 +67,8 @@ interface DescribedOperation<Name extends string, Input extends z.ZodObject, Ans
    * quote, of which catalogues accept at most 500 characters and five tags.
    */
   skill: { name: string; description: string; tags: string[] }
-  /** The tool of MCP: its name, its title, when to use it, and what is charged. */
-  tool: { name: string; title: string; use: string; charge: string }
+  /** The tool of MCP: its name, its title, when to use it, what is charged, and the size of the answer's JSON. */
+  tool: { name: string; title: string; use: string; charge: string; size: string }
   /** The REST route in OpenAPI. */
   route: { operationId: string; description: string }
 }
@@ -93,6 +93,8 @@ export interface SingleDefinition<
   batchInputsMax?: number
   /** What the quote says before anything is paid, if the input cannot have the answer that a client expects. */
   quoteNote?(input: z.output<Input>, statuses: () => readonly (string | null)[]): QuoteNote | undefined
+  /** The same over MCP, so that a model can read the whole answer: clients cut it at about 100 KB. */
+  toolInputsMax?: number
 }
 
 /** Several inputs of one single operation. The price is the sum of the prices of the inputs. */
@@ -101,6 +103,8 @@ export interface BatchDefinition extends DescribedOperation<string, z.ZodObject,
   /** The single operations that have batches. */
   operations: readonly SingleDefinition[]
   items(input: Record<string, unknown>): readonly Operation<SingleDefinition>[]
+  /** The JSON Schema members of `inputs` that differ over MCP. */
+  toolInputs: { description: string; maxItems: number }
 }
 
 export type OperationDefinition = SingleDefinition | BatchDefinition

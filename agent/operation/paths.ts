@@ -19,6 +19,7 @@ export const FREE_PATHS = {
   robotsTxt: '/robots.txt',
   jwks: '/.well-known/jwks.json',
   agentCard: '/.well-known/agent-card.json',
+  x402: '/.well-known/x402',
 } as const
 
 /** Free routes of testnet deployments. */

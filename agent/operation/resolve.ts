@@ -46,6 +46,7 @@ export const resolve = defineOperation({
   prices: { mainnet: 20_000, testnet: 2_000 },
   /** A resolution takes many times the time of a lookup. */
   batchInputsMax: 25,
+  toolInputsMax: 15,
 
   inputSchema: z
     .strictObject({
@@ -89,6 +90,7 @@ export const resolve = defineOperation({
       'Use it when you have a name, ideally with an Eircode or an address, and need one company. Act on the answer only ' +
       'when status is "matched". A search before it is not needed.',
     charge: 'Answers with status "ambiguous", "conflicting" and "no_match" are charged.',
+    size: 'An answer has 2 KB and 1 KB for each candidate, of which there are at most ten.',
   },
   route: {
     operationId: 'resolveCompany',

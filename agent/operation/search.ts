@@ -71,6 +71,7 @@ export const search = defineOperation({
     title: 'Search Irish companies by name',
     use: 'Use it when you want several candidates to choose from.',
     charge: 'An empty list is charged.',
+    size: 'An answer has 2 KB and 1 KB for each candidate.',
   },
   route: {
     operationId: 'searchCompanies',

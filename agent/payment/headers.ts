@@ -41,7 +41,12 @@ const authorizationSchema = z.strictObject({
 })
 
 const payloadSchema = z.strictObject({
-  signature: z.string().regex(new RegExp(`^0x([0-9a-fA-F]{2}){${EOA_SIGNATURE_BYTES},${SIGNATURE_BYTES_MAX}}$`)),
+  // The length is not in the pattern, because RE2 counts only to 1,000.
+  signature: z
+    .string()
+    .min(2 + 2 * EOA_SIGNATURE_BYTES)
+    .max(2 + 2 * SIGNATURE_BYTES_MAX)
+    .regex(/^0x([0-9a-fA-F]{2})*$/),
   authorization: authorizationSchema,
 })
 

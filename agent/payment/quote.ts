@@ -16,15 +16,15 @@ interface QuoteRequest {
 }
 
 /**
- * With a longer URL or a note the quote omits `bazaar`, the name and the tags, so that the header stays below 4 KiB for
- * proxies.
+ * With a longer URL or a note the quote omits `bazaar`, the name and the tags. All headers of a 402 have at most 4,000
+ * bytes, because a default nginx answers 502 beyond 4 KiB.
  */
-const URL_CHARACTERS_LISTED_MAX = 896
+const URL_CHARACTERS_LISTED_MAX = 640
 /**
  * Above this length the URL has UTF-8 characters instead of percent escapes, which URL parsers treat the same. Only
  * long searches in non-Latin scripts reach it.
  */
-const URL_CHARACTERS_MAX = 2200
+const URL_CHARACTERS_MAX = 1_360
 
 /**
  * The JSON text of the members that depend on terms, operation and amount only, without the opening brace. Encoding

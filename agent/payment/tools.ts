@@ -1,6 +1,8 @@
 /** The tools of the MCP server: one for each operation, and a free one about the service. */
 import * as z from 'zod'
-import type { OperationDefinition, Operations } from '../operation/operation.ts'
+import { portable, toJsonSchema } from '../operation/json-schema.ts'
+import { itemsOf, type Operation, type OperationDefinition, type Operations } from '../operation/operation.ts'
+import type { Refusal } from '../operation/refusal.ts'
 import { describeStatus } from '../operation/statuses.ts'
 import { MICRO_USDC_PER_USDC, type Terms } from './terms.ts'
 
@@ -23,8 +25,11 @@ const INFO_SCHEMA = z.looseObject({
   guide: z.string(),
 })
 
-const errorSchema = z.looseObject({ error: z.strictObject({ code: z.string(), message: z.string() }) })
-const quoteSchema = z.looseObject({ x402Version: z.literal(2), error: z.string(), accepts: z.array(z.looseObject({})) })
+const REFUSAL_SCHEMA = {
+  type: 'object',
+  required: ['error'],
+  description: 'A quote of x402 with "accepts", or an error with "code" and "message".',
+}
 
 interface ToolDefinition {
   name: string
@@ -63,15 +68,16 @@ export function listTools(
   terms: Pick<Terms, 'network' | 'mode' | 'operations'>,
   { paymentNote = PAYMENT_NOTE, spends = false, statuses = '' }: ToolOptions = {},
 ): ToolDefinition[] {
+  const described: Described = new Map()
   const paid = terms.operations.map((operation): ToolDefinition => {
-    const { name, title, use, charge } = operation.tool
+    const { name, title, use, charge, size } = operation.tool
     const price = describePrice(operation, terms)
     return {
       name,
       title,
-      description: [`${title}.`, use, price, charge, paymentNote, DATA_NOTE].join(' '),
-      inputSchema: { ...withStatuses(jsonSchema(operation.inputSchema, 'input'), statuses), type: 'object' },
-      outputSchema: outputSchema(operation.answerSchema),
+      description: [`${title}.`, use, size, price, charge, paymentNote, DATA_NOTE].join(' '),
+      inputSchema: withStatuses(inputSchema(operation), statuses),
+      outputSchema: outputSchema(operation, described),
       annotations: spends ? SPENDING_ANNOTATIONS : ANNOTATIONS,
     }
   })
@@ -83,7 +89,7 @@ export function listTools(
       description:
         'Prices, receiver of payments, state of the dataset, and the attribution to show with the data. Free.',
       inputSchema: { type: 'object', properties: {}, additionalProperties: false },
-      outputSchema: jsonSchema(INFO_SCHEMA, 'output') as ToolDefinition['outputSchema'],
+      outputSchema: toJsonSchema(INFO_SCHEMA, 'output') as ToolDefinition['outputSchema'],
       annotations: ANNOTATIONS,
     },
   ]
@@ -94,16 +100,16 @@ function describePrice(operation: OperationDefinition, { network, mode }: Pick<T
   return `${operation.prices[mode] / MICRO_USDC_PER_USDC} USDC on ${network} for each answer.`
 }
 
-/**
- * Includes the quote and the errors, because strict clients refuse every `structuredContent` that does not match, also
- * with `isError`.
- */
-function outputSchema(answer: z.ZodType): ToolDefinition['outputSchema'] {
-  const anyOf = [answer, quoteSchema, errorSchema].map((schema) => jsonSchema(schema, 'output'))
-  return { type: 'object', anyOf }
+/** The refusal of a batch whose answer would be longer than clients of MCP show to a model (contract 4.11.1). */
+export function refuseLongBatch(operation: Operation): Refusal | undefined {
+  if (operation.definition.kind !== 'batch') return undefined
+  const items = itemsOf(operation)
+  const { name = '', toolInputsMax = 0 } = items[0]?.definition ?? {}
+  if (items.length <= toolInputsMax) return undefined
+  return { code: 'invalid_body', detail: `inputs must have at most ${toolInputsMax} inputs of ${name} over MCP` }
 }
 
-function withStatuses(schema: Record<string, unknown>, statuses: string): Record<string, unknown> {
+function withStatuses(schema: Schema, statuses: string): Schema {
   const properties = schema['properties'] as Record<string, { description?: string }> | undefined
   const member = properties?.['status']
   if (!member || statuses === '') return schema
@@ -111,7 +117,33 @@ function withStatuses(schema: Record<string, unknown>, statuses: string): Record
   return { ...schema, properties: { ...properties, status } }
 }
 
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
-  const { $schema: _dialect, ...converted } = z.toJSONSchema(schema, { io })
-  return converted
+type Schema = ToolDefinition['inputSchema']
+
+function inputSchema(definition: OperationDefinition): Schema {
+  const schema = toJsonSchema(definition.inputSchema, 'input') as Schema & { properties: Record<string, object> }
+  if (definition.kind === 'batch') Object.assign(schema.properties['inputs'] ?? {}, definition.toolInputs)
+  return schema
+}
+
+/** The objects that the output schema of an earlier tool describes, with the name of that tool. */
+type Described = Map<unknown, string>
+
+/**
+ * Includes the quote and the errors, because strict clients refuse every `structuredContent` that does not match, also
+ * with `isError`. A list of tools describes each object once, because models read all of it.
+ */
+function outputSchema({ answerSchema, tool }: OperationDefinition, described: Described): Schema {
+  const own: Described = new Map()
+  const answer = toJsonSchema(answerSchema, 'output', (context) => {
+    portable(context)
+    const { zodSchema, jsonSchema } = context
+    if (!(zodSchema instanceof z.ZodObject)) return
+    own.set(zodSchema, tool.name)
+    const earlier = described.get(zodSchema)
+    if (earlier === undefined || (zodSchema as unknown) === answerSchema) return
+    for (const name of Object.keys(jsonSchema)) delete jsonSchema[name]
+    Object.assign(jsonSchema, { type: 'object', description: `As in the answer of ${earlier}.` })
+  })
+  for (const [object, name] of own) if (!described.has(object)) described.set(object, name)
+  return { type: 'object', anyOf: [answer, REFUSAL_SCHEMA] }
 }

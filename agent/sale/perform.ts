@@ -60,7 +60,8 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
 }
 
 /** A request without a payment. */
-function quote(context: SaleContext, { operation, client }: SaleRequest): Sold {
+function quote(context: SaleContext, { operation, client, notSold }: SaleRequest): Sold {
+  if (notSold) return refused(notSold)
   return (
     refuseIfStopping(context) ??
     // 4. Budget of the client's address.
@@ -93,6 +94,7 @@ async function buy(
   // 3. Replay: a payment with a record gets its stored response.
   const stored = payment.kind === 'payment' ? await replay(context, payment, { client, waitLimit }) : undefined
   if (stored) return stored
+  if (request.notSold) return refused(request.notSold)
 
   // 4. Budget of the client's address.
   const limited = refuseIfStopping(context) ?? client.budget.raiseTo(weightOf(operation, WEIGHTS.payment))

@@ -3,6 +3,7 @@ import type { Catalog } from '../../store/dataset/catalog.ts'
 import type { Journal } from '../../store/history/journal.ts'
 import type { Answers } from '../answer/registers.ts'
 import type { Operation } from '../operation/operation.ts'
+import type { Refusal } from '../operation/refusal.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { Terms } from '../payment/terms.ts'
 import type { Client } from './limits/address-budget.ts'
@@ -42,4 +43,6 @@ export interface SaleRequest {
   requestId?: string | undefined
   /** The verified payments that the transport sells at once. Absent if it has no limit. */
   calls?: WorkQueue
+  /** The refusal of a request that the transport does not sell. A stored answer is delivered. */
+  notSold?: Refusal | undefined
 }

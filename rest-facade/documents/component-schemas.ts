@@ -2,6 +2,7 @@
  * The JSON Schemas of all bodies under the names of contract 2. They are generated from the schemas that the code uses.
  */
 import * as z from 'zod'
+import { portable } from '../../agent/operation/json-schema.ts'
 import type { Operations } from '../../agent/operation/operation.ts'
 import { candidateSchema, dataErrorSchema, errorSchema, matchSignalsSchema } from '../../agent/operation/result.ts'
 import { paymentSchema } from '../../agent/payment/headers.ts'
@@ -161,6 +162,10 @@ const mcpServerSchema = z
   })
   .meta({ description: 'server.json of the registry of MCP servers.' })
 
+const x402ManifestSchema = z
+  .strictObject({ version: z.literal(1), resources: z.array(z.string()).min(1), instructions: z.string() })
+  .meta({ description: 'The discovery manifest of x402 services. A resource is a method and a path.' })
+
 /** The name of the input's schema of an operation. */
 export function inputName(operation: string): string {
   return `${operation.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Input`
@@ -186,6 +191,7 @@ const responseSchemas = (operations: Operations): Record<string, z.ZodType> => (
   ...REGISTRY_SCHEMAS,
   McpResponse: mcpResponseSchema,
   McpServer: mcpServerSchema,
+  X402Manifest: x402ManifestSchema,
   RpcResponse: z.union([rpcMessageSchema(operations), rpcTasksSchema, rpcErrorSchema]),
 })
 
@@ -213,8 +219,7 @@ function toJsonSchemas(schemas: Record<string, z.ZodType>, io: 'input' | 'output
   const { schemas: converted } = z.toJSONSchema(registry, {
     io,
     uri: (id) => `#/components/schemas/${id}`,
-    // A format implies the long pattern that zod adds to it.
-    override: ({ jsonSchema }) => void (jsonSchema.format !== undefined && delete jsonSchema.pattern),
+    override: portable,
   })
   // Inside OpenAPI a schema is identified by its path. `$id` would change the base URI.
   const entries = Object.entries(converted).map(([name, { $schema: _schema, $id: _id, ...schema }]) => [name, schema])

@@ -4,6 +4,7 @@ import {
   REQUEST_ID_HEADER,
   REQUEST_ID_PATTERN,
 } from '../../agent/transport/http/request-id.ts'
+import { A2A_VERSION } from '../../agent/operation/entries.ts'
 import type { McpError } from '../../agent/operation/mcp-errors.ts'
 import type { OperationDefinition } from '../../agent/operation/operation.ts'
 import { describeStatus } from '../../agent/operation/statuses.ts'
@@ -50,8 +51,8 @@ const listA2aParameters = (extensionUri: string): Parameter[] => [
     in: 'header',
     required: true,
     description: 'The protocol version.',
-    schema: { type: 'string', const: '1.0' },
-    example: '1.0',
+    schema: { type: 'string', pattern: '^1\\.0(\\.[0-9]+)?$' },
+    example: A2A_VERSION,
   },
   {
     name: 'A2A-Extensions',
@@ -169,7 +170,8 @@ function inputParameters(
 function buildSuccess(route: RouteDescription, deployment: DocumentedDeployment) {
   const payment = isPaidRoute(route) ? [PAYMENT_HEADERS.response] : []
   const etag = isDocument(route) ? ['ETag'] : []
-  const headers = headerRefs(...payment, ...etag, REQUEST_ID_HEADER)
+  const modified = route.path === FREE_PATHS.agentCard ? ['Last-Modified'] : []
+  const headers = headerRefs(...payment, ...etag, ...modified, REQUEST_ID_HEADER)
   const contents = route.contents.map((content) => buildContent(content, deployment))
   return {
     200: { description: `${route.summary}.`, headers, content: Object.assign({}, ...contents) as object },
@@ -305,6 +307,12 @@ function buildHeaders(deployment: DocumentedDeployment) {
         pattern: REQUEST_ID_PATTERN.source,
       },
       example: '0b6f2c1e-5d0a-4a53-9c3d-6f1d2f6f7a10',
+    },
+    'Last-Modified': {
+      description: 'The time of the signature, for `If-Modified-Since`.',
+      required: true,
+      schema: { type: 'string' },
+      example: 'Thu, 01 Jan 2026 00:00:00 GMT',
     },
     ETag: { description: 'For `If-None-Match`.', required: true, schema: { type: 'string' }, example: '"0a1b2c"' },
   }

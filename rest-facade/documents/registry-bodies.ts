@@ -1,6 +1,7 @@
 /** Builds the bodies of the three ERC-8004 registry routes. */
 import type { z } from 'zod'
-import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { listEntries } from '../../agent/operation/entries.ts'
+import { TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { REGISTRIES } from '../registry/contracts.ts'
 import type { FeedbackQuery } from '../registry/reader.ts'
@@ -44,6 +45,7 @@ export function buildRegistrationFile(
   { baseUrl, a2aEnabled, agentId }: PublishedAgent,
   identity: RegistryIdentity,
 ): Body<'RegistrationFile'> {
+  const { guide, a2a, mcp, openApi } = listEntries(baseUrl)
   const isRegistered = identity.status === 'registered'
   return {
     type: REGISTRATION_TYPE,
@@ -53,9 +55,10 @@ export function buildRegistrationFile(
       'with x402 v2 in test USDC on Base Sepolia. Not an official registry service.',
     image: `data:image/svg+xml;base64,${Buffer.from(IMAGE).toString('base64')}`,
     services: [
-      { name: 'web', endpoint: `${baseUrl}${FREE_PATHS.guide}` },
-      ...(a2aEnabled ? [{ name: 'A2A', endpoint: `${baseUrl}${FREE_PATHS.agentCard}`, version: '1.0' } as const] : []),
-      { name: 'OpenAPI', endpoint: `${baseUrl}${FREE_PATHS.openApi}`, version: OPENAPI_VERSION },
+      { name: 'web', endpoint: guide.url },
+      ...(a2aEnabled ? [{ name: 'A2A', endpoint: a2a.card, version: a2a.version } as const] : []),
+      { name: 'MCP', endpoint: mcp.url, version: mcp.version },
+      { name: 'OpenAPI', endpoint: openApi.url, version: OPENAPI_VERSION },
     ],
     x402Support: true,
     active: true,

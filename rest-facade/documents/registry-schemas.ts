@@ -45,7 +45,7 @@ const registrationFileSchema = z
     image: z.string().regex(/^data:image\/svg\+xml;base64,/),
     services: z.array(
       z.strictObject({
-        name: z.enum(['web', 'A2A', 'OpenAPI']),
+        name: z.enum(['web', 'A2A', 'MCP', 'OpenAPI']),
         endpoint: z.string(),
         version: z.string().optional(),
       }),

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
-import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { endpoint, exampleParts, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import { escapeHtml } from '../../store/base/escape-html.ts'
@@ -70,10 +70,16 @@ export function renderDocuments(
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, json(buildOpenApi(deployment, guidance))],
     [FREE_PATHS.serverJson, json(buildServerJson(deployment))],
+    [FREE_PATHS.x402, json(x402Manifest(deployment))],
     ...(deployment.terms.mode === 'testnet'
       ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment, templates)] as const]
       : []),
   ])
+}
+
+function x402Manifest({ baseUrl, terms }: DocumentedDeployment) {
+  const instructions = `Inputs, answers and prices are in ${baseUrl}${FREE_PATHS.openApi}.`
+  return { version: 1, resources: terms.operations.map(endpoint), instructions }
 }
 
 /** The only line that differs between deployments. */
@@ -150,6 +156,10 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['retention_days', String(retentionDays)],
     ['extension_uri', extensionUri],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
+    [
+      'paid_paths',
+      [...terms.operations.map(crawledPath), A2A_PATH, MCP_PATH].map((path) => `Disallow: ${path}`).join('\n'),
+    ],
     ['first_url', resourceUrl(baseUrl, first)],
     ['statuses', deployment.statuses === '' ? 'no dataset is loaded' : deployment.statuses],
     ['licence', licence.name],
@@ -168,6 +178,9 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows(deployment))],
   ])
 }
+
+/** The part of a path before its first member. It is also the beginning of the paths below it. */
+const crawledPath = ({ path }: OperationDefinition) => path.replace(/\{.*/, '')
 
 /** In micro-USDC, or in words. */
 function listedPrice({ terms }: DocumentedDeployment, definition: OperationDefinition): number | string {

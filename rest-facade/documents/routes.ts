@@ -167,6 +167,9 @@ const FREE_ROUTES: readonly RouteDescription[] = [
   freeRoute('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', [json('McpServer')], {
     tag: 'Agent',
   }),
+  freeRoute('getX402Manifest', FREE_PATHS.x402, 'The paid routes, for catalogues of x402 services', [
+    json('X402Manifest'),
+  ]),
   freeRoute('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', [
     text('text/plain'),
   ]),

@@ -1,5 +1,5 @@
 /** Describes the MCP server in the format of the registry at https://registry.modelcontextprotocol.io. */
-import { FREE_PATHS, MCP_PATH } from '../../agent/operation/paths.ts'
+import { listEntries } from '../../agent/operation/entries.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import { SERVICE_NAME } from './metadata.ts'
 
@@ -12,14 +12,15 @@ const NAME_CHARACTERS_MAX = 200
 const DOMAIN_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
 export function buildServerJson({ baseUrl, version }: Pick<DocumentedDeployment, 'baseUrl' | 'version'>) {
+  const { guide, mcp } = listEntries(baseUrl)
   return {
     $schema: SERVER_JSON_SCHEMA,
     name: serverName(new URL(baseUrl).hostname),
     title: 'Irish company records',
     description: 'Irish company records: lookup, search and name resolution, paid per answer in USDC with x402.',
     version,
-    websiteUrl: `${baseUrl}${FREE_PATHS.guide}`,
-    remotes: [{ type: 'streamable-http', url: `${baseUrl}${MCP_PATH}` }],
+    websiteUrl: guide.url,
+    remotes: [{ type: 'streamable-http', url: mcp.url }],
   }
 }
 

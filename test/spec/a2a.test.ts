@@ -229,7 +229,7 @@ const HEADERS: [code: number, id: 7 | null, name: string, values: (string | stri
     -32009,
     7,
     'A2A-Version',
-    [undefined, '', '0.3', '1.1', '1.0.1', '1', '1.00', '2.0', 'v1.0', MARK, ['1.0', '0.3'], ['1.0', '1.0']],
+    [undefined, '', '0.3', '1.1', '1', '1.00', '1.0.x', '1.0.', '2.0', '11.0.0', MARK, ['1.0', '0.3'], ['1.0', '1.0']],
   ],
   [
     -32005,
@@ -393,6 +393,9 @@ describe('POST /a2a', () => {
       ['?A2A-Version=1.0', '0.3', false],
       ['?A2A-Version=1.0', '', false],
       ['?A2A-Version=0.3', '1.0', true],
+      ['', '1.0.0', true],
+      ['', '1.0.17', true],
+      ['?A2A-Version=1.0.1', undefined, true],
     ]
     for (const [query, version, isAccepted] of QUERIES) {
       it(`in ${query} with the header ${version ?? 'missing'}: ${isAccepted ? 'accepted' : '-32009'}`, async () => {

@@ -29,7 +29,9 @@ const looking = (...numbers: string[]): Operation => ({
 const resolving = (...inputs: object[]): Operation => ({ operation: 'batch', input: { operation: 'resolve', inputs } })
 const inDays = (...inputs: object[]): Operation => ({ operation: 'batch', input: { operation: 'as_of', inputs } })
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => String(1001 + (at % 20)))
-const days = (count: number) => numbers(count).map((company_number) => ({ company_number, date: '2026-01-31' }))
+const days = (count: number, date = '2026-01-31') => numbers(count).map((company_number) => ({ company_number, date }))
+/** The day of the only file. */
+const TODAY = new Date().toISOString().slice(0, 10)
 const names = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `Plain Fixture ${at}` }))
 
 interface Batch {
@@ -134,17 +136,44 @@ describe('a batch', () => {
     }))
 
   it('[4.11.1] of the most inputs is sold over every transport, and over MCP also for the longest payment', async () => {
-    const date = new Date().toISOString().slice(0, 10)
-    const onDay = numbers(100).map((company_number) => ({ company_number, date }))
-    const most = [looking(...numbers(100)), resolving(...names(25)), inDays(...onDay)]
-    await expectCharges(service, Array.from({ length: 4 }, () => [100_000n, 50_000n, 100_000n]).flat(), async () => {
-      for (const ask of [...Object.values(TRANSPORTS), mcpAsClient])
-        for (const asked of most) {
+    const most = (numbersMax: number, namesMax: number) => [
+      looking(...numbers(numbersMax)),
+      resolving(...names(namesMax)),
+      inDays(...days(numbersMax, TODAY)),
+    ]
+    const prices = [100_000n, 50_000n, 100_000n, 100_000n, 50_000n, 100_000n]
+    const overMcp = [50_000n, 30_000n, 50_000n, 50_000n, 30_000n, 50_000n]
+    await expectCharges(service, [...prices, ...overMcp], async () => {
+      for (const [ask, allowed] of [
+        [rest, most(100, 25)],
+        [a2a, most(100, 25)],
+        [mcp, most(50, 15)],
+        [mcpAsClient, most(50, 15)],
+      ] as const)
+        for (const asked of allowed) {
           const { results } = batchIn(await buy((payment) => ask(asked, payment)))
           expect(results).to.have.length((asked.input['inputs'] as unknown[]).length)
         }
     })
   })
+
+  for (const [asked, detail] of [
+    [looking(...numbers(51)), 'inputs must have at most 50 inputs of lookup over MCP'],
+    [inDays(...days(51, TODAY)), 'inputs must have at most 50 inputs of as_of over MCP'],
+    [resolving(...names(16)), 'inputs must have at most 15 inputs of resolve over MCP'],
+  ] as const)
+    it(`[4.11.1] is neither quoted nor sold over MCP: ${detail}. One that REST has sold is delivered`, async () => {
+      const payment = await payFor(rest(asked))
+      await expectCharges(service, [], async () => {
+        for (const reply of [await mcp(asked), await mcp(asked, payment)]) {
+          expect(codeOf(reply)).to.equal('invalid_body')
+          expect(reply.headers['payment-required']).to.equal(undefined)
+          expect(detailOf(reply)).to.equal(`The body is not valid: ${detail}.`)
+        }
+      })
+      const bought = await rest(asked, payment)
+      expect(batchIn(await mcp(asked, payment))).to.deep.equal(batchIn(bought))
+    })
 
   const REFUSED: [input: unknown, detail: string][] = [
     [looking().input, 'inputs must have at least one input'],
@@ -169,7 +198,7 @@ describe('a batch', () => {
         expect(detailOf(reply)).to.equal(`The body is not valid: ${detail}.`)
       }
       if (Array.isArray(input)) return
-      expect(detailOf(await mcp(asked))).to.equal(`The body is not valid: ${detail}.`)
+      expect(codeOf(await mcp(asked))).to.equal('invalid_body')
     })
 
   it('[4.5.1, 4.11.1] has a body of at most 64 KiB, and of 16 KiB over A2A', async () => {
@@ -232,10 +261,10 @@ describe('a batch with large records', () => {
 
   for (const [name, ask] of Object.entries(TRANSPORTS))
     it(`[4.11.4] over ${name} is refused uncharged, and as many as fit are sold and replayed over every transport`, async () => {
-      const payment = await payFor(ask(large(25)))
+      const payment = await payFor(ask(large(15)))
       let fitting = 0
       await expectCharges(service, [], async () => {
-        const refused = await ask(large(25), payment)
+        const refused = await ask(large(15), payment)
         expect(codeOf(refused)).to.equal('batch_too_large')
         fitting = Number(/: the first (\d+) inputs fit\.$/.exec(detailOf(refused))?.[1])
         const one = await payFor(ask(large(fitting + 1)))

@@ -173,7 +173,7 @@ describe('the metadata and the agent card', () => {
 
     it('names the provider, the documentation and the media types of each skill', async () => {
       const { provider, documentationUrl, skills, version } = await card()
-      expect(provider).to.deep.equal({ organization: 'irish-company-agent', url: service.url })
+      expect(provider).to.deep.equal({ organization: 'irish-company-agent', url: `${service.url}/docs` })
       expect(documentationUrl).to.equal(`${service.url}/docs`)
       expect(version).to.equal('0.1.0')
       for (const skill of skills as Json[]) {

@@ -30,7 +30,7 @@ const batchOf = ({ operation, input }: Operation, count = 1): Operation => ({
   input: { operation, inputs: Array<Operation['input']>(count).fill(input) },
 })
 const listing = (number?: string) => batchOf(looking(number ?? ''), number === undefined ? 0 : 1)
-const LIST = batchOf(looking('73848'), 100)
+const LIST = batchOf(looking('73848'), 50)
 const NAMES = batchOf(RESOLVE)
 
 async function paymentFor(operation: Operation): Promise<string> {
@@ -259,7 +259,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     const dataset = sale.context.catalog.current()!
     const { snapshot } = dataset
     const company = snapshot.find('73848') as Company
-    const registered_address = { lines: ['A'.repeat(20_000)], eircode: null }
+    const registered_address = { lines: ['A'.repeat(30_000)], eircode: null }
     const current = { ...dataset, snapshot: { ...snapshot, find: () => ({ ...company, registered_address }) } }
     sale.context.catalog = replaceMethods(sale.context.catalog, { current: () => current })
     return byList()

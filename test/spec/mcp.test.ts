@@ -6,6 +6,7 @@ import { MCP_BODY_BYTES_MAX, MCP_MEMBERS_MAX } from '../../agent/transport/mcp/r
 import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
 import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { MCP_VERSIONS } from '../../agent/operation/entries.ts'
 import { buyOverTransports, expectCharges, messageOf, TOOLS, type Operation } from '../support/transports.ts'
 
 const OPERATIONS: [Operation & { operation: keyof typeof TOOLS }, price: bigint][] = [
@@ -58,6 +59,8 @@ const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
 /** No error may repeat it. */
 const INPUT = 'Zz7input'
+/** Contract 4.6.1. */
+const TOOLS_BYTES_MAX = 24_576
 const MODERN = '2026-07-28'
 
 /** A request of specification 2026-07-28. */
@@ -137,6 +140,8 @@ describe('POST /mcp', () => {
       it('[4.6.1] lists the tools with schemas and annotations', async () => {
         const { tools } = await client.listTools()
         expect(tools.map(({ name }) => name)).to.deep.equal([...Object.values(TOOLS), 'service_info'])
+        // Clients give the whole list to a model.
+        expect(JSON.stringify(tools).length).to.be.below(TOOLS_BYTES_MAX)
         for (const { description, annotations, inputSchema, outputSchema } of tools) {
           expect(description).to.be.a('string')
           expect(annotations).to.include({ readOnlyHint: true, idempotentHint: true, openWorldHint: true })
@@ -280,10 +285,21 @@ describe('POST /mcp', () => {
           ['1'.repeat(32), ''],
           [INPUT, ''],
         ] as const) {
-          const { error } = JSON.parse((await at(version)).text) as { error: { data: object } }
-          expect(error.data).to.deep.equal({ supported: ['2026-07-28'], requested })
+          const { error } = JSON.parse((await at(version)).text) as { error: { data: object; message: string } }
+          expect(error.data).to.deep.equal({ supported: [MODERN], requested })
+          for (const each of MCP_VERSIONS) expect(error.message).to.contain(each)
         }
       })
+    })
+
+    it('[4.6.8] lists its tools in each version that its errors name', async () => {
+      for (const version of MCP_VERSIONS) {
+        const reply =
+          version === MODERN
+            ? await post(modern('tools/list'), modernHeaders('tools/list'))
+            : await post(listTools, { 'MCP-Protocol-Version': version })
+        expect(reply.text, version).to.contain('"service_info"')
+      }
     })
 
     it('[4.6.8] answers a notification with 202 and no body', async () => {

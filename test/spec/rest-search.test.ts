@@ -11,6 +11,8 @@ import { startTestService, type TestService } from '../support/service.ts'
 /** Marks input of a hostile client. No refusal may contain it. */
 const MARK = 'h0stile'
 const PRICE = 1000n
+/** A longer host, a longer reason, and `Strict-Transport-Security`. */
+const OTHER_BYTES_MAX = 250
 
 const LIMIT_RULE = 'limit must be a whole number from 1 to 10'
 const ENCODING_RULE = 'it must be percent-encoded UTF-8'
@@ -75,7 +77,7 @@ describe('a search over REST', () => {
   })
   after(() => service.stop())
 
-  const { search, payFor } = buyOverTransports(() => service)
+  const { get, search, payFor } = buyOverTransports(() => service)
 
   /** Sends a query with and without the payment, and expects the refusal, or the quote for the requested URL. */
   async function expectAnswer(query: string, code: RefusalCode, rule?: string): Promise<void> {
@@ -141,7 +143,22 @@ describe('a search over REST', () => {
       expect(quoteOf(unpaid)).to.deep.equal({ url: `${service.url}${SEARCH}?q=abc&limit=5`, amount: String(PRICE) })
     })
 
-    it('[4.2.3, 5.1.2] can be bought with the longest query string', async () => {
+    it('[5.1.3] has at most 4,000 bytes of headers in a quote for every length and script', async () => {
+      const units = ['a', '%41', '%C3%A9', '%E4%B8%AD', '%F0%90%8D%88']
+      const queries = units.flatMap((unit) =>
+        [10, 60, 79, 110, 157].map((count) => `q=abc${unit.repeat(count)}&status=${unit.repeat(Math.min(count, 80))}`),
+      )
+      const padded = [500, 625, 1_000, 1_275, 1_290, 2_000, 3_000].map((count) => `q=abc${'+'.repeat(count)}`)
+      for (const query of [...queries, ...padded]) {
+        const reply = await get(`${SEARCH}?${query}`, undefined, { headers: { 'X-Request-Id': 'r'.repeat(128) } })
+        expect(reply.status).to.equal(402)
+        const lines = Object.entries(reply.headers).map(([name, value]) => `${name}: ${String(value)}\r\n`)
+        const bytes = `HTTP/1.1 402 Payment Required\r\n${lines.join('')}\r\n`.length
+        expect(bytes, query).to.be.at.most(4_000 - OTHER_BYTES_MAX)
+      }
+    })
+
+    it('[4.2.3, 5.1.3] can be bought with the longest query string', async () => {
       const longest = new URLSearchParams({
         q: '\u{10348}'.repeat(160),
         limit: '10',

@@ -173,21 +173,32 @@ describe('the REST routes', () => {
   })
 
   describe('[7.5] answer CORS preflight requests', () => {
+    // A client may mark the headers of answers as headers of its request, and others have headers of their own.
+    const names = 'payment-signature,access-control-expose-headers, idempotency-key,x-own~1'
     for (const path of [`${COMPANY}/1`, '/a2a', '/api/v1/meta', `/${MARK}`, '/%']) {
       it(`OPTIONS ${path}`, async () => {
         const reply = await get(path, undefined, {
           method: 'OPTIONS',
-          headers: { Origin: `https://${MARK}.example`, 'Access-Control-Request-Headers': MARK },
+          headers: { Origin: `https://${MARK}.example`, 'Access-Control-Request-Headers': names },
         })
         expect(reply).to.deep.include({ status: 204, text: '' })
         expect(reply.headers).to.include({
           'access-control-allow-origin': '*',
           'access-control-allow-methods': 'GET, HEAD, POST, OPTIONS',
-          'access-control-allow-headers': 'PAYMENT-SIGNATURE, Content-Type, A2A-Version, A2A-Extensions, X-Request-Id',
+          'access-control-allow-headers': 'payment-signature, access-control-expose-headers, idempotency-key, x-own~1',
           'access-control-expose-headers': CORS_EXPOSED,
         })
         expect(reply.headers).not.to.have.property('access-control-allow-credentials')
         expect(JSON.stringify(reply.headers)).not.to.include(MARK)
+      })
+    }
+
+    for (const value of [undefined, '', ' , ', '"<>"']) {
+      it(`allow no header for the request ${JSON.stringify(value)}`, async () => {
+        const headers = value === undefined ? {} : { 'Access-Control-Request-Headers': value }
+        const reply = await get('/docs', undefined, { method: 'OPTIONS', headers })
+        expect(reply.status).to.equal(204)
+        expect(reply.headers).not.to.have.property('access-control-allow-headers')
       })
     }
   })

@@ -50,7 +50,13 @@ export const nameWords = defineOperation({
   quotedExample: () => ({ company_number: EXAMPLE.company_number, letter_case: 'lower', limit: '2' }),
 
   skill: { name: 'Name words', description: 'The words of a company name.', tags: ['test'] },
-  tool: { name: 'name_words', title: 'Words of a company name', use: 'Never use it.', charge: 'It is charged.' },
+  tool: {
+    name: 'name_words',
+    title: 'Words of a company name',
+    use: 'Never use it.',
+    charge: 'It is charged.',
+    size: 'An answer has 1 KB.',
+  },
   route: { operationId: 'nameWords', description: 'The words of the name of a company.' },
 })
 

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import { A2A_VERSION, isA2aVersion } from '../../operation/entries.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { parseOperation, toNamed, type Operation, type Operations } from '../../operation/operation.ts'
 import { parseResourceUrl, resourceUrl } from '../../operation/resource.ts'
@@ -72,7 +73,7 @@ export async function a2aRequest(
 ): Promise<PurchaseRequest> {
   const card = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.agentCard}`, cardSchema)
   const endpoint = card.supportedInterfaces.find(
-    (each) => each.protocolBinding === 'JSONRPC' && each.protocolVersion === '1.0',
+    (each) => each.protocolBinding === 'JSONRPC' && isA2aVersion(each.protocolVersion),
   )
   const [extension] = card.capabilities.extensions
   if (!endpoint || !extension) throw new Error('The agent card has no A2A 1.0 JSON-RPC interface')
@@ -86,7 +87,7 @@ export async function a2aRequest(
   return {
     method: 'POST',
     url,
-    headers: { 'Content-Type': 'application/json', 'A2A-Version': '1.0', 'A2A-Extensions': extension.uri },
+    headers: { 'Content-Type': 'application/json', 'A2A-Version': A2A_VERSION, 'A2A-Extensions': extension.uri },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   }
 }

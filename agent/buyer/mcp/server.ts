@@ -9,11 +9,11 @@ import type { Buyer } from '../library/buyer.ts'
 import { openBuyer, type OpenBuyerOptions } from '../library/open-buyer.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { describeAnswer, PurchaseError, type Charged, type ServiceAnswer } from '../library/purchase-error.ts'
-import { INFO_TOOL, listTools, operationOf } from '../../payment/tools.ts'
+import { INFO_TOOL, listTools, operationOf, refuseLongBatch } from '../../payment/tools.ts'
 import { FREE_PATHS } from '../../operation/paths.ts'
 import { inputRefusal, parseOperation, type Operation } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
-import { REFUSALS, refusalBody } from '../../operation/refusal.ts'
+import { REFUSALS, refusalBody, type Refusal } from '../../operation/refusal.ts'
 import { DEPLOYMENTS, PAYMENT_HEADERS } from '../../payment/terms.ts'
 import { PAYMENT_RESPONSE_META } from '../../payment/receipt/claims.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
@@ -55,9 +55,10 @@ function createLocalServer(options: OpenBuyerOptions & { version: string }): Ser
     try {
       if (definition === undefined) return await describeService(options)
       const parsed = parseOperation(definition, params.arguments ?? {})
-      if (parsed.kind === 'valid') return await buy(options.baseUrl, await readyBuyer(), parsed.operation)
-      const { error } = refusalBody(inputRefusal(definition, parsed.fault))
-      return toError(error, { advice: 'Change the arguments.', charged: 'no' })
+      if (parsed.kind === 'invalid') return refuseInput(inputRefusal(definition, parsed.fault))
+      const tooLong = refuseLongBatch(parsed.operation)
+      if (tooLong) return refuseInput(tooLong)
+      return await buy(options.baseUrl, await readyBuyer(), parsed.operation)
     } catch (cause) {
       return describeFailure(cause)
     }
@@ -131,6 +132,10 @@ function describeFailure(cause: unknown): CallToolResult {
   }
   const error = { code: 'service_unreachable', message: 'The service does not answer, or not with the expected form.' }
   return toError(error, { advice: 'Repeat the same call.', charged: 'no' })
+}
+
+function refuseInput(refusal: Refusal): CallToolResult {
+  return toError(refusalBody(refusal).error, { advice: 'Change the arguments.', charged: 'no' })
 }
 
 /** @param service the answer of the service to a payment */

@@ -1,6 +1,6 @@
 /** What `client watch` keeps from one run to the next. */
 import { readFile } from 'node:fs/promises'
-import { z } from 'zod'
+import * as z from 'zod'
 import { ifMissing } from '../../../store/base/error-code.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { companySchema, type Company } from '../../../store/dataset/company.ts'

@@ -3,7 +3,7 @@
  * state before anything is bought, and its result only after the report, so an interrupted run pays nothing twice and
  * misses no change.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../../store/dataset/source.ts'
 import { writeFileAtomically } from '../../../store/files/atomic-file.ts'

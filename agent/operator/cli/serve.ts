@@ -61,6 +61,8 @@ export async function serve(
   const { report } = events
   // On a full disk LMDB also rejects promises that have no handler. The failed write itself was reported to its caller.
   process.on('unhandledRejection', (cause) => report('unhandled_rejection', cause))
+  // Node prints warnings of libraries as text, and only its own listener does so.
+  process.removeAllListeners('warning').on('warning', (cause) => report('library_warning', cause))
   const signal = Promise.race([stop, stopOfParent(environment)])
 
   await using opened = await openExternals({

@@ -10,9 +10,7 @@ import {
   UnsupportedOperationError,
   VersionNotSupportedError,
 } from '@a2a-js/sdk/errors'
-
-/** The only protocol version of this service. */
-export const A2A_VERSION = '1.0'
+import { A2A_VERSION } from '../../operation/entries.ts'
 
 /** The `error` member of a JSON-RPC response. */
 export interface ErrorObject {

@@ -17,11 +17,12 @@ import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/reques
 import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { refused } from '../../operation/outcome.ts'
+import { A2A_VERSION, isA2aVersion } from '../../operation/entries.ts'
 import { A2A_PATH } from '../../operation/paths.ts'
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { readEnvelope, readSendMessage, type Envelope } from './envelope.ts'
-import { A2A_VERSION, errorOfCode, RPC_ERRORS, RpcFault, type RpcId } from './errors.ts'
+import { errorOfCode, RPC_ERRORS, RpcFault, type RpcId } from './errors.ts'
 
 /** Contract 4.5.1. */
 export const A2A_BODY_BYTES_MAX = 16_384
@@ -67,7 +68,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     checkType(request)
     const envelope = readEnvelope(body)
     const { id } = envelope
-    if (readVersion(request) !== A2A_VERSION) throw new RpcFault(RPC_ERRORS.version, id)
+    if (!isA2aVersion(readVersion(request))) throw new RpcFault(RPC_ERRORS.version, id)
     const extensions = (request.get('A2A-Extensions') ?? '').split(',').map((uri) => uri.trim())
     const hasExtension = extensions.includes(extensionUri)
     const call = new CompanyCall({

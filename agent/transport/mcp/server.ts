@@ -10,7 +10,7 @@ import { inputRefusal, parseOperation, type OperationDefinition } from '../../op
 import { resourceUrl } from '../../operation/resource.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { paymentHeadersOf, PAYMENT_META, toToolResult } from './tool-result.ts'
-import { INFO_TOOL, operationOf, type listTools } from '../../payment/tools.ts'
+import { INFO_TOOL, operationOf, refuseLongBatch, type listTools } from '../../payment/tools.ts'
 
 interface McpServerOptions {
   executor: CompanyAgentExecutor
@@ -78,7 +78,14 @@ async function perform(
   if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
   const { operation } = parsed
   const url = resourceUrl(baseUrl, operation)
-  const request = { operation, paymentHeaders: payment, resourceUrl: url, calls, ...caller }
+  const request = {
+    operation,
+    paymentHeaders: payment,
+    resourceUrl: url,
+    calls,
+    notSold: refuseLongBatch(operation),
+    ...caller,
+  }
   // A sale that exceeds the time limit continues. Its answer is stored for a retry.
   return withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => executor.perform(request)).catch((): Outcome =>
     refused({ code: 'gateway_unavailable', detail: LATE }),

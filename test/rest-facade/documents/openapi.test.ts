@@ -1,9 +1,11 @@
 /** The OpenAPI description is consistent with the code. */
 import { expect } from 'chai'
+import { RE2JS } from 're2js'
 import { MCP_ERRORS } from '../../../agent/operation/mcp-errors.ts'
 import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { buildTerms } from '../../../agent/payment/terms.ts'
+import { listTools } from '../../../agent/payment/tools.ts'
 import { buildOpenApi } from '../../../rest-facade/documents/openapi.ts'
 import { buildValidator, type OpenApiDescription } from '../../support/openapi-check.ts'
 import { parseNamed, singleOf } from '../../support/operations.ts'
@@ -29,6 +31,58 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true): OpenA
   )
   return JSON.parse(JSON.stringify(described)) as OpenApiDescription
 }
+
+/** Every value of this member in a document. */
+function valuesOf(member: string, part: unknown): unknown[] {
+  if (typeof part !== 'object' || part === null) return []
+  const own = Object.entries(part)
+  return own.flatMap(([name, value]) => valuesOf(member, value).concat(name === member ? [value] : []))
+}
+
+describe('the schemas for clients', () => {
+  const terms = buildTerms('testnet', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', OPERATIONS)
+
+  const { components, paths } = JSON.parse(JSON.stringify(buildDescription('testnet'))) as Record<
+    string,
+    { schemas: object }
+  >
+  const parameters = valuesOf('parameters', paths)
+
+  for (const [name, document] of Object.entries({
+    OpenAPI: [components!.schemas, parameters],
+    MCP: listTools(terms),
+  })) {
+    it(`of ${name} have patterns that RE2 and JavaScript compile`, () => {
+      const patterns = new Set(valuesOf('pattern', document).filter((each) => typeof each === 'string'))
+      expect(patterns.size).to.be.at.least(5)
+      for (const pattern of patterns) {
+        expect(() => RE2JS.compile(pattern), pattern).not.to.throw()
+        expect(() => new RegExp(pattern, 'u'), pattern).not.to.throw()
+      }
+    })
+
+    it(`of ${name} name a single value by enum, because generators refuse const in an open object`, () => {
+      expect(valuesOf('const', document)).to.deep.equal([])
+      expect(valuesOf('enum', document)).not.to.deep.equal([])
+    })
+  }
+
+  it('accept the same texts with RE2 as with JavaScript', () => {
+    const { properties } = listTools(terms)[1]!.inputSchema as unknown as { properties: { q: { pattern: string } } }
+    const { pattern } = properties.q
+    for (const text of [
+      'Plain Fixture',
+      '\u00c9ire \u20ac',
+      'a\tb',
+      'a\u0000b',
+      '\u0084',
+      '\u0085',
+      '\u009f',
+      '\u00a0',
+    ])
+      expect(RE2JS.compile(pattern).matches(text), JSON.stringify(text)).to.equal(new RegExp(pattern, 'u').test(text))
+  })
+})
 
 /** The statuses of every route: wire errors, 405, 500, and 503 while the service starts. */
 const ALWAYS = [400, 405, 408, 431, 500, 503]

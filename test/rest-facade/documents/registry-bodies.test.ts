@@ -22,8 +22,8 @@ describe('the registration file', () => {
   it('has the A2A service only if A2A is enabled', () => {
     const names = (a2aEnabled: boolean) =>
       buildRegistrationFile({ ...publishedAgent, a2aEnabled }, registered).services.map(({ name }) => name)
-    expect(names(true)).to.deep.equal(['web', 'A2A', 'OpenAPI'])
-    expect(names(false)).to.deep.equal(['web', 'OpenAPI'])
+    expect(names(true)).to.deep.equal(['web', 'A2A', 'MCP', 'OpenAPI'])
+    expect(names(false)).to.deep.equal(['web', 'MCP', 'OpenAPI'])
   })
 
   it('has an inline SVG image', () => {

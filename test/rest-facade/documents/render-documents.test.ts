@@ -59,6 +59,19 @@ function parseJsonBlocks(markdown: string): Record<string, unknown>[] {
   })
 }
 
+/** The grammar of `llms_txt/miniparse.py`, the parser of the specification: every line below a heading is a link. */
+function parseLlmsTxt(text: string) {
+  const [start = '', ...rest] = text.split(/^##\s*(.*?)$/m)
+  const { title, summary } = /^#\s*(?<title>.+?)$\n+(?:^>\s*(?<summary>.+?)$)?\n+/m.exec(start.trim())?.groups ?? {}
+  const sections = new Map<string, string[]>()
+  for (let at = 0; at < rest.length; at += 2) {
+    const lines = (rest[at + 1] ?? '').trim().split(/\n+/)
+    const urls = lines.map((line) => /-\s*\[[^\]]+\]\(([^)]+)\)(?::\s*.*)?/.exec(line)?.[1] ?? `no link: ${line}`)
+    sections.set(rest[at] ?? '', urls)
+  }
+  return { title, summary, sections }
+}
+
 for (const mode of ['testnet', 'mainnet'] as const) {
   describe(`the documents on ${mode}`, () => {
     let pages: ReadonlyMap<string, WrittenDocument>
@@ -150,11 +163,41 @@ for (const mode of ['testnet', 'mainnet'] as const) {
 
     it('start llms.txt with a heading, a summary and the instructions that OpenAPI repeats', () => {
       const llms = readText(pages, '/llms.txt')
-      expect(llms).to.match(/^# .+\n\n> .+\n\n## Instructions for agents\n\n1\. Never sign again after 500, 502, 503/)
+      expect(llms).to.match(
+        /^# .+\n\n> .+\n\n\*\*Instructions for agents\*\*\n\n1\. Never sign again after 500, 502, 503/,
+      )
       const { info } = JSON.parse(readText(pages, '/openapi.json')) as { info: Record<string, string> }
       expect(info['x-guidance']?.length).to.be.within(1_000, 4_000)
       expect(llms).to.contain(info['x-guidance'])
       expect(info).to.include({ version: '7.8.9' })
+    })
+
+    it('have an llms.txt that the parser of its specification reads', () => {
+      const { title, summary, sections } = parseLlmsTxt(readText(pages, '/llms.txt'))
+      expect(title).to.equal('Irish company records')
+      expect(summary).to.match(/^Irish company records from the open dataset .+/)
+      expect([...sections.keys()]).to.deep.equal(['Documents', 'Optional'])
+      expect(sections.get('Optional')).to.include.members([`${BASE_URL}/docs`, `${BASE_URL}/.well-known/x402`])
+      for (const url of [...sections.values()].flat()) expect(url).to.match(/^https:/)
+      expect(sections.get('Documents')).to.include(`${BASE_URL}/openapi.json`)
+    })
+
+    it('list the paid routes for catalogues, and keep crawlers from each of them', () => {
+      const { version, resources } = JSON.parse(readText(pages, '/.well-known/x402')) as Record<string, string[]>
+      const described = JSON.parse(readText(pages, '/openapi.json')) as { paths: Record<string, object> }
+      const paid = Object.entries(described.paths).flatMap(([path, methods]) =>
+        Object.entries(methods).flatMap(([method, { 'x-payment-info': price }]: [string, Record<string, unknown>]) =>
+          price === undefined ? [] : [`${method.toUpperCase()} ${path}`],
+        ),
+      )
+      expect(version).to.equal(1)
+      expect(resources).to.have.lengthOf(7).and.to.have.members(paid)
+      const refused = [...readText(pages, '/robots.txt').matchAll(/^Disallow: (.+)$/gm)].map(([, path = '']) => path)
+      for (const resource of resources ?? [])
+        expect(
+          refused.some((path) => resource.split(' ')[1]?.startsWith(path)),
+          resource,
+        ).to.equal(true)
     })
 
     it('link only to routes of this service', () => {
