@@ -148,7 +148,10 @@ describe('a search over REST', () => {
       const queries = units.flatMap((unit) =>
         [10, 60, 79, 110, 157].map((count) => `q=abc${unit.repeat(count)}&status=${unit.repeat(Math.min(count, 80))}`),
       )
-      const padded = [500, 625, 1_000, 1_275, 1_290, 2_000, 3_000].map((count) => `q=abc${'+'.repeat(count)}`)
+      const space = encodeURIComponent('\u2003')
+      const padded = [500, 625, 1_000, 1_275, 1_290, 2_000, 3_000].map(
+        (length) => `q=abc${space.repeat(Math.floor(length / space.length))}`,
+      )
       for (const query of [...queries, ...padded]) {
         const reply = await get(`${SEARCH}?${query}`, undefined, { headers: { 'X-Request-Id': 'r'.repeat(128) } })
         expect(reply.status).to.equal(402)

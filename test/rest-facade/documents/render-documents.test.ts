@@ -22,7 +22,7 @@ import { definitionOf } from '../../support/operations.ts'
 const PAY_TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const BASE_URL = 'https://a-rather-long-name-for-a-service.example.test'
 /** Readers of agents cut longer documents. */
-const MARKDOWN_BYTES_MAX = 26_000
+const MARKDOWN_BYTES_MAX = 27_000
 
 const LICENCE = { name: 'Some Licence 1.0', url: 'https://licences.example.test/some' }
 
