@@ -129,7 +129,7 @@ export async function startService(given: ServiceOptions) {
     const admin = metrics && (await startAdmin(options, { metrics, catalog, log, budgets, chain, isStopping }))
     if (admin) closers.push(() => admin.close())
 
-    const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
+    const keys = await openServiceKeys({ directory: config.keysDirectory, log, now, timer, report })
     closers.push(() => keys.stop())
     const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
       signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
@@ -180,7 +180,7 @@ async function openOwnLog({ config, externals, allowed = {}, now, report }: Serv
     const terms = { ...DEPLOYMENTS[config.mode], payTo: externals.payTo }
     const { dataDirectory, keysDirectory } = config
     await checkLogOwner({ log, dataDirectory, terms, allowed })
-    await checkReceiptKeys({ log, dataDirectory, keysDirectory, newKeys: allowed.newKeys === true })
+    await checkReceiptKeys({ log, keysDirectory, ...(allowed.newKeys === true && { acceptedAt: now() }) })
     return log
   } catch (cause) {
     await log.close()

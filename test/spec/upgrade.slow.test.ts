@@ -196,8 +196,8 @@ describe('the documented upgrade', function () {
     await runCommands(commands.slice(migrates + 1), sold)
 
     const others = { ...machine.environment, DATA_DIR: await makeTemporaryDirectory(), ADMIN_PORT: 'off' }
-    const keys = join(machine.environment['DATA_DIR'] ?? '', 'keys')
-    const second = startChild('agent/main.js', ['serve'], { ...others, KEYS_DIR: keys })
+    await cp(join(machine.environment['DATA_DIR'] ?? '', 'keys'), join(others['DATA_DIR'], 'keys'), { recursive: true })
+    const second = startChild('agent/main.js', ['serve'], others)
     await ready(second)
     second.process.kill('SIGTERM')
     expect(await second.ended).to.equal(0)
