@@ -9,6 +9,7 @@ import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import { syncDirectory, writeFileAtomically } from './files/atomic-file.ts'
+import { checkEnvironment } from './files/check-environment.ts'
 import { undefinedIfCorrupt } from './files/checksum.ts'
 import { openEnvironment, StoreError } from './files/environment.ts'
 import { errorCode } from './base/error-code.ts'
@@ -88,7 +89,7 @@ export async function backUp(options: BackupOptions & { now: () => Date }): Prom
  * @throws StoreError when the backup is not complete, or when the target has a log or keys
  */
 export async function restore({ dataDirectory, keysDirectory, folder, hasLog = true }: BackupOptions) {
-  await refuseLinks([
+  await refuseSpecialFiles([
     folder,
     responsesFolder(folder),
     ...Object.values(OTHERS).map((folderOf) => folderOf(folder)),
@@ -98,7 +99,7 @@ export async function restore({ dataDirectory, keysDirectory, folder, hasLog = t
   if (LOG_PATH in manifest.files !== hasLog)
     throw new StoreError(`${folder}: ${hasLog ? 'has no response log' : 'has a response log, but RESPONSE_LOG is set'}`)
   const target = responsesFolder(dataDirectory)
-  await refuseLinks([target, keysDirectory, ...Object.keys(manifest.files).map((path) => join(folder, path))])
+  await refuseSpecialFiles([target, keysDirectory, ...Object.keys(manifest.files).map((path) => join(folder, path))])
   for (const path of [...(hasLog ? [target] : []), keysDirectory]) {
     if ((await fileNames(path)).length > 0) throw new StoreError(`${path}: exists; move it away before a restore`)
   }
@@ -108,14 +109,18 @@ export async function restore({ dataDirectory, keysDirectory, folder, hasLog = t
   }
   const restoring = `${target}.restoring`
   await mkdir(keysDirectory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
-  if (hasLog) await copyIntoNew(join(folder, LOG_PATH), restoring)
+  if (hasLog) {
+    await copyIntoNew(join(folder, LOG_PATH), restoring)
+    await checkEnvironment('responses', restoring)
+  }
   const counts = hasLog ? await countRecords(restoring) : { records: 0, damaged: 0 }
   for (const path of Object.keys(manifest.files).filter((each) => dirname(each) === KEYS))
     await copyDurably(join(folder, path), join(keysDirectory, basename(path)))
-  for (const folderOf of Object.values(OTHERS)) {
+  for (const [kind, folderOf] of Object.entries(OTHERS) as [EnvironmentKind, typeof catalogFolder][]) {
     const other = folderOf(dataDirectory)
     if (!(pathOf(folderOf) in manifest.files) || (await fileNames(other)).length > 0) continue
     await copyIntoNew(join(folder, pathOf(folderOf)), `${other}.restoring`)
+    await checkEnvironment(kind, `${other}.restoring`)
     await renameDurably(`${other}.restoring`, other)
   }
   if (hasLog) await renameDurably(restoring, target)
@@ -138,11 +143,13 @@ async function renameDurably(from: string, target: string): Promise<void> {
 
 /**
  * Links in a folder of another person could name any file of this machine, whose content would become a key or the log.
+ * A pipe without a writer would hold the restore.
  */
-async function refuseLinks(paths: readonly string[]): Promise<void> {
+async function refuseSpecialFiles(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     const stats = await lstat(path).catch(() => undefined)
     if (stats?.isSymbolicLink()) throw new StoreError(`${path}: is a link; a restore follows none`)
+    if (stats && !stats.isFile() && !stats.isDirectory()) throw new StoreError(`${path}: is not a regular file`)
   }
 }
 

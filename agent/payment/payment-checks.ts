@@ -27,6 +27,8 @@ export interface CheckedPayment extends SentPayment {
   readonly isSignedByPayer: boolean
   /** Whether the payment comes too late to be sold, and can only have been settled before (contract 5.7.12). */
   readonly isLate: boolean
+  /** Whether it pays a former receiver, and can only have been settled before. */
+  readonly isForFormerReceiver: boolean
 }
 
 interface Quoted {
@@ -36,8 +38,14 @@ interface Quoted {
   now: Date
 }
 
-export function examine(sent: SentPayment, { terms, operation, resourceUrl, now }: Quoted): CheckedPayment | Refused {
+export function examine(
+  sent: SentPayment,
+  { terms: current, operation, resourceUrl, now }: Quoted,
+): CheckedPayment | Refused {
   const { authorization, signature } = sent.payment.payload
+  const payTo = String(sent.payment.accepted['payTo'])
+  const isForFormerReceiver = current.formerReceivers.some((each) => isSameAddress(each, payTo))
+  const terms = isForFormerReceiver ? { ...current, payTo } : current
   const requirements = buildRequirements(terms, amountOf(terms, operation))
   const isTooLate = isLate(authorization, now)
   const mismatch = checkTerms(sent, requirements) ?? (isTooLate ? undefined : checkTimes(authorization, now))
@@ -51,7 +59,7 @@ export function examine(sent: SentPayment, { terms, operation, resourceUrl, now 
   const isQuoted = resource === undefined || resource.url === resourceUrl
   if (!isQuoted && namesAnotherOperation(resource.url, operation, terms.operations))
     return refusedPayment('payment_invalid', 'resource_mismatch')
-  return { ...sent, kind: 'checked', requirements, isSignedByPayer, isLate: isTooLate }
+  return { ...sent, kind: 'checked', requirements, isSignedByPayer, isLate: isTooLate, isForFormerReceiver }
 }
 
 /** How a payment differs from the requirements of the quote. Undefined if it does not differ. */

@@ -66,7 +66,8 @@ export async function verifyAndReserve(
 async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
   const { checked: offered, client } = quoted
   // Both are asked at once. The chain refuses most payments that are late or not signed by the key of the payer.
-  const early = offered.isSignedByPayer && !offered.isLate ? askFacilitator(payments, offered) : undefined
+  const isForSale = offered.isSignedByPayer && !offered.isLate && !offered.isForFormerReceiver
+  const early = isForSale ? askFacilitator(payments, offered) : undefined
   const observed = await observeSale(payments, offered)
   // Awaited in any case, so that the queue also bounds the calls of refused payments.
   const earlyVerification = await early

@@ -170,7 +170,9 @@ async function openStores(options: ServiceOptions, metrics: ServiceMetrics | und
   const journal = journalWhenRead(config.dataDirectory, closers)
   const opened = await (options.openLog?.(config) ?? openOwnLog(options))
   closers.push(() => opened.close())
-  return { catalog, journal, log: metrics ? observeLog(opened, metrics) : opened }
+  const receiver = options.externals.payTo.toLowerCase()
+  const formerReceivers = ((await opened.owner())?.receivers ?? []).filter((each) => each !== receiver)
+  return { catalog, journal, formerReceivers, log: metrics ? observeLog(opened, metrics) : opened }
 }
 
 /** Opens the configured log if it belongs to this service. */
@@ -228,16 +230,19 @@ function createSaleContext(
     log,
     clock,
     signReceipt,
+    formerReceivers,
     ...shared
-  }: { log: ResponseLog; clock: () => number; signReceipt: PaymentServices['signReceipt'] } & Pick<
-    SaleContext,
-    'catalog' | 'journal' | 'stopSignal'
-  >,
+  }: {
+    log: ResponseLog
+    formerReceivers: readonly string[]
+    clock: () => number
+    signReceipt: PaymentServices['signReceipt']
+  } & Pick<SaleContext, 'catalog' | 'journal' | 'stopSignal'>,
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
   return {
     ...shared,
-    terms: buildTerms(config.mode, payTo, operations),
+    terms: buildTerms(config.mode, payTo, operations, formerReceivers),
     answers,
     payments: {
       log,

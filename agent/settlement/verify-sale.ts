@@ -57,6 +57,8 @@ export async function observeSale(
     return { kind: 'refused', code: 'payment_rejected', reason: 'invalid_exact_evm_payload_signature' }
   // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.12).
   if (payer.isNonceUsed) return { kind: 'maybe_settled' }
+  if (offered.isForFormerReceiver)
+    return { kind: 'refused', code: 'payment_invalid', reason: 'invalid_exact_evm_payload_recipient_mismatch' }
   if (!offered.isLate) return { kind: 'observed', observation, observedAt, payer }
   // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.
   return observation.time >= BigInt(authorization.validBefore)

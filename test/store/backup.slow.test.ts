@@ -1,6 +1,8 @@
 /** Backup and restore of a running service's response log and keys. */
 import { appendFile, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
@@ -163,6 +165,41 @@ describe('a backup', () => {
       await symlink(moved, join(folder, path))
       expect(await failureOf(restore({ ...target, folder }))).to.contain('is a link; a restore follows none')
       expect(await readdir(parent)).not.to.include('target')
+    })
+  }
+
+  for (const path of ['backup.json', 'keys/one.jwk.json']) {
+    it(`is not restored if ${path} is a pipe`, async () => {
+      await claimMany(1)
+      await mkdir(source.keysDirectory, { recursive: true })
+      await writeFile(join(source.keysDirectory, 'one.jwk.json'), '{}')
+      await backUp({ ...source, folder, now })
+      await rm(join(folder, path))
+      await promisify(execFile)('mkfifo', [join(folder, path)])
+      expect(await failureOf(restore({ ...target, folder }))).to.contain('is not a regular file')
+      expect(existsSync(join(target.dataDirectory, 'responses'))).to.equal(false)
+    })
+  }
+
+  for (const [part, damage, form] of [
+    ['responses', (bytes: Buffer) => bytes.subarray(0, 8192), 1],
+    ['responses', (bytes: Buffer) => bytes.fill(0xff, 8192), 2],
+    ['catalog', (bytes: Buffer) => bytes.fill(0xff, 16_384), 3],
+  ] as const) {
+    it(`is not restored if ${part} was damaged before its digest was computed, in form ${form}`, async () => {
+      await claimMany(20)
+      const catalog = new Catalog(source.dataDirectory)
+      await catalog.setCrashed('a'.repeat(64), true)
+      await catalog.close()
+      await backUp({ ...source, folder, now })
+      const file = join(folder, part, 'data.mdb')
+      await writeFile(file, damage(await readFile(file)))
+      const manifest = await readFile(join(folder, 'backup.json'), 'utf8')
+      const { files } = JSON.parse(manifest) as { files: Record<string, string> }
+      const digest = hash('sha256', await readFile(file))
+      await writeFile(join(folder, 'backup.json'), manifest.replace(String(files[`${part}/data.mdb`]), digest))
+      expect(await failureOf(restore({ ...target, folder }))).to.match(/: the copied environment is damaged; [^\n]+$/)
+      expect(existsSync(join(target.dataDirectory, part))).to.equal(false)
     })
   }
 

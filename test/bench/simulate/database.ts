@@ -47,6 +47,7 @@ export class SimulatedDatabase extends StoredRecords {
         ...(takenBack !== null && { payment_id: this.#holder(takenBack) ? null : takenBack }),
       }),
     [STATEMENTS.FREE_UNUSED_PLACE]: () => NOTHING,
+    [STATEMENTS.OWNER]: () => NOTHING,
     [STATEMENTS.WAIT]: () => ({ rows: [{ wait_ms: '1000' }], rowCount: 1 }),
     [STATEMENTS.LIST_UNFINISHED]: ([after, limit]) => this.#listUnfinished(after as string, limit as number),
     [STATEMENTS.PRUNE]: ([before, limit]) => this.#prune(before as string, limit as number),
