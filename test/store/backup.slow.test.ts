@@ -29,12 +29,12 @@ const now = () => new Date('2026-01-02T00:00:00.000Z')
 const sourceOf = (day: string) => ({ ...SYNTHETIC, retrieved_at: `${day}T00:00:00.000Z`, source_updated_at: null })
 
 /** The message of the error, which must be one line. */
-async function failureOf(promise: Promise<unknown>): Promise<string> {
+async function failureOf(promise: Promise<unknown>, type = 'StoreError'): Promise<string> {
   const { name, message } = await promise.then(
     () => ({ name: 'no error', message: '' }),
     (error: unknown) => error as Error,
   )
-  expect(name).to.equal('StoreError')
+  expect(name).to.equal(type)
   expect(message).to.match(/^[^\n]+$/)
   return message
 }
@@ -129,6 +129,26 @@ describe('a backup', () => {
     expect((await restored.read('payer/2'))?.identity).to.equal('payer/2')
     expect(await restored.read('payer/1').catch((error: Error) => error.name)).to.equal('CorruptRecordError')
     await restored.close()
+  })
+
+  it('removes older and partial ones beside it if a number is to be kept, and nothing else', async () => {
+    await claimMany(1)
+    const beside = join(parent, 'backups')
+    for (const name of ['', 'notes', 'day.partial']) await mkdir(join(beside, name), { recursive: true })
+    for (const day of [3, 1, 2, 4])
+      await backUp({ ...source, folder: join(beside, `day-${day}`), now: () => new Date(`2026-01-0${day}`) })
+    await backUp({ ...source, folder: join(beside, 'day-5'), now: () => new Date('2026-01-05'), keep: 2 })
+    expect((await readdir(beside)).toSorted()).to.deep.equal(['day-4', 'day-5', 'notes'])
+  })
+
+  it('is refused if it could use the space that sales need, and leaves nothing', async () => {
+    await claimMany(1)
+    const freeBytes = () => 256 * 2 ** 20
+    expect(await failureOf(backUp({ ...source, folder, now, freeBytes }), 'DiskSpaceError')).to.contain('not free')
+    expect(existsSync(folder)).to.equal(false)
+    await mkdir(`${folder}.partial`)
+    await backUp({ ...source, folder, now })
+    expect(existsSync(`${folder}.partial`)).to.equal(false)
   })
 
   it('is restored only into a data directory without a log and without keys', async () => {
