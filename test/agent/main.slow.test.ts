@@ -261,9 +261,10 @@ describe('the commands beside a running service', () => {
 
   it('print unfinished payments without signatures', async () => {
     const log = new LmdbResponseLog(directory)
-    const record = makeRecord({ state: 'unknown' })
+    const requirements = { ...makeRecord({}).requirements, payTo: (await log.owner())?.pay_to }
+    const record = makeRecord({ state: 'unknown', requirements })
     await log.claim(record)
-    await storeRecord(log, makeRecord({ state: 'confirmed', identity: 'ended' }))
+    await storeRecord(log, makeRecord({ state: 'confirmed', identity: 'ended', requirements }))
     const { code, lines } = await run('payments', 'unfinished')
     expect(code).to.equal(0)
     expect(lines).to.include(`unknown  ${record.updated_at} attempt 1 ${record.identity}`)
