@@ -1,15 +1,16 @@
 /** The actions of the command `keys`. Each prints its result. A refusal is a KeyError. */
-import { compromiseKeys } from './compromise.ts'
-import { makeDirectory, readDirectory } from './directory.ts'
-import { KeyError } from './errors.ts'
+import { removeOldUnfinished } from '../store/files/atomic-file.ts'
+import { readDirectory } from './directory.ts'
+import { throwKeyError } from './errors.ts'
 import { generateKey, nowInSeconds, toIsoTime } from './generate.ts'
-import type { StoredKey } from './key-file.ts'
-import { keyStates, signsFromSeconds } from './lifecycle.ts'
-import { changeKeys } from './lock.ts'
-import { rotateKeys } from './rotate.ts'
+import { announceKeys, selectSigner, signsFromSeconds, type KeyLog } from './keyring.ts'
+
+/** Bounds the key set, which keeps every key: at most 53 keys of 210 bytes a year for each machine. */
+export const ROTATION_SECONDS_MIN = 7 * 24 * 60 * 60
 
 type KeysCommandOptions = {
   readonly directory: string
+  readonly log: KeyLog
   /** Returns milliseconds since 1970. */
   readonly now: () => number
   readonly print: (line: string) => void
@@ -17,50 +18,72 @@ type KeysCommandOptions = {
   readonly kids?: readonly string[]
 }
 
-/** Creates the first key. Refuses if a signing key exists. */
-export async function generateFirstKey({ directory, now, print }: KeysCommandOptions): Promise<void> {
-  await makeDirectory(directory)
-  await changeKeys(directory, async ({ signing: [existing] }) => {
-    if (existing) throw new KeyError(`a signing key exists: ${existing.publicJwk.kid}. To replace it, run keys rotate`)
-    const key = await generateKey({ directory, now })
-    print(`made ${key.publicJwk.kid}`)
-  })
+/** Creates the first key. Refuses if the directory has a key. */
+export async function generateFirstKey(options: KeysCommandOptions): Promise<void> {
+  const { directory } = options
+  const key = (await readDirectory(directory)).find(({ privateKey }) => privateKey)
+  if (key) throwKeyError(directory, `has the key ${key.publicJwk.kid}: to replace it, run keys rotate`)
+  await makeKey(options)
 }
 
 /** Creates the next key and prints from when it signs. */
-export async function rotateAndReport({ directory, now, print }: KeysCommandOptions): Promise<void> {
-  const { made, retired } = await rotateKeys({ directory, now })
-  print(`made ${made.publicJwk.kid}`)
-  for (const kid of retired) print(`retired ${kid}`)
+export async function rotateKeys(options: KeysCommandOptions): Promise<void> {
+  const { directory, now } = options
+  const newest = (await readDirectory(directory)).find(({ privateKey }) => privateKey)
+  if (!newest) return throwKeyError(directory, 'has no key to replace: run the command keys generate')
+  const nextSeconds = newest.madeAtSeconds + ROTATION_SECONDS_MIN
+  if (nowInSeconds(now) < nextSeconds) {
+    const [made, next] = [newest.madeAtSeconds, nextSeconds].map(toIsoTime)
+    throwKeyError(directory, `has a key of ${made}: the next rotation is possible at ${next}`)
+  }
+  await removeOldUnfinished({ folder: directory, now: new Date(now()) })
+  await makeKey(options)
+}
+
+async function makeKey({ directory, log, now, print }: KeysCommandOptions): Promise<void> {
+  const key = await generateKey({ directory, now })
+  await announceKeys(log, [key])
+  print(`made ${key.publicJwk.kid}`)
   print(
-    `a running service publishes the new key within a minute and signs with it from ${toIsoTime(signsFromSeconds(made))}`,
+    `every machine publishes it within a minute, and this one signs with it from ${toIsoTime(signsFromSeconds(key))}`,
   )
 }
 
-/** Marks keys as compromised and prints which key signs now. */
-export async function compromiseAndReport({ directory, now, print, kids = [] }: KeysCommandOptions): Promise<void> {
-  const { made, retired } = await compromiseKeys({ directory, kids, now })
-  for (const kid of kids) print(`marked ${kid} as compromised`)
-  for (const kid of retired) print(`retired ${kid}`)
-  if (made) print(`made ${made.publicJwk.kid}`)
-  const { current } = keyStates(await readDirectory(directory), nowInSeconds(now))
-  if (current) print(`a running service signs with ${current.publicJwk.kid} within a minute`)
+/** Marks keys of any machine as compromised. A key that is marked already keeps its time. */
+export async function compromiseKeys({ directory, log, now, print, kids = [] }: KeysCommandOptions): Promise<void> {
+  const announced = await announceKeys(log, await readDirectory(directory))
+  const keys = kids.map((kid) => announced.get(kid) ?? throwKeyError(directory, `has no key ${JSON.stringify(kid)}`))
+  const compromised_at = toIsoTime(nowInSeconds(now))
+  for (const { kid, jwk } of keys) {
+    await log.announceKey({ kid, jwk, compromised_at })
+    print(`marked ${kid} as compromised`)
+  }
+  print('a machine that signs with it takes another key within a minute')
 }
 
-/** Prints every key with its time and state. */
-export async function listKeys({ directory, now, print }: KeysCommandOptions): Promise<void> {
-  const atSeconds = nowInSeconds(now)
-  const keys = await readDirectory(directory)
-  const { current, pending, superseded, retired } = keyStates(keys, atSeconds)
-  if (current === undefined && retired.length + keys.compromised.length === 0) print('no keys')
-  if (current !== undefined) print(describeKey(current, 'current'))
-  for (const key of pending) print(describeKey(key, `published, signs from ${toIsoTime(signsFromSeconds(key))}`))
-  for (const { key, retiredAtSeconds } of superseded) print(describeKey(key, `retired ${toIsoTime(retiredAtSeconds)}`))
-  for (const key of retired) print(describeKey(key, `retired ${toIsoTime(key.retiredAtSeconds)}`))
-  for (const key of keys.compromised)
-    print(describeKey(key, `compromised ${toIsoTime(key.compromisedAtSeconds)}, not published`))
-}
-
-function describeKey(key: StoredKey, state: string): string {
-  return `${key.publicJwk.kid}  made ${toIsoTime(key.madeAtSeconds)}  ${state}`
+/** Prints every key of the log with its state, newest first. */
+export async function listKeys({ directory, log, now, print }: KeysCommandOptions): Promise<void> {
+  const own = await readDirectory(directory)
+  const announced = new Map((await log.publicKeys()).map((key) => [key.kid, key]))
+  const signer = selectSigner(own, announced, now())
+  const pending = own.slice(
+    0,
+    Math.max(
+      own.findIndex((key) => key === signer),
+      0,
+    ),
+  )
+  for (const { kid, announced_at, compromised_at } of [...announced.values()].toReversed()) {
+    const next = pending.find(({ publicJwk }) => publicJwk.kid === kid)
+    const state =
+      compromised_at !== null
+        ? `compromised ${compromised_at}, not published`
+        : kid === signer?.publicJwk.kid
+          ? 'published, signs on this machine'
+          : next
+            ? `published, signs from ${toIsoTime(signsFromSeconds(next))}`
+            : 'published'
+    print(`${kid}  announced ${announced_at}  ${state}`)
+  }
+  if (announced.size === 0) print('no keys')
 }

@@ -1,4 +1,4 @@
-/** Reads the directory of key files and checks its permissions. */
+/** Reads the directory of key files and checks its permissions. Commands add files and change none. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifMissing } from '../store/base/error-code.ts'
@@ -6,33 +6,20 @@ import { findOpenMode, makePrivateDirectory } from '../store/files/private-files
 import { throwKeyError, withKeyError } from './errors.ts'
 import { KEY_FILE_SUFFIX, readKeyFile, type StoredKey } from './key-file.ts'
 
-export type DirectoryKeys = Awaited<ReturnType<typeof readDirectory>>
-
 /** Creates the directory with mode 0700 if it is missing. */
 export async function makeDirectory(directory: string): Promise<void> {
   await withKeyError(directory, 'cannot be created', () => makePrivateDirectory(directory))
 }
 
 /**
- * Reads every key file and ignores other files. A missing directory has no keys. The key that was made, retired or
- * compromised last comes first; between equal times, the first kid in text order.
+ * Reads every key file, newest key first, and ignores other files. A missing directory has no keys.
  * @throws KeyError if the directory or any key file breaks a rule, so that no key is left out silently
  */
-export async function readDirectory(directory: string) {
+export async function readDirectory(directory: string): Promise<StoredKey[]> {
   const keys: StoredKey[] = []
+  // In the order of their kids, which stays for keys of the same second.
   for (const name of await keyFileNames(directory)) keys.push(await readKeyFile(join(directory, name)))
-  const signing = keys.filter((key) => key.kind === 'signing')
-  const retired = keys.filter((key) => key.kind === 'retired')
-  const compromised = keys.filter((key) => key.kind === 'compromised')
-  return {
-    signing: signing.toSorted((a, b) => b.madeAtSeconds - a.madeAtSeconds || byKid(a, b)),
-    retired: retired.toSorted((a, b) => b.retiredAtSeconds - a.retiredAtSeconds || byKid(a, b)),
-    compromised: compromised.toSorted((a, b) => b.compromisedAtSeconds - a.compromisedAtSeconds || byKid(a, b)),
-  }
-}
-
-function byKid(a: StoredKey, b: StoredKey): number {
-  return a.publicJwk.kid < b.publicJwk.kid ? -1 : 1
+  return keys.toSorted((a, b) => b.madeAtSeconds - a.madeAtSeconds)
 }
 
 async function keyFileNames(directory: string): Promise<string[]> {

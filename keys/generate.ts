@@ -1,7 +1,7 @@
 /** Creates an ES256 key and writes it to its own file. */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
-import { KeyError } from './errors.ts'
-import { keyFilePath, readKeyFile, writeKeyFile, type SigningKey } from './key-file.ts'
+import { makeDirectory } from './directory.ts'
+import { keyFilePath, readKeyFile, writeKeyFile, type StoredKey } from './key-file.ts'
 
 /** Whole seconds since 1970, the unit of the times in key files. `now` returns milliseconds, as `Date.now` does. */
 export function nowInSeconds(now: () => number): number {
@@ -14,17 +14,15 @@ export function toIsoTime(seconds: number): string {
 }
 
 /**
- * Creates a key in an existing directory and reads it back from its file.
- * @throws KeyError if the file cannot be written or does not read back as a signing key
+ * Creates a key, and the directory if it is missing, and reads the key back from its file.
+ * @throws KeyError if the file cannot be written or does not read back
  */
-export async function generateKey(options: { directory: string; now: () => number }): Promise<SigningKey> {
-  const { directory, now } = options
+export async function generateKey({ directory, now }: { directory: string; now: () => number }): Promise<StoredKey> {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const { x = '', y = '', d = '' } = await exportJWK(privateKey)
   const publicKey = { kty: 'EC', crv: 'P-256', x, y } as const
   const kid = await calculateJwkThumbprint(publicKey)
+  await makeDirectory(directory)
   await writeKeyFile(directory, { ...publicKey, d, kid, use: 'sig', alg: 'ES256', iat: nowInSeconds(now) })
-  const key = await readKeyFile(keyFilePath(directory, kid))
-  if (key.kind !== 'signing') throw new KeyError(`the new key ${kid} was replaced while it was being written`)
-  return key
+  return await readKeyFile(keyFilePath(directory, kid))
 }

@@ -1,7 +1,6 @@
 /**
  * Reads, checks and writes key files. A file has one ES256 key as a JWK (RFC 7517) and is named after its RFC 7638
- * thumbprint: `<kid>.jwk.json`. A signing key has the private member `d`. A retired key has `retired_at` instead, and a
- * compromised key `compromised_at`.
+ * thumbprint: `<kid>.jwk.json`. Earlier versions replaced the private member `d` by `retired_at` or `compromised_at`.
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -23,16 +22,14 @@ export const KEY_FILE_SUFFIX = '.jwk.json'
 const SECONDS_MAX = 253_402_300_799
 
 /** Times are seconds since 1970, in UTC. */
-export type StoredKey = { readonly publicJwk: PublicJwk; readonly madeAtSeconds: number } & (
-  | { readonly kind: 'signing'; readonly privateKey: KeyObject }
-  /** It only verifies. */
-  | { readonly kind: 'retired'; readonly retiredAtSeconds: number }
-  /** Its private part may be known to others. Nothing that it has signed is valid. */
-  | { readonly kind: 'compromised'; readonly compromisedAtSeconds: number }
-)
-
-/** A key that can sign. */
-export type SigningKey = Extract<StoredKey, { kind: 'signing' }>
+export interface StoredKey {
+  readonly publicJwk: PublicJwk
+  readonly madeAtSeconds: number
+  /** Undefined for a key that only verifies. */
+  readonly privateKey: KeyObject | undefined
+  /** In a file of an earlier version. Today the response log has this time. */
+  readonly compromisedAtSeconds: number | undefined
+}
 
 /** 32 bytes in base64url. The unused bits of the last character must be zero (RFC 4648 section 3.5). */
 const coordinate = (member: string) =>
@@ -57,7 +54,6 @@ const keyFileSchema = z.object(
     use: z.literal('sig', 'does not say "use":"sig"'),
     alg: z.literal('ES256', 'does not say "alg":"ES256"'),
     iat: seconds('iat'),
-    retired_at: seconds('retired_at').optional(),
     compromised_at: seconds('compromised_at').optional(),
   },
   'is not a JSON object',
@@ -67,7 +63,7 @@ const keyFileSchema = z.object(
 export type KeyFileContent = z.infer<typeof keyFileSchema>
 
 /** The members of a key that are published. */
-type PublicJwk = Readonly<Omit<KeyFileContent, 'd' | 'iat' | 'retired_at' | 'compromised_at'>>
+type PublicJwk = Readonly<Omit<KeyFileContent, 'd' | 'iat' | 'compromised_at'>>
 
 export function keyFilePath(directory: string, kid: string): string {
   return join(directory, `${kid}${KEY_FILE_SUFFIX}`)
@@ -82,18 +78,11 @@ export async function readKeyFile(path: string): Promise<StoredKey> {
   await checkNames(path, content)
   await checkKey(path, content)
   const publicJwk = publicPart(content)
-  if (content.compromised_at !== undefined) {
-    if (content.d !== undefined) throwKeyError(path, 'has both a private part and the time of a compromise')
-    const compromisedAtSeconds = content.compromised_at
-    return { kind: 'compromised', publicJwk, madeAtSeconds: content.iat, compromisedAtSeconds }
-  }
-  if (content.retired_at !== undefined) {
-    if (content.d !== undefined) throwKeyError(path, 'has both a private part and a retirement time')
-    return { kind: 'retired', publicJwk, madeAtSeconds: content.iat, retiredAtSeconds: content.retired_at }
-  }
-  if (content.d === undefined) throwKeyError(path, 'has neither a private part nor a retirement time')
-  const privateKey = createPrivateKey({ key: { ...publicJwk, d: content.d }, format: 'jwk' })
-  return { kind: 'signing', publicJwk, madeAtSeconds: content.iat, privateKey }
+  const { d, iat: madeAtSeconds, compromised_at: compromisedAtSeconds } = content
+  if (d !== undefined && compromisedAtSeconds !== undefined)
+    throwKeyError(path, 'has both a private part and the time of a compromise')
+  const privateKey = d === undefined ? undefined : createPrivateKey({ key: { ...publicJwk, d }, format: 'jwk' })
+  return { publicJwk, madeAtSeconds, privateKey, compromisedAtSeconds }
 }
 
 /** Writes one key file atomically. Only its owner may read it. */

@@ -1,49 +1,122 @@
-/** Opens the key directory: the key that signs, and every public key that may be needed to verify a signature. */
-import { makeDirectory, readDirectory, type DirectoryKeys } from './directory.ts'
+/**
+ * Which key signs, and which keys are published. The private keys are in the key directory of each machine. The public
+ * keys of all machines, and which of them are compromised, are in the response log (docs/decisions.md, D118).
+ */
+import type { KeyObject } from 'node:crypto'
+import type { AnnouncedKey, ResponseLog } from '../store/log/responses.ts'
+import { readDirectory } from './directory.ts'
 import { throwKeyError } from './errors.ts'
 import { generateKey, nowInSeconds, toIsoTime } from './generate.ts'
-import { keyStates, publishedKeys } from './lifecycle.ts'
-import { changeKeys } from './lock.ts'
+import type { StoredKey } from './key-file.ts'
+
+/**
+ * How long a new key is published before it signs. Caches keep the key set for a minute, and libraries that verify
+ * cards keep it for ten minutes or more.
+ */
+export const KEY_LEAD_SECONDS = 60 * 60
+
+/** Every running machine reads the keys of the log once a minute, and publishes a new one after at most two. */
+export const KEYS_REFRESH_MS = 60_000
+export const PUBLISHED_MS = 2 * KEYS_REFRESH_MS
+
+export type KeyLog = Pick<ResponseLog, 'announceKey' | 'publicKeys'>
+type SigningKey = StoredKey & { readonly privateKey: KeyObject }
+/** By kid, first announced first. */
+type AnnouncedKeys = ReadonlyMap<string, AnnouncedKey>
+
+interface KeyringOptions {
+  directory: string
+  log: KeyLog
+  /** Milliseconds since 1970. */
+  now: () => number
+  /** The key that signed until now. Without one, the first key of a directory without keys is created. */
+  previous?: string
+}
 
 export type Keyring = Awaited<ReturnType<typeof openKeyring>>
 
 /**
- * Opens the keys of a directory. With `generateIfEmpty`, creates the first key in a directory without keys.
- * @param options.now milliseconds since 1970; determines which key signs and which keys are published
- * @throws KeyError if there is no signing key, or if the directory or any key file breaks a rule
+ * Announces the keys of the directory in the log, and selects the one that signs. Creates a key if the directory has
+ * none, or if none may sign because of compromised keys.
+ * @throws KeyError if the directory or any key file breaks a rule, or the previous key is lost
  */
-export async function openKeyring(options: { directory: string; now: () => number; generateIfEmpty: boolean }) {
-  const { directory, now } = options
-  let keys = await readDirectory(directory)
-  if (options.generateIfEmpty && isEmpty(keys)) {
-    await makeDirectory(directory)
-    await changeKeys(directory, async (present) => {
-      // Another process may have created the first key in the meantime.
-      if (isEmpty(present)) await generateKey({ directory, now })
-    })
-    keys = await readDirectory(directory)
+export async function openKeyring({ directory, log, now, previous }: KeyringOptions) {
+  let own = await readDirectory(directory)
+  if (previous !== undefined && !own.some(({ publicJwk }) => publicJwk.kid === previous))
+    throwKeyError(directory, `lacks the key ${previous}, which signs: restore its file, or start again with a new key`)
+  let announced = await announceKeys(log, own)
+  let signer = selectSigner(own, announced, now())
+  if (!signer) {
+    await generateKey({ directory, now })
+    own = await readDirectory(directory)
+    announced = await announceKeys(log, own)
+    signer = selectSigner(own, announced, now()) ?? throwKeyError(directory, 'has no key that may sign')
   }
-  const states = keyStates(keys, nowInSeconds(now))
-  const { current } = states
-  if (current === undefined) return throwKeyError(directory, 'has no signing key: run the command keys generate')
+  const { kid } = signer.publicJwk
   return {
-    kid: current.publicJwk.kid,
-    privateKey: current.privateKey,
-    /** The signing key comes first. */
-    publicKeys: publishedKeys(states),
-    compromisedKeys: keys.compromised,
+    kid,
+    privateKey: signer.privateKey,
+    /** Until every other machine publishes the key. 0 if this directory has all keys. */
+    unpublishedMs: hasForeignKey(own, announced) ? remainingMs(announced.get(kid), now()) : 0,
+    /** The body of `/.well-known/jwks.json`, a JWK Set (RFC 7517 section 5) with the member `compromised`. */
+    keySet: keySetOf(kid, announced),
   }
 }
 
-function isEmpty({ signing, retired, compromised }: DirectoryKeys): boolean {
-  return signing.length + retired.length + compromised.length === 0
+/** Adds the keys that the log lacks. Returns all keys of the log. */
+export async function announceKeys(log: KeyLog, own: readonly StoredKey[]): Promise<AnnouncedKeys> {
+  const read = async () => new Map((await log.publicKeys()).map((key) => [key.kid, key]))
+  const known = await read()
+  const missing = own.filter(({ publicJwk, compromisedAtSeconds }) => {
+    const key = known.get(publicJwk.kid)
+    return !key || (compromisedAtSeconds !== undefined && key.compromised_at === null)
+  })
+  if (missing.length === 0) return known
+  for (const { publicJwk, compromisedAtSeconds } of missing.toReversed()) {
+    const compromised_at = compromisedAtSeconds === undefined ? null : toIsoTime(compromisedAtSeconds)
+    await log.announceKey({ kid: publicJwk.kid, jwk: publicJwk, compromised_at })
+  }
+  return await read()
 }
 
-/** The body of `/.well-known/jwks.json`, a JWK Set (RFC 7517 section 5) with the member `compromised`. */
-export function jwksBody({ publicKeys, compromisedKeys }: Pick<Keyring, 'publicKeys' | 'compromisedKeys'>) {
-  const compromised = compromisedKeys.map(({ publicJwk, compromisedAtSeconds }) => ({
-    kid: publicJwk.kid,
-    compromised_at: toIsoTime(compromisedAtSeconds),
-  }))
-  return { keys: publicKeys, compromised }
+/**
+ * The newest key that is old enough and published by every machine, or else the oldest one. If it is compromised, the
+ * oldest newer one signs at once. A key that was replaced never signs again.
+ */
+export function selectSigner(
+  own: readonly StoredKey[],
+  announced: AnnouncedKeys,
+  atMs: number,
+): SigningKey | undefined {
+  const keys = own.filter((key): key is SigningKey => key.privateKey !== undefined)
+  const isOld = (key: StoredKey) => signsFromSeconds(key) <= nowInSeconds(() => atMs)
+  const isPublished = ({ publicJwk }: StoredKey) => remainingMs(announced.get(publicJwk.kid), atMs) === 0
+  // An upgraded service announces all of its keys at once.
+  const newest = keys.find((key) => isOld(key) && isPublished(key)) ?? keys.find(isOld) ?? keys.at(-1)
+  const candidates = newest ? keys.slice(0, keys.indexOf(newest) + 1) : []
+  return candidates.findLast(({ publicJwk }) => announced.get(publicJwk.kid)?.compromised_at === null)
+}
+
+export function signsFromSeconds(key: StoredKey): number {
+  return key.madeAtSeconds + KEY_LEAD_SECONDS
+}
+
+/** At most PUBLISHED_MS, because the clock of the log can be ahead. */
+function remainingMs(key: AnnouncedKey | undefined, atMs: number): number {
+  const publishedAtMs = Date.parse(key?.announced_at ?? toIsoTime(0)) + PUBLISHED_MS
+  return Math.min(Math.max(publishedAtMs - atMs, 0), PUBLISHED_MS)
+}
+
+function hasForeignKey(own: readonly StoredKey[], announced: AnnouncedKeys): boolean {
+  const kids = new Set(own.map(({ publicJwk }) => publicJwk.kid))
+  return [...announced.values()].some(({ kid, compromised_at }) => compromised_at === null && !kids.has(kid))
+}
+
+/** The signing key comes first, then the newest. */
+function keySetOf(signer: string, announced: AnnouncedKeys) {
+  const all = [...announced.values()].toReversed()
+  const valid = all.filter(({ compromised_at }) => compromised_at === null)
+  const compromised = all.flatMap(({ kid, compromised_at }) => (compromised_at === null ? [] : { kid, compromised_at }))
+  const [first, others] = [valid.filter(({ kid }) => kid === signer), valid.filter(({ kid }) => kid !== signer)]
+  return { keys: [...first, ...others].map(({ jwk }) => jwk), compromised }
 }

@@ -4,12 +4,14 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { constants, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises'
+import { constants, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import * as z from 'zod'
 import { syncDirectory, writeFileAtomically } from './files/atomic-file.ts'
+import { checkEnvironment } from './files/check-environment.ts'
 import { undefinedIfCorrupt } from './files/checksum.ts'
+import { DiskSpaceError, FREE_BYTES_MIN, readFreeBytes } from './files/disk-space.ts'
 import { openEnvironment, StoreError } from './files/environment.ts'
 import { errorCode } from './base/error-code.ts'
 import { catalogFolder, historyFolder, responsesFolder, type EnvironmentKind } from './files/layout.ts'
@@ -17,7 +19,9 @@ import { PRIVATE_DIRECTORY_MODE } from './files/private-files.ts'
 import { recordsIn } from './log/former-layout.ts'
 import { decodeRecord } from './log/record.ts'
 
-/** Written last, so a folder without it is not a complete backup. */
+/** The folder of a backup that is not complete ends with it. */
+const PARTIAL_SUFFIX = '.partial'
+/** A folder without it is not a complete backup. */
 const MANIFEST_FILE = 'backup.json'
 const KEYS = 'keys'
 const DATA_FILE = 'data.mdb'
@@ -50,11 +54,62 @@ interface BackupOptions {
   hasLog?: boolean
 }
 
+interface NewBackupOptions extends BackupOptions {
+  now: () => Date
+  /** Backups that remain beside the new one, with it. Older ones and partial ones are removed. Default: all remain. */
+  keep?: number
+  /** Replaced by tests. */
+  freeBytes?: typeof readFreeBytes
+}
+
 /**
+ * Writes a folder with another name, and gives it its name when it is complete.
  * @returns the numbers of records in the copy
- * @throws StoreError when the folder exists or the log cannot be read; the message is one line
+ * @throws StoreError when the folder exists, the disk is nearly full or the log cannot be read; the message is one line
  */
-export async function backUp(options: BackupOptions & { now: () => Date }): Promise<RecordCounts> {
+export async function backUp(options: NewBackupOptions): Promise<RecordCounts> {
+  const { folder, keep } = options
+  const partial = `${folder}${PARTIAL_SUFFIX}`
+  if (await lstat(folder).catch(() => undefined))
+    throw new StoreError(`${folder}: must be a new folder in an existing one`)
+  await removePartial(partial, keep)
+  await checkFreeBytes(options)
+  const counts = await writeBackup({ ...options, folder: partial })
+  await renameDurably(partial, folder)
+  if (keep !== undefined) await removeOld(dirname(folder), keep)
+  return counts
+}
+
+/** What an interrupted backup has left: with this name, and with any name if old backups are removed. */
+async function removePartial(partial: string, keep: number | undefined): Promise<void> {
+  const parent = dirname(partial)
+  const others = keep === undefined ? [] : await readdir(parent).catch(() => [])
+  const paths = others.filter((name) => name.endsWith(PARTIAL_SUFFIX)).map((name) => join(parent, name))
+  for (const path of [partial, ...paths]) await rm(path, { recursive: true, force: true })
+}
+
+/** A backup leaves the space that sales and an import need, if it is on their disk. */
+async function checkFreeBytes({ dataDirectory, folder, freeBytes = readFreeBytes }: NewBackupOptions): Promise<void> {
+  let needed = FREE_BYTES_MIN.import
+  for (const folderOf of [responsesFolder, ...Object.values(OTHERS)])
+    needed += (await stat(join(folderOf(dataDirectory), DATA_FILE)).catch(() => ({ size: 0 }))).size
+  if (freeBytes(dirname(folder)) < needed)
+    throw new DiskSpaceError(`${folder}: a backup may need ${Math.ceil(needed / 2 ** 20)} MiB, which are not free`)
+}
+
+/** Folders that are no complete backups stay. */
+async function removeOld(parent: string, keep: number): Promise<void> {
+  const folders = (await readdir(parent, { withFileTypes: true })).filter((entry) => entry.isDirectory())
+  const found: { path: string; createdAt: string }[] = []
+  for (const path of folders.map(({ name }) => join(parent, name))) {
+    const manifest = await readManifest(path).catch(() => undefined)
+    if (manifest) found.push({ path, createdAt: manifest.created_at })
+  }
+  const old = found.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(keep)
+  for (const { path } of old) await rm(path, { recursive: true })
+}
+
+async function writeBackup(options: NewBackupOptions): Promise<RecordCounts> {
   const { dataDirectory, keysDirectory, folder, now, hasLog = true } = options
   await makeNewDirectory(folder)
   await mkdir(join(folder, KEYS), { mode: PRIVATE_DIRECTORY_MODE })
@@ -88,7 +143,7 @@ export async function backUp(options: BackupOptions & { now: () => Date }): Prom
  * @throws StoreError when the backup is not complete, or when the target has a log or keys
  */
 export async function restore({ dataDirectory, keysDirectory, folder, hasLog = true }: BackupOptions) {
-  await refuseLinks([
+  await refuseSpecialFiles([
     folder,
     responsesFolder(folder),
     ...Object.values(OTHERS).map((folderOf) => folderOf(folder)),
@@ -98,7 +153,7 @@ export async function restore({ dataDirectory, keysDirectory, folder, hasLog = t
   if (LOG_PATH in manifest.files !== hasLog)
     throw new StoreError(`${folder}: ${hasLog ? 'has no response log' : 'has a response log, but RESPONSE_LOG is set'}`)
   const target = responsesFolder(dataDirectory)
-  await refuseLinks([target, keysDirectory, ...Object.keys(manifest.files).map((path) => join(folder, path))])
+  await refuseSpecialFiles([target, keysDirectory, ...Object.keys(manifest.files).map((path) => join(folder, path))])
   for (const path of [...(hasLog ? [target] : []), keysDirectory]) {
     if ((await fileNames(path)).length > 0) throw new StoreError(`${path}: exists; move it away before a restore`)
   }
@@ -108,14 +163,18 @@ export async function restore({ dataDirectory, keysDirectory, folder, hasLog = t
   }
   const restoring = `${target}.restoring`
   await mkdir(keysDirectory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
-  if (hasLog) await copyIntoNew(join(folder, LOG_PATH), restoring)
+  if (hasLog) {
+    await copyIntoNew(join(folder, LOG_PATH), restoring)
+    await checkEnvironment('responses', restoring)
+  }
   const counts = hasLog ? await countRecords(restoring) : { records: 0, damaged: 0 }
   for (const path of Object.keys(manifest.files).filter((each) => dirname(each) === KEYS))
     await copyDurably(join(folder, path), join(keysDirectory, basename(path)))
-  for (const folderOf of Object.values(OTHERS)) {
+  for (const [kind, folderOf] of Object.entries(OTHERS) as [EnvironmentKind, typeof catalogFolder][]) {
     const other = folderOf(dataDirectory)
     if (!(pathOf(folderOf) in manifest.files) || (await fileNames(other)).length > 0) continue
     await copyIntoNew(join(folder, pathOf(folderOf)), `${other}.restoring`)
+    await checkEnvironment(kind, `${other}.restoring`)
     await renameDurably(`${other}.restoring`, other)
   }
   if (hasLog) await renameDurably(restoring, target)
@@ -138,11 +197,13 @@ async function renameDurably(from: string, target: string): Promise<void> {
 
 /**
  * Links in a folder of another person could name any file of this machine, whose content would become a key or the log.
+ * A pipe without a writer would hold the restore.
  */
-async function refuseLinks(paths: readonly string[]): Promise<void> {
+async function refuseSpecialFiles(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     const stats = await lstat(path).catch(() => undefined)
     if (stats?.isSymbolicLink()) throw new StoreError(`${path}: is a link; a restore follows none`)
+    if (stats && !stats.isFile() && !stats.isDirectory()) throw new StoreError(`${path}: is not a regular file`)
   }
 }
 

@@ -137,6 +137,7 @@ describe('the architecture', () => {
       'agent/operator/cli/serve.ts',
       'agent/operator/cli/own-process-id.ts',
       'agent/sandbox/keep-chain.ts',
+      'store/files/read-environment.ts',
       'store/import/build-child.ts',
       // Passes the variables of certificates on to its child processes.
       'store/import/build-process.ts',

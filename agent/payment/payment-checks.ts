@@ -27,6 +27,8 @@ export interface CheckedPayment extends SentPayment {
   readonly isSignedByPayer: boolean
   /** Whether its times are those of a payment that can be sold, by the local clock. A block has the last word. */
   readonly isTimely: boolean
+  /** Whether it pays a former receiver, and can only have been settled before. */
+  readonly isForFormerReceiver: boolean
 }
 
 interface Quoted {
@@ -38,9 +40,12 @@ interface Quoted {
 
 export function examine(
   sent: SentPayment,
-  { terms, operation, resourceUrl, now }: Quoted,
+  { terms: current, operation, resourceUrl, now }: Quoted,
 ): CheckedPayment | PaymentRefused {
   const { authorization, signature } = sent.payment.payload
+  const payTo = String(sent.payment.accepted['payTo'])
+  const isForFormerReceiver = current.formerReceivers.some((each) => isSameAddress(each, payTo))
+  const terms = isForFormerReceiver ? { ...current, payTo } : current
   const requirements = buildRequirements(terms, amountOf(terms, operation))
   const mismatch = checkTerms(sent, requirements)
   if (mismatch) return refusedPayment('payment_invalid', mismatch)
@@ -54,7 +59,7 @@ export function examine(
   if (!isQuoted && namesAnotherOperation(resource.url, operation, terms.operations))
     return refusedPayment('payment_invalid', 'resource_mismatch')
   const isTimely = checkTimes(authorization, now) === undefined
-  return { ...sent, kind: 'checked', requirements, isSignedByPayer, isTimely }
+  return { ...sent, kind: 'checked', requirements, isSignedByPayer, isTimely, isForFormerReceiver }
 }
 
 /** How a payment differs from the requirements of the quote. Undefined if it does not differ. */

@@ -54,11 +54,18 @@ export const DEPLOYMENTS: Record<Mode, NetworkDeployment> = {
 export interface Terms extends NetworkDeployment {
   mode: Mode
   payTo: string
+  /** In lower case. A payment to one of them buys nothing, but can have been settled earlier. */
+  formerReceivers: readonly string[]
   operations: Operations
 }
 
-export function buildTerms(mode: Mode, payTo: string, operations: Operations): Terms {
-  return { ...DEPLOYMENTS[mode], mode, payTo, operations }
+export function buildTerms(
+  mode: Mode,
+  payTo: string,
+  operations: Operations,
+  formerReceivers: readonly string[] = [],
+): Terms {
+  return { ...DEPLOYMENTS[mode], mode, payTo, formerReceivers, operations }
 }
 
 /** What an operation costs in micro-USDC: for a batch the sum of its items. */
@@ -67,7 +74,10 @@ export function amountOf({ mode }: Pick<Terms, 'mode'>, operation: Operation): n
 }
 
 /** The only accepted way to pay this amount. Built from constants, so that a quote never depends on a facilitator. */
-export function buildRequirements(terms: Omit<Terms, 'mode' | 'operations'>, amount: number): PaymentRequirements {
+export function buildRequirements(
+  terms: NetworkDeployment & Pick<Terms, 'payTo'>,
+  amount: number,
+): PaymentRequirements {
   return {
     scheme: 'exact',
     network: terms.network,

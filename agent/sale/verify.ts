@@ -74,7 +74,8 @@ async function verifyInTurn(payments: PaymentServices, quoted: QuotedPayment, ve
 async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
   const { checked: offered, client } = quoted
   // Both are asked at once. The chain refuses most payments that are not timely or not signed by the key of the payer.
-  const early = offered.isSignedByPayer && offered.isTimely ? askFacilitator(payments, offered) : undefined
+  const isForSale = offered.isSignedByPayer && offered.isTimely && !offered.isForFormerReceiver
+  const early = isForSale ? askFacilitator(payments, offered) : undefined
   const start = await observeSale(payments, offered)
   // Awaited in any case, so that the queue also bounds the calls of refused payments.
   const answered = await early

@@ -1,18 +1,18 @@
 /**
  * The keys of a running service: the signing key, the key set and the signed agent card. They follow the key directory
- * without a restart.
+ * and the response log without a restart.
  */
-import { jwksBody, openKeyring, type Keyring } from '../../keys/keyring.ts'
+import { KEYS_REFRESH_MS, openKeyring, type Keyring } from '../../keys/keyring.ts'
 import type { Documents } from '../../rest-facade/documents/current-documents.ts'
 import type { WrittenDocument } from '../../rest-facade/documents/render-documents.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
-
-/** Short against the hour for which a new key is published before it signs (keys/lifecycle.ts). */
-export const KEYS_REFRESH_MS = 60_000
+import { findLostKeys } from './check-receipt-keys.ts'
 
 interface ServiceKeysOptions {
   directory: string
+  log: ResponseLog
   now: () => Date
   timer: Timer
   report: Report
@@ -28,20 +28,26 @@ interface SignedCard {
 
 /**
  * Opens the keys, or creates the first one, and reads them again every minute. While they cannot be read, the last key
- * set and card are served.
+ * set and card are served. Beside other machines, waits until these publish a new key, because requests may follow.
  */
-export async function openServiceKeys({ directory, now, timer, report }: ServiceKeysOptions) {
-  const open = (generateIfEmpty: boolean) => openKeyring({ directory, now: () => now().getTime(), generateIfEmpty })
+export async function openServiceKeys({ directory, log, now, timer, report }: ServiceKeysOptions) {
+  const open = (previous?: string) =>
+    openKeyring({ directory, log, now: () => now().getTime(), ...(previous !== undefined && { previous }) })
   let isStopped = false
   let cancel = () => {}
-  let keyring = await open(true)
+  let keyring = await open()
+  if (keyring.unpublishedMs > 0) {
+    report('key_not_published_yet', undefined)
+    await new Promise<void>((resolve) => timer(resolve, keyring.unpublishedMs))
+    keyring = await open(keyring.kid)
+  }
   let sign: SignCard | undefined
   let signed: SignedCard | undefined
   let documents = write()
 
   function write(): Documents {
     return new Map([
-      [FREE_PATHS.jwks, toDocument(jwksBody(keyring))],
+      [FREE_PATHS.jwks, toDocument(keyring.keySet)],
       ...(signed ? [[FREE_PATHS.agentCard, signed.document] as const] : []),
     ])
   }
@@ -54,8 +60,9 @@ export async function openServiceKeys({ directory, now, timer, report }: Service
   }
   async function refresh(): Promise<void> {
     try {
-      keyring = await open(false)
+      keyring = await open(keyring.kid)
       await publish()
+      if ((await findLostKeys(log)).length > 0) report('receipt_keys_lost', undefined)
     } catch (cause) {
       report('keys_unreadable', cause)
     }

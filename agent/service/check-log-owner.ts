@@ -4,7 +4,14 @@
  * payments.
  */
 import { randomUUID } from 'node:crypto'
-import { readLogMarker, writeLogMarker, type LogOwner } from '../../store/log/log-owner.ts'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  readLogMarker,
+  readReceivers,
+  writeLogMarker,
+  writeReceivers,
+  type LogOwner,
+} from '../../store/log/log-owner.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Terms } from '../payment/terms.ts'
@@ -64,22 +71,44 @@ const otherReceiver = (owner: LogOwner) =>
 /** @throws StoreError whose message is one line for the operator */
 export async function checkLogOwner({ log, dataDirectory, terms, allowed }: OwnerCheck): Promise<void> {
   const markedId = allowed.newLog === true ? undefined : await readLogMarker(dataDirectory)
-  const owner = (await log.owner()) ?? (await setFirstOwner({ log, terms }, markedId))
+  const used = await readReceivers(dataDirectory)
+  const receiver = terms.payTo.toLowerCase()
+  const stored = await log.owner()
+  const last = used.at(-1) ?? receiver
+  // A payment to the former receiver would be refused, although it was settled.
+  if (last !== receiver && stored?.receivers.includes(last) !== true && allowed.newReceiver !== true)
+    throw new StoreError(
+      `DATA_DIR was used with the receiver ${last}: set PAY_TO to it, or start once with --new-receiver`,
+    )
+  const owner = stored ?? (await setFirstOwner({ log, terms }, markedId, used))
   const mismatch = findMismatch(owner, markedId, terms)
   if (mismatch !== undefined) throw new StoreError(mismatch)
   if (!isPaid(owner, terms)) await changeReceiver({ log, owner, terms, allowed })
+  const known = await addReceivers(log, used)
   // Last, so that a start that was refused or killed changes nothing in the directory.
+  const receivers = [...known.filter((each) => each !== receiver), receiver]
+  if (!isDeepStrictEqual(receivers, used)) await writeReceivers(dataDirectory, receivers)
   if (markedId !== owner.log_id) await writeLogMarker(dataDirectory, owner.log_id)
+}
+
+/** The log of a directory that was used with another log gets the receivers of that one. Returns all of the log. */
+async function addReceivers(log: OwnerCheck['log'], used: readonly string[]): Promise<readonly string[]> {
+  const owner = await log.owner()
+  if (!owner) return used
+  const receivers = [...new Set([...owner.receivers, ...used])]
+  if (receivers.length === owner.receivers.length) return receivers
+  return (await log.setOwner({ ...owner, receivers }, owner)).receivers
 }
 
 /** A log without an owner is new. A new log in a used data directory replaces a lost one. */
 async function setFirstOwner(
   { log, terms: { network, asset, payTo } }: Pick<OwnerCheck, 'log' | 'terms'>,
   markedId: string | undefined,
+  used: readonly string[],
 ): Promise<LogOwner> {
   if (markedId !== undefined) throw new StoreError(EMPTY_LOG)
   const pay_to = payTo.toLowerCase()
-  const owner = { network, asset: asset.toLowerCase(), pay_to, receivers: [pay_to] }
+  const owner = { network, asset: asset.toLowerCase(), pay_to, receivers: [...new Set([...used, pay_to])] }
   return log.setOwner({ log_id: randomUUID(), ...owner }, undefined)
 }
 

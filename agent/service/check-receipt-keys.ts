@@ -1,60 +1,42 @@
 /**
- * Checks at each start that the key directory still has the keys of earlier receipts. With a lost or mistyped directory
- * the service would otherwise create a new key, and nobody could verify the receipts that it has sold.
+ * Checks that the keys of earlier receipts are known, at the start and while the service runs. Without their public
+ * keys, nobody could verify the receipts that the service has sold.
  */
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import * as z from 'zod'
 import { readDirectory } from '../../keys/directory.ts'
-import { writeFileAtomically } from '../../store/files/atomic-file.ts'
 import { StoreError } from '../../store/files/environment.ts'
-import { errorCode } from '../../store/base/error-code.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { readKeyId } from '../payment/receipt/verify.ts'
 
+type ReceiptLog = Pick<ResponseLog, 'newestRecords' | 'publicKeys' | 'announceKey'>
+
+/** The ids of keys that have signed the newest receipts, and that the log does not have. */
+export async function findLostKeys(log: Pick<ReceiptLog, 'newestRecords' | 'publicKeys'>): Promise<string[]> {
+  const records = await log.newestRecords()
+  const used = new Set(records.flatMap(({ receipt }) => (receipt === undefined ? [] : (readKeyId(receipt) ?? []))))
+  for (const { kid } of await log.publicKeys()) used.delete(kid)
+  return [...used]
+}
+
 /**
- * `newKeys` accepts that the keys of earlier receipts are lost.
+ * Before a key is created and before those of the directory are announced. With `acceptedAt`, lost keys are listed as
+ * compromised since then, because none of their receipts can be verified any more.
  * @throws StoreError whose message is one line for the operator
  */
 export async function checkReceiptKeys({
   log,
-  dataDirectory,
   keysDirectory,
-  newKeys,
+  acceptedAt,
 }: {
-  log: Pick<ResponseLog, 'newestRecords'>
-  dataDirectory: string
+  log: ReceiptLog
   keysDirectory: string
-  newKeys: boolean
+  acceptedAt?: Date
 }): Promise<void> {
-  const records = await log.newestRecords()
-  const used = new Set(records.flatMap(({ receipt }) => (receipt === undefined ? [] : (readKeyId(receipt) ?? []))))
-  if (used.size === 0) return
-  const { signing, retired, compromised } = await readDirectory(keysDirectory)
-  const present = new Set([...signing, ...retired, ...compromised].map(({ publicJwk }) => publicJwk.kid))
-  const accepted = await readLostKeys(dataDirectory)
-  const missing = [...used].filter((kid) => !present.has(kid) && !accepted.includes(kid))
-  if (missing.length === 0) return
-  if (!newKeys)
+  const own = new Set((await readDirectory(keysDirectory)).map(({ publicJwk }) => publicJwk.kid))
+  const lost = (await findLostKeys(log)).filter((kid) => !own.has(kid))
+  if (lost.length > 0 && !acceptedAt)
     throw new StoreError(
-      `The keys directory lacks the key ${missing[0]} of earlier receipts: correct KEYS_DIR, restore the keys, or start once with --new-keys`,
+      `Neither the response log nor DATA_DIR/keys has the key ${lost[0]} of earlier receipts: restore the keys, or start once with --new-keys`,
     )
-  // The records stay the newest ones until the next sale, so later starts need the decision too.
-  await writeFileAtomically(lostKeysPath(dataDirectory), JSON.stringify({ kids: [...accepted, ...missing] }))
-}
-
-const lostKeysSchema = z.strictObject({ kids: z.array(z.string()) })
-
-const lostKeysPath = (dataDirectory: string) => join(dataDirectory, 'lost-keys.json')
-
-async function readLostKeys(dataDirectory: string): Promise<string[]> {
-  const path = lostKeysPath(dataDirectory)
-  try {
-    return lostKeysSchema.parse(JSON.parse(await readFile(path, 'utf8'))).kids
-  } catch (cause) {
-    if (errorCode(cause) === 'ENOENT') return []
-    throw new StoreError(`${path}: cannot be read; remove it and start once with --new-keys to write it again`, {
-      cause,
-    })
-  }
+  const compromised_at = acceptedAt?.toISOString() ?? null
+  for (const kid of lost) await log.announceKey({ kid, jwk: {}, compromised_at })
 }

@@ -139,7 +139,6 @@ const schema = z.object({
     .refine((value) => value <= RATE_LIMIT_MAX, `must be a whole number from 1 to ${RATE_LIMIT_MAX}`)
     .default(RATE_LIMIT_PER_MINUTE),
   A2A_ENABLED: flag.default('true'),
-  KEYS_DIR: notEmpty.optional(),
   RESPONSE_LOG: responseLog.optional(),
   RESPONSE_RETENTION_DAYS: retentionDays.default(RETENTION_DAYS_MIN),
   // 0 is a valid agent id. Larger numbers than the maximum are not exact in JSON.
@@ -196,7 +195,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
      */
     addressBudget: Math.max(BUDGET_UNITS_MIN, Math.ceil(ADDRESS_BUDGET_SHARE * values.RATE_LIMIT_PER_MINUTE)),
     a2aEnabled: values.A2A_ENABLED === 'true',
-    keysDirectory: resolve(values.KEYS_DIR ?? join(dataDirectory, 'keys')),
+    keysDirectory: join(dataDirectory, 'keys'),
     /** A PostgreSQL database that several machines share. Undefined for LMDB in the data directory. */
     responseLog: values.RESPONSE_LOG,
     retentionDays: values.RESPONSE_RETENTION_DAYS,

@@ -17,6 +17,7 @@ const REMOVED: ReadonlyMap<string, string> = new Map(
     CONTACT_EMAIL: 'the documents name no contact, so publish yours on your own site',
     ERC8004_OWNER: 'the owner is read from the chain, and /agent.json shows it',
     FINAL_CONFIRMATIONS: 'a node without the block tag finalized counts 900 blocks',
+    KEYS_DIR: 'the keys are in DATA_DIR/keys, so move those of the former directory there',
     MCP_ENABLED: 'MCP is always on, and a proxy can refuse /mcp',
   }),
 )

@@ -128,7 +128,7 @@ export async function startService(given: ServiceOptions) {
     const admin = metrics && (await startAdmin(options, { metrics, catalog, log, budgets, queues, chain, isStopping }))
     if (admin) closers.push(() => admin.close())
 
-    const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
+    const keys = await openServiceKeys({ directory: config.keysDirectory, log, now, timer, report })
     closers.push(() => keys.stop())
     const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
       signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
@@ -176,7 +176,9 @@ async function openStores(options: ServiceOptions, metrics: ServiceMetrics | und
   const journal = journalWhenRead(config.dataDirectory, closers)
   const opened = await (options.openLog?.(config) ?? openOwnLog(options))
   closers.push(() => opened.close())
-  return { catalog, journal, log: metrics ? observeLog(opened, metrics) : opened }
+  const receiver = options.externals.payTo.toLowerCase()
+  const formerReceivers = ((await opened.owner())?.receivers ?? []).filter((each) => each !== receiver)
+  return { catalog, journal, formerReceivers, log: metrics ? observeLog(opened, metrics) : opened }
 }
 
 /** Opens the configured log if it belongs to this service. */
@@ -186,7 +188,7 @@ async function openOwnLog({ config, externals, allowed = {}, now, report }: Serv
     const terms = { ...DEPLOYMENTS[config.mode], payTo: externals.payTo }
     const { dataDirectory, keysDirectory } = config
     await checkLogOwner({ log, dataDirectory, terms, allowed })
-    await checkReceiptKeys({ log, dataDirectory, keysDirectory, newKeys: allowed.newKeys === true })
+    await checkReceiptKeys({ log, keysDirectory, ...(allowed.newKeys === true && { acceptedAt: now() }) })
     return log
   } catch (cause) {
     await log.close()
@@ -250,16 +252,19 @@ function createSaleContext(
     log,
     clock,
     signReceipt,
+    formerReceivers,
     ...shared
-  }: { log: ResponseLog; clock: () => number; signReceipt: PaymentServices['signReceipt'] } & Pick<
-    SaleContext,
-    'catalog' | 'journal' | 'stopSignal' | 'verifications' | 'computations'
-  >,
+  }: {
+    log: ResponseLog
+    formerReceivers: readonly string[]
+    clock: () => number
+    signReceipt: PaymentServices['signReceipt']
+  } & Pick<SaleContext, 'catalog' | 'journal' | 'stopSignal' | 'verifications' | 'computations'>,
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
   return {
     ...shared,
-    terms: buildTerms(config.mode, payTo, operations),
+    terms: buildTerms(config.mode, payTo, operations, formerReceivers),
     answers,
     payments: {
       log,

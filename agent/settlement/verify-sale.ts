@@ -67,7 +67,7 @@ export async function observeSale(
 /** Why the payment cannot be sold, by this observation. */
 function findDoubt(
   { chain, now }: PaymentServices,
-  { payment, isSignedByPayer, isTimely }: CheckedPayment,
+  { payment, isSignedByPayer, isTimely, isForFormerReceiver }: CheckedPayment,
   { observation, payer }: Observed,
 ): NotForSale | undefined {
   const { time } = observation
@@ -77,6 +77,8 @@ function findDoubt(
     return { kind: 'refused', code: 'payment_rejected', reason: 'invalid_exact_evm_payload_signature' }
   // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.12).
   if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
+  if (isForFormerReceiver)
+    return { kind: 'refused', code: 'payment_invalid', reason: 'invalid_exact_evm_payload_recipient_mismatch' }
   if (isTimely) return undefined
   const { authorization } = payment.payload
   const reason = checkTimes(authorization, new Date(Number(time) * 1000))

@@ -1,6 +1,7 @@
 /**
  * A response log stores its owner: receiver, network and asset. A data directory stores the id of its response log in a
- * file, the marker. A start compares both with the configuration (agent/service/check-log-owner.ts).
+ * file, the marker, and beside it the receivers that it was used with. A start compares all of them with the
+ * configuration (agent/service/check-log-owner.ts).
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import * as z from 'zod'
 import { writeFileAtomically } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
 import { errorCode } from '../base/error-code.ts'
+import type { ResponseRecord } from './record.ts'
 
 /** The receiver and the chain that a response log belongs to. */
 export interface LogOwner {
@@ -20,6 +22,18 @@ export interface LogOwner {
   /** Every receiver that the log has had, the present one included. */
   readonly receivers: readonly string[]
 }
+
+/**
+ * Refuses a sale to another receiver than that of the log, which another process may have changed.
+ * @throws StoreError
+ */
+export function checkReceiver(owner: LogOwner | undefined, { requirements }: ResponseRecord): void {
+  if (owner && owner.pay_to !== receiverOf({ requirements }))
+    throw new StoreError('The receiver of the response log has changed: start this process again with the new PAY_TO')
+}
+
+export const receiverOf = ({ requirements }: Pick<ResponseRecord, 'requirements'>) =>
+  String(requirements['payTo']).toLowerCase()
 
 const markerSchema = z.strictObject({ log_id: z.uuid() })
 
@@ -40,7 +54,26 @@ export async function writeLogMarker(dataDirectory: string, logId: string): Prom
   await writeFileAtomically(markerPath(dataDirectory), JSON.stringify({ log_id: logId }))
 }
 
-/** The next start then accepts any response log. */
+const receiversSchema = z.object({ receivers: z.array(z.string()) })
+
+const receiversPath = (dataDirectory: string) => join(dataDirectory, 'receivers.json')
+
+/** Every receiver that this data directory was used with, the last one at the end. A lost log does not lose them. */
+export async function readReceivers(dataDirectory: string): Promise<string[]> {
+  const path = receiversPath(dataDirectory)
+  try {
+    return receiversSchema.parse(JSON.parse(await readFile(path, 'utf8'))).receivers
+  } catch (cause) {
+    if (errorCode(cause) === 'ENOENT') return []
+    throw new StoreError(`${path}: cannot be read; restore it, or remove it if PAY_TO has never changed`, { cause })
+  }
+}
+
+export async function writeReceivers(dataDirectory: string, receivers: readonly string[]): Promise<void> {
+  await writeFileAtomically(receiversPath(dataDirectory), JSON.stringify({ receivers }))
+}
+
+/** The next start then accepts any response log and receiver. */
 export async function removeLogMarker(dataDirectory: string): Promise<void> {
-  await rm(markerPath(dataDirectory), { force: true })
+  for (const path of [markerPath(dataDirectory), receiversPath(dataDirectory)]) await rm(path, { force: true })
 }

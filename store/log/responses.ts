@@ -31,8 +31,8 @@ export interface ResponseLog {
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /**
    * Stores the record of a new payment, and counts its sale in the limit of sales in a minute. If the identity or the
-   * payment id is already taken, returns the existing record. Rejects when the disk is nearly full; existing records
-   * can still be advanced then.
+   * payment id is already taken, returns the existing record. Rejects when the disk is nearly full, in which existing
+   * records can still be advanced, and when the log has another receiver.
    * @example
    * const claim = await log.claim(record)
    * if (claim.kind === 'taken') return replay(claim.record)

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../support/sample/showcase.ts'
-import { responsesFolder } from '../../store/files/layout.ts'
+import { openEnvironment } from '../../store/files/environment.ts'
+import { PUBLIC_KEYS_KEY, responsesFolder } from '../../store/files/layout.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, withFileLimit, type Child } from '../support/child.ts'
@@ -163,13 +164,17 @@ describe('the command serve, if it cannot start', () => {
     expect(paid.code, paid.stderr).to.equal(0)
     first.process.kill('SIGTERM')
     await first.ended
-    const KEYS_DIR = join(directory, 'mistyped')
-    const line = /^The keys directory lacks the key \S+ of earlier receipts: .* --new-keys\n$/
-    await expectFailure(start({ KEYS_DIR }), line)
-    expect(existsSync(KEYS_DIR)).to.equal(false)
-    await startAndStop({ KEYS_DIR }, ['--new-keys'])
+    // A log of an earlier version has no public keys.
+    const log = openEnvironment({ folder: responsesFolder(directory), kind: 'responses' })
+    await log.remove(PUBLIC_KEYS_KEY)
+    await log.close()
+    await rm(join(directory, 'keys'), { recursive: true })
+    const line = /^Neither the response log nor DATA_DIR.keys has the key \S+ of earlier receipts: .* --new-keys\n$/
+    await expectFailure(start(), line)
+    expect(existsSync(join(directory, 'keys'))).to.equal(false)
+    await startAndStop({}, ['--new-keys'])
     // The decision stays, also before the next sale.
-    await startAndStop({ KEYS_DIR })
+    await startAndStop()
   })
 
   it('[14.14] refuses another receiver than that of the response log, unless --new-receiver is given', async () => {
@@ -239,7 +244,7 @@ describe('the commands beside a running service', () => {
   it('verify the agent card with a listed key', async () => {
     const verified = await run('client', 'verify-card', '--url', url)
     const [, kid = ''] = /signed by ([\w-]{43})/.exec(verified.text) ?? []
-    expect((await run('keys', 'list')).text).to.match(new RegExp(`${kid}.*current|current.*${kid}`))
+    expect((await run('keys', 'list')).text).to.match(new RegExp(`${kid}.*signs on this machine`))
   })
 
   it('[11.6] import an archive, print its counts, and sell the new snapshot at once', async () => {
@@ -256,9 +261,10 @@ describe('the commands beside a running service', () => {
 
   it('print unfinished payments without signatures', async () => {
     const log = new LmdbResponseLog(directory)
-    const record = makeRecord({ state: 'unknown' })
+    const requirements = { ...makeRecord({}).requirements, payTo: (await log.owner())?.pay_to }
+    const record = makeRecord({ state: 'unknown', requirements })
     await log.claim(record)
-    await storeRecord(log, makeRecord({ state: 'confirmed', identity: 'ended' }))
+    await storeRecord(log, makeRecord({ state: 'confirmed', identity: 'ended', requirements }))
     const { code, lines } = await run('payments', 'unfinished')
     expect(code).to.equal(0)
     expect(lines).to.include(`unknown  ${record.updated_at} attempt 1 ${record.identity}`)

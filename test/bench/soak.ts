@@ -3,8 +3,9 @@
  * the first half, nodes and PostgreSQL are killed in turn. In the second half nothing is killed, and the memory of each
  * node is checked. At the end every node replays every sale, and clients pipeline requests without reading the answers.
  */
-import { copyFile, mkdir } from 'node:fs/promises'
+import { copyFile, cp } from 'node:fs/promises'
 import { join } from 'node:path'
+import { generateKey } from '../../keys/generate.ts'
 import { openRemotes } from '../support/remotes/server.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { signPayment } from './load/sign.ts'
@@ -67,7 +68,9 @@ export async function soak({ log = 'lmdb', minutes = '10', rows = '20000' }: Opt
   )
   const [first] = nodes as [SoakNode]
   try {
-    for (const { name } of nodes) await mkdir(join(directory, name))
+    // All nodes get the same key, so none waits until the others publish its own.
+    await generateKey({ directory: join(directory, 'keys'), now: Date.now })
+    for (const { name } of nodes) await cp(join(directory, 'keys'), join(directory, name, 'keys'), { recursive: true })
     for (const node of nodes) await node.start()
     const corpus = corpusOf(registers)
     const sales = new Sales(onFault)
@@ -121,7 +124,6 @@ function makeNode(directory: string, { name, environment, onFault }: NodeOptions
       ...serviceEnvironment(join(directory, name), { dataset, remotes }),
       ...(responseLog !== undefined && { RESPONSE_LOG: responseLog }),
       BASE_URL,
-      KEYS_DIR: join(directory, 'keys'),
     },
     onExit: (stderr) => onFault(`${name} exited without a kill: ${stderr}`),
   })

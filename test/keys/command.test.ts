@@ -1,19 +1,23 @@
 /** The actions of the command `keys`: their output and refusals. */
-import { chmod } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { compromiseAndReport, generateFirstKey, listKeys, rotateAndReport } from '../../keys/command.ts'
+import { compromiseKeys, generateFirstKey, listKeys, ROTATION_SECONDS_MIN, rotateKeys } from '../../keys/command.ts'
 import { KeyError } from '../../keys/errors.ts'
-import { KEY_LEAD_SECONDS, ROTATION_SECONDS_MIN } from '../../keys/lifecycle.ts'
+import { KEY_LEAD_SECONDS, openKeyring } from '../../keys/keyring.ts'
+import type { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
-import { clockAt, filesIn, makeKeyAt, pathOf, readJwk, START_SECONDS } from './support.ts'
+import { clockAt, filesIn, makeKeyAt, openTestLog, pathOf, readJwk, START_SECONDS } from './support.ts'
 
 let directory: string
+let log: LmdbResponseLog
+let clock: { seconds: number }
 
-async function run(action: typeof listKeys, folder: string, seconds = START_SECONDS, kids: string[] = []) {
+async function run(action: typeof listKeys, folder = directory, seconds = START_SECONDS, kids: string[] = []) {
   const lines: string[] = []
   const print = (line: string) => void lines.push(line)
-  const isDone = await action({ directory: folder, now: clockAt(seconds), print, kids }).then(
+  clock.seconds = seconds
+  const isDone = await action({ directory: folder, log, now: clockAt(seconds), print, kids }).then(
     () => true,
     (cause: unknown) => {
       if (!(cause instanceof KeyError)) throw cause
@@ -24,96 +28,104 @@ async function run(action: typeof listKeys, folder: string, seconds = START_SECO
   return { isDone, lines, text: lines.join('\n') }
 }
 
-describe('the command keys', () => {
-  beforeEach(async () => void (directory = await makeTemporaryDirectory()))
+const announcedKids = async () => (await log.publicKeys()).map(({ kid }) => kid)
+const kidIn = (name = '') => name.replace('.jwk.json', '')
 
-  it('generates the first key and its directory', async () => {
+describe('the command keys', () => {
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    ;({ log, clock } = await openTestLog(START_SECONDS))
+  })
+  afterEach(() => log.close())
+
+  it('generates the first key and its directory, and announces the key', async () => {
     const folder = join(directory, 'keys')
     const { isDone, lines } = await run(generateFirstKey, folder)
-    const [file] = await filesIn(folder)
+    const kid = kidIn((await filesIn(folder))[0])
     expect(isDone).to.equal(true)
-    expect(lines).to.deep.equal([`made ${file?.replace('.jwk.json', '')}`])
+    expect(lines[0]).to.equal(`made ${kid}`)
+    expect(await announcedKids()).to.deep.equal([kid])
   })
 
   it('does not generate a second key and refers to rotate', async () => {
     const kid = await makeKeyAt(directory, START_SECONDS)
-    const { isDone, text } = await run(generateFirstKey, directory)
+    const { isDone, text } = await run(generateFirstKey)
     expect(isDone).to.equal(false)
     expect(text).to.include(kid).and.to.include('keys rotate')
     expect(await filesIn(directory)).to.have.length(1)
   })
 
-  it('rotates and prints the created and retired keys', async () => {
+  it('[13.2] rotates at most once a week, also if the clock was set back, and only adds a file', async () => {
+    expect(ROTATION_SECONDS_MIN).to.equal(604_800)
     const old = await makeKeyAt(directory, START_SECONDS)
-    const tooEarly = await run(rotateAndReport, directory, START_SECONDS + ROTATION_SECONDS_MIN - 1)
-    expect(tooEarly.isDone).to.equal(false)
-    expect(tooEarly.text).to.include('the next rotation is possible at 2027-01-22T08:00:00Z')
-    const first = await run(rotateAndReport, directory, START_SECONDS + ROTATION_SECONDS_MIN)
-    expect(first.isDone).to.equal(true)
-    expect(first.lines).to.have.length(2)
-    expect(first.lines[0]).to.match(/^made [\w-]{43}$/)
-    expect(first.lines[1]).to.equal(
-      'a running service publishes the new key within a minute and signs with it from 2027-01-22T09:00:00Z',
-    )
-    const second = await run(rotateAndReport, directory, START_SECONDS + 2 * ROTATION_SECONDS_MIN)
-    expect(second.lines).to.include(`retired ${old}`)
+    const before = await readJwk(directory, old)
+    for (const seconds of [START_SECONDS - 3600, START_SECONDS + ROTATION_SECONDS_MIN - 1]) {
+      const { isDone, text } = await run(rotateKeys, directory, seconds)
+      expect(isDone).to.equal(false)
+      expect(text).to.include('the next rotation is possible at 2027-01-22T08:00:00Z')
+    }
+    const { isDone, lines } = await run(rotateKeys, directory, START_SECONDS + ROTATION_SECONDS_MIN)
+    expect(isDone).to.equal(true)
+    expect(lines[0]).to.match(/^made [\w-]{43}$/)
+    expect(lines[1]).to.match(/signs with it from 2027-01-22T09:00:00Z$/)
+    expect(await announcedKids()).to.deep.equal([lines[0]?.replace('made ', '')])
+    expect(await filesIn(directory)).to.have.length(2)
+    expect(await readJwk(directory, old)).to.deep.equal(before)
   })
 
   it('does not rotate without a key and refers to generate', async () => {
-    const { isDone, text } = await run(rotateAndReport, directory)
+    const { isDone, text } = await run(rotateKeys)
     expect(isDone).to.equal(false)
     expect(text).to.include('keys generate')
   })
 
-  it('lists every key with its time and state', async () => {
-    expect(await run(listKeys, directory)).to.deep.include({ isDone: true, lines: ['no keys'] })
+  it('lists every key of the log with its state', async () => {
+    expect(await run(listKeys)).to.deep.include({ isDone: true, lines: ['no keys'] })
+    const foreign = await makeTemporaryDirectory()
+    const other = await makeKeyAt(foreign, START_SECONDS)
+    await openKeyring({ directory: foreign, log, now: clockAt(START_SECONDS) })
     const first = await makeKeyAt(directory, START_SECONDS)
-    const second = await makeKeyAt(directory, START_SECONDS + 1)
-    const switched = START_SECONDS + 1 + KEY_LEAD_SECONDS
-    const { isDone, lines } = await run(listKeys, directory, switched - 1)
-    expect(isDone).to.equal(true)
-    expect(lines).to.deep.equal([
-      `${first}  made 2027-01-15T08:00:00Z  current`,
-      `${second}  made 2027-01-15T08:00:01Z  published, signs from 2027-01-15T09:00:01Z`,
+    await openKeyring({ directory, log, now: clockAt(START_SECONDS) })
+    const week = START_SECONDS + ROTATION_SECONDS_MIN
+    const second = (await run(rotateKeys, directory, week)).lines[0]?.replace('made ', '')
+    const listed = async (seconds: number) => (await run(listKeys, directory, seconds)).lines
+    expect(await listed(week)).to.have.members([
+      `${second}  announced 2027-01-22T08:00:00.000Z  published, signs from 2027-01-22T09:00:00Z`,
+      `${first}  announced 2027-01-15T08:00:00.000Z  published, signs on this machine`,
+      `${other}  announced 2027-01-15T08:00:00.000Z  published`,
     ])
-    const formerLine = `${first}  made 2027-01-15T08:00:00Z  retired 2027-01-15T09:00:01Z`
-    expect((await run(listKeys, directory, switched)).lines).to.deep.equal([
-      `${second}  made 2027-01-15T08:00:01Z  current`,
-      formerLine,
-    ])
-    // A rotation erases the private part of the former key and changes nothing of its state.
-    const later = START_SECONDS + 1 + ROTATION_SECONDS_MIN
-    await run(rotateAndReport, directory, later)
-    expect((await run(listKeys, directory, later)).lines[2]).to.equal(formerLine)
+    expect(
+      (await listed(week + KEY_LEAD_SECONDS)).filter((line) => line.endsWith('signs on this machine')),
+    ).to.deep.equal([`${second}  announced 2027-01-22T08:00:00.000Z  published, signs on this machine`])
   })
 
-  it('marks keys as compromised, names the key that signs, and lists them', async () => {
+  it('[13.4] marks keys of any machine as compromised once, and changes no file', async () => {
     const kid = await makeKeyAt(directory, START_SECONDS)
-    const unknown = await run(compromiseAndReport, directory, START_SECONDS, ['x'])
-    expect(unknown).to.deep.include({ isDone: false })
-    expect(unknown.text).to.include('has no key "x"')
-    const { isDone, lines } = await run(compromiseAndReport, directory, START_SECONDS + 60, [kid])
+    const elsewhere = await makeTemporaryDirectory()
+    const before = await readJwk(directory, kid)
+    await openKeyring({ directory, log, now: clockAt(START_SECONDS) })
+    const { isDone, lines } = await run(compromiseKeys, elsewhere, START_SECONDS + 60, [kid])
     expect(isDone).to.equal(true)
-    const made = lines[1]?.replace('made ', '') ?? ''
-    expect(lines).to.deep.equal([
-      `marked ${kid} as compromised`,
-      `made ${made}`,
-      `a running service signs with ${made} within a minute`,
-    ])
-    expect((await run(listKeys, directory, START_SECONDS + 60)).lines).to.deep.equal([
-      `${made}  made 2027-01-15T08:01:00Z  current`,
-      `${kid}  made 2027-01-15T08:00:00Z  compromised 2027-01-15T08:01:00Z, not published`,
-    ])
-    const again = await run(compromiseAndReport, directory, START_SECONDS + 120, [kid])
-    expect(again.lines).to.deep.equal([lines[0], lines[2]])
+    expect(lines[0]).to.equal(`marked ${kid} as compromised`)
+    await run(compromiseKeys, directory, START_SECONDS + 120, [kid])
+    expect((await run(listKeys)).text).to.include('compromised 2027-01-15T08:01:00Z, not published')
+    expect(await readJwk(directory, kid)).to.deep.equal(before)
+  })
+
+  it('marks no key if one of the ids is unknown', async () => {
+    const kid = await makeKeyAt(directory, START_SECONDS)
+    const { isDone, text } = await run(compromiseKeys, directory, START_SECONDS, [kid, 'x'])
+    expect(isDone).to.equal(false)
+    expect(text).to.include('has no key "x"')
+    expect((await log.publicKeys()).map((key) => key.compromised_at)).to.deep.equal([null])
   })
 
   it('fails with one line, without key material, if a key file breaks a rule', async () => {
     const kid = await makeKeyAt(directory, START_SECONDS)
     const { d } = await readJwk(directory, kid)
     await chmod(pathOf(directory, kid), 0o640)
-    for (const action of [generateFirstKey, rotateAndReport, listKeys]) {
-      const { isDone, lines, text } = await run(action, directory)
+    for (const action of [generateFirstKey, rotateKeys, compromiseKeys, listKeys]) {
+      const { isDone, lines, text } = await run(action, directory, START_SECONDS, [kid])
       expect(isDone).to.equal(false)
       expect(lines).to.have.length(1)
       expect(text)
@@ -124,10 +136,17 @@ describe('the command keys', () => {
   })
 
   it('never prints a private part', async () => {
-    const { text } = await run(generateFirstKey, directory)
-    const { d } = await readJwk(directory, text.replace('made ', ''))
-    const rotated = await run(rotateAndReport, directory, START_SECONDS + ROTATION_SECONDS_MIN)
-    const listed = await run(listKeys, directory)
+    const { text } = await run(generateFirstKey)
+    const { d } = await readJwk(directory, kidIn((await filesIn(directory))[0]))
+    const rotated = await run(rotateKeys, directory, START_SECONDS + ROTATION_SECONDS_MIN)
+    const listed = await run(listKeys)
     expect(text + rotated.text + listed.text).not.to.include(d)
+  })
+
+  it('removes what a killed rotation left a day before', async () => {
+    await makeKeyAt(directory, START_SECONDS)
+    await writeFile(`${pathOf(directory, 'x')}.00000000-0000-0000-0000-000000000000.tmp`, '{')
+    await run(rotateKeys, directory, START_SECONDS + ROTATION_SECONDS_MIN)
+    expect(await filesIn(directory)).to.have.length(2)
   })
 })

@@ -24,11 +24,10 @@ describe('generating a key', () => {
   })
 
   it('fails with a KeyError, without key material, if the file cannot be written', async () => {
-    const missing = join(directory, 'missing')
-    const failure = generateKey({ directory: missing, now: clockAt(START_SECONDS) })
-    await expectKeyError(failure, { path: missing, rule: /cannot be written \(ENOENT\)/ })
-
     const content = (await readJwk(directory, await makeKeyAt(directory, START_SECONDS))) as unknown as KeyFileContent
+    const below = join(pathOf(directory, content.kid), 'keys')
+    const failure = generateKey({ directory: below, now: clockAt(START_SECONDS) })
+    await expectKeyError(failure, { path: below, rule: /cannot be created \(ENOTDIR\)/ })
     const path = pathOf(directory, 'taken')
     await mkdir(path)
     const secrets = [content.d ?? '']

@@ -28,14 +28,9 @@ const invalidKeys: { name: string; rule: RegExp; change: (jwk: Jwk, other: Jwk) 
   { name: 'negative iat', rule: /negative "iat"/, change: (jwk) => ({ ...jwk, iat: -1 }) },
   { name: 'iat after 9999', rule: /after the year 9999/, change: (jwk) => ({ ...jwk, iat: 253_402_300_800 }) },
   {
-    name: 'retired with d',
-    rule: /both a private part and a retirement time/,
-    change: (jwk) => ({ ...jwk, retired_at: START_SECONDS }),
-  },
-  {
-    name: 'no d, not retired',
-    rule: /neither a private part nor a retirement time/,
-    change: (jwk) => ({ ...jwk, d: undefined }),
+    name: 'compromised with d',
+    rule: /both a private part and the time of a compromise/,
+    change: (jwk) => ({ ...jwk, compromised_at: START_SECONDS }),
   },
   { name: 'an array', rule: /not a JSON object/, change: (jwk) => [jwk] },
 ]

@@ -1,93 +1,113 @@
-/** Tests of the signing key, the published keys and the rules of the key directory. */
-import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
+/** Which key signs, which keys are published, and the rules of the key directory. */
+import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openKeyring, type Keyring } from '../../keys/keyring.ts'
-import { KEY_LEAD_SECONDS } from '../../keys/lifecycle.ts'
+import { KEY_LEAD_SECONDS, openKeyring, PUBLISHED_MS, type Keyring } from '../../keys/keyring.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
-import { clockAt, expectKeyError, filesIn, makeKeyAt, pathOf, putKeyFile, readJwk, START_SECONDS } from './support.ts'
+import {
+  clockAt,
+  expectKeyError,
+  filesIn,
+  makeKeyAt,
+  openTestLog,
+  pathOf,
+  putKeyFile,
+  readJwk,
+  START_SECONDS,
+} from './support.ts'
 
-let directory: string
-
+const PUBLISHED_SECONDS = PUBLISHED_MS / 1000
 const YEAR_SECONDS = 366 * 24 * 3600
 
-const open = (folder: string, seconds = START_SECONDS, generateIfEmpty = false) =>
-  openKeyring({ directory: folder, now: clockAt(seconds), generateIfEmpty })
+let directory: string
+let log: LmdbResponseLog
+let clock: { seconds: number }
 
-const kidsOf = (keyring: Keyring) => keyring.publicKeys.map((key) => key.kid)
-
-/** Creates a key that is already retired. */
-async function makeRetiredAt(retiredAt: number): Promise<string> {
-  const { d: _, ...jwk } = await readJwk(directory, await makeKeyAt(directory, START_SECONDS - 1000))
-  await putKeyFile(directory, jwk.kid, JSON.stringify({ ...jwk, retired_at: retiredAt }))
-  return jwk.kid
+/** Opens the keys of one machine at a time. */
+function open(seconds = START_SECONDS, { folder = directory, previous }: { folder?: string; previous?: string } = {}) {
+  clock.seconds = seconds
+  return openKeyring({ directory: folder, log, now: clockAt(seconds), ...(previous !== undefined && { previous }) })
 }
 
-describe('the keyring', () => {
-  beforeEach(async () => void (directory = await makeTemporaryDirectory()))
+const kidsOf = ({ keySet }: Keyring) => keySet.keys.map(({ kid }) => kid)
 
+async function compromise(kid: string): Promise<void> {
+  await log.announceKey({ kid, jwk: {}, compromised_at: '2027-01-15T08:00:00Z' })
+}
+
+beforeEach(async () => {
+  directory = await makeTemporaryDirectory()
+  ;({ log, clock } = await openTestLog(START_SECONDS))
+})
+afterEach(() => log.close())
+
+describe('the keyring', () => {
   it('creates a key and a directory of mode 0700 on the first start and reads them on the next', async () => {
     const folder = join(directory, 'data', 'keys')
-    const first = await open(folder, START_SECONDS, true)
+    const first = await open(START_SECONDS, { folder })
     expect((await stat(folder)).mode & 0o777).to.equal(0o700)
-    const second = await open(folder, START_SECONDS + 5, true)
-    expect(second.kid).to.equal(first.kid)
-    expect(kidsOf(second)).to.deep.equal([first.kid])
+    const second = await open(START_SECONDS + 5, { folder })
+    expect([second.kid, ...kidsOf(second)]).to.deep.equal([first.kid, first.kid])
     expect(await filesIn(folder)).to.have.length(1)
   })
 
-  it('is refused without a key, and creates nothing, if no key may be generated', async () => {
-    const folder = join(directory, 'keys')
-    await expectKeyError(open(folder), { path: folder, rule: /no signing key: run .* keys generate/ })
+  it('[13.2] signs with the newest key that was published for an hour, and keeps all in the key set', async () => {
+    const old = await makeKeyAt(directory, START_SECONDS)
+    await open()
+    const made = START_SECONDS + YEAR_SECONDS
+    const next = await makeKeyAt(directory, made)
+    expect(kidsOf(await open(made))).to.deep.equal([old, next])
+    expect((await open(made + KEY_LEAD_SECONDS - 1)).kid).to.equal(old)
+    expect(kidsOf(await open(made + KEY_LEAD_SECONDS))).to.deep.equal([next, old])
+    expect(kidsOf(await open(made + 50 * YEAR_SECONDS))).to.deep.equal([next, old])
+  })
+
+  it('signs with the oldest key if the clock is set back', async () => {
+    const kids = [await makeKeyAt(directory, START_SECONDS), await makeKeyAt(directory, START_SECONDS + 1)]
+    expect((await open(START_SECONDS - 1_000_000)).kid).to.equal(kids[0])
+  })
+
+  it('publishes the keys of an earlier version, and signs with the one that signed there', async () => {
+    const retired = await makeKeyAt(directory, START_SECONDS - 4 * KEY_LEAD_SECONDS)
+    const stolen = await makeKeyAt(directory, START_SECONDS - 3 * KEY_LEAD_SECONDS)
+    for (const [kid, members] of [
+      [retired, { retired_at: START_SECONDS }],
+      [stolen, { compromised_at: START_SECONDS }],
+    ] as const) {
+      const { d: _, ...jwk } = await readJwk(directory, kid)
+      await putKeyFile(directory, kid, JSON.stringify({ ...jwk, ...members }))
+    }
+    const former = await makeKeyAt(directory, START_SECONDS - 2 * KEY_LEAD_SECONDS)
+    const current = await makeKeyAt(directory, START_SECONDS - KEY_LEAD_SECONDS)
+    const keyring = await open()
+    expect(keyring.unpublishedMs).to.equal(0)
+    expect(keyring.kid).to.equal(current)
+    expect(kidsOf(keyring)).to.have.members([current, former, retired])
+    expect(keyring.keySet.compromised).to.deep.equal([{ kid: stolen, compromised_at: '2027-01-15T08:00:00Z' }])
+  })
+
+  it('is refused while the key that signs is missing, and creates no other', async () => {
+    const { kid } = await open()
+    await rm(pathOf(directory, kid))
+    await expectKeyError(open(START_SECONDS, { previous: kid }), { path: directory, rule: /lacks the key/ })
     expect(await filesIn(directory)).to.deep.equal([])
-  })
-
-  it('is refused, and creates nothing, if only retired keys exist', async () => {
-    await makeRetiredAt(START_SECONDS)
-    await expectKeyError(open(directory, START_SECONDS, true), { path: directory, rule: /no signing key/ })
-    expect(await filesIn(directory)).to.have.length(1)
-  })
-
-  it('signs with the newest key that is old enough, else with the oldest, also if the clock is set back', async () => {
-    const kids: string[] = []
-    for (let age = 0; age < 4; age += 1) kids.push(await makeKeyAt(directory, START_SECONDS - age))
-    const [newest, second, third, oldest] = kids
-    const at = async (seconds: number) => kidsOf(await open(directory, seconds))
-    expect(await at(START_SECONDS + KEY_LEAD_SECONDS)).to.deep.equal(kids)
-    expect(await at(START_SECONDS + KEY_LEAD_SECONDS - 1)).to.deep.equal([second, newest, third, oldest])
-    for (const seconds of [START_SECONDS, START_SECONDS - 1_000_000])
-      expect(await at(seconds)).to.deep.equal([oldest, newest, second, third])
-  })
-
-  it('signs with the first kid in text order if two keys have the same iat', async () => {
-    const kids = [await makeKeyAt(directory, START_SECONDS), await makeKeyAt(directory, START_SECONDS)].toSorted()
-    const keyring = await open(directory, START_SECONDS + KEY_LEAD_SECONDS)
-    expect(kidsOf(keyring)).to.deep.equal(kids)
-    expect(keyring.kid).to.equal(kids[0])
-  })
-
-  it('[13.2] publishes the current key, then the retired keys, latest first, permanently', async () => {
-    const current = await makeKeyAt(directory, START_SECONDS)
-    const older = await makeRetiredAt(START_SECONDS - 10)
-    const retired = await makeRetiredAt(START_SECONDS)
-    const later = await open(directory, START_SECONDS + 50 * YEAR_SECONDS)
-    expect(kidsOf(later)).to.deep.equal([current, retired, older])
-  })
-
-  it('is refused if any key file, even of a retired key, breaks a rule', async () => {
-    await makeKeyAt(directory, START_SECONDS)
-    const path = pathOf(directory, await makeRetiredAt(START_SECONDS))
-    await chmod(path, 0o644)
-    await expectKeyError(open(directory), { path, rule: /mode 0644/ })
-    await expectKeyError(open(directory, START_SECONDS, true), { path, rule: /mode 0644/ })
   })
 
   it('ignores other files', async () => {
     const kid = await makeKeyAt(directory, START_SECONDS)
     await writeFile(join(directory, 'README'), 'notes')
     await writeFile(`${pathOf(directory, 'half')}.1.tmp`, '{')
-    expect((await open(directory)).kid).to.equal(kid)
+    expect((await open()).kid).to.equal(kid)
     expect(await filesIn(directory)).to.have.length(3)
+  })
+
+  it('is refused if any key file breaks a rule', async () => {
+    await makeKeyAt(directory, START_SECONDS)
+    const path = pathOf(directory, await makeKeyAt(directory, START_SECONDS))
+    await chmod(path, 0o644)
+    await expectKeyError(open(), { path, rule: /mode 0644/ })
+    expect(await log.publicKeys()).to.deep.equal([])
   })
 
   for (const mode of [0o710, 0o701, 0o755, 0o777]) {
@@ -95,21 +115,77 @@ describe('the keyring', () => {
       await makeKeyAt(directory, START_SECONDS)
       await chmod(directory, mode)
       const rule = new RegExp(`has mode 0${mode.toString(8)}; only its owner may have access: run chmod 700 "`)
-      await expectKeyError(open(directory), { path: directory, rule })
+      await expectKeyError(open(), { path: directory, rule })
     })
   }
 
-  it('is refused if its directory is a file or cannot be created', async () => {
-    const file = join(directory, 'file')
+  it('is refused if its directory is a file or cannot be created, with one line', async () => {
+    const file = join(directory, 'two\nlines')
     await writeFile(file, '', { mode: 0o600 })
-    await expectKeyError(open(file), { path: file, rule: /ENOTDIR/ })
-    const below = join(file, 'keys')
-    await expectKeyError(open(below, START_SECONDS, true), { path: below, rule: /ENOTDIR/ })
+    for (const folder of [file, join(file, 'keys')])
+      await expectKeyError(open(START_SECONDS, { folder }), { path: String.raw`two\nlines`, rule: /ENOTDIR/ })
+    await mkdir(join(directory, 'keys'), { mode: 0o700 })
+  })
+})
+
+describe('the keys of several machines', () => {
+  let other: string
+
+  beforeEach(async () => void (other = await makeTemporaryDirectory()))
+
+  it('[13.2] are all published by each, and a machine that joins waits until the others publish its key', async () => {
+    const first = await open()
+    expect(first.unpublishedMs).to.equal(0)
+    const second = await open(START_SECONDS, { folder: other })
+    expect(second.unpublishedMs).to.be.within(PUBLISHED_MS - 1_000, PUBLISHED_MS)
+    expect((await open(START_SECONDS + PUBLISHED_SECONDS, { folder: other })).unpublishedMs).to.equal(0)
+    expect(kidsOf(await open())).to.deep.equal([first.kid, second.kid])
+    expect(kidsOf(await open(START_SECONDS, { folder: other }))).to.deep.equal([second.kid, first.kid])
   })
 
-  it('keeps an error on one line if the path has several lines', async () => {
-    const folder = join(directory, 'two\nlines')
-    await mkdir(folder, { mode: 0o700 })
-    await expectKeyError(open(folder), { path: String.raw`two\nlines`, rule: /no signing key/ })
+  it('[13.2] sign only after every machine publishes them, also if their file is older than an hour', async () => {
+    const { kid } = await open()
+    const later = START_SECONDS + 3 * KEY_LEAD_SECONDS
+    const copied = await makeKeyAt(directory, START_SECONDS + KEY_LEAD_SECONDS)
+    expect((await open(later)).kid).to.equal(kid)
+    expect((await open(later + PUBLISHED_SECONDS)).kid).to.equal(copied)
+  })
+
+  it('[13.4] are marked as compromised for all, and the machine of the key makes another one', async () => {
+    const first = await open()
+    const second = await open(START_SECONDS, { folder: other })
+    await compromise(second.kid)
+    const replaced = await open(START_SECONDS + 60, { folder: other, previous: second.kid })
+    expect(replaced.kid).not.to.equal(second.kid)
+    for (const { keySet } of [replaced, await open(START_SECONDS + 60)]) {
+      expect(keySet.keys.map(({ kid }) => kid)).to.have.members([first.kid, replaced.kid])
+      expect(keySet.compromised).to.deep.equal([{ kid: second.kid, compromised_at: '2027-01-15T08:00:00Z' }])
+    }
+    expect(await filesIn(other)).to.have.length(2)
+  })
+})
+
+describe('a compromised key', () => {
+  it('[13.4] that signs is replaced at once: by the oldest pending key, or else by a new one', async () => {
+    const made = START_SECONDS - KEY_LEAD_SECONDS
+    const current = await makeKeyAt(directory, made)
+    const pending = [await makeKeyAt(directory, START_SECONDS - 10), await makeKeyAt(directory, START_SECONDS)]
+    await open()
+    await compromise(current)
+    expect((await open()).kid).to.equal(pending[0])
+    for (const kid of pending) await compromise(kid)
+    const replaced = await open()
+    expect([current, ...pending]).not.to.include(replaced.kid)
+    expect(kidsOf(replaced)).to.deep.equal([replaced.kid])
+  })
+
+  it('[13.4] is not replaced by a key that it has replaced', async () => {
+    const former = await makeKeyAt(directory, START_SECONDS - 3 * KEY_LEAD_SECONDS)
+    const current = await makeKeyAt(directory, START_SECONDS - 2 * KEY_LEAD_SECONDS)
+    expect((await open()).kid).to.equal(current)
+    await compromise(current)
+    const replaced = await open(START_SECONDS + PUBLISHED_SECONDS)
+    expect([former, current]).not.to.include(replaced.kid)
+    expect(kidsOf(replaced)).to.deep.equal([replaced.kid, former])
   })
 })

@@ -5,7 +5,8 @@ import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { KeyError } from '../../keys/errors.ts'
 import { generateKey } from '../../keys/generate.ts'
-import { LOCK_FOLDER } from '../../keys/lock.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 export const START_SECONDS = 1_800_000_000
 
@@ -33,9 +34,15 @@ export async function putKeyFile(directory: string, kid: string, text: string): 
   return pathOf(directory, kid)
 }
 
-/** Without the lock. */
 export async function filesIn(directory: string): Promise<string[]> {
-  return (await readdir(directory)).filter((name) => name !== LOCK_FOLDER).toSorted()
+  return (await readdir(directory)).toSorted()
+}
+
+/** A new response log with a clock that the test sets. */
+export async function openTestLog(startSeconds: number) {
+  const clock = { seconds: startSeconds }
+  const log = new LmdbResponseLog(await makeTemporaryDirectory(), { now: () => new Date(clock.seconds * 1000) })
+  return { log, clock }
 }
 
 async function rejection(promise: Promise<unknown>): Promise<Error> {

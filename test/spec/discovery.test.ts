@@ -1,17 +1,16 @@
 /** Metadata, attribution, public keys and the signed agent card (contract 2.9, 2.10, 4.4, 13). */
-import { chmod } from 'node:fs/promises'
+import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import { ClientFactory } from '@a2a-js/sdk/client'
 import { expect } from 'chai'
-import { KEYS_REFRESH_MS } from '../../agent/service/card-keys.ts'
 import { verifyCard } from '../../agent/buyer/library/verify-card.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
-import { KEY_LEAD_SECONDS, ROTATION_SECONDS_MIN } from '../../keys/lifecycle.ts'
-import { compromiseKeys } from '../../keys/compromise.ts'
-import { rotateKeys } from '../../keys/rotate.ts'
+import { ROTATION_SECONDS_MIN } from '../../keys/command.ts'
+import { KEY_LEAD_SECONDS, KEYS_REFRESH_MS } from '../../keys/keyring.ts'
 import { CACHE_SECONDS } from '../../rest-facade/document.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
+import { compromiseBeside, rotateBeside } from '../support/key-commands.ts'
 import { expectRefusal, send } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { buyOverTransports, messageBody } from '../support/transports.ts'
@@ -257,9 +256,9 @@ describe('the metadata and the agent card', () => {
       const directory = join(rotating.directory, 'keys')
       const oldCard = await read(CARD)
       const [old] = await publishedKids()
-      const rotation = await rotateKeys({ directory, now: () => nowMs + ROTATION_SECONDS_MIN * 1000 })
-      const { kid } = rotation.made.publicJwk
-      const switchSeconds = rotation.made.madeAtSeconds + KEY_LEAD_SECONDS
+      const rotatedMs = nowMs + ROTATION_SECONDS_MIN * 1000
+      const kid = await rotateBeside(rotating.directory, () => rotatedMs)
+      const switchSeconds = Math.floor(rotatedMs / 1000) + KEY_LEAD_SECONDS
 
       await refreshAt(switchSeconds * 1000 - 1)
       expect(await publishedKids()).to.deep.equal([old, kid])
@@ -278,7 +277,7 @@ describe('the metadata and the agent card', () => {
         .to.have.property('compromised')
         .that.deep.equals([])
       expect(await publishedKids()).to.deep.equal([kid, old])
-      await compromiseKeys({ directory, kids: [String(old)], now: () => years })
+      await compromiseBeside(rotating.directory, [String(old)], () => years)
       await refreshAt(years)
       const { compromised } = (await read(JWKS)) as { compromised: Json[] }
       expect(compromised.map((each) => each['kid'])).to.deep.equal([old])
@@ -290,6 +289,12 @@ describe('the metadata and the agent card', () => {
       await refreshAt(nowMs)
       expect(rotating.reports.map(([event]) => event)).to.include('keys_unreadable')
       expect(await publishedKids()).to.deep.equal([kid])
+      await chmod(directory, 0o700)
+      await rm(join(directory, `${kid}.jwk.json`))
+      rotating.reports.length = 0
+      await refreshAt(nowMs)
+      expect(rotating.reports.map(([event]) => event)).to.deep.equal(['keys_unreadable'])
+      expect(await verifyCard(rotating.url, fetch)).to.equal(kid)
     } finally {
       await rotating.stop()
     }

@@ -19,11 +19,14 @@ describe('[5.7.12] a settled payment without a record', function () {
   this.timeout(240_000)
   /** Replaces the search of the node, if set. */
   let nonceState: (() => Promise<never>) | undefined
+  /** Replaces the receiver, if set. */
+  let receiver: string | undefined
 
   const { service, lookup, a2a, mcp } = useService(() =>
     startTestService({
       replaceExternals: (own) => ({
         ...own,
+        payTo: receiver ?? own.payTo,
         chain: { ...own.chain, findUse: (...query) => nonceState?.() ?? own.chain.findUse(...query) },
       }),
     }),
@@ -69,6 +72,25 @@ describe('[5.7.12] a settled payment without a record', function () {
       expect(service().reports.map(([event]) => event)).to.include('payment_without_record')
     })
   }
+
+  it('[14.14] gets 409 although the receiver has changed since, and 402 if it was not settled', async () => {
+    const [paid, unpaid] = [await sign(), await sign()]
+    expect((await ask(paid)).status).to.equal(200)
+    const changeReceiver = (next: string | undefined) => {
+      receiver = next
+      return service().restart({
+        whileStopped: () => rm(responsesFolder(service().directory), { recursive: true }),
+        allowed: { newLog: true, newReceiver: true },
+      })
+    }
+    await changeReceiver(`0x${'d4'.repeat(20)}`)
+    try {
+      expect(codeOf(await ask(paid))).to.equal('payment_already_settled')
+      expect(codeOf(await ask(unpaid))).to.equal('payment_invalid')
+    } finally {
+      await changeReceiver(undefined)
+    }
+  })
 
   it('gets 503 while the node cannot be read, and then 409 if a third party settled it', async () => {
     const payment = await sign()

@@ -1,5 +1,5 @@
 /** Signed receipts of the whole service, over each transport and through its life (contract 5.9). */
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
@@ -7,9 +7,9 @@ import { OPERATION_BYTES_MAX } from '../../agent/payment/receipt/claims.ts'
 import { readAnswer } from '../../agent/payment/receipt/read.ts'
 import { verifyReceipt } from '../../agent/payment/receipt/verify.ts'
 import { generateKey } from '../../keys/generate.ts'
-import { rotateKeys } from '../../keys/rotate.ts'
+import { KEYS_REFRESH_MS } from '../../keys/keyring.ts'
 import { backUp, restore } from '../../store/backup.ts'
-import { KEYS_REFRESH_MS } from '../../agent/service/card-keys.ts'
+import { rotateBeside } from '../support/key-commands.ts'
 import { send, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -39,10 +39,6 @@ describe('the receipts of a service', () => {
   let refreshKeys: () => Promise<void>
 
   before(async () => {
-    keysDirectory = join(await makeTemporaryDirectory(), 'keys')
-    await mkdir(keysDirectory, { mode: 0o700 })
-    // Keys of the past, so that each rotation of a test makes a key that signs at once.
-    await generateKey({ directory: keysDirectory, now: daysAgo(60) })
     let isRead = () => {}
     let readKeys = () => {}
     refreshKeys = () =>
@@ -51,7 +47,8 @@ describe('the receipts of a service', () => {
         readKeys()
       })
     service = await startTestService({
-      environment: { KEYS_DIR: keysDirectory },
+      // A key of the past, so that each rotation of a test makes a key that signs at once.
+      prepare: async (directory) => void (await generateKey({ directory: join(directory, 'keys'), now: daysAgo(60) })),
       timer: (callback, milliseconds) => {
         if (milliseconds === KEYS_REFRESH_MS) {
           readKeys = callback
@@ -62,6 +59,7 @@ describe('the receipts of a service', () => {
       // Its registry has a timer of the same length.
       replaceExternals: ({ facilitator, chain, payTo }) => ({ facilitator, chain, payTo }),
     })
+    keysDirectory = join(service.directory, 'keys')
   })
   after(() => service.stop())
 
@@ -135,12 +133,12 @@ describe('the receipts of a service', () => {
     await service.restart()
     await expectSame()
 
-    const { made } = await rotateKeys({ directory: keysDirectory, now: daysAgo(40) })
+    const made = await rotateBeside(service.directory, daysAgo(40))
     await refreshKeys()
     await expectSame()
     const signedLater = await buy((signed) => lookup('73848', signed))
-    expect(kidOf(receiptOf(signedLater))).to.equal(made.publicJwk.kid)
-    expect(kidOf(receiptOf(bought))).not.to.equal(made.publicJwk.kid)
+    expect(kidOf(receiptOf(signedLater))).to.equal(made)
+    expect(kidOf(receiptOf(bought))).not.to.equal(made)
 
     const folder = join(await makeTemporaryDirectory(), 'backup')
     const directories = { dataDirectory: service.directory, keysDirectory, folder }
@@ -167,7 +165,7 @@ describe('the receipts of a service', () => {
       while (answers.length < count) await new Promise(setImmediate)
     }
     await answered(6)
-    await rotateKeys({ directory: keysDirectory, now: daysAgo(20) })
+    await rotateBeside(service.directory, daysAgo(20))
     await refreshKeys()
     await answered(answers.length + 6)
     buying.abort()

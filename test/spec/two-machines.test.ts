@@ -1,18 +1,26 @@
 /** Two services with their own data directories, on one response log in PostgreSQL. */
-import { join } from 'node:path'
 import { expect } from 'chai'
+import { decodeProtectedHeader } from 'jose'
+import { verifyReceipt } from '../../agent/payment/receipt/verify.ts'
+import type { Externals } from '../../agent/service/service.ts'
+import { KEYS_REFRESH_MS, PUBLISHED_MS } from '../../keys/keyring.ts'
+import type { Timer } from '../../store/base/runtime.ts'
 import { migrateDatabase } from '../../store/log/postgres/schema.ts'
 import { findPostgres, makeEmptyLog, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { buyOverTransports, expectCharges } from '../support/transports.ts'
 import { receiptIn } from '../support/unsigned-receipt.ts'
-import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { pausesOnly } from '../support/timers.ts'
 
 const REQUESTS = 64
 const LOOKUP_AMOUNT = 1_000n
 /** A buyer repeats a 503 with the same payment. Far more often than needed. */
 const TRIES_MAX = 50
+
+/** Ends the wait of a machine that joins, until the others publish its key. */
+const endsWaits: Timer = (callback, milliseconds) =>
+  pausesOnly(callback, milliseconds > KEYS_REFRESH_MS && milliseconds <= PUBLISHED_MS ? 0 : milliseconds)
 
 describe('two machines with one response log', function () {
   this.timeout(240_000)
@@ -20,11 +28,11 @@ describe('two machines with one response log', function () {
 
   before(async function () {
     if (findPostgres() === undefined) return this.skip()
-    const keys = join(await makeTemporaryDirectory(), 'keys')
-    const environment = { RESPONSE_LOG: await makeEmptyLog(), KEYS_DIR: keys }
+    const environment = { RESPONSE_LOG: await makeEmptyLog() }
     const first = await startTestService({ environment })
     const { payTo } = first
-    services = [first, await startTestService({ environment, replaceExternals: (own) => ({ ...own, payTo }) })]
+    const replaceExternals = (own: Externals) => ({ ...own, payTo })
+    services = [first, await startTestService({ environment, replaceExternals, timer: endsWaits })]
   })
   after(async () => {
     await Promise.all((services ?? []).map((service) => service.stop()))
@@ -78,6 +86,55 @@ describe('two machines with one response log', function () {
     expect([repeated.status, repeated.text]).to.deep.equal([200, sold.text])
     expect(receiptIn(String(sold.headers['payment-response']))).to.be.a('string')
     expect(repeated.headers['payment-response']).to.equal(sold.headers['payment-response'])
+  })
+})
+
+describe('two machines with their own keys', function () {
+  this.timeout(240_000)
+
+  before(function () {
+    if (findPostgres() === undefined) this.skip()
+  })
+
+  it('[13.2, 14.21] both sell after first starts, and each publishes the keys of both, also after restarts', async () => {
+    const environment = { RESPONSE_LOG: await makeEmptyLog() }
+    const refresh = new Map<string, () => void>()
+    const timerOf =
+      (name: string): Timer =>
+      (callback, milliseconds) => {
+        if (milliseconds === KEYS_REFRESH_MS) refresh.set(name, callback)
+        return endsWaits(callback, milliseconds)
+      }
+    const first = await startTestService({ environment, timer: timerOf('first') })
+    const { payTo } = first
+    const replaceExternals = ({ facilitator, chain }: Externals) => ({ facilitator, chain, payTo })
+    const second = await startTestService({ environment, replaceExternals, timer: timerOf('second') })
+    expect(second.reports.map(([event]) => event)).to.include('key_not_published_yet')
+    try {
+      const keySetOf = async ({ url }: TestService) => (await fetch(`${url}/.well-known/jwks.json`)).text()
+      const before = await keySetOf(first)
+      refresh.get('first')?.()
+      while ((await keySetOf(first)) === before) await new Promise(setImmediate)
+      for (const round of ['first start', 'restart']) {
+        const kids = new Set<string>()
+        for (const service of [first, second]) {
+          const { lookup, buy } = buyOverTransports(() => service)
+          const { headers, json: answer } = await buy((payment) => lookup('00000000', payment))
+          const receipt = receiptIn(String(headers['payment-response'])) ?? expect.fail('the answer has no receipt')
+          for (const other of [first, second]) {
+            const keySet: unknown = JSON.parse(await keySetOf(other))
+            const { isValid } = await verifyReceipt({ receipt, answer, keySet })
+            expect(isValid, round).to.equal(true)
+          }
+          kids.add(decodeProtectedHeader(receipt).kid ?? '')
+        }
+        expect(kids.size).to.equal(2)
+        for (const service of [first, second]) await service.restart()
+      }
+    } finally {
+      await first.stop()
+      await second.stop()
+    }
   })
 })
 

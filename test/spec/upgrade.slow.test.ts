@@ -196,18 +196,25 @@ describe('the documented upgrade', function () {
     await runCommands(commands.slice(migrates + 1), sold)
 
     const others = { ...machine.environment, DATA_DIR: await makeTemporaryDirectory(), ADMIN_PORT: 'off' }
-    const keys = join(machine.environment['DATA_DIR'] ?? '', 'keys')
-    const second = startChild('agent/main.js', ['serve'], { ...others, KEYS_DIR: keys })
+    await cp(join(machine.environment['DATA_DIR'] ?? '', 'keys'), join(others['DATA_DIR'], 'keys'), { recursive: true })
+    const second = startChild('agent/main.js', ['serve'], others)
     await ready(second)
     second.process.kill('SIGTERM')
     expect(await second.ended).to.equal(0)
 
     await machine.stop()
-    const restore = /^pg_restore .*\$RESPONSE_LOG" log\.dump/m.exec(
-      await readFile(join(ROOT, 'docs/operations/drills.md'), 'utf8'),
-    )
-    await machine.shell(restore?.[0].replace('log.dump', `${BACKUPS}/before-upgrade.dump`) ?? 'exit 1')
+    const drills = await readFile(join(ROOT, 'docs/operations/drills.md'), 'utf8')
+    const [restore = 'exit 1'] = /^createdb [^]*?"\$RESTORED" log\.dump/m.exec(drills) ?? []
+    const restored = Object.assign(new URL(url), { pathname: '/companies_restored' }).href
+    machine.environment['RESTORED'] = restored
+    await machine.shell(restore.replace('log.dump', `${BACKUPS}/before-upgrade.dump`))
+    machine.environment['RESPONSE_LOG'] = restored
     expect(await machine.agent(['serve'])).to.contain('has version 5')
-    await runCommands(['agent migrate'], sold)
+    // The folder of the first upgrade is still there.
+    await runCommands(
+      commands.map((command) => command.replaceAll('before-upgrade', 'before-second-upgrade')),
+      sold,
+    )
+    expect(await machine.agent(['payments', 'unfinished'])).to.contain(sold.purchases[1]?.identity)
   })
 })

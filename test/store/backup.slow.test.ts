@@ -1,6 +1,8 @@
 /** Backup and restore of a running service's response log and keys. */
 import { appendFile, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
@@ -27,12 +29,12 @@ const now = () => new Date('2026-01-02T00:00:00.000Z')
 const sourceOf = (day: string) => ({ ...SYNTHETIC, retrieved_at: `${day}T00:00:00.000Z`, source_updated_at: null })
 
 /** The message of the error, which must be one line. */
-async function failureOf(promise: Promise<unknown>): Promise<string> {
+async function failureOf(promise: Promise<unknown>, type = 'StoreError'): Promise<string> {
   const { name, message } = await promise.then(
     () => ({ name: 'no error', message: '' }),
     (error: unknown) => error as Error,
   )
-  expect(name).to.equal('StoreError')
+  expect(name).to.equal(type)
   expect(message).to.match(/^[^\n]+$/)
   return message
 }
@@ -129,6 +131,26 @@ describe('a backup', () => {
     await restored.close()
   })
 
+  it('removes older and partial ones beside it if a number is to be kept, and nothing else', async () => {
+    await claimMany(1)
+    const beside = join(parent, 'backups')
+    for (const name of ['', 'notes', 'day.partial']) await mkdir(join(beside, name), { recursive: true })
+    for (const day of [3, 1, 2, 4])
+      await backUp({ ...source, folder: join(beside, `day-${day}`), now: () => new Date(`2026-01-0${day}`) })
+    await backUp({ ...source, folder: join(beside, 'day-5'), now: () => new Date('2026-01-05'), keep: 2 })
+    expect((await readdir(beside)).toSorted()).to.deep.equal(['day-4', 'day-5', 'notes'])
+  })
+
+  it('is refused if it could use the space that sales need, and leaves nothing', async () => {
+    await claimMany(1)
+    const freeBytes = () => 256 * 2 ** 20
+    expect(await failureOf(backUp({ ...source, folder, now, freeBytes }), 'DiskSpaceError')).to.contain('not free')
+    expect(existsSync(folder)).to.equal(false)
+    await mkdir(`${folder}.partial`)
+    await backUp({ ...source, folder, now })
+    expect(existsSync(`${folder}.partial`)).to.equal(false)
+  })
+
   it('is restored only into a data directory without a log and without keys', async () => {
     await claimMany(1)
     await backUp({ ...source, folder, now })
@@ -163,6 +185,41 @@ describe('a backup', () => {
       await symlink(moved, join(folder, path))
       expect(await failureOf(restore({ ...target, folder }))).to.contain('is a link; a restore follows none')
       expect(await readdir(parent)).not.to.include('target')
+    })
+  }
+
+  for (const path of ['backup.json', 'keys/one.jwk.json']) {
+    it(`is not restored if ${path} is a pipe`, async () => {
+      await claimMany(1)
+      await mkdir(source.keysDirectory, { recursive: true })
+      await writeFile(join(source.keysDirectory, 'one.jwk.json'), '{}')
+      await backUp({ ...source, folder, now })
+      await rm(join(folder, path))
+      await promisify(execFile)('mkfifo', [join(folder, path)])
+      expect(await failureOf(restore({ ...target, folder }))).to.contain('is not a regular file')
+      expect(existsSync(join(target.dataDirectory, 'responses'))).to.equal(false)
+    })
+  }
+
+  for (const [part, damage, form] of [
+    ['responses', (bytes: Buffer) => bytes.subarray(0, 8192), 1],
+    ['responses', (bytes: Buffer) => bytes.fill(0xff, 8192), 2],
+    ['catalog', (bytes: Buffer) => bytes.fill(0xff, 16_384), 3],
+  ] as const) {
+    it(`is not restored if ${part} was damaged before its digest was computed, in form ${form}`, async () => {
+      await claimMany(20)
+      const catalog = new Catalog(source.dataDirectory)
+      await catalog.setCrashed('a'.repeat(64), true)
+      await catalog.close()
+      await backUp({ ...source, folder, now })
+      const file = join(folder, part, 'data.mdb')
+      await writeFile(file, damage(await readFile(file)))
+      const manifest = await readFile(join(folder, 'backup.json'), 'utf8')
+      const { files } = JSON.parse(manifest) as { files: Record<string, string> }
+      const digest = hash('sha256', await readFile(file))
+      await writeFile(join(folder, 'backup.json'), manifest.replace(String(files[`${part}/data.mdb`]), digest))
+      expect(await failureOf(restore({ ...target, folder }))).to.match(/: the copied environment is damaged; [^\n]+$/)
+      expect(existsSync(join(target.dataDirectory, part))).to.equal(false)
     })
   }
 

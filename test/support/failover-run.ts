@@ -19,6 +19,7 @@ import { migrateDatabase } from '../../store/log/postgres/schema.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { rpc } from './chain.ts'
 import { ready, startChild, type Child } from './child.ts'
+import { generateKey } from '../../keys/generate.ts'
 import { REGISTER } from './fixtures.ts'
 import { ask, KILL_TRANSPORTS, requirementsOf, type KillResponse, type KillTransport } from './kill-requests.ts'
 import { isStored, prepareSandbox, transactionIn } from './kill-run.ts'
@@ -101,6 +102,8 @@ async function prepareNodes(directory: string, rpcUrl: string): Promise<{ accoun
   const [first = '', ...others] = directories
   await mkdir(first)
   const accounts = await prepareSandbox(first, rpcUrl)
+  // All nodes get the same key, so none waits until the others publish its own.
+  await generateKey({ directory: join(first, 'keys'), now: Date.now })
   for (const other of others) {
     await cp(first, other, { recursive: true })
     const keys = { buyer: accounts.buyer.privateKey, relayer: generatePrivateKey(), receiver: accounts.receiver }
@@ -252,8 +255,6 @@ class Drill implements AsyncDisposable {
       startChild('test/programs/killable-service.js', ['never'], {
         RESPONSE_LOG: cluster.url(DATABASE),
         DATA_DIR: directory,
-        // All machines of a log have the same keys.
-        KEYS_DIR: join(directory, '..', 'keys'),
         RPC_URL: rpcUrl,
         DATASET: REGISTER,
         PORT: '0',

@@ -25,12 +25,15 @@ export interface TestServiceOptions {
   sold?: Pick<ServiceOptions, 'operations' | 'answers'>
   /** Changes values that no variable of the environment sets. */
   configure?: (config: Config) => Config
+  /** Writes into the data directory before the first start. */
+  prepare?: (directory: string) => Promise<void>
 }
 
 export type TestService = Awaited<ReturnType<typeof startTestService>>
 
 export async function startTestService(options: TestServiceOptions = {}) {
   const directory = await makeTemporaryDirectory()
+  await options.prepare?.(directory)
   const rpcUrl = await testChainUrl()
   const reports: [event: string, cause: unknown][] = []
   const report = (event: string, cause: unknown) => void reports.push([event, cause])

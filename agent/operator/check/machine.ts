@@ -1,6 +1,6 @@
 /** Checks that use nothing but this machine. They change nothing. */
 import { access, constants, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { privateKeyToAddress } from 'viem/accounts'
 import { readDirectory } from '../../../keys/directory.ts'
 import { isLoopback, toUrlHost } from '../../../store/base/url-policy.ts'
@@ -26,9 +26,7 @@ export async function checkVariables(
 
 /** Refuses directories of payments and keys that other users of this machine can access (contract 14.6). */
 export async function checkPermissions({ dataDirectory, keysDirectory }: Config): Promise<void> {
-  for (const path of [responsesFolder(dataDirectory), join(dataDirectory, 'keys'), keysDirectory]) {
-    await checkPrivateDirectory(path)
-  }
+  for (const path of [responsesFolder(dataDirectory), keysDirectory]) await checkPrivateDirectory(path)
 }
 
 export async function checkDataDirectory(config: Config): Promise<CheckResult[]> {
@@ -55,9 +53,8 @@ async function nearestDirectory(path: string): Promise<string> {
 }
 
 export async function checkKeys({ keysDirectory }: Config): Promise<CheckResult[]> {
-  const { signing } = await readDirectory(keysDirectory)
-  const [key] = signing
-  return passed(key ? `receipts are signed with ${key.publicJwk.kid}` : 'the first start creates a key')
+  const keys = (await readDirectory(keysDirectory)).filter(({ privateKey }) => privateKey)
+  return passed(keys.length > 0 ? `${keys.length} of receipts and the agent card` : 'the first start creates a key')
 }
 
 export async function checkDisk({ dataDirectory }: Config, readFree = readFreeBytes): Promise<CheckResult[]> {

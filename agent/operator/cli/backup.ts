@@ -1,5 +1,6 @@
 /** The commands `backup` and `restore`: a copy of the response log, the keys, the catalogue and the journal. */
 import { resolve } from 'node:path'
+import { matching } from '../../command-line/arguments.ts'
 import type { Config } from '../../service/config.ts'
 import type { AddCommand, CommandContext } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
@@ -11,7 +12,7 @@ the journal of past records. Snapshots are not copied; an import rebuilds them.
 If RESPONSE_LOG is a database, keys, catalogue and journal are copied: copy the database with pg_dump.
 
 Example:
-  irish-company-agent backup /var/backups/companies-1`
+  irish-company-agent backup --keep 24 /var/backups/companies/2026-01-01`
 
 const RESTORE_HELP = `
 DATA_DIR must have no response log and no keys. Payments after the backup are on chain and not in the restored log: they
@@ -27,11 +28,20 @@ export const addBackupCommands: AddCommand = (program, context) => {
     .command('backup')
     .description('Copy the response log, the keys, the catalogue and the journal of DATA_DIR to a new folder')
     .argument('<folder>', 'a folder that does not exist yet')
+    .option(
+      '--keep <number>',
+      'remove older backups beside this one, so that this many remain',
+      matching(/^[1-9][0-9]{0,3}$/, 'It must be a number from 1 to 9999.'),
+    )
     .addHelpText('after', BACKUP_HELP)
-    .action(async (folder: string) => {
+    .action(async (folder: string, { keep }: { keep?: string }) => {
       const { backUp } = await import('../../../store/backup.ts')
       const directories = await readDirectories(context, folder)
-      const counts = await backUp({ ...directories, now: context.now })
+      const counts = await backUp({
+        ...directories,
+        now: context.now,
+        ...(keep !== undefined && { keep: Number(keep) }),
+      })
       context.print(
         directories.hasLog
           ? `backed up ${describeCounts(counts)}`

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { matching } from '../../command-line/arguments.ts'
 import type { AddCommand, CommandContext } from '../../command-line/context.ts'
+import type { Config } from '../../service/config.ts'
 import { loadConfig } from './configuration.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 const HELP = `
 Each import writes the journal. An archive is given with its date, ARCHIVE=DATE or ARCHIVE=TIME, or has its facts beside it in
@@ -47,11 +50,26 @@ export const addHistoryCommand: AddCommand = (program, context) => {
     .argument('<number>', 'the company number', matching(/^[0-9]{1,20}$/, 'It must be 1 to 20 digits.'))
     .action(async (companyNumber: string) => {
       const { eraseHistory } = await import('../../../store/import/history.ts')
-      const { dataDirectory } = await loadConfig(context)
-      const isFound = await eraseHistory({ dataDirectory, companyNumber, now: context.now })
+      const config = await loadConfig(context)
+      const isFound = await eraseHistory({ dataDirectory: config.dataDirectory, companyNumber, now: context.now })
       context.print(isFound ? `erased the past records of ${companyNumber}` : `no file has had ${companyNumber}`)
+      for (const line of isFound ? placesOfRecords(config, context.now()) : []) context.print(line)
       context.finish(isFound)
     })
+}
+
+/** Where past records remain after an erasure, and until when. */
+function placesOfRecords({ retentionDays, archiveDirectory }: Config, now: Date): string[] {
+  const end = new Date(now.getTime() + retentionDays * DAY_MS).toISOString().slice(0, 10)
+  return [
+    'past records remain in:',
+    `  the response log: answers that were sold, until ${end}, or ${retentionDays} days after an open payment is final`,
+    '  snapshots: the previous one, until two imports have changed the snapshot',
+    ...(archiveDirectory === undefined
+      ? []
+      : [`  ${JSON.stringify(archiveDirectory)}: archives, until you delete them`]),
+    '  backups and dumps that were made until now, until you delete them',
+  ]
 }
 
 async function useArchives(

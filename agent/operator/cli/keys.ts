@@ -3,8 +3,8 @@ import type { AddCommand } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 
 const HELP = `
-A running service publishes a new key within a minute and signs with it an hour later. A retired key stays in the key
-set permanently, because receipts are verified years later. No restart is needed.
+The response log has the public keys of all machines, and each machine publishes all of them. A new key signs an hour
+later. A former key stays in the key set permanently, because receipts are verified years later. No restart is needed.
 
 If a private key was stolen, mark it as compromised: the key set then lists only its id and the time, and its signatures
 no longer verify. Mark all private keys of a stolen directory in one command. If the command fails, run it again.
@@ -16,15 +16,22 @@ Examples:
 
 const ACTIONS = [
   ['generate', 'make the first key', 'generateFirstKey'],
-  ['rotate', 'make the key that signs next', 'rotateAndReport'],
+  ['rotate', 'make the key that signs next', 'rotateKeys'],
   ['list', 'show each key with its state', 'listKeys'],
 ] as const
 
 export const addKeysCommand: AddCommand = (program, context) => {
-  const run = async (action: (typeof ACTIONS)[number][2] | 'compromiseAndReport', kids: string[] = []) => {
+  const run = async (action: (typeof ACTIONS)[number][2] | 'compromiseKeys', kids: string[] = []) => {
     const commands = await import('../../../keys/command.ts')
-    const { keysDirectory: directory } = await loadConfig(context)
-    await commands[action]({ directory, now: () => context.now().getTime(), print: context.print, kids })
+    const { openConfiguredLog } = await import('../../service/response-log.ts')
+    const config = await loadConfig(context)
+    const log = await openConfiguredLog({ config, now: context.now })
+    try {
+      const { keysDirectory: directory } = config
+      await commands[action]({ directory, log, now: () => context.now().getTime(), print: context.print, kids })
+    } finally {
+      await log.close()
+    }
   }
   const keys = program
     .command('keys')
@@ -37,9 +44,9 @@ export const addKeysCommand: AddCommand = (program, context) => {
       .action(() => run(action))
   keys
     .command('compromise')
-    .description('mark keys as compromised, and make a new key if no other can sign')
+    .description('mark keys as compromised, so that machines that sign with them take others')
     .argument('<kid...>', 'the ids that "keys list" prints')
     // Some ids begin with a hyphen and look like an option.
     .allowUnknownOption()
-    .action((kids: string[]) => run('compromiseAndReport', kids))
+    .action((kids: string[]) => run('compromiseKeys', kids))
 }

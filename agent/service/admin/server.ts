@@ -1,12 +1,13 @@
 /** The admin address: `/metrics`, `/livez` and `/readyz`, for the operator's own network only. */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { isIP, type AddressInfo, type Socket } from 'node:net'
+import { hostname } from 'node:os'
 import type { Registry } from 'prom-client'
 import type { Report } from '../../../store/base/runtime.ts'
 import { toUrlHost } from '../../../store/base/url-policy.ts'
 
-/** A scrape needs one connection. */
+/** A scrape needs one connection. The oldest one without a request makes room for a new one. */
 const CONNECTIONS_MAX = 20
 const REQUEST_MS_MAX = 10_000
 
@@ -29,9 +30,14 @@ export async function startAdminServer({ host, port, registry, readiness, report
     },
     '/metrics': async (response) => send(response, 200, registry.contentType, await registry.metrics()),
   }
+  const connections = new Set<Socket>()
+  const busy = new Set<Socket>()
   const server = createServer(
     { requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX },
     (request, response) => {
+      busy.add(request.socket)
+      response.once('close', () => busy.delete(request.socket))
+      if (!isOwnName(request.headers.host, host)) return send(response, 421, 'text/plain', 'wrong Host\n')
       const route = routes[request.url ?? '']
       if (!route) return send(response, 404, 'text/plain', 'not found\n')
       if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'text/plain', 'use GET\n')
@@ -41,7 +47,15 @@ export async function startAdminServer({ host, port, registry, readiness, report
       })
     },
   )
-  server.maxConnections = CONNECTIONS_MAX
+  server.on('connection', (socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+    if (connections.size <= CONNECTIONS_MAX) return
+    // If all others have requests, which end, the new one goes.
+    const surplus = [...connections].find((each) => !busy.has(each)) ?? socket
+    connections.delete(surplus)
+    surplus.destroy()
+  })
   server.listen(port, host)
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
@@ -53,6 +67,18 @@ export async function startAdminServer({ host, port, registry, readiness, report
         server.closeAllConnections()
       }),
   }
+}
+
+/**
+ * Web pages could otherwise read the address through a name of their own that leads to it. Such a name has a dot and is
+ * no address.
+ */
+function isOwnName(header: string | undefined, ownHost: string): boolean {
+  // A browser always sends one.
+  if (header === undefined) return true
+  const name = header.replace(/:\d*$/, '').toLowerCase()
+  const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
+  return isAddress || /^[\w-]+$/.test(name) || name === ownHost.toLowerCase() || name === hostname().toLowerCase()
 }
 
 function send(response: ServerResponse, status: number, type: string, body: string): void {

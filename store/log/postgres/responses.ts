@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto'
 import type { QueryResultRow } from 'pg'
 import { CorruptRecordError, undefinedIfCorrupt } from '../../files/checksum.ts'
 import { StoreError } from '../../files/environment.ts'
-import type { LogOwner } from '../log-owner.ts'
+import { checkReceiver, receiverOf, type LogOwner } from '../log-owner.ts'
 import {
   applyChange,
   checkTransition,
@@ -55,6 +55,7 @@ export const STATEMENTS = {
   INSERT: `with free as (select number from sale_places
     where (free_at <= now() or free_at > now() + interval '2 minutes')
       and not exists (select 1 from responses where identity = $1 or payment_id = $2)
+      and not exists (select 1 from response_log_owner where pay_to <> $7::text)
     order by free_at limit 1 for update skip locked),
   taken as (update sale_places set free_at = now() + interval '1 minute', identity = $1, claim = $4::uuid
     from free where sale_places.number = free.number returning sale_places.number)
@@ -169,7 +170,8 @@ export class PostgresResponseLog implements ResponseLog {
   async claim(record: ResponseRecord): Promise<Claim> {
     const { identity, payment_id, state } = record
     const revision = randomUUID()
-    const values = [identity, payment_id ?? null, state, revision, encodeRecord(record), dueTime(record)]
+    const stored = [encodeRecord(record), dueTime(record), receiverOf(record)]
+    const values = [identity, payment_id ?? null, state, revision, ...stored]
     let waitMs = 0
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
       const { rowCount } = await this.#query(STATEMENTS.INSERT, values)
@@ -178,6 +180,7 @@ export class PostgresResponseLog implements ResponseLog {
       if (existing?.revision === revision) return { kind: 'claimed', record: existing.record }
       await this.#query(STATEMENTS.FREE_UNUSED_PLACE, [identity, revision])
       if (existing) return { kind: 'taken', record: existing.record }
+      checkReceiver(await this.owner(), record)
       waitMs = await this.#readWaitMs()
       if (waitMs > 0) break
     }

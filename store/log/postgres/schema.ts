@@ -51,8 +51,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     'create index responses_due on responses (due_at) where final_at is null',
     // Null in a row of version 5: the log has had one receiver.
     'alter table response_log_owner add column receivers text[]',
-    // It remains when pg_restore puts a dump of version 5 back.
-    `create table if not exists public_keys (
+    `create table public_keys (
        kid text primary key,
        jwk jsonb not null,
        announced_at timestamptz not null,

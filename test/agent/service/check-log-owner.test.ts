@@ -103,6 +103,48 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       expect(await check()).to.match(/--new-receiver$/)
     })
 
+    it('[14.14] refuses another receiver with a new log, and the new log keeps both', async () => {
+      await check()
+      await log.close()
+      log = await openEmpty()
+      const terms = buildTerms('testnet', OTHER_RECEIVER, OPERATIONS)
+      expect(await check({ terms, allowed: { newLog: true } })).to.match(
+        new RegExp(`DATA_DIR was used with the receiver ${RECEIVER}: .* --new-receiver$`),
+      )
+      expect(await log.owner()).to.equal(undefined)
+      expect(await check({ terms, allowed: { newLog: true, newReceiver: true } })).to.equal('done')
+      expect((await log.owner())?.receivers).to.deep.equal([RECEIVER, OTHER_RECEIVER])
+      expect(await check({ terms })).to.equal('done')
+    })
+
+    it('[14.14] gives the receivers of a directory to the log that replaces its own', async () => {
+      await check()
+      const terms = buildTerms('testnet', OTHER_RECEIVER, OPERATIONS)
+      await check({ terms, allowed: { newReceiver: true } })
+      const used = dataDirectory
+      await log.close()
+      log = await openEmpty()
+      dataDirectory = await makeTemporaryDirectory()
+      await check({ terms })
+      expect((await log.owner())?.receivers).to.deep.equal([OTHER_RECEIVER])
+      dataDirectory = used
+      expect(await check({ terms, allowed: { newLog: true } })).to.equal('done')
+      expect((await log.owner())?.receivers).to.have.members([RECEIVER, OTHER_RECEIVER])
+    })
+
+    it('[14.14] refuses sales to a former receiver', async () => {
+      await check()
+      await log.claim(makeRecord({ identity: 'payer/1' }))
+      await log.advance(makeRecord({ identity: 'payer/1' }), {
+        state: 'expired',
+        updated_at: '2026-01-01T00:00:00.000Z',
+      })
+      await check({ terms: buildTerms('testnet', OTHER_RECEIVER, OPERATIONS), allowed: { newReceiver: true } })
+      const failure = await log.claim(makeRecord({ identity: 'payer/2' })).catch(String)
+      expect(failure).to.match(/^StoreError: The receiver of the response log has changed/)
+      expect(await log.read('payer/2')).to.equal(undefined)
+    })
+
     it('[14.14] accepts its receiver in another case', async () => {
       await check()
       expect(await check({ terms: { ...TERMS, payTo: RECEIVER.toUpperCase().replace('0X', '0x') } })).to.equal('done')

@@ -48,6 +48,7 @@ export class SimulatedDatabase extends StoredRecords {
       }),
     [STATEMENTS.FREE_UNUSED_PLACE]: () => NOTHING,
     [STATEMENTS.COUNT_UNKNOWN]: ([prefix]) => ({ rows: [{ count: this.countUnknown(prefix as string) }], rowCount: 1 }),
+    [STATEMENTS.OWNER]: () => NOTHING,
     [STATEMENTS.WAIT]: () => ({ rows: [{ wait_ms: '1000' }], rowCount: 1 }),
     [STATEMENTS.LIST_UNFINISHED]: ([after, limit]) => this.#listUnfinished(after as string, limit as number),
     [STATEMENTS.PRUNE]: ([before, limit]) => this.#prune(before as string, limit as number),

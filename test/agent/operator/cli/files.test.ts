@@ -58,14 +58,13 @@ describe('the files of the program', () => {
   for (const [name, mode] of [
     ['responses', 0o755],
     ['keys', 0o710],
-    ['other-keys', 0o704],
   ] as const) {
     it(`[14.6] are refused at the start if ${name} has mode 0${mode.toString(8)}`, async () => {
       const path = join(directory, 'data', name)
       await mkdir(path, { recursive: true })
       await writeFile(join(path, 'file'), '')
       await chmod(path, mode)
-      const service = start(['serve'], { KEYS_DIR: join(directory, 'data', 'other-keys') })
+      const service = start(['serve'])
       expect(await service.ended).to.equal(1)
       expect(service.stderr()).to.equal(
         `"${path}" has mode 0${mode.toString(8)}; only its owner may have access: run chmod 700 "${path}"\n`,

@@ -10,11 +10,13 @@ import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { KEYS_REFRESH_MS } from '../../../../keys/keyring.ts'
 import { responsesFolder } from '../../../../store/files/layout.ts'
 import { LmdbResponseLog } from '../../../../store/log/lmdb-responses.ts'
 import { UNRECORDED_MAX } from '../../../../store/log/responses.ts'
 import { findPostgres, makeEmptyLog, withPool } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
+import { pausesOnly } from '../../../support/timers.ts'
 import { buyOverTransports } from '../../../support/transports.ts'
 
 const RULES = fileURLToPath(new URL('docs/monitoring/alerts.yml', new URL('../../../../..', import.meta.url)))
@@ -82,6 +84,8 @@ async function acceptConnections(): Promise<void> {
 
 let databaseUrl = ''
 let payment = ''
+let refreshKeys = () => {}
+let keysAreRead = () => {}
 
 /** Buys, and removes the response log. */
 async function loseRecord(): Promise<void> {
@@ -191,6 +195,24 @@ const SCENARIOS: Record<string, Scenario> = {
   CompanyAgentDatasetNotRetrieved: {
     options: { environment: { DATASET: CLOSED_URL } },
     cause: async () => void (laterMs = HOUR_MS / 2),
+  },
+  CompanyAgentKeysLost: {
+    options: {
+      timer: (callback, milliseconds) => {
+        if (milliseconds !== KEYS_REFRESH_MS) return pausesOnly(callback, milliseconds)
+        refreshKeys = callback
+        keysAreRead()
+        return () => undefined
+      },
+      // Its registry has a timer of the same length.
+      replaceExternals: ({ facilitator, chain, payTo }) => ({ facilitator, chain, payTo }),
+    },
+    cause: () => rm(join(service.directory, 'keys'), { recursive: true }),
+    each: () =>
+      new Promise<void>((resolve) => {
+        keysAreRead = resolve
+        refreshKeys()
+      }),
   },
   CompanyAgentDatasetOld: { cause: async () => void (laterMs = 50 * HOUR_MS) },
   CompanyAgentDatasetMissing: {

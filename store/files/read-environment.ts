@@ -1,0 +1,16 @@
+/**
+ * The child process that reads every value of an environment: FOLDER KIND. LMDB ends the process that reads a damaged
+ * page.
+ */
+import { openEnvironment } from './environment.ts'
+import type { EnvironmentKind } from './layout.ts'
+
+const [folder = '', kind = ''] = process.argv.slice(2)
+const environment = openEnvironment({ folder, kind: kind as EnvironmentKind, readOnly: true })
+// The first database has the names of the others among its keys. They are listed before another one is opened.
+const names = Array.from(environment.getKeys())
+for (const name of names) {
+  const database = environment.openDB({ name, encoding: 'binary' }) as typeof environment | undefined
+  if (database) for (const { value } of database.getRange({ snapshot: false })) void value
+}
+await environment.close()
