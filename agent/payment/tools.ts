@@ -18,7 +18,7 @@ const ANNOTATIONS = { readOnlyHint: true, destructiveHint: false, idempotentHint
 /** A client that approves read-only tools without a question must ask before a call that spends money. */
 const SPENDING_ANNOTATIONS = { ...ANNOTATIONS, readOnlyHint: false }
 
-/** The result of `service_info` (contract 4.6.5). */
+/** The result of `service_info` (contract 4.6.2). */
 const INFO_SCHEMA = z.looseObject({
   metadata: z.looseObject({}).nullable(),
   attribution: z.looseObject({}),

@@ -439,7 +439,7 @@ describe('POST /a2a', () => {
     })
   })
 
-  it('[4.5.3] answers text with free usage instructions in a direct Message', async () => {
+  it('[4.5.2] answers text with free usage instructions in a direct Message', async () => {
     const before = await service.paid()
     const reply = await post(service.url, sending({ parts: [{ text: `look up 73848 ${MARK}` }] }))
     const { messageId, role, parts, ...rest } = messageOf(reply)
@@ -524,7 +524,7 @@ describe('POST /a2a', () => {
     })
 
     for (const encoding of ['gzip', 'deflate', 'br', 'identity', MARK]) {
-      it(`refuses Content-Encoding ${encoding} with 415`, async () => {
+      it(`[4.5.1] refuses Content-Encoding ${encoding} with 415`, async () => {
         const body = encoding === 'gzip' ? gzipSync(text(rpc())) : rpc()
         const reply = await post(service.url, body, { 'Content-Encoding': encoding })
         expectRefusal(reply, 'unsupported_media_type')

@@ -172,7 +172,7 @@ describe('the free documents', () => {
       expect((await get('/docs', { Accept: accept })).headers['content-type'], accept).to.match(/^text\/html/)
   })
 
-  it('[4.4.10] are linked in the 404 of an unknown path', async () => {
+  it('[4.7.1] are linked in the 404 of an unknown path', async () => {
     const reply = await get('/')
     expectRefusal(reply, 'not_found')
     expect(reply.headers['link']).to.contain('</llms.txt>')

@@ -99,7 +99,7 @@ describe('the operations over all transports', () => {
     [resolving({ company_number: '2001' }), 'source_data_conflict', 2000n],
   ]
   for (const [operation, code, price] of DATA_ERRORS) {
-    it(`[1.6, 2.8, 4.1.4, 4.3.4, 5.5.1, 11.4] ${JSON.stringify(operation)}: ${code}, not charged`, async () => {
+    it(`[1.6, 2.8, 4.1.4, 4.3.4, 5.5.1, 11.3] ${JSON.stringify(operation)}: ${code}, not charged`, async () => {
       const payment = await payFor(rest(operation))
       await expectCharges(service(), [], async () => {
         const reply = await rest(operation, payment)

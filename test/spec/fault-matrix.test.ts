@@ -44,7 +44,7 @@ interface Cell {
 }
 
 for (const [log, transports] of Object.entries(LOGS))
-  describe(`[5.7.1, 5.7.2, 5.7.3, 5.8.1] a remote facilitator, with ${log}`, function () {
+  describe(`[5.7.1, 5.7.2, 5.8.1] a remote facilitator, with ${log}`, function () {
     this.timeout(240_000)
     let service: TestService
     let facilitator: Awaited<ReturnType<typeof startFaultyFacilitator>>

@@ -149,7 +149,7 @@ describe('POST /mcp', () => {
         }
       })
 
-      it('[4.6.5] describes the service free of charge', async () => {
+      it('[4.6.2] describes the service free of charge', async () => {
         const result = (await client.callTool({ name: 'service_info', arguments: {} })) as Result
         const { metadata, attribution } = result.structuredContent
         expect(metadata).to.deep.equal((await get('/api/v1/meta')).json)

@@ -42,7 +42,7 @@ describe('a paid lookup', () => {
     })
   })
 
-  it('[4.1.3, 1.3] costs 1000 micro-USDC, and names its transfer', async () => {
+  it('[4.1.4, 1.2] costs 1000 micro-USDC, and names its transfer', async () => {
     const payment = await payFor(lookup('73848'))
     await expectCharges(service(), [PRICE], async () => {
       const bought = await lookup('73848', payment)

@@ -111,7 +111,7 @@ describe('the receipts of a service', () => {
   })
 
   for (const { operation, input, isRepeated = false } of LONG) {
-    it(`[5.9.4] keep the header below 4 KiB, for a ${operation} of ${JSON.stringify(input).length} characters`, async () => {
+    it(`[5.9.1] keep the header below 4 KiB, for a ${operation} of ${JSON.stringify(input).length} characters`, async () => {
       const bought = await buy((signed) => rest({ operation, input }, signed))
       expect(bought.status, bought.text).to.equal(200)
       expect(headerOf(bought).length).to.be.below(HEADER_BYTES_MAX)

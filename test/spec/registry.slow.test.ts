@@ -87,7 +87,7 @@ describe('the registry identity of a service', () => {
     }
   })
 
-  it('[4.4.3, 4.4.10] is 404 on mainnet', async () => {
+  it('[4.4.3, 4.7.1] is 404 on mainnet', async () => {
     const service = await startFakedService({ environment: { ...MAINNET, ERC8004_AGENT_ID: '1' } })
     const { url } = service
     try {

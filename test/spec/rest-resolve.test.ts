@@ -179,7 +179,7 @@ describe('resolve over REST', () => {
     }
   })
 
-  describe('refuses a query string', () => {
+  describe('[4.3.1] refuses a query string', () => {
     for (const query of ['?', `?${MARK}`, '#']) {
       it(query, () =>
         expectRefused((paid) => resolve({ name: 'abc' }, paid, { path: `${RESOLVE}${query}` }), 'unexpected_input'),
@@ -219,7 +219,7 @@ describe('resolve over REST', () => {
       return resolveResponseSchema.parse(bought?.json)
     }
 
-    it('[4.3.3, 2.7] returns the company when one matches', async () => {
+    it('[4.3.4, 2.7] returns the company when one matches', async () => {
       const { status, match, query, source } = await buy({ name: ' Plain  Fixture Limited' })
       expect({ status, query }).to.deep.equal({ status: 'matched', query: { name: 'Plain Fixture Limited' } })
       expect(match?.company.company_number).to.equal('73848')
@@ -232,7 +232,7 @@ describe('resolve over REST', () => {
       ['no name matches', { name: 'Qwxzvkj Yqxzwvk' }, 'no_match', []],
     ]
     for (const [name, body, expected, numbers] of UNMATCHED) {
-      it(`[4.3.3, 5.5.1] is charged when ${name}: ${expected}`, async () => {
+      it(`[4.3.4, 5.5.1] is charged when ${name}: ${expected}`, async () => {
         const { status, match, candidates } = await buy(body)
         expect({ status, match }).to.deep.equal({ status: expected, match: null })
         expect(candidates.map(({ company }) => company.company_number)).to.have.members(numbers)

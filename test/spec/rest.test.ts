@@ -59,7 +59,7 @@ const METHODS: [target: string, allow: string, methods: string[]][] = [
 describe('the REST routes', () => {
   const { service, get, lookup, payFor } = useService(() => startTestService())
 
-  describe('[4.1.1, 4.1.2, 4.4.10, 4.7.2, 7.6] answer GET requests', () => {
+  describe('[4.1.1, 4.1.2, 4.7.1, 4.7.2, 7.7] answer GET requests', () => {
     for (const [code, targets] of Object.entries(TARGETS)) {
       for (const target of targets) {
         it(`${target.slice(0, 60)}: ${code}`, async () => {
@@ -75,7 +75,7 @@ describe('the REST routes', () => {
     }
   })
 
-  describe('[4.4.10] answer 404 to GET and POST at', () => {
+  describe('[4.7.1] answer 404 to GET and POST at', () => {
     for (const target of MISSPELT_POST_TARGETS) {
       it(target, async () => {
         for (const method of ['GET', 'POST']) expectRefusal(await get(target, undefined, { method }), 'not_found')
@@ -83,7 +83,7 @@ describe('the REST routes', () => {
     }
   })
 
-  describe('[5.1.2, 10.5] quote the resource under BASE_URL for', () => {
+  describe('[5.1.2, 10.4] quote the resource under BASE_URL for', () => {
     const FORGED: [name: string, prefix: string, headers: Record<string, string>][] = [
       ['another Host', '', { Host: `${MARK}.example` }],
       ['X-Forwarded-Host', '', { 'X-Forwarded-Host': MARK }],

@@ -22,7 +22,7 @@ const STEPS = 6
 const CHAINS = { 'a fork without the transfer': chainId, 'another chain': 1 }
 const REPLIES = ['success', 'settlement_pending', 'insufficient_funds'] as const
 
-describe('[5.7.3, 5.7.8] a sale whose transfer one of two nodes does not show', () => {
+describe('[5.7.2, 5.7.8] a sale whose transfer one of two nodes does not show', () => {
   let sale: SaleHarness
   let clock: number
 

@@ -79,7 +79,7 @@ export function header(payload: unknown): string {
 
 /**
  * Adds a random payment id, as careful buyers do. An observer of the chain cannot guess such a payment (contract
- * 6.2.6).
+ * 5.4.2).
  */
 export function withPaymentId<Sent extends object>(payment: Sent): Sent & { extensions: object } {
   const id = crypto.randomUUID()

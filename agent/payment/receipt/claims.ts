@@ -11,7 +11,7 @@ export const PAYMENT_RESPONSE_META = 'x402/payment-response'
 export const RECEIPT_TYPE = 'payment-receipt+jwt'
 export const RECEIPT_ALGORITHM = 'ES256'
 
-/** A longer operation is named by its digest only, so that the header stays below 4 KiB (contract 5.9.4). */
+/** A longer operation is named by its digest only, so that the header stays below 4 KiB (contract 5.9.1). */
 export const OPERATION_BYTES_MAX = 768
 
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/)

@@ -10,7 +10,7 @@ export interface HttpResponseContent {
   body: string
 }
 
-/** Caches must not store paid answers or quotes (contract 7.6). */
+/** Caches must not store paid answers or quotes (contract 7.7). */
 const PRIVATE_JSON = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'private, no-store' }
 
 export function renderOutcome(outcome: Outcome): HttpResponseContent {

@@ -45,7 +45,7 @@ export function isEncoded({ headers }: IncomingMessage): boolean {
 /**
  * Reads the body in a turn of the client, or returns the code of the refusal. A body that is too large is refused at
  * once. The rest of a body of known length is read and discarded, because a client that is still sending would lose the
- * answer if the connection closed. A chunked body may have no end, so its connection closes (contract 4.7.4).
+ * answer if the connection closed. A chunked body may have no end, so its connection closes (contract 7.3).
  */
 export function readBody(
   request: IncomingMessage,

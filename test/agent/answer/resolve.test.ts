@@ -177,7 +177,7 @@ describe('resolve', () => {
       expect(unknown.match?.conflicts).to.deep.equal([])
     })
 
-    it('compares the address by whole words', () => {
+    it('[12.2] compares the address by whole words', () => {
       const contains = (address: string) =>
         resolve({ name: 'Kerrigan Foods', address }).candidates[0]?.signals.address_contains
       expect(['Main Street', 'MAIN STREET CORK', 'd02x285', '1 main'].map(contains)).to.not.include(false)
@@ -327,7 +327,7 @@ describe('resolve', () => {
   })
 
   describe('quarantined records', () => {
-    it('[11.4] are never candidates', () => {
+    it('[11.3] are never candidates', () => {
       expectNoMatch(resolve({ name: 'Torn Record Limited' }), 'no_match', [])
       expectMatch(resolve({ name: 'Twofold Limited' }), '610')
     })

@@ -8,7 +8,7 @@ import { header, signedPayment } from '../../support/payments.ts'
 const lookup = (company_number: string): Operation => ({ definition, input: { company_number } })
 
 describe('the payment of a request', () => {
-  it('[5.4.1] is bound to its payload and to the operation', async () => {
+  it('[5.4.2] is bound to its payload and to the operation', async () => {
     const one = header(await signedPayment())
     const other = header(await signedPayment())
     const bind = (text: string, number: string) => {

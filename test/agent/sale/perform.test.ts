@@ -132,7 +132,7 @@ describe('a sale', () => {
     expect(seen).to.equal('prepared')
   })
 
-  it('[5.4.1] treats the same payload with reordered members as the same payment', async () => {
+  it('[5.4.2] treats the same payload with reordered members as the same payment', async () => {
     const bought = await sale.lookup(payment)
     const { x402Version, ...rest } = payment
     expect(await sale.lookup({ ...rest, x402Version })).to.deep.equal(bought)
@@ -166,7 +166,7 @@ describe('a sale', () => {
       ['fails with an unknown reason', failed('something_new')],
     ]
     for (const [name, settle] of REPLIES) {
-      it(`[5.7.3] is unknown when the facilitator ${name}`, async () => {
+      it(`[5.7.2] is unknown when the facilitator ${name}`, async () => {
         sale.script.settle = settle
         const outcome = await sale.lookup(payment)
         expect(summarize(outcome)).to.equal('payment_outcome_unknown')
@@ -242,7 +242,7 @@ describe('a sale', () => {
       ['unused in a final block after the authorization has expired', () => expiredNow(), EXPIRED, 1],
     ]
     for (const [name, found, summary, settlements] of ENDINGS) {
-      it(`[5.7.3] takes the outcome from the chain on a retry: ${name}`, async () => {
+      it(`[5.7.2] takes the outcome from the chain on a retry: ${name}`, async () => {
         sale.script.settle = timeOut
         await sale.lookup(payment)
         sale.script.settle = succeed
@@ -719,7 +719,7 @@ describe('a sale', () => {
   })
 
   describe('and the dataset', () => {
-    it('[5.5.2] takes an unused payment for another company only if the payment names no resource', async () => {
+    it('[5.5.1] takes an unused payment for another company only if the payment names no resource', async () => {
       await sale.import()
       const named = { ...payment, resource: { url: 'http://127.0.0.1:4021/api/v1/company/99999999' } }
       expect(summarize(await sale.lookup(named, '99999999'))).to.equal('company_not_found')

@@ -64,7 +64,7 @@ describe('the receipt of a record', () => {
     ['just fits', 0],
     ['is one byte too long', 1],
   ] as const) {
-    it(`[5.9.4] ${extra === 0 ? 'repeats' : 'does not repeat'} an operation that ${name}`, async () => {
+    it(`[5.9.1] ${extra === 0 ? 'repeats' : 'does not repeat'} an operation that ${name}`, async () => {
       const search = (q: string) => ({ operation: 'search', input: { q, limit: 5 } })
       const room = OPERATION_BYTES_MAX - canonicalJson(search('')).length
       const operation = search('q'.repeat(room + extra))

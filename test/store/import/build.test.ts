@@ -95,7 +95,7 @@ describe('an import', () => {
   })
 
   describe('with repeated numbers', () => {
-    it('[11.4] stores identical records as one company', async () => {
+    it('[11.3] stores identical records as one company', async () => {
       const { info } = await importRows(one, two, one, { ...one, company_name: ' ONE ' })
       expect(info).to.deep.include({ row_count: 4, company_count: 2, quarantined_company_count: 0 })
       expect(info.findings).to.deep.equal({ row_repeated: 2 })
@@ -111,7 +111,7 @@ describe('an import', () => {
       ['the first record twice before a different one', [one, one, other]],
       ['the different record twice', [one, other, other]],
     ] as const) {
-      it(`[11.4] quarantines the number: ${what}`, async () => {
+      it(`[11.3] quarantines the number: ${what}`, async () => {
         const { info } = await importRows(...rows, two)
         expect(info).to.deep.include({ company_count: 1, quarantined_company_count: 1, row_count: rows.length + 1 })
         expect(current().find('1')).to.equal('quarantined')

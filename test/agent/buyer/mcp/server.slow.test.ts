@@ -276,7 +276,7 @@ describe('[15.5, 15.10] the command mcp', function () {
     expect(codeOf(await call(client, LOOKUP))).to.equal('service_unreachable')
   })
 
-  it('[15.8] does not start without a valid key file, or with one that others can read', async () => {
+  it('[15.10] does not start without a valid key file, or with one that others can read', async () => {
     const start = (file: string) => runCommand(['mcp', '--url', service.url, '--key-file', file, '--folder', directory])
     await chmod(keyFile, 0o640)
     const open = await start(keyFile)

@@ -174,7 +174,7 @@ describe('[5.9.5] the command verify', function () {
     )
   })
 
-  it('[15.8] fetches a key set only from an origin, whatever the file names', async () => {
+  it('[5.9.6] fetches a key set only from an origin, whatever the file names', async () => {
     const forger = await makeReceiptKey()
     const issuers = ['/admin?x=', '/path', '?x=', '#x', ':80@other.example', '\\x'].map(
       (end) => `http://127.0.0.1${end}`,

@@ -192,7 +192,7 @@ describe('the connections of the HTTP server', () => {
       expect(client.answers).to.equal(1)
     })
 
-    it('[4.7.4] end with the answer to a chunked request, also if its body has no end', async () => {
+    it('[7.3] end with the answer to a chunked request, also if its body has no end', async () => {
       const head = (path: string) => `POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`
       const whole = await server.dial(`${head('/body')}1\r\na\r\n0\r\n\r\n${get('/next')}`)
       await whole.closed
