@@ -17,6 +17,7 @@ import { isTimeout } from '../../settlement/rpc/time-limits.ts'
 import { RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../settlement/rpc/post-json.ts'
 import type { ServiceObserver } from './observed-services.ts'
+import type { SaleLine } from './sale-trace.ts'
 
 /** From a cached quote to the longest sale. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90]
@@ -25,7 +26,13 @@ const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const REMOTES: ReadonlySet<string> = new Set(['facilitator', 'chain'])
 
 /** These counters exist from the start with value 0. Prometheus sees no increase in a series whose first value is 1. */
-const ALERTED_EVENTS = ['sale_failed', 'payment_without_record', 'unrecorded_payment_not_listed']
+const ALERTED_EVENTS = [
+  'sale_failed',
+  'payment_without_record',
+  'unrecorded_payment_not_listed',
+  'record_not_reconciled',
+  'settlement_not_on_chain',
+]
 
 /** Any other path is counted as this route, so a client cannot create labels. */
 const OTHER_ROUTE = 'other'
@@ -69,6 +76,11 @@ export class ServiceMetrics implements ServiceObserver {
     ['operation', 'outcome'],
     'Requests for an operation over all transports, by answer or code of the refusal',
   )
+  readonly #paidRequests = this.#counter(
+    'company_agent_paid_requests_total',
+    ['result', 'reason'],
+    'Requests with a payment over all transports: sold, replayed, or refused for a reason',
+  )
   readonly #imports = this.#counter(
     'company_agent_imports_total',
     ['result'],
@@ -93,6 +105,10 @@ export class ServiceMetrics implements ServiceObserver {
   /** Counts a paid, refused or quoted request of any transport. */
   countOutcome(operation: string, outcome: Outcome): void {
     this.#outcomes.inc({ operation, outcome: outcome.kind === 'answer' ? 'answer' : outcome.refusal.code })
+  }
+
+  countPaidRequest({ result, reason = '' }: SaleLine): void {
+    this.#paidRequests.inc({ result, reason })
   }
 
   countImport({ changed }: ImportResult): void {

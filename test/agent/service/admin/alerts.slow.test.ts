@@ -13,8 +13,10 @@ import { expect } from 'chai'
 import { responsesFolder } from '../../../../store/files/layout.ts'
 import { LmdbResponseLog } from '../../../../store/log/lmdb-responses.ts'
 import { UNRECORDED_MAX } from '../../../../store/log/responses.ts'
+import type { Externals } from '../../../../agent/service/service.ts'
 import { findPostgres, makeEmptyLog, withPool } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
+import { shortTimers } from '../../../support/timers.ts'
 import { buyOverTransports } from '../../../support/transports.ts'
 
 const RULES = fileURLToPath(new URL('docs/monitoring/alerts.yml', new URL('../../../../..', import.meta.url)))
@@ -52,6 +54,19 @@ const now = () => new Date(Date.now() + laterMs)
 const requests = () => buyOverTransports(() => service)
 const buy = () => requests().buy((payment) => requests().lookup('00000000', payment))
 const rejectIfDown = <Result>(work: () => Promise<Result>) => (isDown ? Promise.reject(new Error('down')) : work())
+
+/** A facilitator refuses a payment for no reason that the chain could confirm. */
+const REFUSED = { isValid: false, invalidReason: 'unexpected_verify_error' } as const
+
+type Observation = Awaited<ReturnType<Externals['chain']['observe']>>
+
+/** Two nodes whose newest block is a minute ahead have no transfer. */
+const showUnpaid = (observed: Observation, otherThan: number | undefined): Observation => ({
+  ...observed,
+  node: otherThan === 0 ? 1 : 0,
+  time: observed.time + 60n,
+  payments: observed.payments.map((each) => ({ ...each, isNonceUsed: false })),
+})
 
 /** Damages each record with this text in the file of the response log. */
 async function damage(text: string): Promise<void> {
@@ -120,6 +135,22 @@ const SCENARIOS: Record<string, Scenario> = {
     needsLoad: true,
     each: () => requests().lookup('00000000', payment),
   },
+  CompanyAgentPaymentsRefused: {
+    needsLoad: true,
+    options: {
+      replaceExternals: ({ facilitator, ...own }) => ({
+        ...own,
+        facilitator: {
+          ...facilitator,
+          verify: (...call) => (isDown ? Promise.resolve(REFUSED) : facilitator.verify(...call)),
+        },
+      }),
+    },
+    before: buy,
+    cause: async () => void (isDown = true),
+    each: buy,
+    minutes: 25,
+  },
   CompanyAgentPaymentDamaged: damagedRecord,
   CompanyAgentPaymentUnknown: {
     options: {
@@ -129,6 +160,27 @@ const SCENARIOS: Record<string, Scenario> = {
       }),
     },
     cause: buy,
+  },
+  CompanyAgentSettlementNotOnChain: {
+    options: {
+      replaceExternals: ({ chain, ...own }) => ({
+        ...own,
+        chain: {
+          ...chain,
+          nodeCount: 2,
+          observe: async (payments, options) => {
+            const observed = await chain.observe(payments, options)
+            return isDown ? showUnpaid(observed, options?.otherThan) : observed
+          },
+        },
+      }),
+    },
+    before: buy,
+    cause: () => {
+      isDown = true
+      // The reconciler runs at the start.
+      return service.restart()
+    },
   },
   CompanyAgentPaymentWithoutRecord: {
     before: loseRecord,
@@ -147,6 +199,7 @@ const SCENARIOS: Record<string, Scenario> = {
   },
   CompanyAgentChainUnavailable: {
     options: {
+      timer: shortTimers,
       replaceExternals: ({ chain, ...own }) => ({
         ...own,
         chain: { ...chain, observe: (...call) => rejectIfDown(() => chain.observe(...call)) },
@@ -172,7 +225,10 @@ const SCENARIOS: Record<string, Scenario> = {
     each: buy,
   },
   CompanyAgentDatabaseLost: {
-    options: async () => ({ environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) } }),
+    options: async () => ({
+      timer: shortTimers,
+      environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) },
+    }),
     cause: refuseConnections,
     minutes: 4,
   },
