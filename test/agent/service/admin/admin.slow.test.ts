@@ -21,7 +21,11 @@ describe('the admin address', function () {
 
   const start = async (options: TestServiceOptions = {}) => {
     // The time limits of the admin address are as short as pauses.
-    service = await startTestService({ timer: shortTimers, ...options, environment: { ADMIN_PORT: '0', ...options.environment } })
+    service = await startTestService({
+      timer: shortTimers,
+      ...options,
+      environment: { ADMIN_PORT: '0', ...options.environment },
+    })
   }
   afterEach(() => service.stop())
 
