@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { ImportError } from '../../../store/import/errors.ts'
 import type { ImportResult } from '../../../store/import/run.ts'
-import type { RecordState } from '../../../store/log/record.ts'
+import type { ResponseRecord } from '../../../store/log/record.ts'
 import type { Report } from '../../../store/base/runtime.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../operation/paths.ts'
 import type { Outcome } from '../../operation/outcome.ts'
@@ -33,6 +33,8 @@ const ALERTED_EVENTS = [
   'record_not_reconciled',
   'settlement_not_on_chain',
 ]
+
+const MICRO_PER_USDC = 1_000_000
 
 /** Any other path is counted as this route, so a client cannot create labels. */
 const OTHER_ROUTE = 'other'
@@ -64,6 +66,11 @@ export class ServiceMetrics implements ServiceObserver {
     'company_agent_payment_transitions_total',
     ['state'],
     'Payments that reached a state, by state',
+  )
+  readonly #revenue = this.#counter(
+    'company_agent_revenue_usdc_total',
+    [],
+    'Amounts of the payments that became confirmed, in USDC',
   )
   readonly #events = this.#counter('company_agent_events_total', ['event'], 'Log events of failures, by event')
   readonly #remoteErrors = this.#counter(
@@ -180,8 +187,9 @@ export class ServiceMetrics implements ServiceObserver {
     if (result === 'failed' && REMOTES.has(remote)) this.#remoteErrors.inc({ remote, kind: failureKind(cause) })
   }
 
-  onState({ state }: { state: RecordState }): void {
+  onState({ state, requirements }: ResponseRecord): void {
     this.#transitions.inc({ state })
+    if (state === 'confirmed') this.#revenue.inc(Number(requirements['amount']) / MICRO_PER_USDC)
   }
 }
 

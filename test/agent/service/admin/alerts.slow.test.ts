@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import pg from 'pg'
 import { responsesFolder } from '../../../../store/files/layout.ts'
 import { LmdbResponseLog } from '../../../../store/log/lmdb-responses.ts'
 import { UNRECORDED_MAX } from '../../../../store/log/responses.ts'
@@ -96,6 +97,8 @@ async function acceptConnections(): Promise<void> {
 }
 
 let databaseUrl = ''
+/** Holds a lock in the database until the service stops. */
+let locking: pg.Client | undefined
 let payment = ''
 
 /** Buys, and removes the response log. */
@@ -232,6 +235,19 @@ const SCENARIOS: Record<string, Scenario> = {
     cause: refuseConnections,
     minutes: 4,
   },
+  'CompanyAgentDatabaseLost: the table of the sales is locked': {
+    needsLoad: true,
+    options: async () => ({
+      timer: shortTimers,
+      environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) },
+    }),
+    cause: async () => {
+      locking = new pg.Client({ connectionString: databaseUrl })
+      await locking.connect()
+      await locking.query('begin; lock table responses in access exclusive mode')
+    },
+    minutes: 6,
+  },
   CompanyAgentRelayerBalanceLow: {
     options: {
       replaceExternals: (own) => ({
@@ -338,7 +354,7 @@ describe('the alerts', function () {
   for (const { alert, scenario, isLoaded } of loads) {
     const { options = {}, before: prepare, cause, each, minutes = LASTING_MINUTES } = scenario
     it(`fire after their cause while it lasts, and not before: ${alert}, ${isLoaded ? 'under load' : 'idle'}`, async function () {
-      if (alert === 'CompanyAgentDatabaseLost' && findPostgres() === undefined) return this.skip()
+      if (alertOf(alert) === 'CompanyAgentDatabaseLost' && findPostgres() === undefined) return this.skip()
       const given = typeof options === 'function' ? await options() : options
       service = await startTestService({ now, ...given, environment: { ADMIN_PORT: '0', ...given.environment } })
       const scrapes: Samples[] = []
@@ -353,6 +369,8 @@ describe('the alerts', function () {
           scrapes.push(await scrape(used))
         }
       } finally {
+        await locking?.end()
+        locking = undefined
         if (alert !== 'CompanyAgentDown') await service.stop()
       }
       const file = join(directory, 'test.yml')
