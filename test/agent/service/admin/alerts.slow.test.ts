@@ -15,6 +15,7 @@ import { responsesFolder } from '../../../../store/files/layout.ts'
 import { LmdbResponseLog } from '../../../../store/log/lmdb-responses.ts'
 import { UNRECORDED_MAX } from '../../../../store/log/responses.ts'
 import type { Externals } from '../../../../agent/service/service.ts'
+import { makeRecord } from '../../../support/records.ts'
 import { findPostgres, makeEmptyLog, withPool } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
 import { shortTimers } from '../../../support/timers.ts'
@@ -119,12 +120,29 @@ async function fillUnrecorded(): Promise<void> {
   await log.close()
 }
 
+async function fillSettled(): Promise<void> {
+  const log = new LmdbResponseLog(service.directory)
+  const nonces = Array.from({ length: 1_001 }, (_, index) => `0x${index.toString(16).padStart(64, '0')}`)
+  await Promise.all(nonces.map((nonce) => log.claim(makeRecord({ nonce, state: 'settled' }))))
+  await log.close()
+}
+
 const damagedRecord: Pick<Scenario, 'before' | 'cause'> = {
   before: async () => {
     payment = await requests().payFor(requests().lookup('00000000'))
     await requests().lookup('00000000', payment)
   },
   cause: () => service.restart({ whileStopped: () => damage('"from_block"') }),
+}
+
+const unknownPayment: Pick<Scenario, 'options' | 'cause'> = {
+  options: {
+    replaceExternals: ({ facilitator, ...own }) => ({
+      ...own,
+      facilitator: { ...facilitator, settle: () => Promise.reject(new Error('down')) },
+    }),
+  },
+  cause: buy,
 }
 
 /** A key is the name of an alert, or of several scenarios of one alert with a colon and what differs. */
@@ -155,14 +173,10 @@ const SCENARIOS: Record<string, Scenario> = {
     minutes: 25,
   },
   CompanyAgentPaymentDamaged: damagedRecord,
-  CompanyAgentPaymentUnknown: {
-    options: {
-      replaceExternals: ({ facilitator, ...own }) => ({
-        ...own,
-        facilitator: { ...facilitator, settle: () => Promise.reject(new Error('down')) },
-      }),
-    },
-    cause: buy,
+  CompanyAgentPaymentUnknown: unknownPayment,
+  'CompanyAgentPaymentUnknown: among more than 1,000 settled ones': {
+    ...unknownPayment,
+    before: () => service.restart({ whileStopped: fillSettled }),
   },
   CompanyAgentSettlementNotOnChain: {
     options: {
