@@ -137,7 +137,10 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   const purchase = { checked: examined, verified: held, prepared }
   const onWait = () => call?.[Symbol.dispose]()
   const sold = await unknownIfFailed(payments.report, () =>
-    claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }),
+    claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }).catch((cause: unknown) => {
+      payments.pastObservations.noteFailed(examined.identity)
+      throw cause
+    }),
   )
   // A sale beyond the limit of a minute has cost remote calls.
   const isFree = sold.kind === 'answer' || (sold.reason === undefined && sold.refusal.code !== 'rate_limited')

@@ -101,6 +101,7 @@ describe('the response log in PostgreSQL', function () {
 
   it('is writable if a sale could be inserted, leaves none, and names the fault of a locked table', async () => {
     const log = await open(url)
+    let failure: unknown
     const stored = () => withPool(url, async (pool) => (await pool.query('select 1 from responses')).rowCount)
     try {
       await log.checkWritable()
@@ -108,11 +109,11 @@ describe('the response log in PostgreSQL', function () {
       await withPool(url, async (pool) => {
         const client = await pool.connect()
         await client.query('begin; lock table responses in exclusive mode')
-        const failure = await log.checkWritable().catch((cause: unknown) => cause)
-        expect(describeCause(failure)).to.deep.equal({ error: 'StoreError < error 55P03' })
+        failure = await log.checkWritable().catch((cause: unknown) => cause)
         await client.query('rollback')
         client.release()
       })
+      expect(describeCause(failure)).to.deep.equal({ error: 'StoreError < error 55P03' })
       await log.checkWritable()
       expect(await stored()).to.equal(0)
     } finally {
