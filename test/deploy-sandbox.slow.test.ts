@@ -1,4 +1,4 @@
-/** The program works under the sandbox settings of its systemd units: import, sale, backup, new key, stop and restart. */
+/** The program works under the sandbox settings of its systemd units: import, sale, backup, rotation and restart. */
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
