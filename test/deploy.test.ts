@@ -1,7 +1,9 @@
 /** The systemd unit and the container build name files that exist and keep their restrictions. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -49,12 +51,33 @@ describe('the deployment files', () => {
     )
   })
 
+  it('have a function of the guide that runs a command with each value of the configuration as it is', async () => {
+    const guide = await readFile(path('docs/operations/testnet.md'), 'utf8')
+    const [, body = ''] = /^ +agent\(\) (\(while[^]*?"\$@"\))$/m.exec(guide) ?? []
+    const folder = await mkdtemp(join(tmpdir(), 'guide-'))
+    const lines = ['# a comment', '', 'FACILITATOR_AUTHORIZATION=Bearer a b; $(c) "d"=', 'MODE=testnet']
+    await writeFile(join(folder, 'configuration'), `${lines.join('\n')}\n`)
+    const print = 'env | grep -E "^(FACILITATOR_AUTHORIZATION|MODE|DATA_DIR)=" | sort'
+    const local = body
+      .replace('/etc/irish-company-agent.env', join(folder, 'configuration'))
+      .replace('/opt/irish-company-agent', folder)
+      .replace(/exec runuser .*/, `${print})`)
+    const { stdout } = await run('sh', ['-c', `agent() ${local}; agent check`])
+    await rm(folder, { recursive: true })
+    expect(stdout.trimEnd().split('\n')).to.deep.equal(['DATA_DIR=/var/lib/irish-company-agent', ...lines.slice(2)])
+  })
+
   it('copy only paths into the container that exist in a built checkout', async () => {
     const text = await readFile(path('deploy/Containerfile'), 'utf8')
     const copied = [...text.matchAll(/^COPY --from=build \/build\/(\S+) /gm)].map(([, name = '']) => name)
     expect(copied).to.include.members(['dist', 'node_modules', 'docs/served'])
     for (const name of copied) expect(existsSync(path(name)), name).to.equal(true)
     expect(text).to.match(/^USER 10001:10001$/m)
+    // buildah drops HEALTHCHECK from an image in its default format.
+    expect(text)
+      .to.match(/^HEALTHCHECK /m)
+      .and.contain('buildah build --format docker ')
+    expect(await readFile(path('docs/operations/testnet.md'), 'utf8')).to.contain('buildah build --format docker ')
   })
 
   it('keep secrets and state out of the context of a container build', async () => {

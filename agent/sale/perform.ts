@@ -165,7 +165,10 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   const purchase = { checked: examined, verified: held, prepared }
   const onWait = () => call?.[Symbol.dispose]()
   const sold = await unknownIfFailed(payments.report, () =>
-    claimAndSettle(context, purchase, { ...sale.waitLimit, onWait }),
+    claimAndSettle(context, purchase, { ...sale.waitLimit, onWait }).catch((cause: unknown) => {
+      payments.pastObservations.noteFailed(examined.identity)
+      throw cause
+    }),
   )
   // A sale beyond the limit of a minute has cost remote calls.
   if (sold.kind === 'refused' && sold.refusal.code !== 'rate_limited') client.budget.refund()

@@ -39,8 +39,10 @@ async function waitForOtherProcess(
   record: ResponseRecord,
   { until, stopSignal }: WaitLimit,
 ): Promise<ResponseRecord> {
+  const { pastObservations } = payments
+  const isInProgress = () => pastObservations.isInProgress(current) && !pastObservations.isAbandoned(current)
   let current = record
-  for (let looks = 0; looks < LOOKS_MAX && payments.pastObservations.isInProgress(current); looks += 1) {
+  for (let looks = 0; looks < LOOKS_MAX && isInProgress(); looks += 1) {
     if (stopSignal.aborted || payments.monotonic() + LOOK_MS > until) break
     await new Promise<void>((resolve) => void payments.timer(resolve, LOOK_MS))
     current = await reload(payments, current)

@@ -93,7 +93,7 @@ export interface ServiceOptions {
   report: Report
   /** Called when another snapshot is served than before. */
   onDatasetChange?: (dataset: Dataset) => void
-  /** Called at the end of each sale. */
+  /** Called at the end of each request with a payment. */
   onSale?: (line: SaleLine) => void
   /** The log lines that were not written, for the metrics. */
   lostLogLines?: () => number
@@ -295,11 +295,15 @@ function createExecutor(
 ): CompanyAgentExecutor {
   const extensionUri = paymentExtensionUri(baseUrl)
   const { operations } = context.terms
+  const onSaleEnd = (line: SaleLine) => {
+    metrics?.countPaidRequest(line)
+    onSale(line)
+  }
   return new CompanyAgentExecutor({
     context,
     baseUrl,
     help: () => helpText({ baseUrl, extensionUri, operations, exampleCompany: exampleCompany() }),
-    trace: (sale, sell) => traceSale({ ...sale, onSale }, sell),
+    trace: (sale, sell) => traceSale({ ...sale, onSale: onSaleEnd }, sell),
     onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
   })
 }

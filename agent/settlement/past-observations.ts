@@ -30,6 +30,7 @@ export class PastObservations {
   readonly #time: () => number
   readonly #denied = new LRUCache<string, Denied>({ max: PAYMENTS_MAX })
   readonly #observedAt = new LRUCache<string, number>({ max: PAYMENTS_MAX })
+  readonly #failed = new LRUCache<string, true>({ max: PAYMENTS_MAX })
 
   constructor(now: () => Date) {
     this.#time = () => now().getTime()
@@ -47,6 +48,16 @@ export class PastObservations {
     // If the clock was ahead at the start and was set back, the start is in the future and cannot be compared.
     const isSinceStart = updatedAt >= this.#startedAt || this.#startedAt > time
     return isStarted(state) && isSinceStart && age >= 0 && age < SETTLING_MS_MAX
+  }
+
+  /** A request of this process has failed after it may have stored the record, so it settles the payment no more. */
+  noteFailed(identity: string): void {
+    this.#failed.set(identity, true)
+  }
+
+  /** Whether nobody settles the record, although it is as new as one that is being settled. */
+  isAbandoned({ identity, state }: ResponseRecord): boolean {
+    return state === 'prepared' && this.#failed.has(identity)
   }
 
   /** The time until a retry may observe the payment. 0 if it may now. */

@@ -123,7 +123,7 @@ describe('the request id', () => {
       const log = new LmdbResponseLog(directory, { readOnly: true })
       for (const { level, time, request_id, payment, durations_ms: durations, ...line } of lines) {
         expect([level, time, request_id]).not.to.include(undefined)
-        expect(line).to.deep.equal({ msg: 'sale', operation: 'search', state: 'settled' })
+        expect(line).to.deep.equal({ msg: 'sale', operation: 'search', result: 'sold', state: 'settled' })
         const steps = ['chain_observe', 'facilitator_verify', 'log_claim', 'facilitator_settle', 'log_advance', 'total']
         expect(durations).to.include.keys(steps)
         for (const duration of Object.values(durations as object)) expect(duration).to.be.a('number')
@@ -135,13 +135,23 @@ describe('the request id', () => {
       expect(logged).not.to.contain('confidential')
     })
 
-    it('[14.9] has no line for a quote, a replay or a refused payment', async () => {
+    it('[14.9] ends a replay and a refusal with a line that has its reason, and a quote with none', async () => {
       const payment = await payFor(lookup(NUMBER))
       await lookup(NUMBER, payment)
       service().lines.splice(0)
-      const replies = [await lookup(NUMBER), await lookup(NUMBER, payment), await lookup(NUMBER, 'bm9uZQ==')]
-      expect(replies.map(({ status }) => status)).to.deep.equal([402, 200, 402])
-      expect(service().lines).to.deep.equal([])
+      const replies = [
+        await lookup(NUMBER),
+        await lookup(NUMBER, payment, withId('again')),
+        await lookup(NUMBER, 'bm9uZQ==', withId('unreadable')),
+        await search('q=another', payment, withId('guess')),
+      ]
+      expect(replies.map(({ status }) => status)).to.deep.equal([402, 200, 402, 409])
+      const lines = service().lines.map(({ request_id, result, reason, state }) => [request_id, result, reason, state])
+      expect(lines).to.deep.equal([
+        ['again', 'replayed', undefined, 'settled'],
+        ['unreadable', 'refused', 'invalid_payload', undefined],
+        ['guess', 'refused', 'payment_replay_conflict', 'settled'],
+      ])
     })
   })
 

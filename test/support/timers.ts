@@ -11,6 +11,13 @@ export const pausesOnly: Timer = (callback, milliseconds) => {
   return () => clearImmediate(immediate)
 }
 
+/** Pauses and short time limits take their time. Schedules and long time limits never fire. */
+export const shortTimers: Timer = (callback, milliseconds) => {
+  if (milliseconds > PAUSE_MS_MAX) return () => undefined
+  const timeout = setTimeout(callback, milliseconds)
+  return () => clearTimeout(timeout)
+}
+
 /** Never fires. */
 export const neverTimer: Timer = () => () => undefined
 

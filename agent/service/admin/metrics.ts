@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { ImportError } from '../../../store/import/errors.ts'
 import type { ImportResult } from '../../../store/import/run.ts'
-import type { RecordState } from '../../../store/log/record.ts'
+import type { ResponseRecord } from '../../../store/log/record.ts'
 import type { Report } from '../../../store/base/runtime.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../operation/paths.ts'
 import type { Outcome } from '../../operation/outcome.ts'
@@ -17,6 +17,7 @@ import { isTimeout } from '../../settlement/rpc/time-limits.ts'
 import { RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../settlement/rpc/post-json.ts'
 import type { ServiceObserver } from './observed-services.ts'
+import type { SaleLine } from './sale-trace.ts'
 
 /** From a cached quote to the longest sale. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90]
@@ -25,7 +26,15 @@ const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const REMOTES: ReadonlySet<string> = new Set(['facilitator', 'chain'])
 
 /** These counters exist from the start with value 0. Prometheus sees no increase in a series whose first value is 1. */
-const ALERTED_EVENTS = ['sale_failed', 'payment_without_record', 'unrecorded_payment_not_listed']
+const ALERTED_EVENTS = [
+  'sale_failed',
+  'payment_without_record',
+  'unrecorded_payment_not_listed',
+  'record_not_reconciled',
+  'settlement_not_on_chain',
+]
+
+const MICRO_PER_USDC = 1_000_000
 
 /** Any other path is counted as this route, so a client cannot create labels. */
 const OTHER_ROUTE = 'other'
@@ -58,6 +67,11 @@ export class ServiceMetrics implements ServiceObserver {
     ['state'],
     'Payments that reached a state, by state',
   )
+  readonly #revenue = this.#counter(
+    'company_agent_revenue_usdc_total',
+    [],
+    'Amounts of the payments that became confirmed, in USDC',
+  )
   readonly #events = this.#counter('company_agent_events_total', ['event'], 'Log events of failures, by event')
   readonly #remoteErrors = this.#counter(
     'company_agent_remote_errors_total',
@@ -68,6 +82,11 @@ export class ServiceMetrics implements ServiceObserver {
     'company_agent_operation_outcomes_total',
     ['operation', 'outcome'],
     'Requests for an operation over all transports, by answer or code of the refusal',
+  )
+  readonly #paidRequests = this.#counter(
+    'company_agent_paid_requests_total',
+    ['result', 'reason'],
+    'Requests with a payment over all transports: sold, replayed, or refused for a reason',
   )
   readonly #imports = this.#counter(
     'company_agent_imports_total',
@@ -93,6 +112,10 @@ export class ServiceMetrics implements ServiceObserver {
   /** Counts a paid, refused or quoted request of any transport. */
   countOutcome(operation: string, outcome: Outcome): void {
     this.#outcomes.inc({ operation, outcome: outcome.kind === 'answer' ? 'answer' : outcome.refusal.code })
+  }
+
+  countPaidRequest({ result, reason = '' }: SaleLine): void {
+    this.#paidRequests.inc({ result, reason })
   }
 
   countImport({ changed }: ImportResult): void {
@@ -164,8 +187,9 @@ export class ServiceMetrics implements ServiceObserver {
     if (result === 'failed' && REMOTES.has(remote)) this.#remoteErrors.inc({ remote, kind: failureKind(cause) })
   }
 
-  onState({ state }: { state: RecordState }): void {
+  onState({ state, requirements }: ResponseRecord): void {
     this.#transitions.inc({ state })
+    if (state === 'confirmed') this.#revenue.inc(Number(requirements['amount']) / MICRO_PER_USDC)
   }
 }
 

@@ -7,6 +7,8 @@ import type { PaymentServices } from '../../settlement/services.ts'
 export interface ServiceObserver {
   /** A call has ended. `cause` is the failure of a failed one. */
   onStep(call: { step: string; seconds: number; result: 'done' | 'failed'; cause?: unknown }): void
+  /** A record was found. */
+  onRead?(record: ResponseRecord): void
   /** A record was stored or changed. */
   onState(record: ResponseRecord): void
 }
@@ -59,6 +61,7 @@ function observe<Part extends object>(
         const result = await timed(observer, step, () => Reflect.apply(member, target, call) as Promise<unknown>)
         const record = changedRecord(step, call, result)
         if (record) observer.onState(record)
+        if (step === LOG_STEPS.read && result) observer.onRead?.(result as ResponseRecord)
         return result
       }
     },

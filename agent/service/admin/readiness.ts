@@ -6,7 +6,7 @@ import type { Chain } from '../../settlement/chain/chain.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 
 /** Shorter than the usual time limit of a probe. */
-const CHECK_MS_MAX = 3_000
+const CHECK_MS_MAX = 2_000
 
 interface ReadinessParts {
   catalog: Pick<Catalog, 'current'>

@@ -8,8 +8,12 @@ import type { RelayerFunds } from '../../settlement/facilitator/in-process-facil
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { ServiceMetrics } from './metrics.ts'
 
-/** More open payments than this are counted in the state `unread`, because reading one is a disk access. */
+/** The age of the oldest open payment is that of these at most, because reading one is a disk access. */
 const READ_PAYMENTS_MAX = 1_000
+/** Every open payment is due before it. */
+const END_OF_TIME = new Date('9999-12-31T00:00:00Z')
+/** A scrape waits for the response log no longer than this. Then it shows what the last read has found. */
+const LOG_MS_MAX = 1_000
 /** By default a scrape by Prometheus has ten seconds, and other gauges need time to read the database. */
 const FUNDS_MS_MAX = 2_500
 const WEI_PER_ETHER = 1e18
@@ -31,7 +35,7 @@ interface ServiceState {
 }
 
 export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): void {
-  const { catalog, log, budgets, rateLimitPerMinute, now } = state
+  const { catalog, log, budgets, rateLimitPerMinute, now, timer } = state
   metrics.addGauge(
     'company_agent_dataset_age_seconds',
     'Time since the last successful retrieval of the dataset; absent without a dataset',
@@ -54,8 +58,10 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
       `${count} of the current snapshot; absent without a dataset`,
       () => catalog.current()?.snapshot.info[count],
     )
-  metrics.addGauge('company_agent_sales_last_minute', 'Sales that count in the limit, of all processes', () =>
-    log.countSales(),
+  metrics.addGauge(
+    'company_agent_sales_last_minute',
+    'Sales that count in the limit, of all processes',
+    readInTime(timer, () => log.countSales()),
   )
   metrics.addGauge(
     'company_agent_sales_per_minute_max',
@@ -90,34 +96,31 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   metrics.addGauge(
     'company_agent_payments_without_record',
     'Payments that the chain shows as settled and that have no record; the answer to them is 409',
-    async () => (await log.unrecorded()).length,
+    readInTime(timer, async () => (await log.unrecorded()).length),
   )
   addOpenPaymentMetrics(metrics, state)
   // Measured at each scrape, so an outage also shows without sales.
+  const readiness = readInTime(timer, state.readiness)
   metrics.addLabelledGauge(
     { name: 'company_agent_ready', help: 'Whether each part that a sale needs works: 1 or 0', label: 'part' },
-    async () => Object.entries(await state.readiness()).map(([part, isReady]) => [part, isReady ? 1 : 0]),
+    async () => Object.entries((await readiness()) ?? {}).map(([part, isReady]) => [part, isReady ? 1 : 0]),
   )
 }
 
-/** Both gauges of a scrape use one read of the open payments. */
-function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, now }: ServiceState): void {
-  let reading: ReturnType<typeof readOpenPayments> | undefined
-  const read = () => {
-    reading ??= readOpenPayments(log).finally(() => (reading = undefined))
-    return reading
-  }
+function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, now, timer }: ServiceState): void {
+  const counts = readInTime(timer, () => log.countUnfinished())
   metrics.addLabelledGauge(
     { name: 'company_agent_open_payments', help: 'Payments whose outcome is not final, by state', label: 'state' },
-    async () => (await read()).counts,
+    async () => (await counts()) ?? [],
   )
+  const oldest = readInTime(timer, () => readOldest(log))
   metrics.addGauge(
     'company_agent_oldest_open_payment_age_seconds',
     'Time since the oldest payment without a final outcome was stored; 0 without one',
     async () => {
-      const { oldest } = await read()
+      const time = await oldest()
       // The clock can have been set back, or be that of another machine.
-      return oldest === undefined ? 0 : Math.max(0, (now().getTime() - oldest) / 1000)
+      return time === undefined ? undefined : Math.max(0, (now().getTime() - time) / 1000)
     },
   )
 }
@@ -137,19 +140,29 @@ function addRelayerMetrics(metrics: ServiceMetrics, { relayerFunds, timer }: Ser
   )
 }
 
-/** `oldest` is when the oldest one was stored, in milliseconds; undefined without one. */
-async function readOpenPayments(log: ResponseLog) {
-  const counts = new Map<string, number>()
-  let oldest: number | undefined
-  const identities = await log.unfinished()
-  for (const identity of identities.slice(0, READ_PAYMENTS_MAX)) {
-    const found = await log.read(identity).catch(() => 'damaged' as const)
-    // Undefined when the payment became final since the list was read.
-    if (found === undefined) continue
-    const state = found === 'damaged' ? found : found.state
-    counts.set(state, (counts.get(state) ?? 0) + 1)
-    if (found !== 'damaged') oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, Date.parse(found.prepared_at))
+/** When the oldest open payment was stored, in milliseconds. Infinity without one. */
+async function readOldest(log: ResponseLog): Promise<number> {
+  let oldest = Infinity
+  for (const identity of await log.due({ before: END_OF_TIME, max: READ_PAYMENTS_MAX })) {
+    // Undefined when the payment became final since the list was read. The reconciler reports a damaged one.
+    const record = await log.read(identity).catch(() => undefined)
+    if (record) oldest = Math.min(oldest, Date.parse(record.prepared_at))
   }
-  if (identities.length > READ_PAYMENTS_MAX) counts.set('unread', identities.length - READ_PAYMENTS_MAX)
-  return { counts, oldest }
+  return oldest
+}
+
+/** A read that runs once at a time. The result is undefined after a failure. */
+function readInTime<Value>(timer: Timer, read: () => Promise<Value>): () => Promise<Value | undefined> {
+  let last: Value | undefined
+  let running: Promise<void> | undefined
+  const start = async () => {
+    last = await read().catch(() => undefined)
+    running = undefined
+  }
+  return async () => {
+    running ??= start()
+    const work = running
+    await withDeadline({ timer, milliseconds: LOG_MS_MAX }, () => work).catch(() => undefined)
+    return last
+  }
 }

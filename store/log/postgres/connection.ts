@@ -55,13 +55,15 @@ async function checkServer(client: ClientBase): Promise<void> {
             current_setting('synchronous_commit', true) as commit`,
   )
   const [settings] = rows
-  if (settings?.read_only !== 'off') throw new StoreError('The database of the response log is read-only')
-  if (settings.fsync === 'off') throw new StoreError('The database of the response log runs with fsync=off')
+  if (settings?.read_only !== 'off') throw refused('25006', 'is read-only')
+  if (settings.fsync === 'off') throw refused('55000', 'runs with fsync=off')
   if (settings.commit !== null && !DURABLE_COMMITS.has(settings.commit))
-    throw new StoreError(
-      'The database of the response log acknowledges commits early: run ALTER DATABASE ... SET synchronous_commit = on',
-    )
+    throw refused('55000', 'acknowledges commits early: run ALTER DATABASE ... SET synchronous_commit = on')
 }
+
+/** With the code of PostgreSQL that fits, for the log. */
+const refused = (code: string, fault: string) =>
+  Object.assign(new StoreError(`The database of the response log ${fault}`), { code })
 
 /** The synchronous standbys that the server waits for, as `synchronous_standby_names` has them. Empty for none. */
 export async function readSynchronousStandbys(url: string): Promise<string> {
@@ -94,7 +96,8 @@ export async function queryRepeatedly<Row extends QueryResultRow>(
   for (let repetitions = 0; ; repetitions += 1) {
     try {
       return await database.query<Row>(statement, values)
-    } catch (cause) {
+    } catch (failure) {
+      const cause = withCode(failure)
       const pauseMs = REPEAT_AFTER_MS[repetitions]
       if (cause instanceof StoreError && pauseMs === undefined) throw cause
       if (pauseMs === undefined)
@@ -131,12 +134,19 @@ const FAULTS: ReadonlyMap<string, string> = new Map([
   ['25006', 'it is read-only'],
 ])
 
-/** The driver has no codes for its own time limits. */
-const TIMEOUT_MESSAGE = /timeout/i
+/** Failures for which the driver has no code, by a part of their message. */
+const CODES: readonly (readonly [part: RegExp, code: string])[] = [
+  [/timeout/i, 'ETIMEDOUT'],
+  [/terminated/i, 'ECONNRESET'],
+]
+
+function withCode(cause: unknown): unknown {
+  if (!(cause instanceof Error) || errorCode(cause) !== undefined) return cause
+  const [, code] = CODES.find(([part]) => part.test(cause.message)) ?? []
+  return code === undefined ? cause : Object.assign(cause, { code })
+}
 
 export function describeFailure(cause: unknown): string {
-  const code = errorCode(cause)
-  if (code !== undefined) return FAULTS.get(code) ?? `error ${code}`
-  const isTimeout = cause instanceof Error && TIMEOUT_MESSAGE.test(cause.message)
-  return (isTimeout ? FAULTS.get('ETIMEDOUT') : undefined) ?? 'the connection failed'
+  const code = errorCode(withCode(cause))
+  return code === undefined ? 'the connection failed' : (FAULTS.get(code) ?? `error ${code}`)
 }

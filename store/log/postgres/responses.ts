@@ -1,5 +1,5 @@
 /**
- * The response log in PostgreSQL, for several machines. Each step is one statement, so no transaction stays open.
+ * The response log in PostgreSQL, for several machines. Each step is one message, so no transaction stays open.
  *
  * Every write sets a new random revision and can be repeated: after the loss of a connection it is not known whether
  * the write was committed, so it is sent again, and if that changes nothing, the stored revision tells whether the row
@@ -41,10 +41,15 @@ const CLAIM_ATTEMPTS_MAX = 3
 /** The simulation runs them on a model of the tables. */
 export const STATEMENTS = {
   /**
-   * Takes disk space, writes to the log of PostgreSQL and commits. The table disappears with the commit. An update in
-   * place would also succeed on a full disk.
+   * Inserts a sale that is rolled back, and commits a table that disappears with the commit. So it needs the lock of a
+   * sale, disk space, and the standby that a commit waits for. An update in place would also succeed on a full disk.
+   * One message, because a pooler can run each one in another session.
    */
-  CHECK_WRITABLE: `create temporary table readiness_check on commit drop as select repeat('x', 8000) as filler`,
+  CHECK_WRITABLE: `begin; set local lock_timeout = '1s'; savepoint sale;
+  insert into responses (identity, state, final_at, revision, record)
+    values (gen_random_uuid()::text, 'expired', now(), gen_random_uuid(), '');
+  rollback to savepoint sale;
+  create temporary table readiness_check on commit drop as select repeat('x', 8000) as filler; commit`,
   ADD_PLACES: `insert into sale_places (number, free_at) select number, now() from generate_series(1, $1::int) as number
   on conflict do nothing`,
   REMOVE_PLACES: 'delete from sale_places where number > $1',

@@ -10,6 +10,7 @@ import { ReplyError } from '../../../../agent/settlement/rpc/post-json.ts'
 import { migrateDatabase } from '../../../../store/log/postgres/schema.ts'
 import { findPostgres, initialiseServer, launchServer, makeServerFolder } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
+import { shortTimers } from '../../../support/timers.ts'
 import { buyOverTransports } from '../../../support/transports.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -19,7 +20,12 @@ describe('the admin address', function () {
   let service: TestService
 
   const start = async (options: TestServiceOptions = {}) => {
-    service = await startTestService({ ...options, environment: { ADMIN_PORT: '0', ...options.environment } })
+    // The time limits of the admin address are as short as pauses.
+    service = await startTestService({
+      timer: shortTimers,
+      ...options,
+      environment: { ADMIN_PORT: '0', ...options.environment },
+    })
   }
   afterEach(() => service.stop())
 

@@ -11,12 +11,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { KEYS_REFRESH_MS } from '../../../../keys/keyring.ts'
+import pg from 'pg'
 import { responsesFolder } from '../../../../store/files/layout.ts'
 import { LmdbResponseLog } from '../../../../store/log/lmdb-responses.ts'
 import { UNRECORDED_MAX } from '../../../../store/log/responses.ts'
+import type { Externals } from '../../../../agent/service/service.ts'
+import { makeRecord } from '../../../support/records.ts'
 import { findPostgres, makeEmptyLog, withPool } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
 import { pausesOnly } from '../../../support/timers.ts'
+import { shortTimers } from '../../../support/timers.ts'
 import { buyOverTransports } from '../../../support/transports.ts'
 
 const RULES = fileURLToPath(new URL('docs/monitoring/alerts.yml', new URL('../../../../..', import.meta.url)))
@@ -55,6 +59,19 @@ const requests = () => buyOverTransports(() => service)
 const buy = () => requests().buy((payment) => requests().lookup('00000000', payment))
 const rejectIfDown = <Result>(work: () => Promise<Result>) => (isDown ? Promise.reject(new Error('down')) : work())
 
+/** A facilitator refuses a payment for no reason that the chain could confirm. */
+const REFUSED = { isValid: false, invalidReason: 'unexpected_verify_error' } as const
+
+type Observation = Awaited<ReturnType<Externals['chain']['observe']>>
+
+/** Two nodes whose newest block is a minute ahead have no transfer. */
+const showUnpaid = (observed: Observation, otherThan: number | undefined): Observation => ({
+  ...observed,
+  node: otherThan === 0 ? 1 : 0,
+  time: observed.time + 60n,
+  payments: observed.payments.map((each) => ({ ...each, isNonceUsed: false })),
+})
+
 /** Damages each record with this text in the file of the response log. */
 async function damage(text: string): Promise<void> {
   const file = join(responsesFolder(service.directory), 'data.mdb')
@@ -83,6 +100,8 @@ async function acceptConnections(): Promise<void> {
 }
 
 let databaseUrl = ''
+/** Holds a lock in the database until the service stops. */
+let locking: pg.Client | undefined
 let payment = ''
 let refreshKeys = () => {}
 let keysAreRead = () => {}
@@ -105,12 +124,29 @@ async function fillUnrecorded(): Promise<void> {
   await log.close()
 }
 
+async function fillSettled(): Promise<void> {
+  const log = new LmdbResponseLog(service.directory)
+  const nonces = Array.from({ length: 1_001 }, (_, index) => `0x${index.toString(16).padStart(64, '0')}`)
+  await Promise.all(nonces.map((nonce) => log.claim(makeRecord({ nonce, state: 'settled' }))))
+  await log.close()
+}
+
 const damagedRecord: Pick<Scenario, 'before' | 'cause'> = {
   before: async () => {
     payment = await requests().payFor(requests().lookup('00000000'))
     await requests().lookup('00000000', payment)
   },
   cause: () => service.restart({ whileStopped: () => damage('"from_block"') }),
+}
+
+const unknownPayment: Pick<Scenario, 'options' | 'cause'> = {
+  options: {
+    replaceExternals: ({ facilitator, ...own }) => ({
+      ...own,
+      facilitator: { ...facilitator, settle: () => Promise.reject(new Error('down')) },
+    }),
+  },
+  cause: buy,
 }
 
 /** A key is the name of an alert, or of several scenarios of one alert with a colon and what differs. */
@@ -124,15 +160,48 @@ const SCENARIOS: Record<string, Scenario> = {
     needsLoad: true,
     each: () => requests().lookup('00000000', payment),
   },
-  CompanyAgentPaymentDamaged: damagedRecord,
-  CompanyAgentPaymentUnknown: {
+  CompanyAgentPaymentsRefused: {
+    needsLoad: true,
     options: {
       replaceExternals: ({ facilitator, ...own }) => ({
         ...own,
-        facilitator: { ...facilitator, settle: () => Promise.reject(new Error('down')) },
+        facilitator: {
+          ...facilitator,
+          verify: (...call) => (isDown ? Promise.resolve(REFUSED) : facilitator.verify(...call)),
+        },
       }),
     },
-    cause: buy,
+    before: buy,
+    cause: async () => void (isDown = true),
+    each: buy,
+    minutes: 25,
+  },
+  CompanyAgentPaymentDamaged: damagedRecord,
+  CompanyAgentPaymentUnknown: unknownPayment,
+  'CompanyAgentPaymentUnknown: among more than 1,000 settled ones': {
+    ...unknownPayment,
+    before: () => service.restart({ whileStopped: fillSettled }),
+  },
+  CompanyAgentSettlementNotOnChain: {
+    options: {
+      replaceExternals: ({ chain, ...own }) => ({
+        ...own,
+        chain: {
+          ...chain,
+          nodeCount: 2,
+          observe: async (payments, options) => {
+            const observed = await chain.observe(payments, options)
+            return isDown ? showUnpaid(observed, options?.otherThan) : observed
+          },
+        },
+      }),
+    },
+    before: buy,
+    cause: () => {
+      isDown = true
+      // The reconciler runs at the start.
+      return service.restart()
+    },
   },
   CompanyAgentPaymentWithoutRecord: {
     before: loseRecord,
@@ -151,6 +220,7 @@ const SCENARIOS: Record<string, Scenario> = {
   },
   CompanyAgentChainUnavailable: {
     options: {
+      timer: shortTimers,
       replaceExternals: ({ chain, ...own }) => ({
         ...own,
         chain: { ...chain, observe: (...call) => rejectIfDown(() => chain.observe(...call)) },
@@ -176,9 +246,25 @@ const SCENARIOS: Record<string, Scenario> = {
     each: buy,
   },
   CompanyAgentDatabaseLost: {
-    options: async () => ({ environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) } }),
+    options: async () => ({
+      timer: shortTimers,
+      environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) },
+    }),
     cause: refuseConnections,
     minutes: 4,
+  },
+  'CompanyAgentDatabaseLost: the table of the sales is locked': {
+    needsLoad: true,
+    options: async () => ({
+      timer: shortTimers,
+      environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) },
+    }),
+    cause: async () => {
+      locking = new pg.Client({ connectionString: databaseUrl })
+      await locking.connect()
+      await locking.query('begin; lock table responses in access exclusive mode')
+    },
+    minutes: 6,
   },
   CompanyAgentRelayerBalanceLow: {
     options: {
@@ -304,7 +390,7 @@ describe('the alerts', function () {
   for (const { alert, scenario, isLoaded } of loads) {
     const { options = {}, before: prepare, cause, each, minutes = LASTING_MINUTES } = scenario
     it(`fire after their cause while it lasts, and not before: ${alert}, ${isLoaded ? 'under load' : 'idle'}`, async function () {
-      if (alert === 'CompanyAgentDatabaseLost' && findPostgres() === undefined) return this.skip()
+      if (alertOf(alert) === 'CompanyAgentDatabaseLost' && findPostgres() === undefined) return this.skip()
       const given = typeof options === 'function' ? await options() : options
       service = await startTestService({ now, ...given, environment: { ADMIN_PORT: '0', ...given.environment } })
       const scrapes: Samples[] = []
@@ -319,6 +405,8 @@ describe('the alerts', function () {
           scrapes.push(await scrape(used))
         }
       } finally {
+        await locking?.end()
+        locking = undefined
         if (alert !== 'CompanyAgentDown') await service.stop()
       }
       const file = join(directory, 'test.yml')

@@ -1,6 +1,9 @@
 /** The alerting rules, the dashboard and the documentation name only metrics and events that exist. */
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
+import { OPERATIONS } from '../../../../agent/operation/operations.ts'
+import { ServiceMetrics } from '../../../../agent/service/admin/metrics.ts'
+import { makeRecord } from '../../../support/records.ts'
 import { startTestService } from '../../../support/service.ts'
 
 const root = new URL('../../../../..', import.meta.url)
@@ -30,6 +33,13 @@ describe('monitoring', function () {
       existing.has(name) ? name : name.replace(/_(bucket|count|sum)$/, ''),
     )
 
+  it('counts the amount of a payment as revenue when it becomes confirmed, and not before', async () => {
+    const metrics = new ServiceMetrics(OPERATIONS)
+    for (const state of ['prepared', 'settled', 'confirmed', 'refused'] as const) metrics.onState(makeRecord({ state }))
+    const [sample] = (await metrics.registry.getSingleMetric('company_agent_revenue_usdc_total')?.get())?.values ?? []
+    expect(sample?.value).to.equal(0.001)
+  })
+
   it('uses only metrics that exist in alerts and dashboard', () => {
     const used = [...metricsIn(alerts), ...metricsIn(dashboard)]
     expect(used).not.to.have.lengthOf(0)
@@ -55,9 +65,23 @@ describe('monitoring', function () {
     expect(headings).to.deep.equal(names)
   })
 
-  it('has a dashboard of panels with queries', () => {
-    const { panels } = JSON.parse(dashboard) as { panels: { title: string; targets: { expr: string }[] }[] }
+  it('has a dashboard whose panels have a query and a name for each series', () => {
+    interface Target {
+      expr: string
+      legendFormat: string
+    }
+    const { panels } = JSON.parse(dashboard) as { panels: { title: string; targets: Target[] }[] }
     expect(panels).not.to.have.lengthOf(0)
-    for (const { title, targets } of panels) expect(targets[0]?.expr, title).to.be.a('string').and.not.equal('')
+    for (const { title, targets } of panels) {
+      expect(targets, title).not.to.have.lengthOf(0)
+      for (const { expr, legendFormat } of targets) {
+        expect(expr, title).not.to.equal('')
+        // "or" drops series of other metrics that have the same labels.
+        expect(expr, title).not.to.match(/ or /)
+        const [, labels = ''] = /^sum by \((.*?)\)/.exec(expr) ?? []
+        for (const label of labels.split(', ').filter((each) => each !== ''))
+          expect(legendFormat, title).to.contain(label)
+      }
+    }
   })
 })

@@ -1,6 +1,7 @@
 /** The response log in PostgreSQL when connections, the server or the schema fail. */
 import { createServer, type AddressInfo } from 'node:net'
 import { expect } from 'chai'
+import { describeCause } from '../../../../agent/service/log.ts'
 import { openPostgresResponseLog } from '../../../../store/log/postgres/responses.ts'
 import { migrateDatabase, SCHEMA_VERSION } from '../../../../store/log/postgres/schema.ts'
 import type { ResponseLog } from '../../../../store/log/responses.ts'
@@ -96,6 +97,28 @@ describe('the response log in PostgreSQL', function () {
       await other.close()
       expect([lost, direct].filter(Boolean)).to.have.lengthOf(1)
     })
+  })
+
+  it('is writable if a sale could be inserted, leaves none, and names the fault of a locked table', async () => {
+    const log = await open(url)
+    let failure: unknown
+    const stored = () => withPool(url, async (pool) => (await pool.query('select 1 from responses')).rowCount)
+    try {
+      await log.checkWritable()
+      expect(await stored()).to.equal(0)
+      await withPool(url, async (pool) => {
+        const client = await pool.connect()
+        await client.query('begin; lock table responses in exclusive mode')
+        failure = await log.checkWritable().catch((cause: unknown) => cause)
+        await client.query('rollback')
+        client.release()
+      })
+      expect(describeCause(failure)).to.deep.equal({ error: 'StoreError < error 55P03' })
+      await log.checkWritable()
+      expect(await stored()).to.equal(0)
+    } finally {
+      await log.close()
+    }
   })
 
   it('rejects a record with a flipped bit, and a record of another identity', async () => {
