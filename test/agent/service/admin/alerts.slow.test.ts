@@ -228,6 +228,16 @@ const SCENARIOS: Record<string, Scenario> = {
     },
     cause: async () => void (isDown = true),
   },
+  CompanyAgentNodeUnusable: {
+    options: {
+      replaceExternals: ({ chain, ...own }) => ({
+        ...own,
+        chain: { ...chain, unusableNodes: () => (isDown ? [2] : []) },
+      }),
+    },
+    cause: async () => void (isDown = true),
+    minutes: 6,
+  },
   CompanyAgentClockWrong: {
     options: { replaceExternals: ({ chain, ...own }) => ({ ...own, chain: { ...chain, isClockWrong: () => isDown } }) },
     cause: async () => void (isDown = true),
