@@ -6,7 +6,7 @@ import { SCORE_MAX } from '../../operation/result.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import type { ResolveResponse } from '../../operation/resolve.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
-import { ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
+import { parseRow, ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
 
 /** Every company has this type. A client that asks for types gets one that is always right. */
 const TYPE = { id: 'company', name: 'Irish company' }
@@ -22,6 +22,7 @@ const valueSchema = z.union([
 const querySchema = z.object({
   query: z.string().default(''),
   limit: z.number().optional(),
+  type: z.unknown().optional(),
   properties: z.array(z.object({ pid: z.string(), v: z.union([valueSchema, z.array(valueSchema)]) })).default([]),
 })
 
@@ -29,10 +30,12 @@ const querySchema = z.object({
 type Batch = Readonly<Record<string, unknown>>
 
 const objectSchema = z.record(z.string(), z.unknown())
-const batchSchema = z.record(z.string(), querySchema)
-
-/** The queries of a batch, by their keys. */
-type Queries = [key: string, query: { cells: RowCells; limit: number }][]
+interface Query {
+  cells: RowCells
+  limit: number
+  /** Whether it asks for entities of other types only, so that no company is an answer. */
+  isForeign: boolean
+}
 
 /**
  * Undefined if the text is not a JSON object. Its values are not validated, so that the caller can check their number
@@ -42,10 +45,20 @@ export function parseBatch(text: string): Batch | undefined {
   return objectSchema.safeParse(parseJson(text)).data
 }
 
-/** Undefined if a value is not a query. */
-export function parseQueries(values: Batch): Queries | undefined {
-  const batch = batchSchema.safeParse(values).data
-  return batch && Object.entries(batch).map(([key, query]) => [key, { cells: toCells(query), limit: query.limit ?? 0 }])
+/** The valid queries of a batch, by their keys. */
+export function parseQueries(values: Batch): [key: string, query: Query][] {
+  return Object.entries(values).flatMap(([key, value]) => {
+    const parsed = querySchema.safeParse(value).data
+    if (!parsed || parseRow(toCells(parsed))?.kind === 'invalid') return []
+    return [[key, { cells: toCells(parsed), limit: parsed.limit ?? 0, isForeign: isForeign(parsed.type) }]]
+  })
+}
+
+/** A type is an id, an object with an id, or a list of them. Without one, every type is asked for. */
+function isForeign(type: unknown): boolean {
+  const types = (Array.isArray(type) ? type : [type]).filter((each) => each !== undefined && each !== null)
+  const idOf = (each: unknown) => (typeof each === 'object' && each !== null && 'id' in each ? each.id : each)
+  return types.length > 0 && !types.some((each) => idOf(each) === TYPE.id)
 }
 
 /** Properties that a query can have. Others are ignored. Of several values the first one counts. */
@@ -63,15 +76,10 @@ function toCells({ query, properties }: z.infer<typeof querySchema>): RowCells {
   return cells
 }
 
-/** The results by the key of the query. A query that the service refused has no candidates. */
-export function toResultBatch(queries: Queries, results: readonly RowResult[]): object {
-  return Object.fromEntries(
-    queries.map(([key, { limit }], index) => {
-      const result = results[index]
-      const candidates = result?.kind === 'bought' ? toCandidates(result.answer) : []
-      return [key, { result: limit > 0 ? candidates.slice(0, limit) : candidates }]
-    }),
-  )
+/** A query that the service refused has no candidates. */
+export function toResult({ limit }: Query, result: RowResult | undefined): object {
+  const candidates = result?.kind === 'bought' ? toCandidates(result.answer) : []
+  return { result: limit > 0 ? candidates.slice(0, limit) : candidates }
 }
 
 /** Only the match of a decided answer has `match: true`, so a client never matches an undecided row by itself. */

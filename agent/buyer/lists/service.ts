@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { isLoopback, parseUrl } from '../../../store/base/url-policy.ts'
 import { PurchaseError } from '../library/buyer.ts'
 import { openBuyer, type OpenBuyerOptions } from '../library/open-buyer.ts'
-import { createManifest, parseBatch, parseQueries, toResultBatch } from './queries.ts'
+import { createManifest, parseBatch, parseQueries, toResult } from './queries.ts'
 import { createRowResolver, ROWS_AT_ONCE } from './rows.ts'
 
 /** Ten queries, each with several thousand characters. */
@@ -38,22 +38,25 @@ export async function openReconciliationService(options: ServiceOptions): Promis
   const buyer = await openBuyer(options)
   const manifest = createManifest(baseUrl, version)
   const resolveRows = createRowResolver({ baseUrl, buyerOf: () => Promise.resolve(buyer), runtime })
-  const path = `/${randomBytes(PATH_BYTES).toString('base64url')}/`
+  const context = { path: `/${randomBytes(PATH_BYTES).toString('base64url')}/`, manifest, resolveRows, print }
   const server = createServer((request, response) => {
-    void answer(request, { path, manifest, resolveRows })
+    void answer(request, context)
       .catch((cause: unknown) => describeFailure(print, cause))
       .then((reply) => send(request, response, reply))
   })
   server.maxConnections = CONNECTIONS_MAX
-  return { server, path }
+  return { server, path: context.path }
 }
 
-type ResolveRows = ReturnType<typeof createRowResolver>
+interface AnswerContext {
+  path: string
+  manifest: object
+  resolveRows: ReturnType<typeof createRowResolver>
+  print: ServiceOptions['print']
+}
 
-async function answer(
-  request: IncomingMessage,
-  { path, manifest, resolveRows }: { path: string; manifest: object; resolveRows: ResolveRows },
-): Promise<Reply> {
+async function answer(request: IncomingMessage, context: AnswerContext): Promise<Reply> {
+  const { path, manifest } = context
   if (!isFromThisMachine(request)) return refuse(403, 'Only programs on this machine can use this service')
   const url = parseUrl(request.url ?? '', new URL('http://localhost'))
   if (url?.pathname !== path) return refuse(404, 'Not Found')
@@ -64,20 +67,31 @@ async function answer(
   if (!/^application\/x-www-form-urlencoded(?:;|$)/i.test(request.headers['content-type'] ?? ''))
     return refuse(415, 'The body must be application/x-www-form-urlencoded')
   const body = await readForm(request)
-  return body === undefined
-    ? refuse(413, 'The body is too large')
-    : answerQueries(resolveRows, new URLSearchParams(body))
+  return body === undefined ? refuse(413, 'The body is too large') : answerQueries(context, new URLSearchParams(body))
 }
 
-async function answerQueries(resolveRows: ResolveRows, form: URLSearchParams): Promise<Reply> {
+/**
+ * Each query is answered alone. One that is not valid, or cannot be bought, leaves out its key, which OpenRefine shows
+ * as an error of that cell. A batch without any answer has the status of its first failure.
+ */
+async function answerQueries({ resolveRows, print }: AnswerContext, form: URLSearchParams): Promise<Reply> {
   const text = form.get('queries')
   if (text === null || form.size > 1) return refuse(400, 'Only queries are supported')
   const batch = parseBatch(text)
   if (batch && Object.keys(batch).length > ROWS_AT_ONCE) return refuse(413, 'The batch has too many queries')
-  const queries = batch && parseQueries(batch)
-  if (!queries) return refuse(400, 'The queries are not valid')
-  const results = await resolveRows(queries.map(([, { cells }]) => cells))
-  return ok(toResultBatch(queries, results))
+  if (!batch) return refuse(400, 'The queries are not valid')
+  const queries = parseQueries(batch)
+  const settled = await Promise.allSettled(
+    queries.map(async ([key, query]) => {
+      if (query.isForeign) return [key, { result: [] }] as const
+      const [result] = await resolveRows([query.cells])
+      return [key, toResult(query, result)] as const
+    }),
+  )
+  const answers = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+  const [reply] = failures.map((cause) => describeFailure(print, cause))
+  return reply !== undefined && answers.length === 0 ? reply : ok(Object.fromEntries(answers))
 }
 
 /**

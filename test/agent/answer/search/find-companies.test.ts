@@ -1,5 +1,6 @@
 /** Finding companies by name: the result equals an exhaustive scan, and every limit that is reached is reported. */
 import { expect } from 'chai'
+import { readTypedNumber } from '../../../../agent/operation/typed-number.ts'
 import fc from 'fast-check'
 import {
   exactMatchType,
@@ -146,6 +147,8 @@ describe('finding companies by name', () => {
           for (const query of queries) {
             // The initials of some names. They have tests of their own.
             if (parseQueryName(query.name).similar.core.join(' ') === 'iii') continue
+            // A number names a company, whatever its name is.
+            if (readTypedNumber(query.name)) continue
             const { candidates, isTruncated } = find(register, query)
             const found = candidates.map(({ company, score, match_type }) => [
               company.company_number,
