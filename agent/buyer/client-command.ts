@@ -1,4 +1,4 @@
-/** The command `client`: buys one answer, repeats a purchase from its file, or verifies the agent card. */
+/** The command `client`: buys from a service, and shows and repeats purchases. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -205,7 +205,6 @@ async function reconcile(
   const { readPrivateKey } = await import('./library/private-key.ts')
   const { resolve } = await import('../operation/resolve.ts')
   const { openBar } = await import('../command-line/progress-bar.ts')
-  const { PurchaseError } = await import('./library/buyer.ts')
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
   const list = {
     file,
@@ -226,10 +225,8 @@ async function reconcile(
     const isKnown = await reconcileFile({ ...withClearFailures(context), openBar: () => openBar(context) }, list)
     context.finish(isKnown || 'outcome unknown')
   } catch (cause) {
-    if (!(cause instanceof PurchaseError)) throw cause
-    context.note(`${cause.message}. ${cause.advice}`)
-    context.note('The same command continues, and pays nothing twice.')
-    context.finish(cause.charged === 'no' ? false : 'outcome unknown')
+    const { finishFailed } = await import('./finish-failed.ts')
+    finishFailed(context, cause)
   }
 }
 

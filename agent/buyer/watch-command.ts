@@ -37,17 +37,14 @@ export function addWatchCommand(client: Command, context: CommandContext, readTa
       if (a2a) command.error("error: option '--a2a' cannot be used with watch")
       const { watch } = await import('./watch/watch.ts')
       const { readPrivateKey } = await import('./library/private-key.ts')
-      const { PurchaseError } = await import('./library/buyer.ts')
       const { column, state: stateFile, report: reportFile, maxTotal: totalMax, yes: isConfirmed = false } = options
       const key = await readPrivateKey(keyFile)
       try {
         const target = { baseUrl, mode, key, file, column, stateFile, reportFile, totalMax, isConfirmed }
         context.finish((await watch(context, target)) ? STATUS_CHANGED : true)
       } catch (cause) {
-        if (!(cause instanceof PurchaseError)) throw cause
-        context.print(`${cause.message}. ${cause.advice}`)
-        context.print('The same command continues, and pays nothing twice.')
-        context.finish(cause.code === 'outcome_unknown' ? 'outcome unknown' : false)
+        const { finishFailed } = await import('./finish-failed.ts')
+        finishFailed(context, cause)
       }
     })
 }

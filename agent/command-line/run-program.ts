@@ -9,7 +9,8 @@ const EXIT_USAGE = 2
 /** As in testnet-client.py. */
 const EXIT_OUTCOME_UNKNOWN = 4
 
-const EXIT_HELP = '\nExit status: 0 done, 1 failed or refused, 2 wrong arguments, 4 outcome of a payment unknown.'
+const EXIT_HELP =
+  '\nExit status: 0 done, 1 failed or refused, 2 wrong arguments, 3 watched companies changed, 4 outcome of a payment unknown.'
 
 interface ProgramDefinition {
   name: string

@@ -48,7 +48,9 @@ export function readTypedNumber(text: string): TypedNumber | undefined {
   const [scientific, decimals = '', exponent] = SCIENTIFIC.exec(trimmed) ?? []
   // With fewer decimals the spreadsheet has lost the last digits.
   if (scientific !== undefined)
-    return decimals.length === Number(exponent) ? { digits: String(Number(scientific)), isLabelled: false } : undefined
+    return decimals.length === Number(exponent) && decimals.length < DIGITS_MAX
+      ? { digits: `${scientific[0]}${decimals}`, isLabelled: false }
+      : undefined
   const [, label, amount = ''] = WHOLE.exec(trimmed) ?? []
   const digits = amount.replace(/[^0-9]/g, '')
   if (digits === '' || digits.length > DIGITS_MAX) return undefined

@@ -25,7 +25,10 @@ export interface CheckedPayment extends SentPayment {
   readonly requirements: PaymentRequirements
   /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
   readonly isSignedByPayer: boolean
-  /** Whether its times are those of a payment that can be sold, by the local clock. A block has the last word. */
+  /**
+   * Whether its times are those of a payment that can be sold, by the local clock. Step 8 decides by the time of a
+   * block.
+   */
   readonly isTimely: boolean
   /** Whether it pays a former receiver, and can only have been settled before. */
   readonly isForFormerReceiver: boolean

@@ -18,8 +18,8 @@ export async function findLostKeys(log: Pick<ReceiptLog, 'newestRecords' | 'publ
 }
 
 /**
- * Before a key is created and before those of the directory are announced. With `acceptedAt`, lost keys are listed as
- * compromised since then, because none of their receipts can be verified any more.
+ * Refuses a start that has lost the keys of earlier receipts. Call it before keys are created or announced. With
+ * `acceptedAt`, lost keys are listed as compromised since then, because their receipts can no longer be verified.
  * @throws StoreError whose message is one line for the operator
  */
 export async function checkReceiptKeys({

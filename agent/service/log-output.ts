@@ -65,7 +65,7 @@ export class LogOutput {
     this.#chunk = this.#chunk.subarray(written)
   }
 
-  /** Node ends a write that has begun before it exits. */
+  /** Node completes a write in progress before it exits. */
   #writeRest(): void {
     const end = performance.now() + EXIT_MS_MAX
     if (this.#isBeingWritten) this.#remove(this.#chunk.length)

@@ -50,12 +50,12 @@ export class PastObservations {
     return isStarted(state) && isSinceStart && age >= 0 && age < SETTLING_MS_MAX
   }
 
-  /** A request of this process has failed after it may have stored the record, so it settles the payment no more. */
+  /** A request of this process has failed after it may have stored the record, so it no longer settles it. */
   noteFailed(identity: string): void {
     this.#failed.set(identity, true)
   }
 
-  /** Whether nobody settles the record, although it is as new as one that is being settled. */
+  /** Whether the request that prepared the record has failed, so that a retry need not wait for it. */
   isAbandoned({ identity, state }: ResponseRecord): boolean {
     return state === 'prepared' && this.#failed.has(identity)
   }

@@ -29,7 +29,7 @@ export function candidateByNumber(
   return buildCandidate(company, { ...evidence, numbers: query.numbers }, { matchType, ...comparison })
 }
 
-/** The company that the whole text, or a number beside a name that agrees, names. */
+/** The company of the number, if the text is only a number, or if the name beside it agrees. */
 export function findByTypedNumber(
   register: Register,
   { number, numbers }: QueryName,
@@ -63,10 +63,10 @@ function compareNames(
     const accepts = (position: number) => position !== each.withheld
     return [...findEqualNames(each, query, names, { accepts, budgets: openQueryBudgets() }).values()]
   })
-  // Without "the", or with it.
+  // The names can differ in a leading "the".
   const own = equal.find((each) => each.company.company_number === company.company_number)
   if (own) return { similarity: 1, exact: own.exact, isOtherName: false }
-  // A name that is only similar to the company's own, and equal to that of another one, contradicts the number.
+  // The typed name equals the name of another company, so it contradicts the number.
   const isNameOfAnother = equal.length > 0
   if (joinedNames(query).some((each) => isEqualWhenJoined(each, company.legal_name)))
     return { similarity: FUZZY_MAX, exact: undefined, isOtherName: isNameOfAnother }
@@ -83,8 +83,8 @@ const NEUTRAL: ReadonlySet<string> = new Set(
 )
 
 /**
- * A name is another one if a word of it speaks against the record: one that is like no word of its name or address,
- * other than the last word of a name that was cut.
+ * The typed name is that of another company if one of its words resembles no word of the record's name or address. The
+ * last word may be the beginning of a word of the name. Words of `NEUTRAL` do not count.
  */
 function compareSimilarName({ names }: Register, company: Company, query: QueryName) {
   const { core, suffix } = query.similar
@@ -107,7 +107,7 @@ function compareSimilarName({ names }: Register, company: Company, query: QueryN
   return { similarity, isOtherName: isAgainst || found.length === 0 }
 }
 
-/** Whether a word is repeated in a name more often than in the other. */
+/** Whether one of the words occurs more often in the first list than in the second. */
 function hasMore(words: readonly string[], named: readonly string[]): boolean {
   const count = (list: readonly string[], word: string) => list.filter((each) => each === word).length
   return named.some((word) => count(words, word) > count(named, word))

@@ -73,7 +73,7 @@ export function findNamesWithLetters({ names, withheld }: Register, query: Query
 const SIBLING_WORDS = { first: 16, together: 4 }
 
 /**
- * The names that are a name with words of the text behind its legal form, before or behind the form: `Bed Res Ireland
+ * The registered names that consist of this name and words of the text behind its legal form: `Bed Res Ireland
  * Limited` for `Bed Res Ltd (Ireland)`.
  */
 export function findSiblings(
@@ -94,8 +94,8 @@ export function findSiblings(
 }
 
 /**
- * Whether a query can mean another company than a similar name: with text that distinguishes, with the letters of
- * another name, or with words that another name has beside those of this one.
+ * Returns a check whether a similar name can be another company: the query has distinguishing text, another name has
+ * its letters, or another name consists of this one and words of the note.
  */
 export function doubtOf(register: Register, query: QueryName): (position: number) => boolean {
   const { names } = register

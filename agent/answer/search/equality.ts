@@ -1,4 +1,4 @@
-/** Compares a query with a legal name: equal strictly, but for the legal form, or with the same letters. */
+/** Compares a query with a legal name: strict, relaxed, or joined (the same letters). */
 import { joinedKey } from '../../../store/index/name-keys.ts'
 import { normaliseText, normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
 import { isNumeral } from '../../../store/index/spelling.ts'
@@ -6,8 +6,8 @@ import { splitAttachedSuffix, type ParsedName } from '../../../store/index/suffi
 import { nameBeforeNotes, type QueryName } from '../../operation/typed-name.ts'
 
 /**
- * Strict: the normalised names are equal. Relaxed: the words of a reading, and legal forms of one class or no legal
- * form in the query. A query with a legal form never equals a name without one.
+ * Strict: the normalised names are equal. Relaxed: the words are equal, and the legal forms are of one class or the
+ * query has none. A query with a legal form never equals a name without one.
  */
 export function exactMatchType(
   { normal, whole }: QueryName,

@@ -30,13 +30,13 @@ type PoolOutcome = ReturnType<typeof scoreCandidates>
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
-/** Of a name without the words behind its legal form that distinguish. With all evidence it scores 885. */
+/** The similarity of a name that equals the query without its distinguishing text. */
 const DISTINGUISHED_SIMILARITY = 0.9
 /**
  * Candidates reserved for names whose initials are the query, because corrections of a short word could fill all ten.
  */
 const INITIALS_CANDIDATES_MAX = 3
-/** Names with the initials that are read to find the first ones. */
+/** The most names with these initials that are read. */
 const INITIALS_READ_MAX = 30
 /**
  * The second limit after the budgets of operations. A hundred times the slowest query (docs/benchmarks.md), because
@@ -129,7 +129,7 @@ function addDecidingNames(
     search.top.add(byNumber)
     return 'number'
   }
-  // A number that no company has names none.
+  // No company has this number, so a resolution has no match.
   if (isNumber && !isSearch) return 'number'
   return addNamedNames(search, name) ? 'named' : 'similar'
 }

@@ -14,41 +14,17 @@ import { answersOperation, restRequest } from './purchase-request.ts'
 
 type CompanyResponse = z.infer<typeof companyResponseSchema>
 
-interface ResolveInput {
-  /** A name, a number or both are required. */
-  name?: string
-  company_number?: string
-  eircode?: string
-  address?: string
-}
-
-interface SearchInput {
-  q: string
-  limit?: number
-  status?: string
-  eircode?: string
-}
-
-interface ChangesInput {
-  /** The first day, YYYY-MM-DD. */
-  since: string
-  until?: string
-  kind?: 'added' | 'removed' | 'changed'
-  field?: string
-  status?: string
-  limit?: number
-  cursor?: string
-}
+type Input<Definition extends OperationDefinition> = z.input<Definition['inputSchema']>
 
 /** Each throws a PurchaseError unless the answer was bought; a refusal has its code in `answer.code`. */
 export interface BuyerMethods {
   lookup(companyNumber: string): Promise<CompanyResponse>
-  search(input: string | SearchInput): Promise<SearchResponse>
-  resolve(input: ResolveInput): Promise<ResolveResponse>
+  search(input: string | Input<typeof search>): Promise<SearchResponse>
+  resolve(input: Input<typeof resolve>): Promise<ResolveResponse>
   history(companyNumber: string, options?: { before?: string }): Promise<HistoryResponse>
   /** @param date YYYY-MM-DD */
   asOf(companyNumber: string, date: string): Promise<CompanyResponse>
-  changes(input: ChangesInput): Promise<ChangesResponse>
+  changes(input: Input<typeof changes>): Promise<ChangesResponse>
 }
 
 export function createMethods(

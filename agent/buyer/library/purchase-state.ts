@@ -17,7 +17,7 @@ export type PurchaseState = 'none' | 'paid' | 'open' | 'refused' | 'expired'
 /** How far the clock of this machine may be ahead of the chain, which decides when an authorization ends. */
 const CLOCK_SKEW_MS = 60_000
 
-/** Statuses that state that this payment was not charged. They prove it only after its end. */
+/** With these statuses the service says that it did not charge. That is certain only after the payment has expired. */
 const REFUSED_STATUSES: ReadonlySet<number | undefined> = new Set([402, 404])
 
 export const isRefused = (status: number | undefined): boolean => REFUSED_STATUSES.has(status)
@@ -39,7 +39,9 @@ function hasEnded(purchase: Purchase, now: Date): boolean {
   }
 }
 
-/** Whether a further payment may be signed, for an ended one after the service has refused it once more. */
+/**
+ * Whether another payment may be signed. An expired one is first sent once more; another is signed if that is refused.
+ */
 export function maySign(state: PurchaseState): boolean {
   return state !== 'paid' && state !== 'open'
 }

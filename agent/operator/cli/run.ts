@@ -30,7 +30,7 @@ export function runCli(args: readonly string[], context: CliContext, buyer: Buye
 
 const programWith = ({ commands, loadActions }: Buyer) => ({
   name: 'irish-company-agent',
-  description: 'A paid data service for agents: Irish company records over A2A and REST, paid with x402.',
+  description: 'Irish company records for agents over REST, A2A and MCP, paid with x402.',
   help: HELP,
   commands: [
     addServeCommand,

@@ -9,7 +9,8 @@ import { rateLimited, type Refused } from '../../operation/outcome.ts'
 
 /**
  * What a request costs, in units. A payment includes one call to the node and one to the facilitator. `remoteCall` is a
- * further call, and `search` a search of logs with several calls. A `guess` of what a payment has bought is as dear.
+ * further call, and `search` a search of logs with several calls. A `guess` is a payload that differs from the recorded
+ * one of its payment.
  */
 export const WEIGHTS = { request: 1, payment: 5, guess: 25, remoteCall: 5, search: 25 } as const
 
@@ -19,7 +20,7 @@ export const REQUESTS_IN_PROGRESS_MAX = 64
 export const BUDGET_UNITS_MIN = REQUESTS_IN_PROGRESS_MAX * (WEIGHTS.request + WEIGHTS.payment)
 /** The time until a request in progress has probably ended. */
 const IN_PROGRESS_WAIT_MS = 1_000
-/** Between two look-ups of an address whose budget is spent. */
+/** Between two replays that are admitted although the budget is spent. */
 const LOOK_UP_INTERVAL_MS = 2_000
 /** A stored response of this size costs no more to send than a quote. */
 const REPLAY_BYTES_FREE = 16_384
@@ -30,7 +31,7 @@ const ADDRESSES_MAX = 10_000
 
 interface Account {
   minute: SlidingMinute
-  /** When a look-up was last admitted although the budget was spent. */
+  /** When a replay was last admitted although the budget was spent. */
   lookedUpAt: number
   inProgress: number
 }

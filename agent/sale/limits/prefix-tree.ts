@@ -1,7 +1,6 @@
 /**
- * Things of many clients by their address prefixes. A client is a path from its widest prefix to its address, so what
- * is shared is shared between prefixes first, and then within each of them (contract 6.2.7). `at` is the depth of this
- * tree in the path.
+ * A tree of items by address prefix. Its levels are the prefixes of a client, the widest first, so each operation
+ * divides fairly between wide prefixes before narrow ones (contract 6.2.7). `at` is the level.
  */
 
 type Path = readonly string[]

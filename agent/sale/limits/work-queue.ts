@@ -1,6 +1,6 @@
 /**
- * A bounded number of places for work. Who waits for one is served in turn of the address prefixes, whatever the number
- * of its entries. Long work takes a place for each of its parts, so that it delays others by one part only.
+ * A semaphore for work. Waiting requests get a place round-robin over their address prefixes. Long work takes a place
+ * for each of its parts, so that it delays others by one part only.
  */
 import type { Client } from './address-budget.ts'
 import { PrefixTree } from './prefix-tree.ts'

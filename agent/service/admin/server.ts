@@ -7,7 +7,7 @@ import type { Registry } from 'prom-client'
 import type { Report } from '../../../store/base/runtime.ts'
 import { toUrlHost } from '../../../store/base/url-policy.ts'
 
-/** A scrape needs one connection. The oldest one without a request makes room for a new one. */
+/** A scrape needs one connection. Above this limit the oldest idle connection is closed. */
 const CONNECTIONS_MAX = 20
 const REQUEST_MS_MAX = 10_000
 
@@ -51,7 +51,7 @@ export async function startAdminServer({ host, port, registry, readiness, report
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
     if (connections.size <= CONNECTIONS_MAX) return
-    // If all others have requests, which end, the new one goes.
+    // If no other connection is idle, the new one is closed.
     const surplus = [...connections].find((each) => !busy.has(each)) ?? socket
     connections.delete(surplus)
     surplus.destroy()

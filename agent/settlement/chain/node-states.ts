@@ -51,7 +51,10 @@ export class NodeStates {
     return [...this.#outages].flatMap(([node, { since }]) => (now - since >= UNUSABLE_MS ? [node] : []))
   }
 
-  /** The first node that answers is the one that others are compared with. A silent node disproves nothing. */
+  /**
+   * The first node that answers is the one that others are compared with. A node that does not answer is skipped in the
+   * comparison.
+   */
   async #prove(node: number): Promise<void> {
     if (this.#nodes.length === 1 || this.#proved.has(node)) return
     const final = await this.#finalBlock(node)

@@ -1,15 +1,15 @@
 /**
- * The turns of requests. Few begin in each turn of the event loop, because Node accepts one connection in each, and the
- * next is one of another address prefix. A client with many requests delays others by one request.
+ * Starts requests round-robin over the address prefixes, at most eight in each iteration of the event loop, because
+ * Node accepts one connection in each iteration. A client with many requests delays others by one request.
  */
 import { PrefixTree } from '../../sale/limits/prefix-tree.ts'
 
-/** Some hundred microseconds of work. Turns of the event loop without requests cost little. */
+/** Some hundred microseconds of work. Iterations of the event loop without requests cost little. */
 const PER_LOOP_TURN = 8
 
 export class Turns {
   readonly #waiting = new PrefixTree<() => void>()
-  /** Begun in this turn of the event loop. */
+  /** Begun in this iteration of the event loop. */
   #begun = 0
 
   /** Runs the work now, or in its turn. */
