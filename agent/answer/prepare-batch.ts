@@ -37,12 +37,12 @@ export async function prepareBatch(items: Items, { skill, enter }: BatchOptions)
     place = await enter()
     return place !== undefined
   }
-  const context = skill()
   // An import can record a file between two slices.
   let pinned: Journal | undefined
-  const state = { ...context, journal: () => (pinned ??= context.journal().pin()) }
-  const prepare = () => prepareItems(items, state, nextSlice)
   try {
+    const context = skill()
+    const state = { ...context, journal: () => (pinned ??= context.journal().pin()) }
+    const prepare = () => prepareItems(items, state, nextSlice)
     return await (context.dataset ? context.dataset.snapshot.hold(prepare) : prepare())
   } finally {
     place?.[Symbol.dispose]()

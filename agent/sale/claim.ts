@@ -9,10 +9,12 @@ interface Purchase {
   checked: CheckedPayment
   verified: Verified
   prepared: { body: string; snapshotId: string }
+  preparedAt: Date
 }
 
-export function storeClaim({ log, now }: PaymentServices, { checked, verified, prepared }: Purchase): Promise<Claim> {
-  const time = now().toISOString()
+export function storeClaim({ log }: PaymentServices, purchase: Purchase): Promise<Claim> {
+  const { checked, verified, prepared, preparedAt } = purchase
+  const time = preparedAt.toISOString()
   const { anchor } = verified.start.observation
   return log.claim({
     identity: checked.identity,
@@ -22,7 +24,7 @@ export function storeClaim({ log, now }: PaymentServices, { checked, verified, p
     attempt: 1,
     payment: checked.payment,
     requirements: { ...checked.requirements },
-    ...(endsLate(checked.payment.payload.authorization, now()) && { keeps_sale: true }),
+    ...(endsLate(checked.payment.payload.authorization, preparedAt) && { keeps_sale: true }),
     ...(verified.facilitator !== undefined && { facilitator: verified.facilitator }),
     from_block: String(anchor.number),
     from_block_hash: anchor.hash,

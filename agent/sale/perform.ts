@@ -19,12 +19,12 @@ import { decodePayment } from '../payment/binding.ts'
 import { endsLate, examine, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { SkillContext } from '../answer/registers.ts'
 import { describeInput } from '../answer/skills.ts'
-import { WEIGHTS } from './limits/address-budget.ts'
+import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { storeClaim } from './claim.ts'
 import { describeConflict, refuseSettled } from './conflict.ts'
 import { checkReadiness, prepare } from './prepare.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed, type Sold } from './record-outcome.ts'
-import { replay, replayRecord } from './replay.ts'
+import { replay, replayToWaiting } from './replay.ts'
 import type { SaleContext, SaleRequest } from './sale-context.ts'
 import { verifyAndReserve } from './verify.ts'
 
@@ -113,16 +113,15 @@ async function buy(
   if (examined.kind === 'payment_refused') return examined
 
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
-  const sold = await context.paymentMutex.run(
+  return context.paymentMutex.run<Sold>(
     examined.bind().payment_hash,
-    (hasWaited) => sell(context, request, { examined, hasWaited, waitLimit }),
+    (hasWaited) => sell(context, request, { client, examined, hasWaited, waitLimit }),
     () => outcomeUnknown(),
   )
-  if (sold.kind === 'answer') client.budget.refundSale()
-  return sold
 }
 
 interface Sale {
+  client: Client
   examined: CheckedPayment
   /** Whether another request with the same payload has ended since step 3. */
   hasWaited: boolean
@@ -162,11 +161,12 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   using call = await request.calls?.enter(client)
   if (request.calls && !call) return refused({ code: 'overloaded' })
 
-  const purchase = { checked: examined, verified: held, prepared }
+  const preparedAt = payments.now()
+  const purchase = { checked: examined, verified: held, prepared, preparedAt }
   const onWait = () => call?.[Symbol.dispose]()
   const sold = await unknownIfFailed(payments.report, () =>
-    claimAndSettle(context, purchase, { ...sale.waitLimit, onWait }).catch((cause: unknown) => {
-      payments.pastObservations.noteFailed(examined.identity)
+    claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }).catch((cause: unknown) => {
+      payments.pastObservations.noteFailed(examined.identity, preparedAt)
       throw cause
     }),
   )
@@ -178,19 +178,21 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
 async function claimAndSettle(
   { payments }: SaleContext,
   purchase: Parameters<typeof storeClaim>[1],
-  waitLimit: WaitLimit,
+  { client, waitLimit }: { client: Client; waitLimit: WaitLimit },
 ): Promise<Sold> {
   const { checked, verified } = purchase
   // 10. Response and intent to settle are stored, and the sale is counted.
   const claim = await storeClaim(payments, purchase)
   if (claim.kind === 'full') return rateLimited(claim.waitMs)
-  if (claim.kind === 'taken') return replayRecord(payments, claim.record, { payment: checked, waitLimit })
+  if (claim.kind === 'taken') return replayToWaiting(payments, claim.record, { client, payment: checked, waitLimit })
 
   // 11 and 12. Settlement, and its outcome is stored.
   const settled = await settle(payments, claim.record, { start: verified.start, waitLimit })
 
   // 13. The answer.
-  return recordOutcome(settled)
+  const sold = recordOutcome(settled)
+  if (sold.kind === 'answer') client.budget.refundSale()
+  return sold
 }
 
 /** Limits what a payer of long payments leaves open. If the log fails, the claim fails as well. */
@@ -202,10 +204,10 @@ async function refuseUnknown({ log, now }: PaymentServices, checked: CheckedPaym
 }
 
 /** The stored response, if another request or process has sold for this payment since step 3. */
-function replayIfSold({ payments }: SaleContext, { examined, waitLimit }: Sale): Promise<Sold | undefined> {
+function replayIfSold({ payments }: SaleContext, { client, examined, waitLimit }: Sale): Promise<Sold | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(examined.identity, examined.id)
-    return record && replayRecord(payments, record, { payment: examined, waitLimit })
+    return record && replayToWaiting(payments, record, { client, payment: examined, waitLimit })
   })
 }
 

@@ -63,8 +63,20 @@ function answer(
   )
 }
 
+/** For a request whose units are counted already. An answer gives them back, and costs its size like any replay. */
+export async function replayToWaiting(
+  payments: PaymentServices,
+  record: ResponseRecord,
+  { client, ...request }: { client: Client; payment: SentPayment; waitLimit: WaitLimit },
+): Promise<Sold> {
+  const sold = await replayRecord(payments, record, request)
+  if (sold.kind !== 'answer') return sold
+  client.budget.refund()
+  return client.budget.chargeReplay(Buffer.byteLength(sold.body)) ?? sold
+}
+
 /** Answers from the record, after an observation of the chain if its outcome may change. */
-export async function replayRecord(
+async function replayRecord(
   payments: PaymentServices,
   record: ResponseRecord,
   { payment, waitLimit }: { payment: SentPayment; waitLimit: WaitLimit },

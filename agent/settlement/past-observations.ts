@@ -30,7 +30,8 @@ export class PastObservations {
   readonly #time: () => number
   readonly #denied = new LRUCache<string, Denied>({ max: PAYMENTS_MAX })
   readonly #observedAt = new LRUCache<string, number>({ max: PAYMENTS_MAX })
-  readonly #failed = new LRUCache<string, true>({ max: PAYMENTS_MAX })
+  /** When the records of failed requests were prepared. */
+  readonly #failed = new LRUCache<string, string>({ max: PAYMENTS_MAX })
 
   constructor(now: () => Date) {
     this.#time = () => now().getTime()
@@ -51,13 +52,13 @@ export class PastObservations {
   }
 
   /** A request of this process has failed after it may have stored the record, so it no longer settles it. */
-  noteFailed(identity: string): void {
-    this.#failed.set(identity, true)
+  noteFailed(identity: string, preparedAt: Date): void {
+    this.#failed.set(identity, preparedAt.toISOString())
   }
 
   /** Whether the request that prepared the record has failed, so that a retry need not wait for it. */
-  isAbandoned({ identity, state }: ResponseRecord): boolean {
-    return state === 'prepared' && this.#failed.has(identity)
+  isAbandoned({ identity, state, prepared_at }: ResponseRecord): boolean {
+    return state === 'prepared' && this.#failed.get(identity) === prepared_at
   }
 
   /** The time until a retry may observe the payment. 0 if it may now. */

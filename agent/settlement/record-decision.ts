@@ -61,13 +61,16 @@ export async function recordPaid(
   change: Partial<RecordChange>,
 ): Promise<ResponseRecord> {
   const payment_response = settledResponse(record, transaction)
-  const receipt = await receiptFor(recorder, record, transaction)
-  const step = { state: 'settled', payment_response, receipt, ...change } as const
+  const step = { state: 'settled', payment_response, ...change } as const
   if (isVoid(record.state)) recorder.report('denied_settlement_found', `was ${record.state}`)
   let current = record
   // Another process may change the record meanwhile. If it ends it, only a later observation of the transfer counts.
   while (mayBecome(current.state, step.state) && isVoid(current.state) === isVoid(record.state))
-    current = await advanceOrReload(recorder, current, step)
+    // A receipt that is stored meanwhile may have been delivered, so it stays.
+    current = await advanceOrReload(recorder, current, {
+      ...step,
+      receipt: await receiptFor(recorder, current, transaction),
+    })
   return current
 }
 

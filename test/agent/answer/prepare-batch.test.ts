@@ -79,6 +79,18 @@ describe('the items of a batch', () => {
     await register.close()
   })
 
+  it('release their place if the snapshot cannot be opened', async () => {
+    let released = 0
+    const failure = await prepareBatch(lookups('1'), {
+      skill: () => {
+        throw new Error('unreadable')
+      },
+      enter: async () => ({ [Symbol.dispose]: () => void (released += 1) }),
+    }).catch((cause: unknown) => cause)
+    expect(failure).to.be.instanceOf(Error)
+    expect(released).to.equal(1)
+  })
+
   it('[4.11.5] let other work run between slices of some milliseconds', async () => {
     const prepared = prepare(lookups('1', '10', '11', '12', '13'), { now: ticking(5) })
     let turns = 0

@@ -109,11 +109,29 @@ export class RawConnection {
     const status = Number(/^HTTP\/1\.1 ([0-9]{3}) /.exec(first)?.[1] ?? 999)
     const isBare = method === 'HEAD' || status < 200 || status === 204 || status === 304
     const length = headers.get('content-length')
-    if (!isBare && length === undefined && !this.#isEnded) return undefined
-    const size = isBare ? 0 : Number(length ?? this.#bytes.length - end - 4)
-    if (this.#bytes.length < end + 4 + size) return undefined
-    const text = this.#bytes.subarray(end + 4, end + 4 + size).toString()
-    this.#bytes = this.#bytes.subarray(end + 4 + size)
+    const isChunked = headers.get('transfer-encoding') === 'chunked'
+    if (!isBare && length === undefined && !isChunked && !this.#isEnded) return undefined
+    const rest = this.#bytes.subarray(end + 4)
+    const chunked = isChunked && !isBare ? chunkedBytes(rest) : 0
+    if (chunked === undefined) return undefined
+    const size = isBare ? 0 : isChunked ? chunked : Number(length ?? rest.length)
+    if (rest.length < size) return undefined
+    // A chunked body is compressed, and no fault is looked for in it.
+    const text = isChunked ? '' : rest.subarray(0, size).toString()
+    this.#bytes = rest.subarray(size)
     return { status, headers, head, text }
+  }
+}
+
+/** The length of a chunked body with its framing (RFC 9112 section 7.1). Undefined while it is not complete. */
+function chunkedBytes(bytes: Buffer): number | undefined {
+  let at = 0
+  for (;;) {
+    const lineEnd = bytes.indexOf('\r\n', at)
+    if (lineEnd < 0) return undefined
+    const size = parseInt(bytes.subarray(at, lineEnd).toString('latin1'), 16)
+    at = lineEnd + 2 + size + 2
+    if (at > bytes.length) return undefined
+    if (size === 0) return at
   }
 }

@@ -64,11 +64,11 @@ const REFUSED = { isValid: false, invalidReason: 'unexpected_verify_error' } as 
 
 type Observation = Awaited<ReturnType<Externals['chain']['observe']>>
 
-/** Two nodes whose newest block is a minute ahead have no transfer. */
-const showUnpaid = (observed: Observation, otherThan: number | undefined): Observation => ({
+/** Two nodes whose newest block is later than the sale have no transfer. */
+const showUnpaid = (observed: Observation, node: number): Observation => ({
   ...observed,
-  node: otherThan === 0 ? 1 : 0,
-  time: observed.time + 60n,
+  node,
+  time: observed.time + 30n,
   payments: observed.payments.map((each) => ({ ...each, isNonceUsed: false })),
 })
 
@@ -127,7 +127,11 @@ async function fillUnrecorded(): Promise<void> {
 async function fillSettled(): Promise<void> {
   const log = new LmdbResponseLog(service.directory)
   const nonces = Array.from({ length: 1_001 }, (_, index) => `0x${index.toString(16).padStart(64, '0')}`)
-  await Promise.all(nonces.map((nonce) => log.claim(makeRecord({ nonce, state: 'settled' }))))
+  const claims = nonces.map((nonce) => {
+    const record = makeRecord({ nonce, state: 'settled' })
+    return log.claim({ ...record, requirements: { ...record.requirements, payTo: service.payTo } })
+  })
+  await Promise.all(claims)
   await log.close()
 }
 
@@ -189,9 +193,9 @@ const SCENARIOS: Record<string, Scenario> = {
         chain: {
           ...chain,
           nodeCount: 2,
-          observe: async (payments, options) => {
+          observe: async (payments, { node, ...options } = {}) => {
             const observed = await chain.observe(payments, options)
-            return isDown ? showUnpaid(observed, options?.otherThan) : observed
+            return isDown ? showUnpaid(observed, node ?? (options.otherThan === 0 ? 1 : 0)) : observed
           },
         },
       }),
