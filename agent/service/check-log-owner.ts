@@ -97,7 +97,9 @@ async function addReceivers(log: OwnerCheck['log'], used: readonly string[]): Pr
   if (!owner) return used
   const receivers = [...new Set([...owner.receivers, ...used])]
   if (receivers.length === owner.receivers.length) return receivers
-  return (await log.setOwner({ ...owner, receivers }, owner)).receivers
+  await log.setOwner({ ...owner, receivers }, owner)
+  // Another machine that starts at the same time may have written its own receivers instead.
+  return addReceivers(log, used)
 }
 
 /** A log without an owner is new. A new log in a used data directory replaces a lost one. */
