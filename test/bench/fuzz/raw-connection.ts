@@ -1,5 +1,6 @@
 /** A connection that sends bytes unchanged and reads all responses. */
 import { connect, type Socket } from 'node:net'
+import { chunkedBytes } from '../load/chunked.ts'
 
 export interface RawResponse {
   status: number
@@ -120,18 +121,5 @@ export class RawConnection {
     const text = isChunked ? '' : rest.subarray(0, size).toString()
     this.#bytes = rest.subarray(size)
     return { status, headers, head, text }
-  }
-}
-
-/** The length of a chunked body with its framing (RFC 9112 section 7.1). Undefined while it is not complete. */
-function chunkedBytes(bytes: Buffer): number | undefined {
-  let at = 0
-  for (;;) {
-    const lineEnd = bytes.indexOf('\r\n', at)
-    if (lineEnd < 0) return undefined
-    const size = parseInt(bytes.subarray(at, lineEnd).toString('latin1'), 16)
-    at = lineEnd + 2 + size + 2
-    if (at > bytes.length) return undefined
-    if (size === 0) return at
   }
 }
