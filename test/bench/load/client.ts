@@ -48,6 +48,7 @@ export class Connection implements Disposable {
 
   send(bytes: string): Promise<LoadResponse> {
     return new Promise((resolve, reject) => {
+      if (!this.isOpen) return reject(new Error('The server closed the connection'))
       this.#pending = { resolve, reject }
       this.#socket.write(bytes)
     })

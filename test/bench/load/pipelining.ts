@@ -10,6 +10,7 @@ const PIPELINED = Buffer.from(toBytes({ path: '/openapi.json', status: 200 }).re
 /** The service resets such a connection. The client opens another one this often. */
 const REOPEN_MS = 1_000
 const PAUSE_MS = 5
+const CONNECTIONS_OF_ADDRESS = 100
 
 export interface PipeliningResult {
   connections: number
@@ -44,16 +45,18 @@ export async function measurePipelining(
 /** Keeps connections open that send pipelined requests and read nothing, until it is disposed. */
 function pipeline(url: string, connections: number): Disposable {
   const { port, hostname } = new URL(url)
-  const open = (): Socket => {
-    const socket = connect(Number(port), hostname).pause()
+  const open = (index: number): Socket => {
+    // An address has at most 128 connections, and the other client keeps its own.
+    const localAddress = `127.0.0.${2 + Math.floor(index / CONNECTIONS_OF_ADDRESS)}`
+    const socket = connect({ port: Number(port), host: hostname, localAddress }).pause()
     socket.on('error', () => undefined).write(PIPELINED)
     return socket
   }
-  const sockets = Array.from({ length: connections }, open)
+  const sockets = Array.from({ length: connections }, (_, index) => open(index))
   const reopening = setInterval(() => {
     for (const [index, socket] of sockets.entries()) {
       socket.destroy()
-      sockets[index] = open()
+      sockets[index] = open(index)
     }
   }, REOPEN_MS)
   return {
