@@ -42,7 +42,7 @@ import { mcpRoute } from '../transport/mcp/route.ts'
 import { openToolList } from '../payment/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
 import type { Chain } from '../settlement/chain/chain.ts'
-import { PastObservations } from '../settlement/past-observations.ts'
+import { RecentAttempts } from '../settlement/recent-attempts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
 import type { RelayerFunds } from '../settlement/facilitator/in-process-facilitator.ts'
@@ -125,7 +125,9 @@ export async function startService(given: ServiceOptions) {
     const { catalog, log } = stores
     const isStopping = () => stopping.signal.aborted
     const { chain } = given.externals
-    const admin = metrics && (await startAdmin(options, { metrics, catalog, log, budgets, queues, chain, isStopping }))
+    let oldestOpen = (): number => Infinity
+    const shown = { metrics, catalog, log, budgets, queues, chain, isStopping, oldestOpen: () => oldestOpen() }
+    const admin = metrics && (await startAdmin(options, { ...shown, metrics }))
     if (admin) closers.push(() => admin.close())
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, log, now, timer, report })
@@ -148,6 +150,7 @@ export async function startService(given: ServiceOptions) {
     await startDataset(options, { catalog, metrics }, closers)
     const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(context.paymentMutex) })
     closers.push(() => reconciler.stop())
+    oldestOpen = () => reconciler.oldestOpen()
 
     const registry = await openAgentRegistry(options, { baseUrl, clock })
     const observe = metrics?.observeRequests()
@@ -205,13 +208,14 @@ interface AdminParts {
   /** Not observed: probes of the operator do not count in the metrics. */
   chain: Chain
   isStopping: () => boolean
+  oldestOpen: () => number
 }
 
 /** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
 async function startAdmin(options: ServiceOptions, parts: AdminParts) {
   const { config, externals, now, timer, report, lostLogLines = () => 0 } = options
   if (!config.admin) return undefined
-  const { metrics, catalog, log, budgets, queues, chain, isStopping } = parts
+  const { metrics, catalog, log, budgets, queues, chain, isStopping, oldestOpen } = parts
   const { relayerFunds } = externals
   const { rateLimitPerMinute } = config
   const isClockWrong = () => chain.isClockWrong()
@@ -229,6 +233,7 @@ async function startAdmin(options: ServiceOptions, parts: AdminParts) {
     rateLimitPerMinute,
     relayerFunds,
     lostLogLines,
+    oldestOpen,
     isClockWrong,
     unusableNodes,
     readiness,
@@ -270,7 +275,7 @@ function createSaleContext(
       log,
       facilitator,
       chain,
-      pastObservations: new PastObservations(now),
+      recentAttempts: new RecentAttempts(now),
       signReceipt,
       now,
       monotonic: clock,

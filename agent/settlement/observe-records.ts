@@ -1,4 +1,5 @@
 /** Observes the payments of records, all with one call. Receipts and logs are read only for a used nonce. */
+import type { Hex } from 'viem'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { Observation, ObserveOptions } from './chain/observe.ts'
 import { WrongChain } from './rpc/json-rpc.ts'
@@ -28,6 +29,39 @@ export async function observeRecords(
     observation,
     readNonce: () => readNonce(observer, record, { observation, payment: observation.payments[index] }),
   }))
+}
+
+/** Blocks by which the clock of the service and that of the chain usually differ less. */
+const MARGIN_BLOCKS = 32n
+
+/**
+ * Finds the transfers of settled records in the logs of an observed node, all with a few calls. In the order of the
+ * records, undefined where none is found, which decides nothing.
+ */
+export async function findSettled(
+  { chain, report }: Pick<PaymentServices, 'chain' | 'report'>,
+  records: readonly ResponseRecord[],
+  observation: Observation,
+): Promise<(ObservedRecord | undefined)[]> {
+  const queries = records.map((record) => {
+    const { payment, requirements } = recordedPayment(record)
+    const { from, nonce } = payment.payload.authorization
+    const [token, payer, used, receiver] = [requirements.asset, from, nonce, requirements.payTo].map(
+      (hex) => hex.toLowerCase() as Hex,
+    ) as [Hex, Hex, Hex, Hex]
+    const settledAt = BigInt(Math.ceil(Date.parse(record.updated_at) / 1000))
+    const toBlock = blockAt(settledAt, observation)
+    return { token, from: payer, nonce: used, receiver, fromBlock: BigInt(record.from_block), toBlock }
+  })
+  const uses = (await unlessUnreadable({ report }, () => chain.findTransfers(queries, observation))) ?? []
+  return records.map((_, index) => uses[index] && { observation, readNonce: uses[index] })
+}
+
+/** The number of the block at a time in seconds, or a later one. Assumes equal times between blocks. */
+function blockAt(seconds: bigint, { number, time, final }: Observation): bigint {
+  if (!final || final.time >= time || seconds >= time) return number
+  const block = number - ((time - seconds) * (number - final.number)) / (time - final.time) + MARGIN_BLOCKS
+  return block < number ? block : number
 }
 
 function toObserved(record: ResponseRecord) {

@@ -1,7 +1,14 @@
 /** What every response log promises, checked for LMDB and for PostgreSQL. */
 import { expect } from 'chai'
 import { StoreError } from '../../store/files/environment.ts'
-import { isFinal, RECORD_STATES, TRANSITIONS, type RecordState, type ResponseRecord } from '../../store/log/record.ts'
+import {
+  isFinal,
+  RECORD_STATES,
+  TRANSITIONS,
+  UNFINISHED_STATES,
+  type RecordState,
+  type ResponseRecord,
+} from '../../store/log/record.ts'
 import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { UNRECORDED_MAX, type ResponseLog } from '../../store/log/responses.ts'
@@ -12,7 +19,7 @@ import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 const updated_at = '2026-01-02T00:00:00.000Z'
 const report = () => undefined
 
-const DENIAL = { end: 'expired', block_time: '2000000001', final_number: '7', observed_at: updated_at }
+const DENIAL = { action: 'expired', time: '2000000001', final_block: '7', at: updated_at }
 
 /** More sales than a test makes. */
 const SALES_MAX = 5_000
@@ -197,7 +204,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
     })
 
     it('lists what is due, earliest first, from the time of a claim on or from the time that a record was given', async () => {
-      const due = (before: string, max = 9) => log.due({ before: new Date(before), max })
+      const due = (before: string, max = 9) => log.due({ states: UNFINISHED_STATES, before: new Date(before), max })
       const at = (second: number) => `2026-01-01T00:00:0${second}.000Z`
       const states = ['settled', 'unknown', 'prepared', 'refused'] as const
       const records = states.map((state, index) =>
@@ -209,10 +216,14 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       const [settled, unknown, prepared] = records as [ResponseRecord, ResponseRecord, ResponseRecord]
       await log.advance(settled, { state: 'settled', updated_at, due_at: at(1) })
       await log.advance(unknown, { state: 'unknown', updated_at, due_at: '2026-02-01T00:00:00.000Z' })
-      expect(await due(updated_at)).to.deep.equal(['i0', 'i3', 'i2'])
+      expect(await due('2026-01-31T23:30:00.000Z')).to.deep.equal(['i0', 'i3', 'i2'])
       await reopen()
       await log.advance(prepared, { state: 'expired', updated_at })
       expect(await due('2026-03-01T00:00:00.000Z')).to.deep.equal(['i0', 'i3', 'i1'])
+      const after = { before: new Date(at(9)), max: 9 }
+      expect(await log.due({ ...after, states: ['refused'] })).to.deep.equal(['i3'])
+      // Records are never deferred that far, so the clock was set back.
+      expect(await log.due({ ...after, states: ['unknown'] })).to.deep.equal(['i1'])
       expect(await log.unfinished()).to.have.members(['i0', 'i1', 'i3'])
     })
 

@@ -8,10 +8,6 @@ import type { RelayerFunds } from '../../settlement/facilitator/in-process-facil
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { ServiceMetrics } from './metrics.ts'
 
-/** The age of the oldest open payment is that of these at most, because reading one is a disk access. */
-const READ_PAYMENTS_MAX = 1_000
-/** Every open payment is due before it. */
-const END_OF_TIME = new Date('9999-12-31T00:00:00Z')
 /** A scrape waits for the response log no longer than this. Then it shows what the last read has found. */
 const LOG_MS_MAX = 1_000
 /** By default a scrape by Prometheus has ten seconds, and other gauges need time to read the database. */
@@ -26,6 +22,8 @@ interface ServiceState {
   queues: Readonly<Record<string, WorkQueue>>
   rateLimitPerMinute: number
   relayerFunds: (() => Promise<RelayerFunds>) | undefined
+  /** When the oldest payment was stored that has been open for long, in milliseconds. */
+  oldestOpen: () => number
   isClockWrong: () => boolean
   unusableNodes: () => number[]
   lostLogLines: () => number
@@ -107,21 +105,17 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   )
 }
 
-function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, now, timer }: ServiceState): void {
+function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, oldestOpen, now, timer }: ServiceState): void {
   const counts = readInTime(timer, () => log.countUnfinished())
   metrics.addLabelledGauge(
     { name: 'company_agent_open_payments', help: 'Payments whose outcome is not final, by state', label: 'state' },
     async () => (await counts()) ?? [],
   )
-  const oldest = readInTime(timer, () => readOldest(log))
   metrics.addGauge(
     'company_agent_oldest_open_payment_age_seconds',
-    'Time since the oldest payment without a final outcome was stored; 0 without one',
-    async () => {
-      const time = await oldest()
-      // The clock can have been set back, or be that of another machine.
-      return time === undefined ? undefined : Math.max(0, (now().getTime() - time) / 1000)
-    },
+    'Age of the oldest payment that has no final outcome after an hour; 0 without one',
+    // The clock can have been set back, or be that of another machine.
+    () => Math.max(0, (now().getTime() - oldestOpen()) / 1000),
   )
 }
 
@@ -138,17 +132,6 @@ function addRelayerMetrics(metrics: ServiceMetrics, { relayerFunds, timer }: Ser
     'Settlements that the balance of the relayer pays for; absent while the chain does not answer',
     async () => Number((await read()).settlements),
   )
-}
-
-/** When the oldest open payment was stored, in milliseconds. Infinity without one. */
-async function readOldest(log: ResponseLog): Promise<number> {
-  let oldest = Infinity
-  for (const identity of await log.due({ before: END_OF_TIME, max: READ_PAYMENTS_MAX })) {
-    // Undefined when the payment became final since the list was read. The reconciler reports a damaged one.
-    const record = await log.read(identity).catch(() => undefined)
-    if (record) oldest = Math.min(oldest, Date.parse(record.prepared_at))
-  }
-  return oldest
 }
 
 /** A read that runs once at a time. The result is undefined after a failure. */

@@ -279,7 +279,7 @@ describe('the reconciler', () => {
           setNonce(paid(false))
           passObservations()
           await reconciler?.reconcileDue()
-          passObservations()
+          clock += 130 * SECOND_MS
           expect(await readAgain()).to.equal(false)
         }
         clock += 130 * SECOND_MS

@@ -14,7 +14,7 @@ import {
   type ResponseRecord,
   type RecordState,
 } from '../../../store/log/record.ts'
-import type { ResponseLog } from '../../../store/log/responses.ts'
+import { DEFERRED_MS_MAX, type ResponseLog } from '../../../store/log/responses.ts'
 import { spend, type SlidingMinute } from '../../../store/base/sliding-minute.ts'
 import { short } from './chain.ts'
 import type { Owner, Simulator } from './simulator.ts'
@@ -77,6 +77,16 @@ export abstract class StoredRecords {
     return [...this.#unfinished]
   }
 
+  /** Those in these states that are due before `before` or after `late`, earliest first. */
+  due(states: readonly RecordState[], before: string, late: string): string[] {
+    const timeOf = (identity: string) => {
+      const record = this.records.get(identity)
+      return record && states.includes(record.state) ? (record.due_at ?? record.prepared_at) : before
+    }
+    const due = this.unfinished().filter((identity) => timeOf(identity) < before || timeOf(identity) > late)
+    return due.toSorted((one, other) => (timeOf(one) < timeOf(other) ? -1 : 1))
+  }
+
   countUnknown(prefix: string): number {
     const ofPayer = this.unfinished().filter((identity) => identity.startsWith(prefix))
     return ofPayer.filter((identity) => this.records.get(identity)?.state === 'unknown').length
@@ -117,7 +127,10 @@ export class SimulatedLog extends StoredRecords {
       countSales: async () => 0,
       countUnknown: async (prefix) => this.countUnknown(prefix),
       unfinished: () => this.#read(owner, () => this.unfinished()),
-      due: () => this.#read(owner, () => this.unfinished()),
+      due: ({ states, before, max }) => {
+        const late = new Date(before.getTime() + DEFERRED_MS_MAX).toISOString()
+        return this.#read(owner, () => this.due(states, before.toISOString(), late).slice(0, max))
+      },
       countUnfinished: async () => new Map(),
       noteUnrecorded: async () => true,
       unrecorded: async () => [],
