@@ -3,41 +3,30 @@
  * the buyer. The mutex of the payment is held meanwhile, so a concurrent retry waits for the result.
  */
 import { LRUCache } from 'lru-cache'
-import { isFinal, UNFINISHED_STATES, type RecordState, type ResponseRecord } from '../../store/log/record.ts'
+import { isFinal, type ResponseRecord } from '../../store/log/record.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
-import type { Observation, ObserveOptions } from './chain/observe.ts'
 import { PAYMENTS_MAX } from './chain/view.ts'
-import { findSettled, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
+import { findPayments, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { advance } from './record-decision.ts'
 import type { PaymentServices } from './services.ts'
 import { APART_MS, reconcileObserved } from './reconcile.ts'
 
 const INTERVAL_MS = 10_000
+/** Records that are read and observed together. */
+const RECORDS_MAX = 1_000
 /** Records that are acted on at the same time. A stop waits for them. */
-const CONCURRENCY_MAX = 4
-/** Settled records, which call no facilitator, and reads of the log. */
-const SETTLED_AT_ONCE = 32
-/** Settled records that are read and confirmed together. */
-const SETTLED_MAX = 1_000
-/** A run observes one 18th of the records on their own, but at least as many as one observation holds. */
-const RUNS_FOR_ALL = 18
+const CONCURRENCY_MAX = 32
 /** The delay of a record is half its age, within these limits. Blocks on Base become final after about 15 minutes. */
 const DELAY_MIN_MS = 10_000
 const DELAY_MAX_MS = 120_000
-/** Nothing is urgent for a settled record: until its block is final, only an audit is due. */
-const DELAY_SETTLED_MS_MAX = 300_000
-/** For a settled record whose transfer is on chain. */
+/** For a settled record whose nonce is used: until its block is final, nothing is urgent. */
 const DELAY_SEEN_MS_MAX = 900_000
 /** Without records the chain is still observed, to check the clock. */
 const CLOCK_CHECK_MS = 60_000
-/** At once if the clock was set by more than this. */
-const CLOCK_SET_MS = 5_000
 /** Payments that have been open for so long are remembered for longer than they are deferred. */
 const LONG_OPEN_MS = 3_600_000
 const LONG_OPEN_PAYMENTS_MAX = 1_000
-
-const OPEN_STATES = UNFINISHED_STATES.filter((state) => state !== 'settled')
 
 interface ReconcilerOptions {
   payments: PaymentServices
@@ -64,8 +53,7 @@ class Reconciler {
   readonly #longOpen = new LRUCache<string, number>({ max: LONG_OPEN_PAYMENTS_MAX, ttl: 2 * DELAY_SEEN_MS_MAX })
   /** On the monotonic clock. */
   #observedAt = -Infinity
-  /** The local clock minus the monotonic one, at the last observation. */
-  #clockOffset = 0
+  /** The largest difference of the local clock from the monotonic one. */
   #offsetMax = -Infinity
   /** The next run prefers another one, so a faulty node cannot keep a record open. */
   #lastNode: number | undefined
@@ -98,118 +86,82 @@ class Reconciler {
   }
 
   async #run(): Promise<void> {
-    if (this.#stopping.signal.aborted) return
-    const { log, report } = this.#options.payments
+    const { monotonic, report } = this.#options.payments
     try {
-      const missing = await this.#reconcileSettled()
-      const unfinished = [...(await log.countUnfinished()).values()].reduce((sum, count) => sum + count, 0)
-      const max = Math.max(PAYMENTS_MAX, Math.ceil(unfinished / RUNS_FOR_ALL))
-      const due = [...missing, ...(await this.#readDue(OPEN_STATES, max))]
-      const longestFirst = due.toSorted((one, other) => (dueTime(one) < dueTime(other) ? -1 : 1)).slice(0, max)
-      for (let start = 0; start < longestFirst.length; start += PAYMENTS_MAX)
-        await this.#reconcileEach(longestFirst.slice(start, start + PAYMENTS_MAX))
-      if (this.#isClockCheckDue())
-        await this.#observeWith((options) => this.#options.payments.chain.observe([], options))
+      for (let isMore = true; isMore && !this.#stopping.signal.aborted;) isMore = await this.#reconcileNext()
+      if (monotonic() - this.#observedAt >= CLOCK_CHECK_MS) await this.#observe([])
     } catch (cause) {
       report('reconciler_failed', cause)
     }
   }
 
-  /** Reconciles settled records whose transfers the logs of the chain show. Returns the others that were due. */
-  async #reconcileSettled(): Promise<ResponseRecord[]> {
-    const { payments } = this.#options
-    for (;;) {
-      const records = await this.#readDue(['settled'], SETTLED_MAX)
-      if (records.length === 0) return []
-      const observation = await this.#observeWith((options) => payments.chain.observe([], options))
-      if (!observation) return []
-      this.#lastNode = observation.node
-      const found = await findSettled(payments, records, observation)
-      await forEach(records.entries(), SETTLED_AT_ONCE, async ([index, record]) => {
-        const observed = found[index]
-        if (observed) await this.#reconcileOne(record, observed, { isSeen: true })
-      })
-      const missing = records.filter((_, index) => !found[index])
-      if (records.length < SETTLED_MAX || missing.length > 0 || this.#stopping.signal.aborted) return missing
-    }
-  }
-
-  async #reconcileEach(records: readonly ResponseRecord[]): Promise<void> {
-    const { payments } = this.#options
-    if (this.#stopping.signal.aborted) return
-    const observed = (await this.#observeWith((options) => observeRecords(payments, records, options))) ?? []
-    this.#lastNode = observed[0]?.observation.node ?? this.#lastNode
-    await forEach(observed.entries(), CONCURRENCY_MAX, ([index, each]) =>
-      this.#reconcileOne(records[index] as ResponseRecord, each, { isSeen: false }),
-    )
-  }
-
-  #isClockCheckDue(): boolean {
-    const { monotonic } = this.#options.payments
-    const isSet = Math.abs(this.#readClockOffset() - this.#clockOffset) > CLOCK_SET_MS
-    return isSet || monotonic() - this.#observedAt >= CLOCK_CHECK_MS
+  /** Returns whether more records may be due. */
+  async #reconcileNext(): Promise<boolean> {
+    const records = await this.#readDue()
+    if (records.length === 0) return false
+    const observed = await this.#observe(records)
+    await forEach(observed.entries(), ([record, each]) => this.#reconcileOne(record, each))
+    return records.length === RECORDS_MAX && observed.size === records.length
   }
 
   /** The local clock, which goes on here when it is set back. */
   #time(): number {
-    this.#offsetMax = Math.max(this.#offsetMax, this.#readClockOffset())
-    return this.#options.payments.monotonic() + this.#offsetMax
-  }
-
-  #readClockOffset(): number {
     const { now, monotonic } = this.#options.payments
-    return now().getTime() - monotonic()
+    this.#offsetMax = Math.max(this.#offsetMax, now().getTime() - monotonic())
+    return monotonic() + this.#offsetMax
   }
 
   /** The longest overdue first. */
-  async #readDue(states: readonly RecordState[], max: number): Promise<ResponseRecord[]> {
+  async #readDue(): Promise<ResponseRecord[]> {
     const { log, recentAttempts, monotonic } = this.#options.payments
     for (const [identity, until] of this.#failed) if (until <= monotonic()) this.#failed.delete(identity)
-    const before = new Date(this.#time() + 1)
-    const identities = await log.due({ states, before, max: max + this.#failed.size })
-    const records: (ResponseRecord | undefined)[] = []
-    await forEach(identities.entries(), SETTLED_AT_ONCE, ([index, identity]) =>
-      this.#unlessFailed(identity, async () => void (records[index] = await log.read(identity))),
+    const identities = await log.due({ before: new Date(this.#time() + 1), max: RECORDS_MAX + this.#failed.size })
+    const read: (ResponseRecord | undefined)[] = []
+    await forEach(identities.entries(), ([index, identity]) =>
+      this.#unlessFailed(identity, async () => void (read[index] = await log.read(identity))),
     )
-    return records.filter((record) => record !== undefined && !recentAttempts.isInProgress(record)) as ResponseRecord[]
+    const records = read.flatMap((record) => (record && !recentAttempts.isInProgress(record) ? [record] : []))
+    return records.slice(0, RECORDS_MAX)
   }
 
-  /** Undefined if the chain cannot be read. */
-  async #observeWith<Result>(observe: (options: ObserveOptions) => Promise<Result>): Promise<Result | undefined> {
+  /** Without the records whose payments cannot be read. */
+  async #observe(records: readonly ResponseRecord[]): Promise<Map<ResponseRecord, ObservedRecord>> {
     const { payments } = this.#options
+    const options = { withFinal: true, otherThan: this.#lastNode }
     this.#observedAt = payments.monotonic()
-    this.#clockOffset = this.#readClockOffset()
-    return unlessUnreadable(payments, () => observe({ withFinal: true, otherThan: this.#lastNode }))
+    const settled = records.filter(({ state }) => state === 'settled')
+    const observed = (await unlessUnreadable(payments, () => findPayments(payments, settled, options))) ?? new Map()
+    const others = records.filter((record) => !observed.has(record))
+    for (let start = 0; start < others.length; start += PAYMENTS_MAX) {
+      const part = others.slice(start, start + PAYMENTS_MAX)
+      const states = await unlessUnreadable(payments, () => observeRecords(payments, part, options))
+      if (!states) break
+      part.forEach((record, index) => observed.set(record, states[index] as ObservedRecord))
+    }
+    this.#lastNode = [...observed.values()].at(-1)?.observation.node ?? this.#lastNode
+    return observed
   }
 
-  async #reconcileOne(
-    record: ResponseRecord,
-    observed: ObservedRecord,
-    { isSeen }: { isSeen: boolean },
-  ): Promise<void> {
+  async #reconcileOne(record: ResponseRecord, observed: ObservedRecord): Promise<void> {
     const { payments, runExclusively } = this.#options
     if (this.#stopping.signal.aborted) return
     // A record that has changed since it was read is not written.
     await this.#unlessFailed(record.identity, () =>
       runExclusively(record.payment_hash, async () => {
         const reconciled = await reconcileObserved(payments, record, observed, { cause: 'reconciler' })
-        await this.#defer(reconciled, observed.observation, isSeen)
+        await this.#defer(reconciled, observed)
       }),
     )
   }
 
-  async #defer(record: ResponseRecord, observation: Observation, isSeen: boolean): Promise<void> {
+  async #defer(record: ResponseRecord, observed: ObservedRecord): Promise<void> {
     const { payments } = this.#options
     const { identity, prepared_at, state, updated_at } = record
-    const time = this.#time()
-    const preparedAt = Date.parse(prepared_at)
+    const ageMs = this.#time() - Date.parse(prepared_at)
     this.#longOpen.delete(identity)
     if (isFinal(state)) return
-    if (time - preparedAt >= LONG_OPEN_MS) this.#longOpen.set(identity, preparedAt)
-    const delayMs = isSeen
-      ? Math.min(DELAY_SEEN_MS_MAX, untilFinalMs(record, observation))
-      : delayOf(record, observation, Math.abs(time - preparedAt) / 2)
-    const due_at = new Date(time + Math.max(delayMs, DELAY_MIN_MS)).toISOString()
+    if (ageMs >= LONG_OPEN_MS) this.#longOpen.set(identity, Date.parse(prepared_at))
+    const due_at = new Date(this.#time() + delayOf(record, observed, ageMs)).toISOString()
     await advance(payments, record, { state, updated_at, due_at })
   }
 
@@ -226,30 +178,23 @@ class Reconciler {
   }
 }
 
-const dueTime = ({ due_at, prepared_at }: ResponseRecord) => due_at ?? prepared_at
-
-function delayOf(record: ResponseRecord, { final }: Observation, half: number): number {
-  const maxMs = record.state === 'settled' ? DELAY_SETTLED_MS_MAX : DELAY_MAX_MS
-  // A final block past `validBefore` ends an open payment.
+function delayOf(record: ResponseRecord, { observation, isNonceUsed }: ObservedRecord, ageMs: number): number {
+  const { state, updated_at, first_denial } = record
   const { validBefore } = recordedPayment(record).payment.payload.authorization
-  const untilEndMs = final ? Number(BigInt(validBefore) - final.time) * 1000 : 0
-  const delays = [half, maxMs, ...(untilEndMs > 0 ? [untilEndMs] : []), ...(record.first_denial ? [APART_MS] : [])]
-  return Math.min(...delays)
+  const isSeen = state === 'settled' && isNonceUsed
+  // A final block past the settlement confirms it, and one past `validBefore` ends an open payment.
+  const expectedAt = isSeen ? Date.parse(updated_at) : Number(validBefore) * 1000
+  const expectedMs = observation.final ? expectedAt - Number(observation.final.time) * 1000 : 0
+  const delays = isSeen ? [DELAY_SEEN_MS_MAX] : [Math.abs(ageMs) / 2, DELAY_MAX_MS]
+  if (first_denial) delays.push(APART_MS)
+  if (isSeen || expectedMs > 0) delays.push(expectedMs)
+  return Math.max(DELAY_MIN_MS, Math.min(...delays))
 }
 
-/** If the block time that becomes final grows like the clock. */
-function untilFinalMs({ updated_at }: ResponseRecord, { final }: Observation): number {
-  return final ? Date.parse(updated_at) - Number(final.time) * 1000 : 0
-}
-
-/** Works on some entries at the same time. The workers share one iterator. */
-async function forEach<Entry>(
-  entries: Iterator<Entry> & Iterable<Entry>,
-  count: number,
-  work: (entry: Entry) => Promise<void>,
-): Promise<void> {
+/** Works on some entries at the same time. The workers share the iterator. */
+async function forEach<Entry>(entries: IterableIterator<Entry>, work: (entry: Entry) => Promise<void>): Promise<void> {
   const workOn = async () => {
     for (const entry of entries) await work(entry)
   }
-  await Promise.all(Array.from({ length: count }, workOn))
+  await Promise.all(Array.from({ length: CONCURRENCY_MAX }, workOn))
 }

@@ -42,14 +42,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
-import {
-  DEFERRED_MS_MAX,
-  listInParts,
-  UNRECORDED_MAX,
-  type AnnouncedKey,
-  type DueRequest,
-  type ResponseLog,
-} from './responses.ts'
+import { lateAfter, listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from './responses.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
 /** Parsed records in memory. A run of the reconciler seldom reads more. */
@@ -153,16 +146,14 @@ export class LmdbResponseLog implements ResponseLog {
     return [...new Set(keys.map(identityIn))]
   }
 
-  async due({ states, before, max }: DueRequest): Promise<string[]> {
-    const late = new Date(before.getTime() + DEFERRED_MS_MAX).toISOString()
-    const keys = states.flatMap((state) => {
-      const due = this.#list({ start: `${state}:`, end: `${state}:${before.toISOString()}`, limit: max })
-      const rest = { limit: max - due.length }
-      return [...due, ...this.#list({ start: `${state}:${late}`, end: `${state};`, ...rest })].map((key) =>
-        key.slice(state.length),
-      )
-    })
-    return keys.toSorted().slice(0, max).map(identityIn)
+  async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
+    const [time, late] = [before, lateAfter(before)].map((each) => each.toISOString())
+    const keys = UNFINISHED_STATES.flatMap((state) => [
+      ...this.#list({ start: `${state}:`, end: `${state}:${time}`, limit: max }),
+      ...this.#list({ start: `${state}:${late}`, end: `${state};`, limit: max }),
+    ])
+    const byTime = keys.map((key) => key.slice(key.indexOf(':') + 1)).toSorted()
+    return byTime.slice(0, max).map(identityIn)
   }
 
   async countUnfinished(): Promise<Map<RecordState, number>> {

@@ -63,7 +63,7 @@ export function chainOf(now: () => Date, nonceStateOf: (nonce: string) => Promis
     },
     async findUse({ nonce }) {
       const found = await nonceStateOf(nonce)
-      return found.nonce === 'free' || found.nonce === 'unread' ? { nonce: 'unclear' } : found
+      return found.nonce === 'free' ? { nonce: 'unclear' } : found
     },
   }
 }

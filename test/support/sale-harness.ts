@@ -208,7 +208,7 @@ export class SaleHarness {
           : call('nonceState', () => this.#observeRecorded(payments))(),
       findUse: async () => {
         const found = await script.nonceState()
-        return found.nonce === 'free' || found.nonce === 'unread' ? { nonce: 'unclear' } : found
+        return found.nonce === 'free' ? { nonce: 'unclear' } : found
       },
     }
     return {

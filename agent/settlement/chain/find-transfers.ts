@@ -9,8 +9,6 @@ import { isTooWide, RangeSearch, type BlockRange } from './search-block-ranges.t
 
 /** Nonces in one search. Providers accept this many values for a topic, or refuse and get half as many. */
 const VALUES_MAX = 1_000
-/** After a search that succeeded, so that a provider that refuses more is seldom asked. */
-const VALUES_MORE = 10
 
 export interface PaymentQuery extends NonceKey {
   receiver: Hex
@@ -36,7 +34,6 @@ export class TransferSearch {
     try {
       for (let start = 0; start < queries.length; start += size)
         await this.#findPart(rpc, queries.slice(start, start + size), found)
-      this.#valuesMax = Math.min(VALUES_MAX, size + VALUES_MORE)
     } catch (cause) {
       // The search has reached a single block.
       if (!isTooWide(cause)) throw cause

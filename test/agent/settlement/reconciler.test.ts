@@ -451,6 +451,17 @@ describe('the reconciler', () => {
     expect(await state()).to.equal('settled')
   })
 
+  it('goes on when the clock is set back', async () => {
+    await claim('unknown')
+    setNonce({ nonce: 'unclear' })
+    await open().reconcileDue()
+    setClockBack(30 * 60 * SECOND_MS)
+    passDelay()
+    setNonce(paid(true))
+    await reconciler?.reconcileDue()
+    expect(await state()).to.equal('settled')
+  })
+
   it('observes a record again after half its age, at least ten seconds and at most two minutes, and at its end', async () => {
     await claim('unknown')
     setNonce({ nonce: 'unclear' })

@@ -5,7 +5,7 @@
  */
 import { PostgresResponseLog, STATEMENTS } from '../../../store/log/postgres/responses.ts'
 import type { Database, Rows } from '../../../store/log/postgres/connection.ts'
-import { decodeRecord, type RecordState, type ResponseRecord } from '../../../store/log/record.ts'
+import { decodeRecord, type ResponseRecord } from '../../../store/log/record.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
 import { StoredRecords, type Write } from './log.ts'
 import type { Owner } from './simulator.ts'
@@ -51,11 +51,10 @@ export class SimulatedDatabase extends StoredRecords {
     [STATEMENTS.OWNER]: () => NOTHING,
     [STATEMENTS.WAIT]: () => ({ rows: [{ wait_ms: '1000' }], rowCount: 1 }),
     [STATEMENTS.LIST_UNFINISHED]: ([after, limit]) => this.#listUnfinished(after as string, limit as number),
-    [STATEMENTS.LIST_DUE]: ([before, limit, states, late]) => {
-      const due = this.due(states as RecordState[], before as string, late as string).slice(0, limit as number)
+    [STATEMENTS.LIST_DUE]: ([before, limit, late]) => {
+      const due = this.due(before as string, late as string).slice(0, limit as number)
       return { rows: due.map((identity) => ({ identity })), rowCount: due.length }
     },
-    [STATEMENTS.COUNT_UNFINISHED]: () => NOTHING,
     [STATEMENTS.PRUNE]: ([before, limit]) => this.#prune(before as string, limit as number),
     [STATEMENTS.NOTE_UNRECORDED]: () => ONE_CHANGED,
     [STATEMENTS.LIST_UNRECORDED]: () => NOTHING,

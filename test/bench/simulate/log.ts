@@ -14,7 +14,7 @@ import {
   type ResponseRecord,
   type RecordState,
 } from '../../../store/log/record.ts'
-import { DEFERRED_MS_MAX, type ResponseLog } from '../../../store/log/responses.ts'
+import { lateAfter, type ResponseLog } from '../../../store/log/responses.ts'
 import { spend, type SlidingMinute } from '../../../store/base/sliding-minute.ts'
 import { short } from './chain.ts'
 import type { Owner, Simulator } from './simulator.ts'
@@ -77,11 +77,11 @@ export abstract class StoredRecords {
     return [...this.#unfinished]
   }
 
-  /** Those in these states that are due before `before` or after `late`, earliest first. */
-  due(states: readonly RecordState[], before: string, late: string): string[] {
+  /** Those that are due before `before` or after `late`, earliest first. */
+  due(before: string, late: string): string[] {
     const timeOf = (identity: string) => {
       const record = this.records.get(identity)
-      return record && states.includes(record.state) ? (record.due_at ?? record.prepared_at) : before
+      return record?.due_at ?? record?.prepared_at ?? before
     }
     const due = this.unfinished().filter((identity) => timeOf(identity) < before || timeOf(identity) > late)
     return due.toSorted((one, other) => (timeOf(one) < timeOf(other) ? -1 : 1))
@@ -127,9 +127,9 @@ export class SimulatedLog extends StoredRecords {
       countSales: async () => 0,
       countUnknown: async (prefix) => this.countUnknown(prefix),
       unfinished: () => this.#read(owner, () => this.unfinished()),
-      due: ({ states, before, max }) => {
-        const late = new Date(before.getTime() + DEFERRED_MS_MAX).toISOString()
-        return this.#read(owner, () => this.due(states, before.toISOString(), late).slice(0, max))
+      due: ({ before, max }) => {
+        const [time, late] = [before, lateAfter(before)].map((each) => each.toISOString()) as [string, string]
+        return this.#read(owner, () => this.due(time, late).slice(0, max))
       },
       countUnfinished: async () => new Map(),
       noteUnrecorded: async () => true,
