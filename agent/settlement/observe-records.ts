@@ -2,6 +2,7 @@
 import type { Hex } from 'viem'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { Observation, ObserveOptions } from './chain/observe.ts'
+import { ANCHOR_DEPTH_BLOCKS } from './chain/view.ts'
 import { WrongChain } from './rpc/json-rpc.ts'
 import { isPayment, type NonceState } from './decide.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
@@ -47,8 +48,8 @@ export async function findPayments(
   const uses = (await unlessUnreadable({ report }, () => chain.findTransfers(queries, observation))) ?? []
   return new Map(
     records.flatMap((record, index) => {
-      const readNonce = uses[index]
-      return readNonce ? [[record, { observation, isNonceUsed: true, readNonce }] as const] : []
+      const read = uses[index]
+      return read ? [[record, { observation, isNonceUsed: true, readNonce: read }] as const] : []
     }),
   )
 }
@@ -62,7 +63,8 @@ function toQuery(record: ResponseRecord, observation: Observation) {
     from: lower(from),
     nonce: lower(nonce),
     receiver: lower(requirements.payTo),
-    fromBlock: BigInt(record.from_block),
+    // The newest block before the settlement. A reorganisation can only cause an observation of its own.
+    fromBlock: BigInt(record.from_block) + ANCHOR_DEPTH_BLOCKS,
     toBlock: blockAt(BigInt(Math.ceil(Date.parse(record.updated_at) / 1000)), observation),
   }
 }

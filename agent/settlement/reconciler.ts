@@ -130,7 +130,8 @@ class Reconciler {
     const options = { withFinal: true, otherThan: this.#lastNode }
     this.#observedAt = payments.monotonic()
     const settled = records.filter(({ state }) => state === 'settled')
-    const observed = (await unlessUnreadable(payments, () => findPayments(payments, settled, options))) ?? new Map()
+    const found = await unlessUnreadable(payments, () => findPayments(payments, settled, options))
+    const observed = found ?? new Map<ResponseRecord, ObservedRecord>()
     const others = records.filter((record) => !observed.has(record))
     for (let start = 0; start < others.length; start += PAYMENTS_MAX) {
       const part = others.slice(start, start + PAYMENTS_MAX)

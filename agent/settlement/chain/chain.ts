@@ -33,7 +33,7 @@ export type NonceUse =
   | { nonce: 'unclear' }
 
 /** Reads whether the block of a use is final, once for all uses of a block. */
-export type UseReader = () => Promise<NonceUse>
+type UseReader = () => Promise<NonceUse>
 
 const UNCLEAR: NonceUse = { nonce: 'unclear' }
 

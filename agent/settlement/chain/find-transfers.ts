@@ -12,9 +12,8 @@ const VALUES_MAX = 1_000
 
 export interface PaymentQuery extends NonceKey {
   receiver: Hex
-  /** No older block contains the payment. */
+  /** The block of the payment is probably one of these. */
   fromBlock: bigint
-  /** The block that contains it is probably not newer. */
   toBlock: bigint
 }
 

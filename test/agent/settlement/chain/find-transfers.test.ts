@@ -27,7 +27,7 @@ describe('the transfers of many payments', () => {
       from: BUYER,
       nonce: nonceOf(index),
       receiver: RECEIVER,
-      fromBlock: BigInt(newest - 100),
+      fromBlock: BigInt(newest - 40),
       toBlock: BigInt(newest),
     }))
   })
@@ -80,9 +80,7 @@ describe('the transfers of many payments', () => {
     pay(1, { to: other })
     pay(2, { from: other })
     const found = await new TransferSearch().find(nodeWith({}), queries.slice(0, 4))
-    expect([...found.keys()]).to.deep.equal([keyOf(queries[0] as PaymentQuery)])
-    // A payment of 1 would otherwise have the transfer of 0.
-    expect(found.get(keyOf(queries[0] as PaymentQuery))?.transfer.from).to.equal(BUYER)
+    expect(queries.filter((query) => found.has(keyOf(query)))).to.deep.equal(queries.slice(0, 1))
   })
 
   it('are not decided by a node that cannot be read', async () => {
