@@ -219,8 +219,25 @@ const SCENARIOS: Record<string, Scenario> = {
     cause: () => requests().lookup('00000000', payment),
   },
   CompanyAgentPaymentOld: {
+    options: {
+      replaceExternals: ({ chain, ...own }) => ({
+        ...own,
+        chain: {
+          ...chain,
+          findUse: (...call) => (isDown ? Promise.resolve({ nonce: 'unclear' }) : chain.findUse(...call)),
+          findTransfers: async (queries) => queries.map(() => undefined),
+        },
+      }),
+    },
     before: buy,
-    cause: async () => void (laterMs = 3 * HOUR_MS),
+    cause: async () => {
+      isDown = true
+      laterMs = 3 * HOUR_MS
+      // The reconciler runs at the start.
+      await service.restart()
+      const age = 'company_agent_oldest_open_payment_age_seconds'
+      while (Number((await scrape(new Set([age]))).get(age)) === 0) await sleep(20)
+    },
   },
   CompanyAgentChainUnavailable: {
     options: {
