@@ -46,6 +46,7 @@ import { RecentAttempts } from '../settlement/recent-attempts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
 import type { RelayerFunds } from '../settlement/facilitator/in-process-facilitator.ts'
+import { readLastBackup } from '../../store/backup.ts'
 import { startReconciler } from '../settlement/reconciler.ts'
 import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, DEPLOYMENTS, type Terms } from '../payment/terms.ts'
@@ -234,6 +235,7 @@ async function startAdmin(options: ServiceOptions, parts: AdminParts) {
     relayerFunds,
     lostLogLines,
     oldestOpen,
+    lastBackup: () => readLastBackup(config.dataDirectory),
     isClockWrong,
     unusableNodes,
     readiness,

@@ -1,7 +1,7 @@
 /**
  * `bench sizing [--rows N] [--sales N]`: disk and memory that a deployment needs. Sales of each operation by the real
- * service give sample records. Copies with random nonces then pass through the states of a sale in each response log. Last
- * it measures how many payments a second the reconciler confirms, and what bounds it.
+ * service give sample records. Copies with random nonces then pass through the states of a sale in each response log.
+ * Last it measures how many payments a second the reconciler confirms, and what bounds it.
  */
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'

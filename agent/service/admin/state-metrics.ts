@@ -24,6 +24,7 @@ interface ServiceState {
   relayerFunds: (() => Promise<RelayerFunds>) | undefined
   /** When the oldest payment was stored that has been open for long, in milliseconds. */
   oldestOpen: () => number
+  lastBackup: () => Promise<{ created_at: string; bytes: number } | undefined>
   isClockWrong: () => boolean
   unusableNodes: () => number[]
   lostLogLines: () => number
@@ -91,6 +92,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     state.lostLogLines,
   )
   addRelayerMetrics(metrics, state)
+  addBackupMetrics(metrics, state)
   metrics.addGauge(
     'company_agent_payments_without_record',
     'Payments that the chain shows as settled and that have no record; the answer to them is 409',
@@ -117,6 +119,16 @@ function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, oldestOpen, now, 
     // The clock can have been set back, or be that of another machine.
     () => Math.max(0, (now().getTime() - oldestOpen()) / 1000),
   )
+}
+
+/** Absent without a backup of this directory. */
+function addBackupMetrics(metrics: ServiceMetrics, { lastBackup, now }: ServiceState): void {
+  const read = async () => lastBackup().catch(() => undefined)
+  metrics.addGauge('company_agent_backup_age_seconds', 'Time since the last complete backup', async () => {
+    const last = await read()
+    return last && (now().getTime() - Date.parse(last.created_at)) / 1000
+  })
+  metrics.addGauge('company_agent_backup_bytes', 'Size of the last complete backup', async () => (await read())?.bytes)
 }
 
 function addRelayerMetrics(metrics: ServiceMetrics, { relayerFunds, timer }: ServiceState): void {

@@ -135,6 +135,9 @@ async function fillSettled(): Promise<void> {
   await log.close()
 }
 
+const noteBackup = (bytes: number) =>
+  writeFile(join(service.directory, 'last-backup.json'), JSON.stringify({ created_at: now().toISOString(), bytes }))
+
 const damagedRecord: Pick<Scenario, 'before' | 'cause'> = {
   before: async () => {
     payment = await requests().payFor(requests().lookup('00000000'))
@@ -238,6 +241,14 @@ const SCENARIOS: Record<string, Scenario> = {
       const age = 'company_agent_oldest_open_payment_age_seconds'
       while (Number((await scrape(new Set([age]))).get(age)) === 0) await sleep(20)
     },
+  },
+  CompanyAgentBackupOld: {
+    before: () => noteBackup(1_000),
+    cause: async () => void (laterMs = 27 * HOUR_MS),
+  },
+  CompanyAgentBackupSmall: {
+    before: () => noteBackup(1_000),
+    cause: () => noteBackup(499),
   },
   CompanyAgentChainUnavailable: {
     options: {
