@@ -3,9 +3,14 @@ import { stopTestChain } from './chain.ts'
 import { checkedFetch, clearDescriptions } from './openapi-check.ts'
 import { stopSharedPostgres } from './postgres.ts'
 import { removeTemporaryDirectories } from './temporary-directory.ts'
+import { startWatchdog } from './watchdog.ts'
 
 globalThis.fetch = checkedFetch
+const watch = startWatchdog()
 
 export const mochaHooks = {
+  beforeEach(this: Mocha.Context) {
+    watch(this.currentTest?.fullTitle() ?? '')
+  },
   afterAll: [stopTestChain, stopSharedPostgres, clearDescriptions, removeTemporaryDirectories],
 }
