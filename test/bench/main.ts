@@ -1,30 +1,23 @@
-/** The command `bench`: runs one benchmark or reliability check, or all of them for the report. */
+/** The command `bench`: runs one benchmark or reliability check, or all of them for the proof. */
 import { parseArgs } from 'node:util'
 import { stopTestChain } from '../support/chain.ts'
 import { removeTemporaryDirectories } from '../support/temporary-directory.ts'
-import { buyerKill } from './buyer-kill.ts'
-import { failover } from './failover.ts'
+import { crash } from './crash.ts'
 import { fairness } from './fairness.ts'
 import { fuzz } from './fuzz.ts'
 import { history } from './history.ts'
-import { importKill } from './import-kill.ts'
-import { kill } from './kill.ts'
 import { isLogKind, type Options } from './log-kind.ts'
 import { matrix } from './matrix.ts'
 import { mutants } from './mutants.ts'
 import { order } from './order.ts'
 import { perf } from './perf.ts'
 import { print } from './print.ts'
+import { proof } from './proof.ts'
 import { quality } from './quality.ts'
-import { race } from './race.ts'
 import { reconcile } from './reconcile.ts'
-import { reconcileKill } from './reconcile-kill.ts'
-import { report } from './report.ts'
 import { simulate } from './simulate.ts'
 import { sizing } from './sizing.ts'
 import { slowest } from './slowest.ts'
-import { soak } from './soak.ts'
-import { watchKill } from './watch-kill.ts'
 
 /** Each prints what it found and resolves with whether that is as it must be. */
 type Program = (options: Options) => Promise<boolean>
@@ -41,23 +34,16 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
     run: simulate,
     usage: '[--seeds N] [--from SEED] [--workers N] [--log lmdb|postgres] [--trace]',
   },
-  kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S] [--log lmdb|postgres]' },
-  'buyer-kill': { run: buyerKill, usage: '[--runs N]' },
   reconcile: { run: reconcile, usage: '[--rows N] [--names N]' },
-  'reconcile-kill': { run: reconcileKill, usage: '[--runs N]' },
-  'watch-kill': { run: watchKill, usage: '[--runs N]' },
-  failover: { run: failover, usage: '[--runs N] [--seed S]' },
+  crash: { run: crash, usage: '[--runs N] [--only TEXT] [--seed S]' },
   matrix: { run: matrix, usage: '[--only TEXT] [--workers N]' },
-  race: { run: race, usage: '[--seconds N] [--log lmdb|postgres]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--seeds N] [--workers N] [--only TEXT]' },
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },
   fuzz: { run: fuzz, usage: '[--runs N] [--seed S]' },
-  'import-kill': { run: importKill, usage: '[--runs N]' },
   history: { run: history, usage: '[--rows N] [--days N]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
-  soak: { run: soak, usage: '[--log lmdb|postgres] [--minutes N] [--rows N]' },
-  report: { run: report, usage: '[--size full|ci] [--out FILE] [--only NAME,...]' },
+  proof: { run: proof, usage: '[--out FILE] [--only NAME,...]' },
 }
 
 /** An option with a value has it in capitals or as a list of words. */

@@ -9,10 +9,8 @@ import { markdown } from './markdown.ts'
 import { measureBatch } from './perf/batch.ts'
 import { openHttpBench } from './perf/http-rounds.ts'
 import { measureSearch, measureSearchMillion } from './perf/names.ts'
-import { measureOpenPayments } from './perf/open-payments.ts'
 import { measurePaidLookup } from './perf/paid-lookup.ts'
 import type { PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
-import { measureProcesses } from './perf/processes.ts'
 import { measureForged, measureMcp, measureQuote, measureRefused, measureReplay } from './perf/requests.ts'
 import { measureImport, measureStart } from './perf/start.ts'
 import { print } from './print.ts'
@@ -52,8 +50,6 @@ const HTTP_FILES = {
   batch: measureBatch,
 }
 const OTHER_FILES = {
-  processes: measureProcesses,
-  'open-payments': measureOpenPayments,
   search: measureSearch,
   'search-million': measureSearchMillion,
   import: measureImport,

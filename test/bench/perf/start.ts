@@ -1,27 +1,19 @@
 /**
- * An import of a generated register, beside one of the same records into SQLite with a trigram index of names. Only the
- * service's import checks for contradictions and computes an id. Then starts of the service with it, from the start of
- * the process to its ready line.
+ * An import of a generated register, and starts of the service with it, from the start of the process to its ready line.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ready, startChild } from '../../support/child.ts'
-import { runImport } from '../generated-register.ts'
-import { installPeers } from '../install-peers.ts'
 import { residentMemory } from '../load/server-process.ts'
 import { median } from '../statistics.ts'
-import { withBaseline, type MeasureRows } from './perf-row.ts'
+import type { MeasureRows } from './perf-row.ts'
 
-export const measureImport: MeasureRows = async ({ size, directory, register }) => {
-  await installPeers()
-  const { archive, cost: own } = await register(size.importRows)
-  const sqlite = await runImport('sqlite', archive, join(directory, 'sqlite'))
-  if (own.rows !== size.importRows) throw new Error(`${own.rows} of ${size.importRows} rows were imported`)
-  const peer = (value: number) => ({ name: 'SQLite, trigram index', value })
+export const measureImport: MeasureRows = async ({ size, register }) => {
+  const { cost } = await register(size.importRows)
+  if (cost.rows !== size.importRows) throw new Error(`${cost.rows} of ${size.importRows} rows were imported`)
   return [
-    withBaseline('import cpu', own.cpuSeconds, peer(sqlite.cpuSeconds)),
-    withBaseline('import time', own.seconds, peer(sqlite.seconds)),
-    withBaseline('import memory', own.memory, peer(sqlite.memory)),
+    { id: 'import cpu', value: cost.cpuSeconds },
+    { id: 'import memory', value: cost.memory },
   ]
 }
 

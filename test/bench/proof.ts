@@ -1,6 +1,6 @@
 /**
- * `bench report [--size full|ci] [--out FILE] [--only NAME,...]`: runs every program in a process of its own and writes
- * its section of docs/benchmarks.md, which nothing else writes, and the table of capacity in docs/operations.md. A
+ * `npm run proof`: runs every program at its full size, in a process of its own, and writes docs/benchmarks.md, which
+ * names the commit of each run and which nothing else writes. `--only NAME,...` replaces the named sections only. A
  * program that fails is reported; the others still run.
  */
 import { execFile, execFileSync } from 'node:child_process'
@@ -10,53 +10,44 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { format, resolveConfig } from 'prettier'
-import { withCapacityTable } from './capacity-table.ts'
 import { describeMachine } from './machine.ts'
 import { print } from './print.ts'
-import { withRun, type ReportedRun } from './report-file.ts'
-import { REPORT_SECTIONS, type ReportSection } from './report-sections.ts'
+import { withRun, type ProvedRun } from './proof-file.ts'
+import { PROOF_SECTIONS, type ProofSection } from './proof-sections.ts'
 
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const OUT_DEFAULT = join(ROOT, 'docs/benchmarks.md')
-const OPERATIONS = join(ROOT, 'docs/operations.md')
-const OUTPUT = { maxBuffer: 2 ** 26 }
+/** Longer than any program takes on a slow machine. */
+const PROGRAM_MS_MAX = 3_600_000
+const LIMITS = { maxBuffer: 2 ** 26, timeout: PROGRAM_MS_MAX }
 
-export async function report({ size = 'full', out = OUT_DEFAULT, only }: Record<string, string>): Promise<boolean> {
-  if (size !== 'full' && size !== 'ci') throw new Error('--size is full or ci')
-  const names = REPORT_SECTIONS.map(([name]) => name)
+export async function proof({ out = OUT_DEFAULT, only }: Record<string, string>): Promise<boolean> {
+  const names = PROOF_SECTIONS.map(([name]) => name)
   const wanted = only?.split(',') ?? names
   if (!wanted.every((name) => names.includes(name))) throw new Error(`--only is a list of ${names.join(', ')}`)
   const commit = describeCommit()
   const style = { ...(await resolveConfig(OUT_DEFAULT)), parser: 'markdown' }
   let failed = 0
-  for (const section of REPORT_SECTIONS.filter(([name]) => wanted.includes(name))) {
-    const run = await runSection(section, size, commit)
+  for (const section of PROOF_SECTIONS.filter(([name]) => wanted.includes(name))) {
+    const run = await runSection(section, commit)
     if (!run.isPassed) failed += 1
     const earlier = existsSync(out) ? await readFile(out, 'utf8') : ''
     await writeFile(out, await format(withRun(earlier, run, names), style))
-  }
-  if (out === OUT_DEFAULT) {
-    const operations = withCapacityTable(await readFile(OPERATIONS, 'utf8'), await readFile(out, 'utf8'))
-    await writeFile(OPERATIONS, await format(operations, style))
   }
   print(`${failed} of ${wanted.length} programs failed`)
   return failed === 0
 }
 
-/** Ignores changes of the document that the report itself writes. */
+/** Ignores changes of the document that this program itself writes. */
 function describeCommit(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
-  const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks.md', ':!docs/operations.md')
+  const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks.md')
   return git('rev-parse', '--short', 'HEAD') + (changes && ' with changes')
 }
 
-async function runSection(
-  [name, full, ci, target]: ReportSection,
-  size: 'full' | 'ci',
-  commit: string,
-): Promise<ReportedRun> {
-  const args = [name.replace(/-postgres$/, ''), ...(size === 'full' ? full : ci).split(' ').filter(Boolean)]
+async function runSection([name, options, target]: ProofSection, commit: string): Promise<ProvedRun> {
+  const args = [name.replace(/-postgres$/, ''), ...options.split(' ').filter(Boolean)]
   const command = `npm run bench -- ${args.join(' ')}`
   print(command)
   const began = performance.now()
@@ -64,7 +55,7 @@ async function runSection(
   const seconds = Math.round((performance.now() - began) / 1000)
   if (!isPassed) print(`${output}\n${name} failed`)
   const last = output.split('\n').at(-1) ?? ''
-  const run = `size ${size}, ${seconds} s, commit ${commit}, ${describeMachine()}`
+  const run = `${seconds} s, commit ${commit}, ${describeMachine()}`
   return {
     name,
     facts: { command: `\`${command}\``, run, target },
@@ -75,7 +66,7 @@ async function runSection(
 }
 
 async function runProgram(args: string[]): Promise<{ isPassed: boolean; output: string }> {
-  const { isPassed, stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, ...args], OUTPUT).then(
+  const { isPassed, stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, ...args], LIMITS).then(
     (output) => ({ isPassed: true, ...output }),
     (failure: { stdout: string; stderr: string }) => ({ isPassed: false, ...failure }),
   )

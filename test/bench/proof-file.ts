@@ -15,17 +15,17 @@ const PARTS = `What is real and what is fake:
   for start, on registers that are made up. The other engines are real.
 - **reconcile**: the command \`client reconcile\` as a process, with the service, facilitator and node of perf. The register is
   made up. The single resolves are the code of the service without HTTP.
-- **kill**, **buyer-kill**, **reconcile-kill**, **watch-kill**, **failover** and **order**: the service, the disk and PostgreSQL are real. The
-  chain is a local anvil with a test token, and the facilitator runs in the process of the service.
-- **race** and **import-kill**: processes with the real response log or the real import, without a service.
+- **crash**: the commands \`serve\`, \`import\` and \`client\` as processes, with the disk, PostgreSQL, and a local anvil with a test
+  token. The facilitator runs in the process of the service. The service of the buyers is in the process of the program.
+- **matrix**: the command \`serve\` as a process, two nodes with faults before a local anvil, and facilitators of x402.
+- **order**: the command \`serve\` under strace.
 - **history**: the real journal of a generated register, of which 0.4 % changes each day.
 - **simulate**: the executor and the reconciler are real. Disk, chain, facilitator, network and clock are models.
 - **fairness**: as perf, with a node that answers after 200 ms. Each client has a loopback address of its own.
 - **mutants**: the compiled code with one bug at a time, and the programs and tests of this project that must find it.
-- **soak**: as perf, with a facilitator that delays its answers, real kills, and a facilitator and node that survive them.
 - **fuzz**: the service over real sockets, with a facilitator and a chain in its process that accept everything.`
 
-export interface ReportedRun {
+export interface ProvedRun {
   name: string
   /** The command of the run, and its time, commit and machine. */
   facts: Record<string, string>
@@ -36,7 +36,7 @@ export interface ReportedRun {
 }
 
 /** Replaces or adds the section of the run. Sorts the sections in the order of `names`, and drops those not in it. */
-export function withRun(report: string, run: ReportedRun, names: readonly string[]): string {
+export function withRun(report: string, run: ProvedRun, names: readonly string[]): string {
   const [, ...earlier] = report.split(/^## /m)
   const sections = new Map(earlier.map((text) => [text.split('\n', 1)[0], `## ${text.trim()}`]))
   sections.set(run.name, toSection(run))
@@ -55,7 +55,7 @@ ${kept.join('\n\n')}
 `
 }
 
-function toSection({ name, facts, measured, isPassed, details }: ReportedRun): string {
+function toSection({ name, facts, measured, isPassed, details }: ProvedRun): string {
   const all = Object.entries({ ...facts, measured, verdict: isPassed ? 'met' : 'MISSED' })
   const list = all.map(([fact, value]) => `- ${fact}: ${value}`).join('\n')
   // Two levels below those of the output, so that only sections have headings of level two.
