@@ -1,11 +1,11 @@
 /**
- * `bench crash [--runs N] [--only TEXT] [--seed S]`: kills each subject with SIGKILL before a system call that writes,
- * syncs, renames or sends, and runs it again as its user would. The points of death are all such calls of one run that
- * is not killed. What must be true afterwards is with each subject.
+ * `bench crash [--runs N] [--only TEXT] [--call NAME] [--seed S]`: kills each subject with SIGKILL before a system call
+ * that writes, syncs, renames or sends, and runs it again as its user would. The points of death are all such calls of
+ * one run that is not killed. What must be true afterwards is with each subject.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { pick, randomFor } from '../support/random.ts'
+import { randomFor } from '../support/random.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { openBuyerScene, openReconcileScene, openWatchScene } from './crash/buyers.ts'
 import { openFirstStartScene, openImportScene } from './crash/directories.ts'
@@ -43,21 +43,25 @@ interface Result {
 }
 
 export async function crash(options: Record<string, string>): Promise<boolean> {
-  const { runs = RUNS_DEFAULT, only = '', seed = String(Date.now() % 1_000_000) } = options
+  const { runs = RUNS_DEFAULT, only = '', call, seed = String(Date.now() % 1_000_000) } = options
   if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) {
     print('SKIPPED: strace is not installed or may not trace, so nothing was killed')
     return true
   }
+  print(`seed ${seed}`)
   const results: Result[] = []
   for (const [subject, open] of Object.entries(SUBJECTS)) {
     if (!subject.includes(only)) continue
     await using scene = await open()
-    results.push(await killAll(subject, scene, { runs: Number(runs), seed: Number(seed) }))
+    const began = performance.now()
+    const result = await killAll(subject, scene, { runs: Number(runs), seed: Number(seed), call })
+    print(`${subject}: ${result.deaths} deaths in ${Math.round((performance.now() - began) / 1000)} s`)
+    results.push(result)
   }
   const lines = results.map(({ subject, points, deaths, faults }) =>
     [subject, points, deaths, faults.length].map(String),
   )
-  print(`seed ${seed}\n\n${markdown(['subject', 'points of death', 'deaths', 'faults'], lines)}\n`)
+  print(`\n${markdown(['subject', 'points of death', 'deaths', 'faults'], lines)}\n`)
   const faults = results.flatMap((each) => each.faults)
   for (const fault of faults) print(`FAULT ${fault}`)
   const deaths = results.reduce((sum, each) => sum + each.deaths, 0)
@@ -65,23 +69,36 @@ export async function crash(options: Record<string, string>): Promise<boolean> {
   return faults.length === 0 && results.every((each) => each.deaths > 0)
 }
 
-async function killAll(subject: string, scene: Scene, { runs, seed }: { runs: number; seed: number }): Promise<Result> {
+interface Plan {
+  runs: number
+  seed: number
+  /** Only before this call. */
+  call: string | undefined
+}
+
+async function killAll(subject: string, scene: Scene, { runs, seed, call }: Plan): Promise<Result> {
   const trace = join(await makeTemporaryDirectory(), 'trace')
   await scene.run(strace(trace))
-  const result: Result = { subject, points: 0, deaths: 0, faults: [] }
-  const note = (death: string, faults: string[]) =>
-    result.faults.push(...faults.map((fault) => `${subject}, ${death}: ${fault}`))
+  const faults: string[] = []
+  const note = (death: string, found: string[]) =>
+    faults.push(...found.map((fault) => `${subject}, ${death}: ${fault}`))
   note('not killed', await scene.recover())
-  const points = await readPoints(trace)
-  result.points = [...points.values()].reduce((sum, count) => sum + count, 0)
-  for (let run = 0; run < runs; run += 1) {
-    const random = randomFor(seed, run, 0)
-    // Rare calls, such as a rename, are as interesting as frequent ones.
-    const [call, count] = pick(random, [...points])
-    const death: Death = { call, at: 1 + Math.floor(random() * count) }
+  const points = [...(await readPoints(trace))].filter(([name]) => name === (call ?? name))
+  let deaths = 0
+  for (const death of drawDeaths(points, seed).slice(0, runs)) {
     await scene.run(strace(trace, death))
-    if (await wasKilled(trace)) result.deaths += 1
-    note(`killed before ${call} ${death.at}`, await scene.recover())
+    if (await wasKilled(trace)) deaths += 1
+    note(`killed before ${death.call} ${death.at}`, await scene.recover())
   }
-  return result
+  return { subject, points: points.reduce((sum, [, count]) => sum + count, 0), deaths, faults }
+}
+
+/** One of each call in turn, because a rare rename is as interesting as each of many writes. */
+function drawDeaths(points: readonly (readonly [string, number])[], seed: number): Death[] {
+  const drawn = points.flatMap(([call, count], index) => {
+    const random = randomFor(seed, index, 0)
+    const numbers = Array.from({ length: count }, (_, at) => ({ at: at + 1, key: random() }))
+    return numbers.toSorted((one, other) => one.key - other.key).map(({ at }, turn) => ({ call, at, turn }))
+  })
+  return drawn.toSorted((one, other) => one.turn - other.turn)
 }

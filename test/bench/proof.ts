@@ -3,13 +3,14 @@
  * names the commit of each run and which nothing else writes. `--only NAME,...` replaces the named sections only. A
  * program that fails is reported; the others still run.
  */
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { format, resolveConfig } from 'prettier'
+import { git } from './commit.ts'
 import { describeMachine } from './machine.ts'
 import { print } from './print.ts'
 import { withRun, type ProvedRun } from './proof-file.ts'
@@ -41,7 +42,6 @@ export async function proof({ out = OUT_DEFAULT, only }: Record<string, string>)
 
 /** Ignores changes of the document that this program itself writes. */
 function describeCommit(): string {
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
   const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks.md')
   return git('rev-parse', '--short', 'HEAD') + (changes && ' with changes')
 }

@@ -21,6 +21,7 @@ import { startTestService, type TestService } from '../../support/service.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { DAY_MS, FIRST, firstRows, importRows, NUMBERS, rename } from '../../support/watched-registers.ts'
 import type { Scene } from '../crash.ts'
+import { ONE_THREAD } from './trace.ts'
 
 /** Several groups of rows. Every fifth row repeats the row before it. */
 const ROWS = 20
@@ -51,7 +52,7 @@ async function openScene(make: (setting: Setting) => Promise<BuyerScene>): Promi
   const keyFile = join(directory, 'buyer.key')
   await writeFile(keyFile, service.buyerKey, { mode: 0o600 })
   const startClient: Setting['startClient'] = (args, tracer) =>
-    startChild('agent/main.js', ['client', '--url', service.url, '--key-file', keyFile, ...args], {}, tracer)
+    startChild('agent/main.js', ['client', '--url', service.url, '--key-file', keyFile, ...args], ONE_THREAD, tracer)
   const scene = await make({ service, directory, startClient })
   const sent = recordNonces(service.localUrl)
   const before = (await service.paid()).transfers
@@ -95,7 +96,12 @@ export const openBuyerScene = () =>
     return {
       next: async () => void (index += 1),
       start: (tracer) =>
-        startChild('test/programs/killable-buyer.js', [url, buyerKey, payTo, folder, String(index)], {}, tracer),
+        startChild(
+          'test/programs/killable-buyer.js',
+          [url, buyerKey, payTo, folder, String(index)],
+          ONE_THREAD,
+          tracer,
+        ),
       codes: [0],
       folders: () => [folder],
       async check() {

@@ -10,6 +10,7 @@ import { REGISTER } from '../../support/fixtures.ts'
 import { sampleRegister } from '../../support/sample/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import type { Scene } from '../crash.ts'
+import { ONE_THREAD } from './trace.ts'
 
 const ROWS = 2_000
 /** The second register lacks each such row. */
@@ -19,19 +20,20 @@ const REMOVED_EVERY = 250
 export async function openFirstStartScene(): Promise<Scene> {
   const rpcUrl = await testChainUrl()
   let directory = ''
-  const start = (tracer?: readonly string[]) =>
+  const start = (tracer: readonly string[]) =>
     startChild(
       'agent/main.js',
       ['serve'],
-      { DATA_DIR: directory, RPC_URL: rpcUrl, DATASET: REGISTER, PORT: '0', LOG_LEVEL: 'silent' },
+      { ...ONE_THREAD, DATA_DIR: directory, RPC_URL: rpcUrl, DATASET: REGISTER, PORT: '0', LOG_LEVEL: 'silent' },
       tracer,
     )
-  /** strace does not forward signals, and ends with the service. */
-  const readyAndKilled = async (tracer?: readonly string[]): Promise<string[]> => {
-    const child = start(tracer)
+  const readyAndKilled = async (tracer: readonly string[] = []): Promise<string[]> => {
+    // strace does not forward signals, so the service prints its process id.
+    const child = start([...tracer, 'sh', '-c', 'echo "pid $$"; exec "$@"', 'sh'])
     const url = await ready(child).catch((cause: unknown) => String(cause))
-    const faults = url.startsWith('http') ? await answerFaults(url) : [url]
-    child.process.kill(tracer ? 'SIGTERM' : 'SIGKILL')
+    const isReady = url.startsWith('http')
+    const faults = isReady ? await answerFaults(url) : [url]
+    if (isReady && child.process.signalCode === null) process.kill(Number(child.said.get('pid')), 'SIGKILL')
     await child.ended
     return faults
   }
@@ -45,8 +47,12 @@ export async function openFirstStartScene(): Promise<Scene> {
   }
 }
 
+/** A service that dies after its ready line answers nothing. */
 async function answerFaults(url: string): Promise<string[]> {
-  const { status } = await fetch(`${url}/api/v1/company/00000000`)
+  const status = await fetch(`${url}/api/v1/company/00000000`).then(
+    (response) => response.status,
+    () => 0,
+  )
   return status === 402 ? [] : [`${status} instead of a quote`]
 }
 
@@ -61,7 +67,12 @@ export async function openImportScene(): Promise<Scene> {
   await writeFile(paths[0] ?? '', rows.join(''))
   await writeFile(paths[1] ?? '', rows.filter((_, index) => index % REMOVED_EVERY !== 1).join(''))
   const start = (options: string[], tracer?: readonly string[]) =>
-    startChild('agent/main.js', ['import', path, '--synthetic', ...options], { DATA_DIR: directory }, tracer)
+    startChild(
+      'agent/main.js',
+      ['import', path, '--synthetic', ...options],
+      { ...ONE_THREAD, DATA_DIR: directory },
+      tracer,
+    )
   let path = paths[0] ?? ''
   let runs = 0
   const expected = new Map<string, string>()

@@ -13,10 +13,13 @@ const CALLS = [
   ...['fsync', 'fdatasync', 'msync', 'rename', 'link', 'unlink'],
 ]
 
+/** The environment in which the calls for files have the same numbers in each run. */
+export const ONE_THREAD = { UV_THREADPOOL_SIZE: '1' }
+
 /** The options of strace, without the program. Without a death, records the calls. */
 export function strace(trace: string, death?: Death): string[] {
   const what = death ? [`inject=${death.call}:signal=KILL:when=${death.at}`] : [`trace=${CALLS.join()}`]
-  return ['strace', '-f', '-q', '-o', trace, ...(death ? ['-e', `trace=${death.call}`] : []), '-e', ...what]
+  return ['strace', '-f', '-o', trace, ...(death ? ['-e', `trace=${death.call}`] : []), '-e', ...what]
 }
 
 /** The largest number of calls that a thread made, by the name of the call. */
