@@ -69,7 +69,7 @@ export async function readCorpus(dataDirectory: string): Promise<Corpus> {
   }
 }
 
-export function openCurrent(dataDirectory: string) {
+function openCurrent(dataDirectory: string) {
   const catalog = new Catalog(dataDirectory)
   const dataset = catalog.current()
   if (!dataset) throw new Error(`${dataDirectory} has no imported register`)

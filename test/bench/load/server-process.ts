@@ -81,7 +81,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
 }
 
 /** The next IPC message. Rejects if the process exits first. */
-export async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
+async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   const waiting = new AbortController()
   const { signal } = waiting
   const exit = once(child, 'exit', { signal }).then(() => Promise.reject(new Error('A server process exited')))
