@@ -43,7 +43,7 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   fuzz: { run: fuzz, usage: '[--runs N] [--seed S]' },
   history: { run: history, usage: '[--rows N] [--days N]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
-  proof: { run: proof, usage: '[--out FILE] [--only NAME,...]' },
+  proof: { run: proof, usage: '[--out FOLDER] [--only NAME,...]' },
 }
 
 /** An option with a value has it in capitals or as a list of words. */

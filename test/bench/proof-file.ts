@@ -1,4 +1,4 @@
-/** The text of docs/benchmarks.md: one section for each run, and a table of their verdicts. */
+/** The files of `npm run proof`: one for each program, and one with the verdicts of all. */
 import { markdown } from './markdown.ts'
 
 /** What the figures are of. */
@@ -27,46 +27,36 @@ const PARTS = `What is real and what is fake:
 
 export interface ProvedRun {
   name: string
-  /** The command of the run, and its time, commit and machine. */
-  facts: Record<string, string>
+  /** The command of the run, and its commit, time and machine. */
+  facts: Record<'command' | 'commit' | 'run' | 'target', string>
   measured: string
   isPassed: boolean
   /** Markdown below the facts; empty if `measured` says everything. */
   details: string
 }
 
-/** Replaces or adds the section of the run. Sorts the sections in the order of `names`, and drops those not in it. */
-export function withRun(report: string, run: ProvedRun, names: readonly string[]): string {
-  const [, ...earlier] = report.split(/^## /m)
-  const sections = new Map(earlier.map((text) => [text.split('\n', 1)[0], `## ${text.trim()}`]))
-  sections.set(run.name, toSection(run))
-  const kept = names.flatMap((name) => sections.get(name) ?? [])
-  const lines = kept.map((text) => [linkTo(text), factOf(text, 'measured'), factOf(text, 'verdict')])
-  return `# Benchmarks
+export function toFile({ name, facts, measured, isPassed, details }: ProvedRun): string {
+  const all = Object.entries({ ...facts, measured, verdict: isPassed ? 'met' : 'MISSED' })
+  const list = all.map(([fact, value]) => `- ${fact}: ${value}`).join('\n')
+  // A level below that of the output, so that a file has one heading of level one.
+  return `# ${name}\n\n${list}\n\n${details.replace(/^#+ /gm, '#$&')}`
+}
 
-Written by \`npm run bench -- report\`. Do not edit. Each section states the run that it shows; \`--only NAME,...\` runs and
-replaces only the named sections.
+/** @param files the files of the programs, by name */
+export function toSummary(files: ReadonlyMap<string, string>): string {
+  const lines = [...files].map(([name, text]) =>
+    [`[${name}](${name}.md)`].concat(['measured', 'verdict', 'commit'].map((fact) => factOf(text, fact))),
+  )
+  return `# Proof
+
+Written by \`npm run proof\`. Do not edit. \`npm run proof -- --only NAME,...\` runs the named programs only.
 
 ${PARTS}
 
-${markdown(['section', 'measured', 'verdict'], lines)}
-
-${kept.join('\n\n')}
+${markdown(['program', 'measured', 'verdict', 'commit'], lines)}
 `
 }
 
-function toSection({ name, facts, measured, isPassed, details }: ProvedRun): string {
-  const all = Object.entries({ ...facts, measured, verdict: isPassed ? 'met' : 'MISSED' })
-  const list = all.map(([fact, value]) => `- ${fact}: ${value}`).join('\n')
-  // Two levels below those of the output, so that only sections have headings of level two.
-  return `## ${name}\n\n${list}\n\n${details.replace(/^#+ /gm, '##$&')}`.trim()
-}
-
-function linkTo(section: string): string {
-  const name = /^## (.*)/.exec(section)?.[1] ?? ''
-  return `[${name}](#${name})`
-}
-
-function factOf(section: string, fact: string): string {
-  return new RegExp(`^- ${fact}: (.*)$`, 'm').exec(section)?.[1] ?? '-'
+function factOf(file: string, fact: string): string {
+  return new RegExp(`^- ${fact}: (.*)$`, 'm').exec(file)?.[1] ?? '-'
 }

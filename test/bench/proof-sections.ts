@@ -6,7 +6,7 @@ const SIMULATED = 'no broken invariant'
 export type ProofSection = readonly [name: string, options: string, target: string]
 
 /**
- * In the order of docs/benchmarks.md. The name is that of the program, with `-postgres` for a run on this log. The
+ * In the order of the summary. The name is that of the program, with `-postgres` for a run on this log. The
  * reason for the size is above each line.
  */
 export const PROOF_SECTIONS: readonly ProofSection[] = [

@@ -1,11 +1,11 @@
 /**
- * `npm run proof`: runs every program at its full size, in a process of its own, and writes docs/benchmarks.md, which
- * names the commit of each run and which nothing else writes. `--only NAME,...` replaces the named sections only. A
- * program that fails is reported; the others still run.
+ * `npm run proof`: runs every program at its full size, in a process of its own, and writes its file in
+ * docs/benchmarks, which names the commit, and proof.md with the verdicts of all. Nothing else writes these files.
+ * `--only NAME,...` runs the named programs only. A program that fails is reported; the others still run.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -13,12 +13,12 @@ import { format, resolveConfig } from 'prettier'
 import { git } from './commit.ts'
 import { describeMachine } from './machine.ts'
 import { print } from './print.ts'
-import { withRun, type ProvedRun } from './proof-file.ts'
+import { toFile, toSummary, type ProvedRun } from './proof-file.ts'
 import { PROOF_SECTIONS, type ProofSection } from './proof-sections.ts'
 
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
-const OUT_DEFAULT = join(ROOT, 'docs/benchmarks.md')
+const OUT_DEFAULT = join(ROOT, 'docs/benchmarks')
 /** Longer than any program takes on a slow machine. */
 const PROGRAM_MS_MAX = 3_600_000
 const LIMITS = { maxBuffer: 2 ** 26, timeout: PROGRAM_MS_MAX }
@@ -28,21 +28,25 @@ export async function proof({ out = OUT_DEFAULT, only }: Record<string, string>)
   const wanted = only?.split(',') ?? names
   if (!wanted.every((name) => names.includes(name))) throw new Error(`--only is a list of ${names.join(', ')}`)
   const commit = describeCommit()
-  const style = { ...(await resolveConfig(OUT_DEFAULT)), parser: 'markdown' }
+  const style = { ...(await resolveConfig(join(OUT_DEFAULT, 'proof.md'))), parser: 'markdown' }
+  const write = async (name: string, text: string) => writeFile(join(out, `${name}.md`), await format(text, style))
+  await mkdir(out, { recursive: true })
   let failed = 0
   for (const section of PROOF_SECTIONS.filter(([name]) => wanted.includes(name))) {
     const run = await runSection(section, commit)
     if (!run.isPassed) failed += 1
-    const earlier = existsSync(out) ? await readFile(out, 'utf8') : ''
-    await writeFile(out, await format(withRun(earlier, run, names), style))
+    await write(run.name, toFile(run))
+    const written = names.filter((name) => existsSync(join(out, `${name}.md`)))
+    const files = written.map(async (name) => [name, await readFile(join(out, `${name}.md`), 'utf8')] as const)
+    await write('proof', toSummary(new Map(await Promise.all(files))))
   }
   print(`${failed} of ${wanted.length} programs failed`)
   return failed === 0
 }
 
-/** Ignores changes of the document that this program itself writes. */
+/** Ignores changes of the files that this program itself writes. */
 function describeCommit(): string {
-  const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks.md')
+  const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks')
   return git('rev-parse', '--short', 'HEAD') + (changes && ' with changes')
 }
 
@@ -55,10 +59,10 @@ async function runSection([name, options, target]: ProofSection, commit: string)
   const seconds = Math.round((performance.now() - began) / 1000)
   if (!isPassed) print(`${output}\n${name} failed`)
   const last = output.split('\n').at(-1) ?? ''
-  const run = `${seconds} s, commit ${commit}, ${describeMachine()}`
+  const run = `${seconds} s, ${describeMachine()}`
   return {
     name,
-    facts: { command: `\`${command}\``, run, target },
+    facts: { command: `\`${command}\``, commit, run, target },
     measured: last.startsWith('|') ? 'see below' : last,
     isPassed,
     details: toDetails(isPassed, output),
