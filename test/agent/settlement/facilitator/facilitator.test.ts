@@ -11,7 +11,7 @@ const OTHER = '0x00000000000000000000000000000000000000d3'
 const requirements = buildRequirements(testTerms, 1000)
 const success = { success: true, transaction, network: testTerms.network }
 
-const REPLIES: [reply: string, change: object, kind: string][] = [
+const REPLIES: [reply: string, change: object | Error, kind: string][] = [
   ['a success', {}, 'settled'],
   ['a success with the amount of the payment', { amount: requirements.amount }, 'settled'],
   ['a success with an empty error reason', { errorReason: '' }, 'settled'],
@@ -20,6 +20,7 @@ const REPLIES: [reply: string, change: object, kind: string][] = [
   ['a success of another payer', { payer: OTHER }, 'unclear'],
   ['a success with another amount', { amount: '1' }, 'unclear'],
   ['a success without a transaction', { transaction: '' }, 'unclear'],
+  ['a connection that was reset', new Error('reset'), 'unclear'],
   ['a refusal before broadcast', { success: false, errorReason: 'insufficient_funds' }, 'refused'],
   ['a refusal for another reason', { success: false, errorReason: 'settlement_refused' }, 'unclear'],
 ]
@@ -28,7 +29,7 @@ describe('[5.7.1] a reply to a settlement', () => {
   for (const [reply, change, kind] of REPLIES) {
     it(`counts as ${kind} if it is ${reply}`, async () => {
       const payment = (await signedPayment({ requirements })) as unknown as Payment
-      const settle = async () => ({ ...success, ...change })
+      const settle = async () => (change instanceof Error ? Promise.reject(change) : { ...success, ...change })
       const request = { facilitator: { settle } as unknown as Facilitator, timer: pausesOnly, payment, requirements }
       expect((await settleWithFacilitator(request)).kind).to.equal(kind)
     })
