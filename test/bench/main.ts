@@ -6,7 +6,6 @@ import { crash } from './crash.ts'
 import { fairness } from './fairness.ts'
 import { fuzz } from './fuzz.ts'
 import { history } from './history.ts'
-import { isLogKind, type Options } from './log-kind.ts'
 import { matrix } from './matrix.ts'
 import { mutants } from './mutants.ts'
 import { order } from './order.ts'
@@ -20,7 +19,7 @@ import { sizing } from './sizing.ts'
 import { slowest } from './slowest.ts'
 
 /** Each prints what it found and resolves with whether that is as it must be. */
-type Program = (options: Options) => Promise<boolean>
+type Program = (options: Record<string, string>) => Promise<boolean>
 
 const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   perf: { run: perf, usage: '[--size full|ci] [--only NAME]' },
@@ -30,10 +29,7 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
       '[--dataset FILE | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--peers] [--debug FILE] [--removals N]',
   },
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
-  simulate: {
-    run: simulate,
-    usage: '[--seeds N] [--from SEED] [--workers N] [--log lmdb|postgres] [--trace]',
-  },
+  simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--trace]' },
   reconcile: { run: reconcile, usage: '[--rows N] [--names N]' },
   crash: { run: crash, usage: '[--runs N] [--only TEXT] [--call NAME] [--seed S]' },
   matrix: { run: matrix, usage: '[--only TEXT] [--cells N] [--workers N]' },
@@ -59,12 +55,11 @@ const OPTIONS = Object.fromEntries(
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
-function readArguments(): { run: Program; options: Options } | undefined {
+function readArguments(): { run: Program; options: Record<string, string> } | undefined {
   try {
     const { positionals, values } = parseArgs({ allowPositionals: true, options: OPTIONS })
     const program = Object.entries(PROGRAMS).find(([name]) => name === positionals[0])?.[1]
     const options = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
-    if (!isLogKind(options['log'] ?? 'lmdb')) return undefined
     return program && { run: program.run, options }
   } catch {
     return undefined

@@ -1,12 +1,10 @@
 /** The runs of `npm run proof`: each program with its arguments. CI runs shorter ones (`.ci/run`). */
 
-const SIMULATED = 'no broken invariant'
-
 /** The arguments, and the condition for the verdict "met". */
 export type ProofSection = readonly [name: string, options: string, target: string]
 
 /**
- * In the order of the summary. The name is that of the program, with `-postgres` for a run on this log. The
+ * In the order of the summary. The name is that of the program. The
  * reason for the size is above each line.
  */
 export const PROOF_SECTIONS: readonly ProofSection[] = [
@@ -17,8 +15,7 @@ export const PROOF_SECTIONS: readonly ProofSection[] = [
   // As many companies as the register has. Shorter runs are not judged.
   ['slowest', '--minutes 1 --rows 1000000', 'no query of any class takes more than 25 ms'],
   // As many as take some minutes. All changes of a record occur in a few hundred seeds.
-  ['simulate', '--seeds 15000 --workers 2', SIMULATED],
-  ['simulate-postgres', '--log postgres --seeds 9000 --workers 2', SIMULATED],
+  ['simulate', '--seeds 15000 --workers 2', 'no broken invariant'],
   // As many as take ten minutes.
   ['crash', '--runs 40', 'one payment, one transfer and the stored answer after every death'],
   // Every combination.

@@ -51,7 +51,7 @@ function describeCommit(): string {
 }
 
 async function runSection([name, options, target]: ProofSection, commit: string): Promise<ProvedRun> {
-  const args = [name.replace(/-postgres$/, ''), ...options.split(' ').filter(Boolean)]
+  const args = [name, ...options.split(' ').filter(Boolean)]
   const command = `npm run bench -- ${args.join(' ')}`
   print(command)
   const began = performance.now()

@@ -26,7 +26,7 @@ import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { tokenOn } from '../../support/token.ts'
 import { messageOf, requestOverTransports } from '../../support/transports.ts'
 import type { Scene } from '../crash.ts'
-import { startDatabase, type LogKind } from '../log-kind.ts'
+import { startDatabase } from '../database.ts'
 
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
 const RESOLVE = { operation: 'resolve', input: { name: 'plain fixture' } }
@@ -57,7 +57,13 @@ interface Sale {
 
 type Answer = Pick<RawReply, 'status' | 'text'> & { receipt: string; record: unknown }
 
-export async function openSaleScene({ log, processes }: { log: LogKind; processes: number }): Promise<Scene> {
+export async function openSaleScene({
+  log,
+  processes,
+}: {
+  log: 'lmdb' | 'postgres'
+  processes: number
+}): Promise<Scene> {
   const directory = await makeTemporaryDirectory()
   const chain = await startChain({ directory: join(directory, 'chain'), chainId: DEPLOYMENTS.testnet.chainId })
   const { buyer, relayer, receiver } = await openAccounts({ directory: join(directory, 'sandbox') })
