@@ -4,8 +4,8 @@ import { stopTestChain } from '../support/chain.ts'
 import { removeTemporaryDirectories } from '../support/temporary-directory.ts'
 import { crash } from './crash.ts'
 import { fairness } from './fairness.ts'
-import { fuzz } from './fuzz.ts'
 import { history } from './history.ts'
+import { leak } from './leak.ts'
 import { matrix } from './matrix.ts'
 import { mutants } from './mutants.ts'
 import { order } from './order.ts'
@@ -30,13 +30,13 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   },
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--trace]' },
-  reconcile: { run: reconcile, usage: '[--rows N] [--names N]' },
+  reconcile: { run: reconcile, usage: '[--rows N]' },
   crash: { run: crash, usage: '[--runs N] [--only TEXT] [--call NAME] [--seed S]' },
   matrix: { run: matrix, usage: '[--only TEXT] [--cells N] [--workers N]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--workers N] [--only TEXT] [--sample N]' },
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },
-  fuzz: { run: fuzz, usage: '[--runs N] [--seed S]' },
+  leak: { run: leak, usage: '[--requests N] [--only TEXT]' },
   history: { run: history, usage: '[--rows N] [--days N]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
   proof: { run: proof, usage: '[--out FOLDER] [--only NAME,...]' },

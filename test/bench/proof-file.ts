@@ -11,10 +11,10 @@ const PARTS = `What is real and what is fake:
   signature. \`@x402/express\` is the published package with the same facilitator. It runs with the defaults of Node.js,
   checks no signature, asks no chain and writes nothing. CPU is that of the server process alone; PostgreSQL is not
   counted. The rows of receipts call the code of the service without HTTP.
-- **perf**, rows of search, resolve, import and start, **quality** and **slowest**: the code of the service, without HTTP except
-  for start, on registers that are made up. The other engines are real.
+- **perf**, rows of search, resolve and import, **quality** and **slowest**: the code of the service, without HTTP, on
+  registers that are made up. The other engines are real.
 - **reconcile**: the command \`client reconcile\` as a process, with the service, facilitator and node of perf. The register is
-  made up. The single resolves are the code of the service without HTTP.
+  made up.
 - **crash**: the commands \`serve\`, \`import\` and \`client\` as processes, with the disk, PostgreSQL, and a local anvil with a test
   token. The facilitator runs in the process of the service. The service of the buyers is in the process of the program.
 - **matrix**: the command \`serve\` as a process, two nodes with faults before a local anvil, and facilitators of x402.
@@ -23,7 +23,7 @@ const PARTS = `What is real and what is fake:
 - **simulate**: the executor and the reconciler are real. Disk, chain, facilitator, network and clock are models.
 - **fairness**: as perf, with a node that answers after 200 ms. Each client has a loopback address of its own.
 - **mutants**: the compiled code with one bug at a time, and the programs and tests of this project that must find it.
-- **fuzz**: the service over real sockets, with a facilitator and a chain in its process that accept everything.`
+- **leak**: as perf.`
 
 export interface ProvedRun {
   name: string

@@ -26,16 +26,12 @@ export const PROOF_SECTIONS: readonly ProofSection[] = [
   ['fairness', '--seconds 6', 'no other client refused, p99 below 2 s'],
   // All bugs.
   ['mutants', '--workers 2', 'every mutant is caught'],
-  // The heap is warm after half of them.
-  ['fuzz', '--runs 50000', 'no fault'],
+  // As many as take a minute.
+  ['leak', '--requests 4000', 'no kind of request leaves memory behind'],
   // As many days as the limit on disk is for. The disk of fewer companies is scaled.
   ['history', '--rows 10000 --days 1000', 'every row below is at most its limit'],
-  // As many as take a minute.
-  [
-    'reconcile',
-    '--rows 3000 --names 1000',
-    'at most 200 MB of memory, every decision equal to that of a single resolve',
-  ],
+  // As many as an analyst has.
+  ['reconcile', '--rows 10000', 'at most 200 MB of memory, and a decision for every row'],
   // As many companies as the register has, because the memory of the import depends on them.
   ['sizing', '--rows 1000000 --sales 3000', 'every size is measured'],
 ]

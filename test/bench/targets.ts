@@ -76,9 +76,6 @@ export const PERF_TARGETS = {
   'resolve p99': target('search', 'resolve, exact name, p99', 'ms', 2, valueAtMost(1)),
   'import cpu': target('import', 'import, CPU', 's', 2),
   'import memory': target('import', 'import, peak memory', 'MiB', 0, valueAtMost(512)),
-  'start new': target('start', 'first start of the sandbox', 'ms', 0, valueAtMost(3_000)),
-  'start large': target('start', 'start with the imported register', 'ms', 0, valueAtMost(3_000)),
-  'start memory': target('start', 'resident memory when ready', 'MiB', 0, valueAtMost(512)),
 }
 
 export type PerfRowId = keyof typeof PERF_TARGETS

@@ -107,6 +107,12 @@ export async function longestHoldMs({ child }: ServerProcess): Promise<number> {
   return nextMessage<number>(child)
 }
 
+/** The heap of a program `serve` after a garbage collection. */
+export async function heapBytes({ child }: ServerProcess): Promise<number> {
+  child.send('heap')
+  return nextMessage<number>(child)
+}
+
 /** CPU time of all live threads, in microseconds; NaN outside Linux. */
 export function cpuMicroseconds({ pid }: ChildProcess): number {
   try {
