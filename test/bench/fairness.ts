@@ -31,7 +31,7 @@ import {
   testProgram,
   type ServerProcess,
 } from './load/server-process.ts'
-import { startDatabase } from './log-kind.ts'
+import { startDatabase } from './database.ts'
 import { markdown } from './markdown.ts'
 import { BUDGET_UNITS_MIN } from '../../agent/sale/limits/address-budget.ts'
 import { print } from './print.ts'

@@ -111,12 +111,12 @@ export class SaleHarness {
     this.context = this.#open(SALES_PER_MINUTE)
   }
 
-  /** Imports the register of the tests. */
-  async import(): Promise<void> {
+  /** Imports a register, by default that of the tests. */
+  async import(path = REGISTER): Promise<void> {
     await importDataset({
       dataDirectory: this.directory,
       catalog: this.#catalog,
-      path: REGISTER,
+      path,
       publication: SYNTHETIC,
       now: () => this.now(),
     })
