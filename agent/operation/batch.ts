@@ -81,17 +81,15 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
         const inputs = each.examples(company)
         return inputs.length === 0 ? [] : [{ operation: each.name, inputs: [...inputs] }]
       }),
-    exampleAnswers: (mode) => ({
-      found: {
-        results: [
-          { status: STATUSES.found, body: first.exampleAnswers(mode).found },
-          {
-            status: STATUSES.missing,
-            body: refusalBody({ code: 'company_not_found', provenance: SYNTHETIC_PROVENANCE }),
-          },
-        ],
-        ...SYNTHETIC_PROVENANCE,
-      },
+    exampleAnswer: (mode) => ({
+      results: [
+        { status: STATUSES.found, body: first.exampleAnswer(mode) },
+        {
+          status: STATUSES.missing,
+          body: refusalBody({ code: 'company_not_found', provenance: SYNTHETIC_PROVENANCE }),
+        },
+      ],
+      ...SYNTHETIC_PROVENANCE,
     }),
     quotedExample(mode) {
       // The others have no constant example on mainnet.
@@ -112,13 +110,6 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
       use: `Use it for a list: "operation" is that of all "inputs", at most ${toolLimits}.`,
       charge: 'Missing and contradictory records are results and are charged, unless no item has an answer.',
       size: 'An answer has the sizes of the single ones.',
-    },
-    route: {
-      operationId: 'buyBatch',
-      description:
-        `At most ${limits}, in a body of at most 64 KiB. \`results\` has the status and the body of each item in the order ` +
-        'of `inputs`. The price is the sum of the items. Missing and quarantined records are results and are charged, ' +
-        'unless no item has an answer. A retry must repeat URI, Content-Type and the exact body.',
     },
   }
 }
@@ -181,7 +172,10 @@ function answerSchema(operations: readonly SingleDefinition[]) {
   const found = z.strictObject({ status: z.literal(STATUSES.found), body: z.union([...bodies]) })
   const refused = z.strictObject({ status: z.literal([STATUSES.missing, STATUSES.conflict]), body: dataErrorSchema })
   return z.strictObject({
-    results: z.array(z.union([found, refused])).min(1),
+    results: z
+      .array(z.union([found, refused]))
+      .min(1)
+      .meta({ description: 'In the order of the inputs.' }),
     source: sourceSchema,
     snapshot_id: snapshotIdSchema,
   })

@@ -100,11 +100,7 @@ export const changes = defineOperation({
     { since: '2026-01-02', kind: 'changed', field: 'legal_name' },
     { since: '2026-01-02', company_numbers: [EXAMPLE_CANDIDATE.company.company_number, '999998'] },
   ],
-  exampleAnswers: () => ({
-    found: EXAMPLE_ANSWER,
-    nothing: { ...EXAMPLE_ANSWER, changes: [], gaps: [] },
-    watched: { ...EXAMPLE_ANSWER, not_in_register: ['999998'] },
-  }),
+  exampleAnswer: () => EXAMPLE_ANSWER,
   quotedExample: () => ({ since: SYNTHETIC_DAY }),
 
   skill: {
@@ -122,14 +118,6 @@ export const changes = defineOperation({
       'Repeat it with "cursor" while "next_cursor" is not null.',
     charge: 'An empty list and numbers that are not in the register are charged.',
     size: 'An answer has 1 KB and 0.3 KB for each change.',
-  },
-  route: {
-    operationId: 'registerChanges',
-    description:
-      'Up to 100 changes between two days, both inclusive, in the order of date, snapshot and number. `next_cursor` is the ' +
-      'parameter `cursor` of the next page; a page can be shorter than `limit` before the end. With ' +
-      '`company_numbers` only the changes of these companies; `not_in_register` lists those that no recorded file has. ' +
-      'An empty list and such numbers are charged. Days of which none is recorded are not charged.',
   },
 })
 

@@ -159,7 +159,10 @@ export const stepKey = z.string().regex(/^[0-9a-z]{16}$/, { error: 'must be next
 export const cursor = z
   .string()
   .regex(/^[0-9a-z]{16}-[0-9]{1,20}$/, { error: 'must be next_cursor of an earlier answer' })
-  .meta({ description: '`next_cursor` of an earlier answer to the same query: the changes after those.' })
+  .meta({
+    description:
+      '`next_cursor` of an earlier answer to the same query. A page can be shorter than `limit` before the last.',
+  })
 
 /** Parses `limit` from a query string: decimal digits, no sign, no leading zero (contract 4.2.1). NaN otherwise. */
 export function parseLimitText(value: string): number {

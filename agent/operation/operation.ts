@@ -57,20 +57,18 @@ interface DescribedOperation<Name extends string, Input extends z.ZodObject, Ans
 
   /** Inputs for the documents, the shortest first. `company` is one of the deployment, if one is known. */
   examples(company: ExampleCompany | undefined): readonly z.input<Input>[]
-  /** Example answers by name. The first one answers the first example. */
-  exampleAnswers(mode: 'mainnet' | 'testnet'): { found: z.output<Answer> } & Record<string, z.output<Answer>>
+  /** The answer to the first example. */
+  exampleAnswer(mode: 'mainnet' | 'testnet'): z.output<Answer>
   /** The example in quotes, as text. A member of the path that has no constant example is `{member}`. */
   quotedExample(mode: 'mainnet' | 'testnet'): Record<string, unknown>
 
   /**
-   * The skill in the agent card. The name is also the summary in OpenAPI. Description and tags are also those of the
-   * quote, of which catalogues accept at most 500 characters and five tags.
+   * The skill in the agent card, and the route in OpenAPI. Description and tags are also those of the quote, of which
+   * catalogues accept at most 500 characters and five tags.
    */
   skill: { name: string; description: string; tags: string[] }
   /** The tool of MCP: its name, its title, when to use it, what is charged, and the size of the answer's JSON. */
   tool: { name: string; title: string; use: string; charge: string; size: string }
-  /** The REST route in OpenAPI. */
-  route: { operationId: string; description: string }
 }
 
 interface QuoteNote {

@@ -53,7 +53,7 @@ export function exampleRpcRequests({ terms, exampleCompany }: DocumentedDeployme
 /** A2A answers to the first example and to an unknown method. */
 export function exampleRpcAnswers(deployment: DocumentedDeployment): Record<string, object> {
   const { definition } = firstOperation(deployment)
-  const data = definition.exampleAnswers(deployment.terms.mode).found
+  const data = definition.exampleAnswer(deployment.terms.mode)
   const message = {
     messageId: '8f14e45f-ceea-467f-a8f1-0c2f5f7f2b1c',
     role: 'ROLE_AGENT',

@@ -262,7 +262,7 @@ const headerRefs = (...names: readonly string[]) =>
 function refusalSchema(status: number, codes: readonly RefusalCode[], errors: readonly McpError[]): JsonSchema {
   if (status === 402) return schemaRef('PaymentErrorResponse')
   const bodies = codes.map((code) => (isDataError(code) ? 'DataError' : 'ErrorResponse'))
-  const names = new Set<string>([...bodies, ...errors.map(() => 'McpResponse' as const)])
+  const names = new Set<string>([...bodies, ...errors.map(() => 'RpcResponse')])
   const [schema, ...more] = [...names].map((name) => schemaRef(name))
   return schema && more.length === 0 ? schema : { anyOf: [schema, ...more] }
 }

@@ -229,7 +229,7 @@ function toText(value: unknown): string {
 
 /** The example answer. The score definition is long, so only the first answer that has one shows it. */
 function shortAnswer(definition: OperationDefinition, { terms }: DocumentedDeployment): object {
-  const answerOf = (each: OperationDefinition): object => each.exampleAnswers(terms.mode).found
+  const answerOf = (each: OperationDefinition): object => each.exampleAnswer(terms.mode)
   const first = terms.operations.find((each) => 'score_definition' in answerOf(each))
   const found = answerOf(definition)
   if (!first || first === definition || !('score_definition' in found)) return found

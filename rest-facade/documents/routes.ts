@@ -73,19 +73,20 @@ const BODY = ['body_too_large', 'unsupported_media_type'] as const
 
 /** The REST route of an operation. */
 function paidRoute(definition: OperationDefinition): RouteDescription {
-  const { name, method, answerName, reserved = [], skill, route } = definition
+  const { name, method, answerName, reserved = [], skill, tool } = definition
   const hasQuery = queryMembers(definition).length > 0
   const examples = ({ exampleCompany }: DocumentedDeployment) =>
     Object.fromEntries(definition.examples(exampleCompany).map((value, at) => [`example_${at + 1}`, value]))
   return {
-    ...route,
+    operationId: tool.name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
     summary: skill.name,
+    description: `${skill.description} ${describeRequest(definition)} ${tool.size}`,
     method: method === 'GET' ? 'get' : 'post',
     path: definition.path,
     tag: 'Paid',
     sells: definition,
     input: { in: method === 'POST' ? 'body' : 'parameters', schema: inputName(name), examples },
-    contents: [json(answerName, ({ terms }) => definition.exampleAnswers(terms.mode))],
+    contents: [json(answerName, ({ terms }) => ({ answer: definition.exampleAnswer(terms.mode) }))],
     refusals: [
       ...inputFaults(definition),
       ...(hasQuery ? (['duplicate_parameter'] as const) : []),
@@ -96,6 +97,15 @@ function paidRoute(definition: OperationDefinition): RouteDescription {
     ],
     reserved,
   }
+}
+
+function describeRequest(definition: OperationDefinition): string {
+  const { method, bodyBytesMax = 0 } = definition
+  if (method === 'POST')
+    return `The body is JSON of at most ${bodyBytesMax / 1024} KiB. A retry must repeat URI, Content-Type and the exact body.`
+  return queryMembers(definition).length > 0
+    ? 'Each parameter occurs at most once. A retry must repeat the whole query string.'
+    : 'No query string and no body are accepted.'
 }
 
 const a2aRoute = (operations: Operations): RouteDescription => ({
@@ -132,8 +142,8 @@ const mcpRoute = (operations: Operations): RouteDescription => ({
   description:
     'Streamable HTTP without sessions, at most 16 KiB. Quotes, answers and errors of a tool are results of `tools/call` ' +
     'with status 200. The payment is in `_meta["x402/payment"]`.',
-  input: { in: 'body', schema: 'McpRequest', examples: exampleMcpRequests },
-  contents: [json('McpResponse', () => MCP_ANSWERS), text('text/event-stream')],
+  input: { in: 'body', schema: 'RpcRequest', examples: exampleMcpRequests },
+  contents: [json('RpcResponse', () => MCP_ANSWERS), text('text/event-stream')],
   refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
 })
@@ -163,13 +173,11 @@ const FREE_ROUTES: readonly RouteDescription[] = [
   freeRoute('getA2aGuide', FREE_PATHS.a2aGuide, 'The guide to buying over A2A 1.0', [text('text/plain')]),
   freeRoute('getMcpGuide', FREE_PATHS.mcpGuide, 'The guide to buying over MCP', [text('text/plain')]),
   freeRoute('getLlmsTxt', FREE_PATHS.llmsTxt, 'Short instructions for agents, and links', [text('text/plain')]),
-  freeRoute('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', [json('OpenApiDocument')]),
-  freeRoute('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', [json('McpServer')], {
+  freeRoute('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', [json('Document')]),
+  freeRoute('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', [json('Document')], {
     tag: 'Agent',
   }),
-  freeRoute('getX402Manifest', FREE_PATHS.x402, 'The paid routes, for catalogues of x402 services', [
-    json('X402Manifest'),
-  ]),
+  freeRoute('getX402Manifest', FREE_PATHS.x402, 'The paid routes, for catalogues of x402 services', [json('Document')]),
   freeRoute('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', [
     text('text/plain'),
   ]),
@@ -184,7 +192,7 @@ const FREE_ROUTES: readonly RouteDescription[] = [
     'getAgentCard',
     FREE_PATHS.agentCard,
     'The signed A2A 1.0 agent card, or 404 if A2A is disabled',
-    [json('AgentCard')],
+    [json('Document')],
     { tag: 'Agent', refusals: ['not_found', ...ANY_ROUTE] },
   ),
 ]

@@ -4,7 +4,7 @@ import type { DocumentedDeployment } from './deployment.ts'
 import { SERVICE_NAME } from './metadata.ts'
 
 /** The newest released version of the format. */
-export const SERVER_JSON_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
+const SERVER_JSON_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
 
 /** The limit of the format. */
 const NAME_CHARACTERS_MAX = 200

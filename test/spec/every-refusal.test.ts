@@ -171,7 +171,7 @@ const ROUTES: Record<string, Requests> = {
       unexpected_input: () => get('/api/v1/changes?since=2026-01-02', undefined, { body: 'x' }),
     },
   },
-  buyBatch: {
+  batchCompanies: {
     ...REST,
     valid: (payment) => rest(listing('73848'), payment),
     other: (payment) => rest(listing('1001'), payment),
