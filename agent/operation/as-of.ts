@@ -5,7 +5,7 @@ import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthet
 import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber, day } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { companyResponseSchema } from './result.ts'
 
 /**

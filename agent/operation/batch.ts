@@ -7,7 +7,7 @@ import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { toJsonSchema } from './json-schema.ts'
 import { parseOperation, type BatchDefinition, type SingleDefinition } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { isBatchResult, REFUSALS, refusalBody } from './refusal.ts'
 import { dataErrorSchema, snapshotIdSchema } from './result.ts'
 

@@ -5,7 +5,7 @@ import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthet
 import { EXAMPLE_CANDIDATE } from './examples.ts'
 import { CHANGES_MAX, changeLimit, companyNumbers, cursor, day, foldStatus, statusText } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { fieldSchema, gapsSchema, snapshotIdSchema } from './result.ts'
 
 const KINDS = ['added', 'removed', 'changed'] as const

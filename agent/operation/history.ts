@@ -6,7 +6,7 @@ import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthet
 import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber, stepKey } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { fieldSchema, gapsSchema, snapshotIdSchema } from './result.ts'
 
 /** About 100 KB. */

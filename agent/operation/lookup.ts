@@ -4,7 +4,7 @@ import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { companyResponseSchema } from './result.ts'
 
 /**

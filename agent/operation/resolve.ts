@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
 import { companyNumber, eircode, longText } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { candidateSchema, rankingMembers, repeatsInput } from './result.ts'
 
 /** The 200 (contract 2.7). `query` repeats the canonical input. */

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
 import { eircode, foldStatus, limit, longText, status } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { rankingMembers, repeatsInput } from './result.ts'
 import { showStatuses } from './statuses.ts'
 

@@ -7,7 +7,7 @@ import type { Documents } from '../../rest-facade/documents/current-documents.ts
 import type { WrittenDocument } from '../../rest-facade/documents/render-documents.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
-import { FREE_PATHS } from '../operation/paths.ts'
+import { FREE_PATHS } from '../operation/endpoints.ts'
 import { findLostKeys } from './check-receipt-keys.ts'
 
 interface ServiceKeysOptions {

@@ -15,8 +15,7 @@ import { openBuildProcesses } from '../../store/import/build-process.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { responsesFolder } from '../../store/files/layout.ts'
 import { openServiceKeys } from './card-keys.ts'
-import { agentCard, paymentExtensionUri } from '../transport/a2a/card.ts'
-import { helpText } from '../transport/a2a/help.ts'
+import { agentCard, helpText } from '../transport/a2a/card.ts'
 import { a2aRoute } from '../transport/a2a/route.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
 import { observeChain, observeFacilitator, observeLog } from './admin/observed-services.ts'
@@ -40,7 +39,7 @@ import { WorkQueue } from '../sale/limits/work-queue.ts'
 import type { ExampleCompany, Operations } from '../operation/operation.ts'
 import { mcpRoute } from '../transport/mcp/route.ts'
 import { openToolList } from '../payment/tools.ts'
-import { FREE_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
+import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
 import type { Chain } from '../settlement/chain/chain.ts'
 import { PastObservations } from '../settlement/past-observations.ts'
 import type { PaymentServices } from '../settlement/services.ts'
@@ -293,7 +292,6 @@ function createExecutor(
   { onSale = () => undefined }: ServiceOptions,
   { context, baseUrl, exampleCompany, metrics }: ExecutorParts,
 ): CompanyAgentExecutor {
-  const extensionUri = paymentExtensionUri(baseUrl)
   const { operations } = context.terms
   const onSaleEnd = (line: SaleLine) => {
     metrics?.countPaidRequest(line)
@@ -302,7 +300,7 @@ function createExecutor(
   return new CompanyAgentExecutor({
     context,
     baseUrl,
-    help: () => helpText({ baseUrl, extensionUri, operations, exampleCompany: exampleCompany() }),
+    help: () => helpText({ baseUrl, operations, exampleCompany: exampleCompany() }),
     trace: (sale, sell) => traceSale({ ...sale, onSale: onSaleEnd }, sell),
     onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
   })
@@ -410,17 +408,16 @@ async function createRoutes(
 ): Promise<ReturnType<typeof createApp>> {
   const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, statuses, observe, keys } = parts
   const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
-  const extensionUri = paymentExtensionUri(baseUrl)
 
   // The card is built once, so its examples cannot follow the dataset.
   const inCard = { baseUrl, version, terms, exampleCompany: config.mode === 'testnet' ? exampleCompany() : undefined }
-  const card = (extensionRequired: boolean) => agentCard({ ...inCard, extensionRequired })
-  const sign = (keyring: Keyring) => signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
+  const card = agentCard({ ...inCard, extensionRequired: true })
+  const sign = (keyring: Keyring) => signCard({ card, keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
   if (a2aEnabled) await keys.publishCard(sign)
-  const route = a2aRoute({ executor, card: card(false), extensionUri, clients, timer, report })
+  const route = a2aRoute({ executor, baseUrl, version, terms, clients, timer, report })
 
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
-  const deployment = { baseUrl, version, terms, ...limits, extensionUri }
+  const deployment = { baseUrl, version, terms, ...limits }
   const pages = await openDocuments({ deployment, exampleCompany, statuses, catalog })
   const facts = { version, terms, rateLimitPerMinute, catalog, now }
   const serviceInfo = () => ({

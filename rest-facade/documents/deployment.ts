@@ -13,8 +13,6 @@ export interface DocumentedDeployment {
   addressBudget: number
   /** The retention period of stored responses. */
   retentionDays: number
-  /** The URI of the payment extension: a section of the HTML guide. */
-  extensionUri: string
   /** Of the current dataset. */
   exampleCompany: ExampleCompany | undefined
   /** Empty without a dataset. */

@@ -1,6 +1,6 @@
 /** Example requests and responses for the documents: quotes, A2A and MCP messages, and every refusal. */
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
-import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
+import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { toNamed, type Operation } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'

@@ -1,12 +1,11 @@
 /** Builds the bodies of the three ERC-8004 registry routes. */
 import type { z } from 'zod'
-import { listEntries } from '../../agent/operation/entries.ts'
-import { TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { listEndpoints, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { REGISTRIES } from '../registry/contracts.ts'
 import type { FeedbackQuery } from '../registry/reader.ts'
 import type { FeedbackPage, RegistryIdentity } from '../registry/registry.ts'
-import { OPENAPI_VERSION, REGISTRATION_TYPE, type REGISTRY_SCHEMAS } from './registry-schemas.ts'
+import { REGISTRATION_TYPE, type REGISTRY_SCHEMAS } from './registry-schemas.ts'
 import { isSameAddress } from '../../agent/payment/accounts.ts'
 
 /** An image of a page with a round seal. It is inline, because the service has no route for images. */
@@ -45,7 +44,7 @@ export function buildRegistrationFile(
   { baseUrl, a2aEnabled, agentId }: PublishedAgent,
   identity: RegistryIdentity,
 ): Body<'RegistrationFile'> {
-  const { guide, a2a, mcp, openApi } = listEntries(baseUrl)
+  const { guide, a2a, mcp, openApi } = listEndpoints(baseUrl)
   const isRegistered = identity.status === 'registered'
   return {
     type: REGISTRATION_TYPE,
@@ -58,7 +57,7 @@ export function buildRegistrationFile(
       { name: 'web', endpoint: guide.url },
       ...(a2aEnabled ? [{ name: 'A2A', endpoint: a2a.card, version: a2a.version } as const] : []),
       { name: 'MCP', endpoint: mcp.url, version: mcp.version },
-      { name: 'OpenAPI', endpoint: openApi.url, version: OPENAPI_VERSION },
+      { name: 'OpenAPI', endpoint: openApi.url, version: openApi.version },
     ],
     x402Support: true,
     active: true,

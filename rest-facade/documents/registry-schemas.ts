@@ -10,7 +10,6 @@ const { network } = DEPLOYMENTS.testnet
 
 /** The value of `type` in version 1 of ERC-8004. */
 export const REGISTRATION_TYPE = 'https://eips.ethereum.org/EIPS/eip-8004#registration-v1'
-export const OPENAPI_VERSION = '3.1.0'
 /** The entries of one reputation page (contract 4.4.7). Also the default of `limit`. */
 export const FEEDBACK_ENTRIES_MAX = 10
 

@@ -3,9 +3,9 @@
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
+import { MCP_ERRORS } from '../../agent/transport/mcp/protocol-error.ts'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
-import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, paymentExtensionUri, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import { endpoint, exampleParts, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import { escapeHtml } from '../../store/base/escape-html.ts'
@@ -135,8 +135,7 @@ function fill(text: string, values: ReadonlyMap<string, string>): string {
 }
 
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
-  const { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays, extensionUri } =
-    deployment
+  const { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = deployment
   const { exampleCompany, licence } = deployment
   const first = firstOperation(deployment)
   const isTestnet = terms.mode === 'testnet'
@@ -154,7 +153,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['rate_limit', String(rateLimitPerMinute)],
     ['address_budget', String(addressBudget)],
     ['retention_days', String(retentionDays)],
-    ['extension_uri', extensionUri],
+    ['extension_uri', paymentExtensionUri(baseUrl)],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
     [
       'paid_paths',

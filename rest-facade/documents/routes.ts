@@ -1,6 +1,6 @@
 /** The table of all routes (contract 4): input, success response, and every possible refusal. */
-import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
-import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import {
   inputFaults,
   queryMembers,

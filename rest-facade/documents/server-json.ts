@@ -1,5 +1,5 @@
 /** Describes the MCP server in the format of the registry at https://registry.modelcontextprotocol.io. */
-import { listEntries } from '../../agent/operation/entries.ts'
+import { listEndpoints } from '../../agent/operation/endpoints.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import { SERVICE_NAME } from './metadata.ts'
 
@@ -12,7 +12,7 @@ const NAME_CHARACTERS_MAX = 200
 const DOMAIN_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
 export function buildServerJson({ baseUrl, version }: Pick<DocumentedDeployment, 'baseUrl' | 'version'>) {
-  const { guide, mcp } = listEntries(baseUrl)
+  const { guide, mcp } = listEndpoints(baseUrl)
   return {
     $schema: SERVER_JSON_SCHEMA,
     name: serverName(new URL(baseUrl).hostname),

@@ -1,7 +1,7 @@
 /** The actions of the command `registry`. None of them needs a private key. */
 import { encodeFunctionData, parseAbi } from 'viem'
 import * as z from 'zod'
-import { TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import { fetchText, type Fetch } from '../../store/base/bounded-fetch.ts'
 import { parseJson } from '../../store/base/read-body.ts'
 import { REGISTRIES } from './contracts.ts'

@@ -28,7 +28,7 @@ export const addRegistryCommand: AddCommand = (program, context) => {
     .description('print the transaction that registers the service')
     .action(async () => {
       const { printRegistrationCall } = await import('../../../rest-facade/registry/command.ts')
-      const { TESTNET_PATHS } = await import('../../operation/paths.ts')
+      const { TESTNET_PATHS } = await import('../../operation/endpoints.ts')
       const { DEPLOYMENTS } = await import('../../payment/terms.ts')
       const config = await loadConfig(context)
       printRegistrationCall({

@@ -3,7 +3,7 @@
  * text, two contents in one part and a missing role. It gets only the known members, so unknown ones have no effect.
  */
 import * as z from 'zod'
-import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
+import { parseRequest } from '../../../store/base/strict-json.ts'
 import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 
 /** Contract 4.5.2. */
@@ -97,7 +97,6 @@ export function readSendMessage({ id, params }: Envelope, extension: PaymentExte
   }
   const given = objectSchema.safeParse(params)
   if (!given.success) return refuse(invalidParams('params must be an object'))
-  if (isDeeperThan(given.data, JSON_LEVELS_MAX)) return refuse(invalidParams('they are nested too deeply'))
   const parsed = sendMessageSchema.safeParse(given.data)
   if (!parsed.success) return refuse(invalidParams(describeIssue(parsed.error.issues[0])))
   const { message, configuration } = parsed.data
@@ -133,7 +132,7 @@ function describeIssue(issue: z.core.$ZodIssue | undefined): string {
 
 /** A repeated member name gets an error with a null id, because the repeated member may be the id. */
 function decode(body: Uint8Array): unknown {
-  const read = parseStrictJson(body)
+  const read = parseRequest(body)
   switch (read.kind) {
     case 'invalid':
       throw new RpcFault(RPC_ERRORS.parse, null)

@@ -10,7 +10,7 @@ import {
   UnsupportedOperationError,
   VersionNotSupportedError,
 } from '@a2a-js/sdk/errors'
-import { A2A_VERSION } from '../../operation/entries.ts'
+import { A2A_VERSION } from '../../operation/endpoints.ts'
 
 /** The `error` member of a JSON-RPC response. */
 export interface ErrorObject {

@@ -1,5 +1,5 @@
 /** Checks the response to a generated request against the error tables and the OpenAPI description. */
-import { MCP_ERRORS } from '../../../agent/operation/mcp-errors.ts'
+import { MCP_ERRORS } from '../../../agent/transport/mcp/protocol-error.ts'
 import { REFUSALS, WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
 import { findOpenApiFault, type OpenApiDescription } from '../../support/openapi-check.ts'
 import { MARKER, type FuzzRequest } from './requests.ts'
