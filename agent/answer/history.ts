@@ -7,6 +7,7 @@ import { VERSIONS_MAX, type history, type HistoryResponse } from '../operation/h
 import { refused } from '../operation/outcome.ts'
 import { fieldSchema, GAPS_MAX } from '../operation/result.ts'
 import { isSynthetic, type AnswerFunction, type SkillContext } from './registers.ts'
+import { DAY_MS, toDay } from '../../store/base/day.ts'
 
 type Read<Items extends 'versions' | 'changes'> = ReturnType<Journal[Items]> extends Iterable<infer Item> ? Item : never
 
@@ -18,13 +19,12 @@ const EXAMINED_MAX = 500
 const NO_STEPS = refused({ code: 'dataset_unavailable' })
 const NOT_FOUND_THEN = 'The file of that day has no company with this number. Leading zeros are significant.'
 const NEVER_FOUND = 'No recorded file has a company with this number. Leading zeros are significant.'
-const DAY_MS = 24 * 60 * 60 * 1000
 
 export const answerAsOf: AnswerFunction<typeof asOf> = ({ company_number: number, date }, context) => {
   const journal = journalOf(number, context)
   const newest = journal.newest()
   if (!newest) return NO_STEPS
-  const step = date <= toDate(context.now()) ? journal.stepOn(date) : undefined
+  const step = date <= toDay(context.now()) ? journal.stepOn(date) : undefined
   if (!step) return refused({ code: 'date_not_covered', provenance: provenanceOf(newest) })
   const provenance = provenanceOf(step)
   const entry = journal.versionAt(number, step)
@@ -86,7 +86,7 @@ export const answerChanges: AnswerFunction<typeof changes> = (input, context) =>
   const [step = '', company_number = ''] = input.cursor?.split('-') ?? []
   const after = input.cursor === undefined ? undefined : { step, company_number }
   // Earlier days would not be listed.
-  const firstGap = toDate(new Date(Date.parse(oldest.date) - GAPS_MAX * DAY_MS))
+  const firstGap = toDay(Date.parse(oldest.date) - GAPS_MAX * DAY_MS)
   const answer = {
     ...readPage(journal.changes({ since, until: last, after, companyNumbers: company_numbers }), input, context),
     gaps: journal.gaps(since < firstGap ? firstGap : since, last).slice(-GAPS_MAX),
@@ -170,8 +170,4 @@ const SYNTHETIC_JOURNAL: Omit<Journal, 'changes' | 'has' | 'close' | 'pin'> = {
 
 function provenanceOf({ source, snapshot_id }: Step) {
   return { source, snapshot_id }
-}
-
-function toDate(time: Date): string {
-  return time.toISOString().slice(0, 10)
 }

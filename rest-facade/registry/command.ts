@@ -20,7 +20,7 @@ interface ShowOptions {
 
 /** Prints what a running service reports about its identity. Returns false if it reports none. */
 export async function showRegistration({ url, fetch: send, print }: ShowOptions): Promise<boolean> {
-  const answer = await fetchText(send, `${url.replace(/\/$/, '')}${TESTNET_PATHS.registryIdentity}`).catch(() => null)
+  const answer = await fetchText(send, `${url}${TESTNET_PATHS.registryIdentity}`).catch(() => null)
   if (!answer) {
     print('the service does not answer; check that it is running')
     return false

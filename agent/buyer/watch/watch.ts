@@ -14,6 +14,7 @@ import { readNumbers } from './numbers.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
 import { describeCompany, describeDue, describeList, toHtml, toLines, type Section } from './report.ts'
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
+import { toDay } from '../../../store/base/day.ts'
 
 interface WatchContext extends BuyerRuntime {
   print: (line: string) => void
@@ -43,8 +44,7 @@ export async function watch(context: WatchContext, options: WatchOptions): Promi
   const purchases = createPurchases({ ...options, folder: `${stateFile}.purchases`, runtime: context })
   const sections = describeList('Rows without a company number', unreadable)
   toLines(sections).forEach(print)
-  const due = ({ companies }: WatchState) =>
-    describeDue(Object.values(pick(companies, numbers)), now().toISOString().slice(0, 10))
+  const due = ({ companies }: WatchState) => describeDue(Object.values(pick(companies, numbers)), toDay(now()))
   const writeReport = async (state: WatchState) => {
     if (reportFile === undefined) return
     const title = `Watched companies of ${baseUrl}, ${now().toISOString()}`

@@ -53,7 +53,7 @@ export async function serve(
   const { LogOutput } = await import('../../service/log-output.ts')
   const output = new LogOutput()
   const log = openLog(config.logLevel, output)
-  const { findIgnored } = await import('../../service/ignored-variables.ts')
+  const { findIgnored } = await import('../../service/config.ts')
   for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
   const { findQuickFaults } = await import('../check/list.ts')
   for (const fault of await findQuickFaults(config)) log.warn(fault, 'check_failed')
