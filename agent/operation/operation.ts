@@ -123,9 +123,17 @@ export function parseOperation<Definition extends OperationDefinition>(
   definition: Definition,
   input: unknown,
 ): ParsedOperation<Definition> {
-  const parsed = definition.inputSchema.safeParse(input, { reportInput: false })
+  const parsed = parseInput(definition.inputSchema, input)
+  return parsed.kind === 'valid' ? { kind: 'valid', operation: { definition, input: parsed.input } } : parsed
+}
+
+export function parseInput<Schema extends z.ZodObject>(
+  schema: Schema,
+  input: unknown,
+): { kind: 'valid'; input: z.output<Schema> } | { kind: 'invalid'; fault: InputFault } {
+  const parsed = schema.safeParse(input, { reportInput: false })
   return parsed.success
-    ? { kind: 'valid', operation: { definition, input: parsed.data } }
+    ? { kind: 'valid', input: parsed.data }
     : { kind: 'invalid', fault: toFault(parsed.error.issues[0]) }
 }
 
@@ -158,7 +166,10 @@ interface InputFault {
 }
 
 /** The refusal of an operation's input, with the field and the rule. */
-export function inputRefusal({ inputFault, memberFaults = {} }: OperationDefinition, fault: InputFault): Refusal {
+export function inputRefusal(
+  { inputFault, memberFaults = {} }: Pick<OperationDefinition, 'inputFault' | 'memberFaults'>,
+  fault: InputFault,
+): Refusal {
   const { field, rule } = fault
   if (field === null) return { code: inputFault, detail: rule }
   return { code: memberFaults[field] ?? inputFault, detail: `${field} ${rule}` }

@@ -13,7 +13,7 @@ import { publicKeySchema } from '../../agent/payment/receipt/verify.ts'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { attributionSchema, metadataSchema } from './metadata.ts'
-import { REGISTRY_SCHEMAS, reputationQuerySchema } from './registry-schemas.ts'
+import { REGISTRY_SCHEMAS, reputationQuerySchema } from '../registry/bodies.ts'
 
 const errorResponseSchema = z.strictObject({ error: errorSchema })
 

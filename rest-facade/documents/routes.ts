@@ -11,7 +11,7 @@ import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { Terms } from '../../agent/payment/terms.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import { exampleMcpRequests, exampleRpcAnswers, exampleRpcRequests, MCP_ANSWERS } from './examples.ts'
-import type { REGISTRY_SCHEMAS } from './registry-schemas.ts'
+import type { REGISTRY_SCHEMAS } from '../registry/bodies.ts'
 import { inputName } from './component-schemas.ts'
 
 interface RouteInput {
