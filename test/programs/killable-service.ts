@@ -142,6 +142,7 @@ const service = await startService({
   openLog: async (given) =>
     killableLog(await openConfiguredLog({ config: given, salesPerMinute: given.rateLimitPerMinute, report })),
   now,
+  clock: () => performance.now(),
   random: Math.random,
   timer(callback, milliseconds) {
     const timer = setTimeout(callback, milliseconds)

@@ -47,6 +47,7 @@ const service = await startService({
   version: '0.1.0',
   externals,
   now: () => new Date(),
+  clock: () => performance.now(),
   random: () => 0.5,
   timer,
   report,

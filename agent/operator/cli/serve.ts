@@ -74,7 +74,14 @@ export async function serve(
   })
   const { externals, lines } = opened
   const version = await readVersion()
-  const runtime = { now, random: Math.random, timer, ...events, lostLogLines: () => output.lost }
+  const runtime = {
+    now,
+    clock: () => performance.now(),
+    random: Math.random,
+    timer,
+    ...events,
+    lostLogLines: () => output.lost,
+  }
   const sells = { operations: OPERATIONS, answers: ANSWERS }
   const service = await startService({ config, version, externals, allowed, ...sells, ...runtime })
   const signature_recovery = keyRecovery.kind
