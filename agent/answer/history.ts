@@ -6,7 +6,7 @@ import { isWithin, type changes, type ChangesInput, type ChangesResponse } from 
 import { VERSIONS_MAX, type history, type HistoryResponse } from '../operation/history.ts'
 import { refused } from '../operation/outcome.ts'
 import { fieldSchema, GAPS_MAX } from '../operation/result.ts'
-import { isSynthetic, type AnswerFunction, type SkillContext } from './registers.ts'
+import { isSynthetic, type AnswerFunction, type AnswerContext } from './registers.ts'
 import { DAY_MS, toDay } from '../../store/base/day.ts'
 
 type Read<Items extends 'versions' | 'changes'> = ReturnType<Journal[Items]> extends Iterable<infer Item> ? Item : never
@@ -102,7 +102,7 @@ export const answerChanges: AnswerFunction<typeof changes> = (input, context) =>
 function readPage(
   rows: Iterable<Read<'changes'>>,
   input: ChangesInput,
-  context: SkillContext,
+  context: AnswerContext,
 ): Pick<ChangesResponse, 'changes' | 'next_cursor'> {
   const page: ChangesResponse['changes'] = []
   let examined = 0
@@ -145,7 +145,7 @@ function changedFields(before: VersionEntry | undefined, after: VersionEntry) {
   return fieldSchema.options.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
 }
 
-function journalOf(number: string, context: SkillContext): Omit<Journal, 'changes' | 'has' | 'close' | 'pin'> {
+function journalOf(number: string, context: AnswerContext): Omit<Journal, 'changes' | 'has' | 'close' | 'pin'> {
   return isSynthetic(number, context) ? SYNTHETIC_JOURNAL : context.journal()
 }
 

@@ -17,12 +17,6 @@ import { dataErrorSchema, snapshotIdSchema } from './result.ts'
  */
 export const BATCH_ANSWER_BYTES_MAX = 1_048_576 - 4_096
 
-/** A batch in canonical form. */
-interface Batch {
-  operation: string
-  inputs: Record<string, unknown>[]
-}
-
 const STATUSES = {
   found: 200,
   missing: REFUSALS.company_not_found.status,
@@ -40,7 +34,7 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
   const [first] = operations
   if (!first) throw new Error('No operation has batches')
   const items = (input: Record<string, unknown>) => {
-    const { operation, inputs } = input as unknown as Batch
+    const { operation, inputs } = input as { operation: string; inputs: Record<string, unknown>[] }
     const definition = operations.find(({ name }) => name === operation)
     return definition ? inputs.map((each) => ({ definition, input: each })) : []
   }

@@ -98,7 +98,7 @@ function toDocument(body: object): WrittenDocument {
 type ReceiptLog = Pick<ResponseLog, 'newestRecords' | 'publicKeys' | 'announceKey'>
 
 /** The ids of keys that have signed the newest receipts, and that the log does not have. */
-export async function findLostKeys(log: Pick<ReceiptLog, 'newestRecords' | 'publicKeys'>): Promise<string[]> {
+async function findLostKeys(log: Pick<ReceiptLog, 'newestRecords' | 'publicKeys'>): Promise<string[]> {
   const records = await log.newestRecords()
   const used = new Set(records.flatMap(({ receipt }) => (receipt === undefined ? [] : (readKeyId(receipt) ?? []))))
   for (const { kid } of await log.publicKeys()) used.delete(kid)

@@ -206,8 +206,10 @@ function mustEnd({ headers }: IncomingMessage): boolean {
 /** The characters of a host with its port (RFC 3986 section 3.2). A client without one sends an empty value. */
 const HOST_PATTERN = /^[\w.~!$&'()*+,;=%:[\]-]*$/
 
+type WireCode = Parameters<typeof renderWireError>[0]
+
 /** Finds faults that Node's parser accepts: too many headers, and violations of RFC 9112 sections 3.2 and 6.1. */
-function findFault(request: IncomingMessage, limits: HttpServerLimits): string | undefined {
+function findFault(request: IncomingMessage, limits: HttpServerLimits): WireCode | undefined {
   const { rawHeaders, headers, headersDistinct, httpVersion } = request
   if (rawHeaders.length > 2 * limits.headers) return 'headers_too_large'
   const hosts = headersDistinct['host'] ?? []
@@ -222,7 +224,7 @@ function findFault(request: IncomingMessage, limits: HttpServerLimits): string |
   return undefined
 }
 
-function toWireCode({ code }: NodeJS.ErrnoException): string {
+function toWireCode({ code }: NodeJS.ErrnoException): WireCode {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'malformed_request'
 }

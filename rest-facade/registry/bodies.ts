@@ -17,7 +17,7 @@ const FEEDBACK_ENTRIES_MAX = 10
 
 const registryName = z.string().regex(new RegExp(`^${network}:0x[0-9a-fA-F]{40}$`))
 /** Decimal text, because numbers on chain can exceed the safe integers of JSON. */
-const agentId = z.string().regex(/^(0|[1-9][0-9]*)$/)
+const agentIdText = z.string().regex(/^(0|[1-9][0-9]*)$/)
 const signedInteger = z.string().regex(/^(0|-?[1-9][0-9]*)$/)
 
 const statusSchema = z.enum(['registered', 'not_registered', 'not_found']).meta({
@@ -33,7 +33,7 @@ const blockSchema = z
   })
   .meta({ description: 'The block at which the chain was read.' })
 
-const names = { agent_id: agentId.nullable(), agent_registry: registryName, reputation_registry: registryName }
+const names = { agent_id: agentIdText.nullable(), agent_registry: registryName, reputation_registry: registryName }
 /** Null if the chain was not read. */
 const checked = { block: blockSchema.nullable(), checked_at: z.iso.datetime().nullable() }
 

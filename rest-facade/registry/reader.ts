@@ -146,21 +146,20 @@ function isRevert(reply: RpcReply | undefined, expected: Hex): boolean {
   return reply?.kind === 'error' && reply.error.data === expected
 }
 
+/** Without the types of its functions. */
+const ABI: Abi = REGISTRY_ABI
+
 type FunctionName = ContractFunctionName<typeof REGISTRY_ABI, 'view'>
 type Decoded<Name extends FunctionName> = ContractFunctionReturnType<typeof REGISTRY_ABI, 'view', Name>
 
 const encode = (functionName: FunctionName, args: readonly unknown[]) =>
-  encodeFunctionData({ abi: REGISTRY_ABI as Abi, functionName, args })
+  encodeFunctionData({ abi: ABI, functionName, args })
 
 function decode<Name extends FunctionName>(functionName: Name, reply: RpcReply | undefined): Decoded<Name> {
   if (reply?.kind !== 'result') throw new ReplyError('CALL_REFUSED')
   try {
     const data = reply.result as Hex
-    return decodeFunctionResult({
-      abi: REGISTRY_ABI as Abi,
-      functionName: functionName as string,
-      data,
-    }) as Decoded<Name>
+    return decodeFunctionResult({ abi: ABI, functionName: String(functionName), data }) as Decoded<Name>
   } catch {
     throw new ReplyError('BAD_DATA')
   }

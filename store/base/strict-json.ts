@@ -6,7 +6,7 @@ type StrictJson = { kind: 'valid'; value: unknown } | { kind: 'invalid' } | { ki
  * The most colons, commas and opening brackets of a request. A batch of a hundred inputs has five hundred, and a
  * payment a hundred. Many of them take milliseconds to parse and to check (`bench perf`, rows "refused").
  */
-export const REQUEST_MARKS_MAX = 1_000
+const REQUEST_MARKS_MAX = 1_000
 
 /** Valid requests have ten levels. The SDKs of A2A and MCP copy recursively and overflow at some thousands. */
 const REQUEST_LEVELS_MAX = 24

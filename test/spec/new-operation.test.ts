@@ -9,7 +9,7 @@ import { answerNameWords, nameWords } from '../support/made-up-operation.ts'
 import { startTestService } from '../support/service.ts'
 import { expectCharges, messageOf, quoteOf, type Ask } from '../support/transports.ts'
 import { useService } from '../support/use-service.ts'
-import { ANSWERS } from '../../agent/answer/skills.ts'
+import { ANSWERS } from '../../agent/answer/answers.ts'
 
 const ALL = [...OPERATIONS, nameWords]
 const ANSWERS_OF_ALL = { ...ANSWERS, name_words: answerNameWords }

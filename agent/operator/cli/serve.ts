@@ -48,7 +48,7 @@ export async function serve(
   const { startService } = await import('../../service/service.ts')
   const { openExternals } = await import('../../service/externals.ts')
   const { OPERATIONS } = await import('../../operation/operations.ts')
-  const { ANSWERS } = await import('../../answer/skills.ts')
+  const { ANSWERS } = await import('../../answer/answers.ts')
   const { keyRecovery } = await import('../../payment/key-recovery.ts')
   const { LogOutput } = await import('../../service/log-output.ts')
   const output = new LogOutput()

@@ -1,6 +1,6 @@
 /** Checks the response to a generated request against the error tables and the OpenAPI description. */
 import { MCP_ERRORS } from '../../../agent/transport/mcp/protocol-error.ts'
-import { REFUSALS, WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
+import { REFUSALS, WIRE_CODES } from '../../../agent/operation/refusal.ts'
 import { findOpenApiFault, type OpenApiDescription } from '../../support/openapi-check.ts'
 import { MARKER, type FuzzRequest } from './requests.ts'
 import type { RawResponse } from './raw-connection.ts'
@@ -76,7 +76,7 @@ function bodyFault({ status, text }: RawResponse): string | undefined {
   const error = errorOf(text)
   if (!error) return 'the body is not {error: {code, message}}'
   const { code, message } = error
-  const row = Object.hasOwn(REFUSALS, code) ? REFUSALS[code as keyof typeof REFUSALS] : WIRE_REFUSALS.get(code)
+  const row = Object.hasOwn(REFUSALS, code) ? REFUSALS[code as keyof typeof REFUSALS] : undefined
   if (!row) return 'the code is not in the table'
   if (row.status !== status) return `the code belongs to ${row.status}`
   return message.startsWith(row.message.slice(0, -1)) ? undefined : 'the message is not in the table'
@@ -88,8 +88,8 @@ function bodyFault({ status, text }: RawResponse): string | undefined {
  */
 function isServerRefusal({ method }: FuzzRequest, { status, headers, text }: RawResponse): boolean {
   if (method === 'CONNECT' && status === 405) return true
-  if (method !== 'HEAD') return WIRE_REFUSALS.has(errorOf(text)?.code ?? '')
-  return headers.get('connection') === 'close' && [...WIRE_REFUSALS.values()].some((each) => each.status === status)
+  if (method !== 'HEAD') return WIRE_CODES.some((each) => each === errorOf(text)?.code)
+  return headers.get('connection') === 'close' && WIRE_CODES.some((each) => REFUSALS[each].status === status)
 }
 
 function errorOf(text: string): { code: string; message: string } | undefined {
