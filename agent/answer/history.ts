@@ -2,7 +2,7 @@
 import type { Journal, Step } from '../../store/history/journal.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import type { asOf } from '../operation/as-of.ts'
-import { isWithin, type changes, type ChangesInput, type ChangesResponse } from '../operation/changes.ts'
+import { isWithin, type changes, type ChangesResponse } from '../operation/changes.ts'
 import { VERSIONS_MAX, type history, type HistoryResponse } from '../operation/history.ts'
 import { refused } from '../operation/outcome.ts'
 import { fieldSchema, GAPS_MAX } from '../operation/result.ts'
@@ -101,7 +101,7 @@ export const answerChanges: AnswerFunction<typeof changes> = (input, context) =>
 /** Stops when the page is full or `EXAMINED_MAX` rows were read. Sets a cursor only if a row follows. */
 function readPage(
   rows: Iterable<Read<'changes'>>,
-  input: ChangesInput,
+  input: Parameters<typeof answerChanges>[0],
   context: AnswerContext,
 ): Pick<ChangesResponse, 'changes' | 'next_cursor'> {
   const page: ChangesResponse['changes'] = []

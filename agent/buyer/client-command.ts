@@ -6,7 +6,7 @@ import { Option, type Command } from 'commander'
 import type { Mode } from '../payment/terms.ts'
 import { BUYER_KEY_FILE, purchasesFolder, sandboxFolder } from '../../store/files/layout.ts'
 import { parseAmount, parseHttpUrl, parseSeparator } from '../command-line/arguments.ts'
-import type { AddCommand, CommandContext, FindService, LocalService } from '../command-line/context.ts'
+import type { AddCommand, CommandContext, FindService } from '../command-line/context.ts'
 import { addWatchCommand } from './watch-command.ts'
 
 const HELP = `
@@ -46,7 +46,7 @@ type ClientOptions = {
 }
 /** A context that also finds the service that is meant when the user names none. */
 interface ClientContext extends CommandContext {
-  findService: () => Promise<LocalService>
+  findService: () => ReturnType<FindService>
 }
 
 export const clientCommand =

@@ -38,7 +38,7 @@ export type CommandResult = boolean | 'outcome unknown' | number
 export const EXIT_USAGE = 2
 
 /** A service with the configuration of the environment. */
-export interface LocalService {
+interface LocalService {
   url: string
   mode: 'mainnet' | 'testnet'
   /** Has the folder of the purchases, and of the sandbox with its buyer's key. */

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { toJsonSchema } from './json-schema.ts'
-import { parseOperation, type BatchDefinition, type SingleDefinition } from './operation.ts'
+import { parseOperation, type OperationDefinition, type SingleDefinition } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
 import { isBatchResult, REFUSALS, refusalBody } from './refusal.ts'
 import { dataErrorSchema, snapshotIdSchema } from './result.ts'
@@ -27,7 +27,7 @@ const STATUSES = {
  * @example `{"operation": "lookup", "inputs": [{"company_number": "335801"}, {"company_number": "081615"}]}` costs 0.02
  * USDC, the sum of its items, and answers `results`, one with the status and the body of each input.
  */
-export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
+export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefinition, { kind: 'batch' }> {
   const operations = all.filter(({ batchInputsMax }) => batchInputsMax !== undefined)
   const { limits, ...described } = describeInputs(operations, ({ batchInputsMax = 0 }) => batchInputsMax)
   const { limits: toolLimits, ...toolInputs } = describeInputs(operations, ({ toolInputsMax = 0 }) => toolInputsMax)

@@ -53,8 +53,6 @@ const inputSchema = z
   })
   .refine(({ since, until }) => until === undefined || since <= until, { error: 'until must not be before since' })
 
-export type ChangesInput = z.output<typeof inputSchema>
-
 const EXAMPLE = { since: '2026-01-02', limit: 10 }
 
 const EXAMPLE_ANSWER: ChangesResponse = {
@@ -124,7 +122,7 @@ export const changes = defineOperation({
 /** Whether a change is one of those that were asked for. */
 export function isWithin(
   change: ChangesResponse['changes'][number],
-  { since, until, kind, field, status: wanted, company_numbers }: ChangesInput,
+  { since, until, kind, field, status: wanted, company_numbers }: z.output<typeof inputSchema>,
 ): boolean {
   const { status: found } = (change.kind === 'removed' ? change.before : change.after) ?? { status: null }
   return (

@@ -14,8 +14,9 @@ import {
 import { itemsOf, type Operation } from '../operation/operation.ts'
 import { buildQuote } from '../payment/quote.ts'
 import type { PaymentServices } from '../settlement/services.ts'
+import { CALL_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { settle, type WaitLimit } from '../settlement/settle.ts'
-import { decodePayment } from '../payment/binding.ts'
+import { decodePayment, payerPrefixOf } from '../payment/binding.ts'
 import { endsLate, examine, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { AnswerContext } from '../answer/registers.ts'
 import { describeInput } from '../answer/answers.ts'
@@ -36,8 +37,8 @@ const UNKNOWN_MAX = 4
 /** An outcome usually becomes known with the next observations of the reconciler. */
 const UNKNOWN_WAIT_MS = 30_000
 
-/** A request waits for the chain and for other processes at most this long. A2A and MCP end a call 5 s later. */
-const WAITED_MS_MAX = 60_000
+/** A request waits for the chain and for other processes at most this long, so that a call over A2A or MCP can end. */
+const WAITED_MS_MAX = CALL_MS_MAX - 5_000
 
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
   const { operation, paymentHeaders, resourceUrl } = request
@@ -88,7 +89,6 @@ async function performPaid(
 ): Promise<Sold> {
   const { terms, payments } = context
   const { operation, resourceUrl, client } = request
-  // A2A and MCP end a call after 65 seconds.
   const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
 
   // 3. Replay: a payment with a record gets its stored response.
@@ -198,7 +198,7 @@ async function claimAndSettle(
 async function refuseUnknown({ log, now }: PaymentServices, checked: CheckedPayment): Promise<Refused | undefined> {
   const { identity, payment } = checked
   if (!endsLate(payment.payload.authorization, now())) return undefined
-  const unknown = await log.countUnknown(identity.slice(0, identity.lastIndexOf('/') + 1)).catch(() => 0)
+  const unknown = await log.countUnknown(payerPrefixOf(identity)).catch(() => 0)
   return unknown >= UNKNOWN_MAX ? rateLimited(UNKNOWN_WAIT_MS) : undefined
 }
 

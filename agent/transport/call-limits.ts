@@ -5,8 +5,6 @@ export const CALL_BODY_BYTES_MAX = 16_384
 
 /** The verified payments that one transport sells at once. The next one waits. */
 export const CALLS_MAX = 8
-/** The time limit of a call. A sale that exceeds it continues from step 10 on. */
-export const CALL_TIMEOUT_MS = 65_000
 
 /** The detail of `gateway_unavailable` for a call that exceeds the time limit. */
 export const LATE = 'it was not ready in time'

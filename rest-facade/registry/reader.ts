@@ -157,9 +157,9 @@ const encode = (functionName: FunctionName, args: readonly unknown[]) =>
 
 function decode<Name extends FunctionName>(functionName: Name, reply: RpcReply | undefined): Decoded<Name> {
   if (reply?.kind !== 'result') throw new ReplyError('CALL_REFUSED')
+  const call: { abi: Abi; functionName: string } = { abi: ABI, functionName }
   try {
-    const data = reply.result as Hex
-    return decodeFunctionResult({ abi: ABI, functionName: String(functionName), data }) as Decoded<Name>
+    return decodeFunctionResult({ ...call, data: reply.result as Hex }) as Decoded<Name>
   } catch {
     throw new ReplyError('BAD_DATA')
   }

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod'
 import { parseRequest } from '../../../store/base/strict-json.ts'
-import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
+import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault } from './errors.ts'
 
 /** Contract 4.5.2. */
 const MESSAGE_ID_BYTES_MAX = 128
@@ -12,8 +12,8 @@ const MESSAGE_ID_BYTES_MAX = 128
 const RPC_ID_CHARACTERS_MAX = 256
 
 /** A JSON-RPC request. Its method and parameters are not checked yet. */
-export interface Envelope {
-  id: RpcId
+interface Envelope {
+  id: RpcFault['id']
   method: string
   params: unknown
 }
@@ -92,7 +92,7 @@ interface PaymentExtension {
 
 /** Checks the parameters of `SendMessage`, and returns their known members. Throws {@link RpcFault}. */
 export function readSendMessage({ id, params }: Envelope, extension: PaymentExtension): SendMessageParams {
-  const refuse = (fault: ErrorObject): never => {
+  const refuse = (fault: RpcFault['error']): never => {
     throw new RpcFault(fault, id)
   }
   const given = objectSchema.safeParse(params)
@@ -144,7 +144,7 @@ function decode(body: Uint8Array): unknown {
 }
 
 /** The id for the error response to an invalid envelope; null when the id is invalid too. */
-function readId(request: unknown): RpcId {
+function readId(request: unknown): RpcFault['id'] {
   const id = idSchema.safeParse(objectSchema.safeParse(request).data?.['id'])
   return id.success ? id.data : null
 }

@@ -9,7 +9,7 @@ import type { Report, Timer } from '../../../store/base/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executor.ts'
 import type { SaleRequest } from '../../sale/sale-context.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
-import { CALL_BODY_BYTES_MAX, CALL_TIMEOUT_MS, CALLS_MAX, LATE } from '../call-limits.ts'
+import { CALL_BODY_BYTES_MAX, CALLS_MAX, LATE } from '../call-limits.ts'
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
 import type { Clients } from '../http/connections.ts'
 import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/request.ts'
@@ -19,9 +19,10 @@ import { refused } from '../../operation/outcome.ts'
 import { A2A_PATH, A2A_VERSION, isA2aVersion, paymentExtensionUri } from '../../operation/endpoints.ts'
 import { PAYMENT_HEADERS, type Terms } from '../../payment/terms.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
+import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
 import { agentCard } from './card.ts'
-import { readEnvelope, readSendMessage, type Envelope } from './envelope.ts'
-import { errorOfCode, RPC_ERRORS, RpcFault, type RpcId } from './errors.ts'
+import { readEnvelope, readSendMessage } from './envelope.ts'
+import { errorOfCode, RPC_ERRORS, RpcFault } from './errors.ts'
 
 /** Contract 4.5.10. */
 export const RESPONSE_BYTES_MAX = 1_048_576
@@ -100,7 +101,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     })
     sendResponse(
       response,
-      await withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => work).catch(() => gatewayUnavailable(LATE)),
+      await withDeadline({ timer, milliseconds: CALL_MS_MAX }, () => work).catch(() => gatewayUnavailable(LATE)),
     )
   }
 
@@ -127,7 +128,11 @@ function readVersion(request: Request): string | undefined {
 }
 
 /** Calls the SDK. Replaces its error messages, because they may repeat input. */
-async function handle(handler: JsonRpcTransportHandler, request: Envelope, call: CompanyCall): Promise<object> {
+async function handle(
+  handler: JsonRpcTransportHandler,
+  request: ReturnType<typeof readEnvelope>,
+  call: CompanyCall,
+): Promise<object> {
   const handled = await handler.handle({ jsonrpc: '2.0', ...request }, call)
   if (Symbol.asyncIterator in handled) return { jsonrpc: '2.0', error: errorOfCode(await failureOf(handled)) }
   const { error } = handled as { error?: { code: number } }
@@ -140,7 +145,7 @@ async function failureOf(stream: AsyncIterator<unknown>): Promise<number> {
   return code
 }
 
-function renderRpc(id: RpcId, response: object): HttpResponseContent {
+function renderRpc(id: RpcFault['id'], response: object): HttpResponseContent {
   const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' }
   return { status: 200, headers, body: JSON.stringify({ ...response, id }) }
 }

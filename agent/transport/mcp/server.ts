@@ -3,12 +3,13 @@ import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@
 import type { Report, Timer } from '../../../store/base/runtime.ts'
 import type { CompanyAgentExecutor } from '../../sale/agent-executor.ts'
 import type { WorkQueue } from '../../sale/limits/work-queue.ts'
-import { CALL_TIMEOUT_MS, LATE } from '../call-limits.ts'
+import { LATE } from '../call-limits.ts'
 import type { SaleRequest } from '../../sale/sale-context.ts'
 import { refused, type Outcome } from '../../operation/outcome.ts'
 import { inputRefusal, parseOperation, type OperationDefinition } from '../../operation/operation.ts'
 import { resourceUrl } from '../../operation/resource.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
+import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
 import { paymentHeadersOf, PAYMENT_META, toToolResult } from './tool-result.ts'
 import { INFO_TOOL, operationOf, refuseLongBatch, type listTools } from '../../payment/tools.ts'
 
@@ -87,7 +88,7 @@ async function perform(
     ...caller,
   }
   // A sale that exceeds the time limit continues. Its answer is stored for a retry.
-  return withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => executor.perform(request)).catch((): Outcome =>
+  return withDeadline({ timer, milliseconds: CALL_MS_MAX }, () => executor.perform(request)).catch((): Outcome =>
     refused({ code: 'gateway_unavailable', detail: LATE }),
   )
 }
