@@ -18,7 +18,7 @@ import { UNREGISTERED, type Registry } from './registry/registry.ts'
 import type { Report } from '../store/base/runtime.ts'
 import { CACHE_SECONDS, requireRead, sendCurrent, sendDocument } from './document.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
-import type { Documents } from './documents/current-documents.ts'
+import type { Documents } from './documents/render-documents.ts'
 import { paidRoutes } from './paid.ts'
 import { registryRoutes } from './registry.ts'
 

@@ -4,8 +4,7 @@
  */
 import { readDirectory } from '../../keys/directory.ts'
 import { KEYS_REFRESH_MS, openKeyring, type Keyring } from '../../keys/keyring.ts'
-import type { Documents } from '../../rest-facade/documents/current-documents.ts'
-import type { WrittenDocument } from '../../rest-facade/documents/render-documents.ts'
+import { jsonDocument, type Documents, type WrittenDocument } from '../../rest-facade/documents/render-documents.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
@@ -49,14 +48,14 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
 
   function write(): Documents {
     return new Map([
-      [FREE_PATHS.jwks, toDocument(keyring.keySet)],
+      [FREE_PATHS.jwks, jsonDocument(keyring.keySet)],
       ...(signed ? [[FREE_PATHS.agentCard, signed.document] as const] : []),
     ])
   }
   async function publish(): Promise<void> {
     // Each ES256 signature is different, so the card is signed again only when the key changes.
     if (sign && signed?.kid !== keyring.kid) {
-      signed = { kid: keyring.kid, document: { ...toDocument(await sign(keyring)), modifiedAt: now() } }
+      signed = { kid: keyring.kid, document: { ...jsonDocument(await sign(keyring)), modifiedAt: now() } }
     }
     documents = write()
   }
@@ -89,10 +88,6 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
       cancel()
     },
   }
-}
-
-function toDocument(body: object): WrittenDocument {
-  return { type: 'application/json', text: JSON.stringify(body) }
 }
 
 type ReceiptLog = Pick<ResponseLog, 'newestRecords' | 'publicKeys' | 'announceKey'>

@@ -1,5 +1,6 @@
 /**
  * Renders the guides and descriptions (contract 4.4.3) from the templates in docs/served and the values of the code.
+ * They name the licence of the current dataset and, on mainnet, one of its companies as an example.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -8,6 +9,8 @@ import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, paymentExtensionUri, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import { endpoint, exampleParts, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
+import type { Catalog } from '../../store/dataset/catalog.ts'
+import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { escapeHtml } from '../../store/base/escape-html.ts'
 import { QUOTE_LIFETIME_SECONDS } from '../../agent/payment/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
@@ -48,11 +51,30 @@ export async function loadTemplates(): Promise<Templates> {
   return Object.fromEntries(await Promise.all(TEMPLATES.map(read))) as Templates
 }
 
+export type Documents = ReadonlyMap<string, WrittenDocument>
+
+interface DocumentOptions {
+  deployment: Omit<DocumentedDeployment, 'exampleCompany' | 'statuses' | 'licence'>
+  shown: () => Pick<DocumentedDeployment, 'exampleCompany' | 'statuses'>
+  catalog: Pick<Catalog, 'retrieval'>
+}
+
+/** The documents by path. They are rendered again only when a value that they show has changed. */
+export async function openDocuments(options: DocumentOptions): Promise<() => Documents> {
+  const { deployment, shown, catalog } = options
+  const templates = await loadTemplates()
+  let last: { key: string; documents: Documents } | undefined
+  return () => {
+    const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
+    const current = { ...shown(), licence: { name: license, url: license_url } }
+    const key = JSON.stringify(current)
+    if (last?.key !== key) last = { key, documents: renderDocuments({ ...deployment, ...current }, templates) }
+    return last.documents
+  }
+}
+
 /** The documents by path. Throws if a template names an unknown value. */
-export function renderDocuments(
-  deployment: DocumentedDeployment,
-  templates: Templates,
-): ReadonlyMap<string, WrittenDocument> {
+export function renderDocuments(deployment: DocumentedDeployment, templates: Templates): Documents {
   const values = templateValues(deployment)
   const guidance = fill(templates['guidance.txt'], values).trim()
   const withGuidance = new Map([...values, ['guidance', guidance]])
@@ -60,7 +82,6 @@ export function renderDocuments(
     type,
     text: fill(templates[name], withGuidance),
   })
-  const json = (value: object): WrittenDocument => ({ type: 'application/json', text: JSON.stringify(value) })
   return new Map([
     [FREE_PATHS.guide, renderGuide(deployment, values, templates)],
     [FREE_PATHS.apiGuide, render('api.md', 'text/markdown')],
@@ -68,13 +89,17 @@ export function renderDocuments(
     [FREE_PATHS.mcpGuide, render('mcp.md', 'text/plain')],
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
-    [FREE_PATHS.openApi, json(buildOpenApi(deployment, guidance))],
-    [FREE_PATHS.serverJson, json(buildServerJson(deployment))],
-    [FREE_PATHS.x402, json(x402Manifest(deployment))],
+    [FREE_PATHS.openApi, jsonDocument(buildOpenApi(deployment, guidance))],
+    [FREE_PATHS.serverJson, jsonDocument(buildServerJson(deployment))],
+    [FREE_PATHS.x402, jsonDocument(x402Manifest(deployment))],
     ...(deployment.terms.mode === 'testnet'
       ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment, templates)] as const]
       : []),
   ])
+}
+
+export function jsonDocument(body: object): WrittenDocument {
+  return { type: 'application/json', text: JSON.stringify(body) }
 }
 
 function x402Manifest({ baseUrl, terms }: DocumentedDeployment) {
