@@ -15,8 +15,8 @@ import type { McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import type { OperationDefinition } from '../../agent/operation/operation.ts'
 import { describeStatus } from '../../agent/operation/statuses.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
-import { PAYMENT_HEADERS } from '../../agent/payment/terms.ts'
-import { formatUsd, type DocumentedDeployment } from './deployment.ts'
+import { PAYMENT_HEADERS, toUsdc } from '../../agent/payment/terms.ts'
+import type { DocumentedDeployment } from './deployment.ts'
 import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
 import { isDocument, isPaidRoute, listRoutes } from './routes.ts'
 import { componentSchemas, schemaRef } from './component-schemas.ts'
@@ -138,10 +138,10 @@ function paymentInfo(deployment: DocumentedDeployment, definition: OperationDefi
 }
 
 function priceRange({ terms: { mode } }: DocumentedDeployment, definition: OperationDefinition) {
-  if (definition.kind === 'single') return { mode: 'fixed', amount: formatUsd(definition.prices[mode]) }
+  if (definition.kind === 'single') return { mode: 'fixed', amount: String(toUsdc(definition.prices[mode])) }
   const prices = definition.operations.map((each) => each.prices[mode])
   const totals = definition.operations.map((each) => each.prices[mode] * (each.batchInputsMax ?? 0))
-  return { mode: 'dynamic', min: formatUsd(Math.min(...prices)), max: formatUsd(Math.max(...totals)) }
+  return { mode: 'dynamic', min: String(toUsdc(Math.min(...prices))), max: String(toUsdc(Math.max(...totals))) }
 }
 
 /** One parameter for each member of the input's schema. */

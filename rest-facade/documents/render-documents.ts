@@ -12,8 +12,8 @@ import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { escapeHtml } from '../../store/base/escape-html.ts'
-import { QUOTE_LIFETIME_SECONDS } from '../../agent/payment/terms.ts'
-import { formatUsd, type DocumentedDeployment } from './deployment.ts'
+import { QUOTE_LIFETIME_SECONDS, toUsdc } from '../../agent/payment/terms.ts'
+import type { DocumentedDeployment } from './deployment.ts'
 import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
 import { isDocument, listRoutes } from './routes.ts'
@@ -213,7 +213,7 @@ function listedPrice({ terms }: DocumentedDeployment, definition: OperationDefin
 
 function usd(deployment: DocumentedDeployment, definition: OperationDefinition): string {
   const price = listedPrice(deployment, definition)
-  return typeof price === 'number' ? formatUsd(price) : price
+  return typeof price === 'number' ? String(toUsdc(price)) : price
 }
 
 /** The route, the price, and the first example as a command, if there is one. */

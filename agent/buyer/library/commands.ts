@@ -4,7 +4,7 @@ import { REFUSALS } from '../../operation/refusal.ts'
 import { parseOperation, type Operation } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { resourceUrl } from '../../operation/resource.ts'
-import { DEPLOYMENTS, MICRO_USDC_PER_USDC, amountOf, type Mode } from '../../payment/terms.ts'
+import { DEPLOYMENTS, amountOf, toUsdc, type Mode } from '../../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../payment/receipt/read.ts'
 import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../command-line/context.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
@@ -104,7 +104,7 @@ export async function listPurchases({ print, now }: ClientContext, folder: strin
     const purchase = parsePurchase(parseJson((await storage.read(name)) ?? ''))
     if (!purchase) continue
     const operation = requestedOperation(purchase.request, OPERATIONS)?.definition.name ?? 'unknown'
-    const usdc = Number(readPayment(purchase).amount) / MICRO_USDC_PER_USDC
+    const usdc = toUsdc(readPayment(purchase).amount)
     rows.push([purchase.signed_at, operation, `${usdc} USDC`, stateOf(purchase, now()), storage.locate(name)])
   }
   const sorted = rows.toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1))
@@ -126,7 +126,7 @@ async function checkQuote(
 ): Promise<void> {
   const { amount, network, payTo } = quote.requirements
   const deployment = DEPLOYMENTS[mode]
-  const price = `${Number(amount) / MICRO_USDC_PER_USDC} USDC`
+  const price = `${toUsdc(amount)} USDC`
   note(`The service asks ${price} on ${network}, paid to ${payTo}. ${operation.definition.tool.charge}`)
   const resource = resourceUrl(baseUrl, operation)
   const limit = amountMax ?? amountOf({ mode }, operation)

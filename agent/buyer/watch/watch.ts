@@ -8,7 +8,7 @@ import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../../store/dataset/source.ts'
 import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
-import { DEPLOYMENTS, MICRO_USDC_PER_USDC, type Mode } from '../../payment/terms.ts'
+import { DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts'
 import type { BuyerRuntime } from '../library/buy.ts'
 import { readNumbers } from './numbers.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
@@ -86,7 +86,7 @@ async function planRound(
 
 /** @throws unless the user agrees */
 async function approve({ print, confirm }: WatchContext, { mode, totalMax, isConfirmed }: WatchOptions): Promise<void> {
-  print(`At most ${totalMax / MICRO_USDC_PER_USDC} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
+  print(`At most ${toUsdc(totalMax)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
   if (isConfirmed || (await confirm('Continue?'))) return
   throw new Error('Nothing was signed. To pay without a question, add --yes')
 }

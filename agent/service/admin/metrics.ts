@@ -12,6 +12,7 @@ import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../operation/e
 import type { Outcome } from '../../operation/outcome.ts'
 import { priceKey, type Operations } from '../../operation/operation.ts'
 import { findRoute } from '../../operation/resource.ts'
+import { toUsdc } from '../../payment/terms.ts'
 import { DeadlineError } from '../../settlement/rpc/deadline.ts'
 import { isTimeout } from '../../settlement/rpc/time-limits.ts'
 import { RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
@@ -33,8 +34,6 @@ const ALERTED_EVENTS = [
   'record_not_reconciled',
   'settlement_not_on_chain',
 ]
-
-const MICRO_PER_USDC = 1_000_000
 
 /** Any other path is counted as this route, so a client cannot create labels. */
 const OTHER_ROUTE = 'other'
@@ -179,7 +178,7 @@ export class ServiceMetrics implements ServiceObserver {
 
   onState({ state, requirements }: ResponseRecord): void {
     this.#transitions.inc({ state })
-    if (state === 'confirmed') this.#revenue.inc(Number(requirements['amount']) / MICRO_PER_USDC)
+    if (state === 'confirmed') this.#revenue.inc(toUsdc(Number(requirements['amount'])))
   }
 }
 

@@ -6,9 +6,8 @@ import { REFUSALS } from '../../../agent/operation/refusal.ts'
 import { companyResponseSchema } from '../../../agent/operation/result.ts'
 import { searchResponseSchema } from '../../../agent/operation/search.ts'
 import { OPERATIONS, SINGLE_OPERATIONS } from '../../../agent/operation/operations.ts'
-import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payment/terms.ts'
+import { DEPLOYMENTS, buildTerms, type Mode, toUsdc } from '../../../agent/payment/terms.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX } from '../../../agent/transport/call-limits.ts'
-import { formatUsd } from '../../../rest-facade/documents/deployment.ts'
 import {
   loadTemplates,
   renderDocuments,
@@ -104,7 +103,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
         `name \`${own.domain.name}\`, version \`${own.domain.version}\``,
       )
       for (const { name, prices } of SINGLE_OPERATIONS) {
-        const price = formatUsd(prices[mode])
+        const price = String(toUsdc(prices[mode]))
         expect(readText(pages, '/docs/api.md')).to.match(
           new RegExp(`\\| ${name} \\| .* \\| ${prices[mode]} \\| ${price} \\|`),
         )
