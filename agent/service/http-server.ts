@@ -1,6 +1,7 @@
 /**
  * The HTTP server with its limits. It answers requests that exceed a limit or violate HTTP, or ends their connections.
  */
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, STATUS_CODES } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http'
@@ -12,7 +13,7 @@ import { toUrlHost } from '../../store/base/url-policy.ts'
 import { Connections, type Clients } from '../transport/http/connections.ts'
 import type { AddressBudgets } from '../sale/limits/address-budget.ts'
 import { readTarget } from '../transport/http/request.ts'
-import { assignRequestId, newRequestId, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request-id.ts'
+import { assignRequestId, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request-id.ts'
 import { commonHeaders, sendResponse } from '../transport/http/response.ts'
 import { renderOutcome, renderWireError, type HttpResponseContent } from '../transport/http/render-outcome.ts'
 import { refused } from '../operation/outcome.ts'
@@ -147,7 +148,7 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
     socket.on('error', () => undefined)
     const last = connections.lastResponse(socket)
     const isInLastBody = last?.req.complete === false
-    const requestId = ownId ?? (isInLastBody ? requestIdOf(last.req) : undefined) ?? newRequestId()
+    const requestId = ownId ?? (isInLastBody ? requestIdOf(last.req) : undefined) ?? randomUUID()
     const write = () =>
       writeAndClose(socket, { ...reply, headers: { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers } })
     const writeAfterAnswers = () => (ending.has(socket) ? socket.destroySoon() : write())

@@ -113,7 +113,7 @@ const a2aRoute = (operations: Operations): RouteDescription => ({
   method: 'post',
   path: A2A_PATH,
   tag: 'Agent',
-  summary: `The ${countWord(operations)} operations over A2A 1.0`,
+  summary: 'The operations over A2A 1.0',
   description:
     'JSON-RPC, synchronous, direct Messages only, at most 16 KiB. A text part gets usage instructions, free. A data ' +
     'part `{operation, input}` is paid like the REST resource that its quote names, at the same price. Payment and ' +
@@ -133,12 +133,12 @@ const a2aRoute = (operations: Operations): RouteDescription => ({
   only: 'a2a',
 })
 
-const mcpRoute = (operations: Operations): RouteDescription => ({
+const MCP_ROUTE: RouteDescription = {
   operationId: 'callTool',
   method: 'post',
   path: MCP_PATH,
   tag: 'Agent',
-  summary: `The ${countWord(operations)} operations as tools of MCP`,
+  summary: 'The operations as tools of MCP',
   description:
     'Streamable HTTP without sessions, at most 16 KiB. Quotes, answers and errors of a tool are results of `tools/call` ' +
     'with status 200. The payment is in `_meta["x402/payment"]`.',
@@ -146,11 +146,7 @@ const mcpRoute = (operations: Operations): RouteDescription => ({
   contents: [json('RpcResponse', () => MCP_ANSWERS), text('text/event-stream')],
   refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
-})
-
-const COUNT_WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
-
-const countWord = ({ length }: Operations) => COUNT_WORDS[length] ?? String(length)
+}
 
 const FREE_ROUTES: readonly RouteDescription[] = [
   freeRoute(
@@ -233,8 +229,7 @@ interface RouteSelection extends Pick<DocumentedDeployment, 'a2aEnabled'> {
 /** The routes of one deployment. */
 export function listRoutes({ terms, a2aEnabled }: RouteSelection) {
   const { operations } = terms
-  const agentRoutes = [a2aRoute(operations), mcpRoute(operations)]
-  const routes = [...operations.map(paidRoute), ...agentRoutes, ...FREE_ROUTES, ...TESTNET_ROUTES]
+  const routes = [...operations.map(paidRoute), a2aRoute(operations), MCP_ROUTE, ...FREE_ROUTES, ...TESTNET_ROUTES]
   const offered = { a2a: a2aEnabled, testnet: terms.mode === 'testnet' }
   return routes.filter(({ only }) => only === undefined || offered[only])
 }
