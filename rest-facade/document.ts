@@ -1,7 +1,7 @@
 /** Free documents: GET or HEAD, an ETag, and a short time in public caches. */
 import type { RequestHandler, Response } from 'express'
 import { methodNotAllowed, refuse } from '../agent/transport/http/response.ts'
-import type { WrittenDocument } from './documents/render-documents.ts'
+import { jsonDocument, type WrittenDocument } from './documents/render-documents.ts'
 
 /** Long enough to absorb a burst, short enough that new prices, keys and data are soon visible. */
 export const CACHE_SECONDS = 60
@@ -12,16 +12,16 @@ export const requireRead: RequestHandler = (request, response, next) =>
 
 /** Sends a body that is computed for each request. */
 export function sendCurrent(response: Response, body: object, maxAgeSeconds: number): void {
-  // A 304 has the `Vary` of its 200 (RFC 9110 section 15.4.5), and is not compressed.
-  response.vary('Accept-Encoding').set('Cache-Control', `public, max-age=${maxAgeSeconds}`)
-  response.type('json').send(JSON.stringify(body))
+  sendDocument(response, jsonDocument(body), maxAgeSeconds)
 }
 
 export function sendDocument(
   response: Response,
   { type, text, modifiedAt, contentSecurityPolicy }: WrittenDocument,
+  maxAgeSeconds = CACHE_SECONDS,
 ): void {
-  response.vary('Accept-Encoding').set('Cache-Control', `public, max-age=${CACHE_SECONDS}`)
+  // A 304 has the `Vary` of its 200 (RFC 9110 section 15.4.5), and is not compressed.
+  response.vary('Accept-Encoding').set('Cache-Control', `public, max-age=${maxAgeSeconds}`)
   if (modifiedAt) response.set('Last-Modified', modifiedAt.toUTCString())
   if (contentSecurityPolicy !== undefined) response.set('Content-Security-Policy', contentSecurityPolicy)
   // Express adds the ETag, compares it with the conditions of the request, and sends 304.

@@ -9,7 +9,7 @@ import { methodNotAllowed, refuse, sendResponse } from '../agent/transport/http/
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
 import { inputRefusal, parseOperation, queryMembers, type OperationDefinition } from '../agent/operation/operation.ts'
 import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.ts'
-import { parseStrictJson, REQUEST_MARKS_MAX } from '../store/base/strict-json.ts'
+import { parseRequest } from '../store/base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 
@@ -78,7 +78,7 @@ async function performPost(
   if (typeof body === 'string') return refused({ code: body })
   if (!isJsonRequest(request) || isEncoded(request)) return refused({ code: 'unsupported_media_type' })
   if (hasQuery(request)) return refused({ code: 'unexpected_input' })
-  const json = parseStrictJson(body, REQUEST_MARKS_MAX)
+  const json = parseRequest(body)
   switch (json.kind) {
     case 'invalid':
       return refused({ code: 'invalid_body', detail: 'it must be JSON in UTF-8' })

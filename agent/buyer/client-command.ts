@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { Option, type Command } from 'commander'
 import type { Mode } from '../payment/terms.ts'
+import { BUYER_KEY_FILE, purchasesFolder, sandboxFolder } from '../../store/files/layout.ts'
 import { parseAmount, parseHttpUrl, parseSeparator } from '../command-line/arguments.ts'
-import type { AddCommand, CliContext, CommandContext } from '../command-line/context.ts'
+import type { AddCommand, CommandContext, FindService } from '../command-line/context.ts'
 import { addWatchCommand } from './watch-command.ts'
 
 const HELP = `
@@ -43,19 +44,9 @@ type ClientOptions = {
   json?: boolean
   verbose?: boolean
 }
-/** The service that is meant when the user names none. */
-interface DefaultService {
-  url: string
-  mode: Mode
-  /** Has the folder of the purchases, and of the sandbox with its buyer's key. */
-  dataDirectory: string
-}
-
-export type FindService = (context: CliContext) => Promise<DefaultService>
-
 /** A context that also finds the service that is meant when the user names none. */
 interface ClientContext extends CommandContext {
-  findService: () => Promise<DefaultService>
+  findService: () => ReturnType<FindService>
 }
 
 export const clientCommand =
@@ -122,7 +113,7 @@ function addKeyCommands(client: Command, context: ClientContext): void {
     .argument('[folder]', 'by default DATA_DIR/purchases; for a list OUT.purchases')
     .action(async (folder: string | undefined) => {
       const { listPurchases } = await import('./library/commands.ts')
-      await listPurchases(context, folder ?? join((await context.findService()).dataDirectory, 'purchases'))
+      await listPurchases(context, folder ?? purchasesFolder((await context.findService()).dataDirectory))
     })
   client
     .command('address')
@@ -353,12 +344,12 @@ async function readTarget(context: ClientContext, command: Command) {
     verbose,
     readAuthorization: rpc === undefined ? undefined : openAuthorizationCheck(context.fetch, { url: rpc, asset }),
     baseUrl: await targetUrl(context, command),
-    keyFile: keyFile ?? join(dataDirectory, 'sandbox', 'buyer.key'),
+    keyFile: keyFile ?? join(sandboxFolder(dataDirectory), BUYER_KEY_FILE),
     mode,
     amountMax: maxAmount,
     a2a,
     a2aUrl,
-    purchasesDirectory: join(dataDirectory, 'purchases'),
+    purchasesDirectory: purchasesFolder(dataDirectory),
   }
 }
 
@@ -367,7 +358,7 @@ const definedMembers = <T>(values: Record<string, T | undefined>) =>
 
 async function targetUrl(context: ClientContext, command: Command): Promise<string> {
   const { url } = command.optsWithGlobals<ClientOptions>()
-  return (url ?? (await context.findService()).url).replace(/\/$/, '')
+  return url ?? (await context.findService()).url
 }
 
 /** Adds the origin to network failures, which `fetch` reports as "fetch failed". */

@@ -1,6 +1,7 @@
 /** The commands that buy, and the actions of the buyer that commands of the operator use. */
 import type { AddCommand } from '../command-line/context.ts'
-import { clientCommand, type FindService } from './client-command.ts'
+import type { FindService } from '../command-line/context.ts'
+import { clientCommand } from './client-command.ts'
 import { addMcpCommand, addReconcileServiceCommand } from './local-servers.ts'
 
 export const BUYER = {

@@ -90,9 +90,11 @@ async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
   return { ...verified, start }
 }
 
-type Refusal = NotForSale | { kind: 'unknown' }
-
-async function refuse(payments: PaymentServices, quoted: QuotedPayment, refusal: Refusal): Promise<NotVerified> {
+async function refuse(
+  payments: PaymentServices,
+  quoted: QuotedPayment,
+  refusal: NotForSale | { kind: 'unknown' },
+): Promise<NotVerified> {
   switch (refusal.kind) {
     case 'unanswered':
       quoted.client.budget.refund()

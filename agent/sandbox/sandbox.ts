@@ -3,8 +3,7 @@
  */
 import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
-import { join } from 'node:path'
-import { responsesFolder } from '../../store/files/layout.ts'
+import { responsesFolder, sandboxFolder } from '../../store/files/layout.ts'
 import { removeLogMarker } from '../../store/log/log-owner.ts'
 import { openChain } from '../settlement/chain/chain.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
@@ -29,7 +28,7 @@ interface SandboxOptions {
  * The chain is kept in the data directory. If it is lost, the response log is renamed, because its payments are void.
  */
 export async function openSandbox({ config, now, onClockChange = () => undefined, log }: SandboxOptions) {
-  const directory = join(config.dataDirectory, 'sandbox')
+  const directory = sandboxFolder(config.dataDirectory)
   const deployment = DEPLOYMENTS.testnet
   const accounts = await openAccounts({ directory })
   // A configured chain belongs to another process and keeps running.

@@ -1,6 +1,7 @@
 /**
  * The HTTP server with its limits. It answers requests that exceed a limit or violate HTTP, or ends their connections.
  */
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, STATUS_CODES } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http'
@@ -12,7 +13,7 @@ import { toUrlHost } from '../../store/base/url-policy.ts'
 import { Connections, type Clients } from '../transport/http/connections.ts'
 import type { AddressBudgets } from '../sale/limits/address-budget.ts'
 import { readTarget } from '../transport/http/request.ts'
-import { assignRequestId, newRequestId, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request-id.ts'
+import { assignRequestId, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request-id.ts'
 import { commonHeaders, sendResponse } from '../transport/http/response.ts'
 import { renderOutcome, renderWireError, type HttpResponseContent } from '../transport/http/render-outcome.ts'
 import { refused } from '../operation/outcome.ts'
@@ -147,7 +148,7 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
     socket.on('error', () => undefined)
     const last = connections.lastResponse(socket)
     const isInLastBody = last?.req.complete === false
-    const requestId = ownId ?? (isInLastBody ? requestIdOf(last.req) : undefined) ?? newRequestId()
+    const requestId = ownId ?? (isInLastBody ? requestIdOf(last.req) : undefined) ?? randomUUID()
     const write = () =>
       writeAndClose(socket, { ...reply, headers: { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers } })
     const writeAfterAnswers = () => (ending.has(socket) ? socket.destroySoon() : write())
@@ -206,8 +207,10 @@ function mustEnd({ headers }: IncomingMessage): boolean {
 /** The characters of a host with its port (RFC 3986 section 3.2). A client without one sends an empty value. */
 const HOST_PATTERN = /^[\w.~!$&'()*+,;=%:[\]-]*$/
 
+type WireCode = Parameters<typeof renderWireError>[0]
+
 /** Finds faults that Node's parser accepts: too many headers, and violations of RFC 9112 sections 3.2 and 6.1. */
-function findFault(request: IncomingMessage, limits: HttpServerLimits): string | undefined {
+function findFault(request: IncomingMessage, limits: HttpServerLimits): WireCode | undefined {
   const { rawHeaders, headers, headersDistinct, httpVersion } = request
   if (rawHeaders.length > 2 * limits.headers) return 'headers_too_large'
   const hosts = headersDistinct['host'] ?? []
@@ -222,7 +225,7 @@ function findFault(request: IncomingMessage, limits: HttpServerLimits): string |
   return undefined
 }
 
-function toWireCode({ code }: NodeJS.ErrnoException): string {
+function toWireCode({ code }: NodeJS.ErrnoException): WireCode {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'malformed_request'
 }

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { signCard } from '../../keys/card-signature.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { createApp } from '../../rest-facade/app.ts'
-import { openDocuments } from '../../rest-facade/documents/current-documents.ts'
+import { openDocuments } from '../../rest-facade/documents/render-documents.ts'
 import { currentAttribution, currentMetadata } from '../../rest-facade/documents/metadata.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
@@ -14,19 +14,16 @@ import type { Report, Timer } from '../../store/base/runtime.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { responsesFolder } from '../../store/files/layout.ts'
-import { openServiceKeys } from './card-keys.ts'
-import { agentCard, paymentExtensionUri } from '../transport/a2a/card.ts'
-import { helpText } from '../transport/a2a/help.ts'
+import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
+import { agentCard, helpText } from '../transport/a2a/card.ts'
 import { a2aRoute } from '../transport/a2a/route.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
 import { observeChain, observeFacilitator, observeLog } from './admin/observed-services.ts'
-import { checkServiceReadiness } from './admin/readiness.ts'
-import { startAdminServer } from './admin/server.ts'
+import { checkServiceReadiness, startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
 import { ConfigError, type Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
-import { checkReceiptKeys } from './check-receipt-keys.ts'
 import { checkLogOwner, type AllowedChanges } from './check-log-owner.ts'
 import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
@@ -37,10 +34,10 @@ import { AddressBudgets } from '../sale/limits/address-budget.ts'
 import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
 import { WorkQueue } from '../sale/limits/work-queue.ts'
-import type { ExampleCompany, Operations } from '../operation/operation.ts'
+import type { Operations } from '../operation/operation.ts'
 import { mcpRoute } from '../transport/mcp/route.ts'
 import { openToolList } from '../payment/tools.ts'
-import { FREE_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
+import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
 import type { Chain } from '../settlement/chain/chain.ts'
 import { PastObservations } from '../settlement/past-observations.ts'
 import type { PaymentServices } from '../settlement/services.ts'
@@ -51,7 +48,7 @@ import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, DEPLOYMENTS, type Terms } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
 import { openRegistry, UNREGISTERED, type Registry } from '../../rest-facade/registry/registry.ts'
-import { exampleCompanies, statusesShown } from '../answer/example-number.ts'
+import { openShownDataset } from '../answer/shown-dataset.ts'
 import { cachedNameIndex, type Answers } from '../answer/registers.ts'
 
 /** The remote services. Tests pass their own. */
@@ -85,8 +82,8 @@ export interface ServiceOptions {
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
   now: () => Date
-  /** Milliseconds of a clock that never goes back. Default: that of the process. */
-  clock?: () => number
+  /** Milliseconds of a clock that never goes back. */
+  clock: () => number
   /** From 0 to below 1. It is not used for secrets. */
   random: () => number
   timer: Timer
@@ -104,7 +101,7 @@ type Closer = () => Promise<void> | void
 export async function startService(given: ServiceOptions) {
   const metrics = given.config.admin && new ServiceMetrics(given.operations)
   const options = metrics ? observeExternals(given, metrics) : given
-  const { config, now, timer, report, clock = () => performance.now() } = options
+  const { config, clock, now, timer, report } = options
   const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
   const queues = { verifications: new WorkQueue(VERIFICATIONS_MAX), computations: new WorkQueue(1, setImmediate) }
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
@@ -124,8 +121,9 @@ export async function startService(given: ServiceOptions) {
     const stores = await openStores(options, metrics, closers)
     const { catalog, log } = stores
     const isStopping = () => stopping.signal.aborted
-    const { chain } = given.externals
-    const admin = metrics && (await startAdmin(options, { metrics, catalog, log, budgets, queues, chain, isStopping }))
+    // Probes of the operator do not count in the metrics.
+    const unobserved = { ...options, externals: given.externals }
+    const admin = metrics && (await startAdmin(unobserved, { metrics, catalog, log, budgets, queues, isStopping }))
     if (admin) closers.push(() => admin.close())
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, log, now, timer, report })
@@ -135,23 +133,21 @@ export async function startService(given: ServiceOptions) {
     const context = createSaleContext(options, {
       ...stores,
       ...queues,
-      clock,
       signReceipt,
       stopSignal: stopping.signal,
     })
     const { terms, payments } = context
-    const exampleCompany = exampleCompanies({ mode: config.mode, current: () => catalog.current() })
-    const statuses = statusesShown({ mode: config.mode, current: () => catalog.current() })
-    const executor = createExecutor(options, { context, baseUrl, exampleCompany, metrics })
+    const shown = openShownDataset(config.mode, () => catalog.current())
+    const executor = createExecutor(options, { context, baseUrl, shown, metrics })
     closers.push(() => executor.drain())
     closers.push(startRetention({ log, chain: payments.chain, days: config.retentionDays, now, timer, report }))
     await startDataset(options, { catalog, metrics }, closers)
     const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(context.paymentMutex) })
     closers.push(() => reconciler.stop())
 
-    const registry = await openAgentRegistry(options, { baseUrl, clock })
+    const registry = await openAgentRegistry(options, baseUrl)
     const observe = metrics?.observeRequests()
-    const parts = { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, statuses, observe, keys }
+    const parts = { baseUrl, terms, catalog, executor, registry, clients, shown, observe, keys }
     server.open(await createRoutes(options, parts))
     // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
@@ -196,46 +192,24 @@ async function openOwnLog({ config, externals, allowed = {}, now, report }: Serv
   }
 }
 
-interface AdminParts {
+interface AdminParts extends Omit<Parameters<typeof addStateMetrics>[1], keyof ServiceOptions | 'readiness'> {
   metrics: ServiceMetrics
   catalog: Catalog
-  log: ResponseLog
-  budgets: AddressBudgets
-  queues: Pick<SaleContext, 'verifications' | 'computations'>
-  /** Not observed: probes of the operator do not count in the metrics. */
-  chain: Chain
   isStopping: () => boolean
 }
 
 /** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
 async function startAdmin(options: ServiceOptions, parts: AdminParts) {
-  const { config, externals, now, timer, report, lostLogLines = () => 0 } = options
+  const { config, externals, now, timer, report } = options
   if (!config.admin) return undefined
-  const { metrics, catalog, log, budgets, queues, chain, isStopping } = parts
-  const { relayerFunds } = externals
-  const { rateLimitPerMinute } = config
-  const isClockWrong = () => chain.isClockWrong()
-  const unusableNodes = () => chain.unusableNodes()
+  const { metrics, catalog, log, isStopping } = parts
+  const { chain } = externals
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
     : () => undefined
   const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
-  const state = {
-    catalog,
-    log,
-    budgets,
-    queues,
-    rateLimitPerMinute,
-    relayerFunds,
-    lostLogLines,
-    isClockWrong,
-    unusableNodes,
-    readiness,
-    now,
-    timer,
-  }
-  addStateMetrics(metrics, state)
+  addStateMetrics(metrics, { ...options, ...parts, readiness })
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
   return server.catch((cause: unknown) => {
@@ -247,19 +221,16 @@ async function startAdmin(options: ServiceOptions, parts: AdminParts) {
 }
 
 function createSaleContext(
-  { config, externals, operations, answers, now, timer, report }: ServiceOptions,
+  { config, externals, operations, answers, clock, now, timer, report }: ServiceOptions,
   {
     log,
-    clock,
     signReceipt,
     formerReceivers,
     ...shared
-  }: {
-    log: ResponseLog
-    formerReceivers: readonly string[]
-    clock: () => number
-    signReceipt: PaymentServices['signReceipt']
-  } & Pick<SaleContext, 'catalog' | 'journal' | 'stopSignal' | 'verifications' | 'computations'>,
+  }: Pick<PaymentServices, 'log' | 'signReceipt'> & { formerReceivers: readonly string[] } & Pick<
+      SaleContext,
+      'catalog' | 'journal' | 'stopSignal' | 'verifications' | 'computations'
+    >,
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
   return {
@@ -285,15 +256,14 @@ function createSaleContext(
 interface ExecutorParts {
   context: SaleContext
   baseUrl: string
-  exampleCompany: () => ExampleCompany | undefined
+  shown: ReturnType<typeof openShownDataset>
   metrics: ServiceMetrics | undefined
 }
 
 function createExecutor(
   { onSale = () => undefined }: ServiceOptions,
-  { context, baseUrl, exampleCompany, metrics }: ExecutorParts,
+  { context, baseUrl, shown, metrics }: ExecutorParts,
 ): CompanyAgentExecutor {
-  const extensionUri = paymentExtensionUri(baseUrl)
   const { operations } = context.terms
   const onSaleEnd = (line: SaleLine) => {
     metrics?.countPaidRequest(line)
@@ -302,7 +272,7 @@ function createExecutor(
   return new CompanyAgentExecutor({
     context,
     baseUrl,
-    help: () => helpText({ baseUrl, extensionUri, operations, exampleCompany: exampleCompany() }),
+    help: () => helpText({ baseUrl, operations, exampleCompany: shown().exampleCompany }),
     trace: (sale, sell) => traceSale({ ...sale, onSale: onSaleEnd }, sell),
     onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
   })
@@ -320,26 +290,12 @@ async function startDataset(
     options.report(event, cause)
   }
   const { dataDirectory, archiveDirectory, dataset: path } = config
-  const { download, build, record } = openBuildProcesses()
   const onRetrieved = (result: ImportResult) => {
     metrics?.countImport(result)
     loadNameIndex(catalog, options.report)
   }
-  const daily = {
-    dataDirectory,
-    archiveDirectory,
-    path,
-    catalog,
-    download,
-    build,
-    record,
-    now,
-    random,
-    timer,
-    report,
-    onRetrieved,
-  }
-  const schedule = await startDailyRetrieval(daily)
+  const described = { dataDirectory, archiveDirectory, path, catalog, ...openBuildProcesses() }
+  const schedule = await startDailyRetrieval({ ...described, now, random, timer, report, onRetrieved })
   // The retrieval must end before the catalogue is closed.
   closers.push(() => schedule.stop())
   metrics?.addGauge(
@@ -381,8 +337,8 @@ function runIfUnlocked(mutex: KeyedMutex) {
 
 /** Opens the ERC-8004 identity of the service. Mainnet has none. */
 async function openAgentRegistry(
-  { config, externals, now, timer, report }: ServiceOptions,
-  { baseUrl, clock }: { baseUrl: string; clock: () => number },
+  { config, externals, clock, now, timer, report }: ServiceOptions,
+  baseUrl: string,
 ): Promise<Registry> {
   const agentUri = `${baseUrl}${TESTNET_PATHS.registrationFile}`
   if (!externals.registry || config.mode !== 'testnet') return UNREGISTERED
@@ -402,33 +358,36 @@ async function createRoutes(
     executor: CompanyAgentExecutor
     registry: Registry
     clients: Clients
-    exampleCompany: () => ExampleCompany | undefined
-    statuses: () => string
+    shown: ReturnType<typeof openShownDataset>
     observe: ReturnType<ServiceMetrics['observeRequests']> | undefined
     keys: Awaited<ReturnType<typeof openServiceKeys>>
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, statuses, observe, keys } = parts
+  const { baseUrl, terms, catalog, executor, registry, clients, shown, observe, keys } = parts
   const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
-  const extensionUri = paymentExtensionUri(baseUrl)
 
   // The card is built once, so its examples cannot follow the dataset.
-  const inCard = { baseUrl, version, terms, exampleCompany: config.mode === 'testnet' ? exampleCompany() : undefined }
-  const card = (extensionRequired: boolean) => agentCard({ ...inCard, extensionRequired })
-  const sign = (keyring: Keyring) => signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
+  const inCard = {
+    baseUrl,
+    version,
+    terms,
+    exampleCompany: config.mode === 'testnet' ? shown().exampleCompany : undefined,
+  }
+  const card = agentCard({ ...inCard, extensionRequired: true })
+  const sign = (keyring: Keyring) => signCard({ card, keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
   if (a2aEnabled) await keys.publishCard(sign)
-  const route = a2aRoute({ executor, card: card(false), extensionUri, clients, timer, report })
+  const route = a2aRoute({ executor, baseUrl, version, terms, clients, timer, report })
 
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
-  const deployment = { baseUrl, version, terms, ...limits, extensionUri }
-  const pages = await openDocuments({ deployment, exampleCompany, statuses, catalog })
+  const deployment = { baseUrl, version, terms, ...limits }
+  const pages = await openDocuments({ deployment, shown, catalog })
   const facts = { version, terms, rateLimitPerMinute, catalog, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,
     attribution: currentAttribution(facts),
     guide: `${baseUrl}${FREE_PATHS.mcpGuide}`,
   })
-  const tools = openToolList(terms, statuses)
+  const tools = openToolList(terms, () => shown().statuses)
   const mcp = mcpRoute({ executor, baseUrl, version, tools, serviceInfo, clients, timer, report })
   return createApp({
     executor,

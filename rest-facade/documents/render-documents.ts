@@ -1,16 +1,19 @@
 /**
  * Renders the guides and descriptions (contract 4.4.3) from the templates in docs/served and the values of the code.
+ * They name the licence of the current dataset and, on mainnet, one of its companies as an example.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
+import { MCP_ERRORS } from '../../agent/transport/mcp/protocol-error.ts'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
-import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, paymentExtensionUri, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import { endpoint, exampleParts, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
+import type { Catalog } from '../../store/dataset/catalog.ts'
+import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { escapeHtml } from '../../store/base/escape-html.ts'
-import { QUOTE_LIFETIME_SECONDS } from '../../agent/payment/terms.ts'
-import { formatUsd, type DocumentedDeployment } from './deployment.ts'
+import { QUOTE_LIFETIME_SECONDS, toUsdc } from '../../agent/payment/terms.ts'
+import type { DocumentedDeployment } from './deployment.ts'
 import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
 import { isDocument, listRoutes } from './routes.ts'
@@ -48,11 +51,30 @@ export async function loadTemplates(): Promise<Templates> {
   return Object.fromEntries(await Promise.all(TEMPLATES.map(read))) as Templates
 }
 
+export type Documents = ReadonlyMap<string, WrittenDocument>
+
+interface DocumentOptions {
+  deployment: Omit<DocumentedDeployment, 'exampleCompany' | 'statuses' | 'licence'>
+  shown: () => Pick<DocumentedDeployment, 'exampleCompany' | 'statuses'>
+  catalog: Pick<Catalog, 'retrieval'>
+}
+
+/** The documents by path. They are rendered again only when a value that they show has changed. */
+export async function openDocuments(options: DocumentOptions): Promise<() => Documents> {
+  const { deployment, shown, catalog } = options
+  const templates = await loadTemplates()
+  let last: { key: string; documents: Documents } | undefined
+  return () => {
+    const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
+    const current = { ...shown(), licence: { name: license, url: license_url } }
+    const key = JSON.stringify(current)
+    if (last?.key !== key) last = { key, documents: renderDocuments({ ...deployment, ...current }, templates) }
+    return last.documents
+  }
+}
+
 /** The documents by path. Throws if a template names an unknown value. */
-export function renderDocuments(
-  deployment: DocumentedDeployment,
-  templates: Templates,
-): ReadonlyMap<string, WrittenDocument> {
+export function renderDocuments(deployment: DocumentedDeployment, templates: Templates): Documents {
   const values = templateValues(deployment)
   const guidance = fill(templates['guidance.txt'], values).trim()
   const withGuidance = new Map([...values, ['guidance', guidance]])
@@ -60,7 +82,6 @@ export function renderDocuments(
     type,
     text: fill(templates[name], withGuidance),
   })
-  const json = (value: object): WrittenDocument => ({ type: 'application/json', text: JSON.stringify(value) })
   return new Map([
     [FREE_PATHS.guide, renderGuide(deployment, values, templates)],
     [FREE_PATHS.apiGuide, render('api.md', 'text/markdown')],
@@ -68,13 +89,17 @@ export function renderDocuments(
     [FREE_PATHS.mcpGuide, render('mcp.md', 'text/plain')],
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
-    [FREE_PATHS.openApi, json(buildOpenApi(deployment, guidance))],
-    [FREE_PATHS.serverJson, json(buildServerJson(deployment))],
-    [FREE_PATHS.x402, json(x402Manifest(deployment))],
+    [FREE_PATHS.openApi, jsonDocument(buildOpenApi(deployment, guidance))],
+    [FREE_PATHS.serverJson, jsonDocument(buildServerJson(deployment))],
+    [FREE_PATHS.x402, jsonDocument(x402Manifest(deployment))],
     ...(deployment.terms.mode === 'testnet'
       ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment, templates)] as const]
       : []),
   ])
+}
+
+export function jsonDocument(body: object): WrittenDocument {
+  return { type: 'application/json', text: JSON.stringify(body) }
 }
 
 function x402Manifest({ baseUrl, terms }: DocumentedDeployment) {
@@ -135,8 +160,7 @@ function fill(text: string, values: ReadonlyMap<string, string>): string {
 }
 
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
-  const { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays, extensionUri } =
-    deployment
+  const { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = deployment
   const { exampleCompany, licence } = deployment
   const first = firstOperation(deployment)
   const isTestnet = terms.mode === 'testnet'
@@ -154,7 +178,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['rate_limit', String(rateLimitPerMinute)],
     ['address_budget', String(addressBudget)],
     ['retention_days', String(retentionDays)],
-    ['extension_uri', extensionUri],
+    ['extension_uri', paymentExtensionUri(baseUrl)],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
     [
       'paid_paths',
@@ -189,7 +213,7 @@ function listedPrice({ terms }: DocumentedDeployment, definition: OperationDefin
 
 function usd(deployment: DocumentedDeployment, definition: OperationDefinition): string {
   const price = listedPrice(deployment, definition)
-  return typeof price === 'number' ? formatUsd(price) : price
+  return typeof price === 'number' ? String(toUsdc(price)) : price
 }
 
 /** The route, the price, and the first example as a command, if there is one. */
@@ -229,7 +253,7 @@ function toText(value: unknown): string {
 
 /** The example answer. The score definition is long, so only the first answer that has one shows it. */
 function shortAnswer(definition: OperationDefinition, { terms }: DocumentedDeployment): object {
-  const answerOf = (each: OperationDefinition): object => each.exampleAnswers(terms.mode).found
+  const answerOf = (each: OperationDefinition): object => each.exampleAnswer(terms.mode)
   const first = terms.operations.find((each) => 'score_definition' in answerOf(each))
   const found = answerOf(definition)
   if (!first || first === definition || !('score_definition' in found)) return found

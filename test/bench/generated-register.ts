@@ -9,7 +9,7 @@ import { noJournal } from '../support/journal.ts'
 import { signPayment } from './load/sign.ts'
 import type { Corpus } from './load/workloads.ts'
 import { ReferenceRegister, toBenchCompany } from './quality/register.ts'
-import { ANSWERS } from '../../agent/answer/skills.ts'
+import { ANSWERS } from '../../agent/answer/answers.ts'
 
 const CORPUS_COMPANIES = 300
 

@@ -20,7 +20,6 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     addressBudget: 300,
     a2aEnabled: true,
     retentionDays: 30,
-    extensionUri: `${BASE_URL}/docs#http-x402-v1`,
     exampleCompany: { company_number: '73848', date: '2026-01-02' },
     statuses: 'Dissolved, Normal',
     licence: { name: 'CC BY 4.0', url: 'https://creativecommons.org/licenses/by/4.0/' },

@@ -1,6 +1,6 @@
 /** The examples in the documents, the card and the help text of a mainnet deployment, with and without a dataset. */
 import { expect } from 'chai'
-import { FREE_PATHS } from '../../agent/operation/paths.ts'
+import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
 import { MAINNET, startFakedService } from '../support/faked-service.ts'
 import { messageBody, type requestOverTransports } from '../support/transports.ts'
 import { useService } from '../support/use-service.ts'

@@ -9,7 +9,7 @@ import { answerNameWords, nameWords } from '../support/made-up-operation.ts'
 import { startTestService } from '../support/service.ts'
 import { expectCharges, messageOf, quoteOf, type Ask } from '../support/transports.ts'
 import { useService } from '../support/use-service.ts'
-import { ANSWERS } from '../../agent/answer/skills.ts'
+import { ANSWERS } from '../../agent/answer/answers.ts'
 
 const ALL = [...OPERATIONS, nameWords]
 const ANSWERS_OF_ALL = { ...ANSWERS, name_words: answerNameWords }
@@ -104,14 +104,14 @@ describe('the product', () => {
     )
     // The journal and its command are also called history.
     const distinct = OPERATIONS.filter(({ name }) => name !== 'history')
-    for (const { name, tool, route, answerName, path } of distinct) {
+    for (const { name, tool, answerName, path } of distinct) {
       const names = [
         `['"]${name}['"]`,
         `['/]${name.replace('_', '-')}\\.ts'`,
         // A member or a table entry, but no method of another object.
         `\\b(?:prices|operations|examples)\\.${name}\\b`,
         `^ *${name}: [{'\\d]`,
-        `\\b(?:${tool.name}|${route.operationId}|${answerName})\\b`,
+        `\\b(?:${tool.name}|${answerName})\\b`,
         // The path, but no folder or file of that name.
         path.replace(/\{.*/, '').replace('/api/v1', '') + '\\b(?![/-])',
       ]

@@ -60,7 +60,7 @@ function acceptingExternals({ now, onSettle }: { now: () => Date; onSettle: () =
 export async function startFakedService({
   environment = {},
   now = () => new Date(),
-  clock,
+  clock = () => performance.now(),
   dataset = REGISTER,
   limits = {},
   beforeSettlement = async () => undefined,
@@ -102,7 +102,7 @@ export async function startFakedService({
     },
     limits,
     now,
-    ...(clock && { clock }),
+    clock,
     random: () => 0.5,
     timer: pausesOnly,
     report,

@@ -40,12 +40,10 @@ export const nameWords = defineOperation({
   isAnswerTo: (input, answer) => input.company_number === answer.company_number,
 
   examples: () => [EXAMPLE],
-  exampleAnswers: () => ({
-    found: {
-      company_number: EXAMPLE.company_number,
-      words: ['synthetic', 'test'],
-      ...SYNTHETIC_PROVENANCE,
-    },
+  exampleAnswer: () => ({
+    company_number: EXAMPLE.company_number,
+    words: ['synthetic', 'test'],
+    ...SYNTHETIC_PROVENANCE,
   }),
   quotedExample: () => ({ company_number: EXAMPLE.company_number, letter_case: 'lower', limit: '2' }),
 
@@ -57,7 +55,6 @@ export const nameWords = defineOperation({
     charge: 'It is charged.',
     size: 'An answer has 1 KB.',
   },
-  route: { operationId: 'nameWords', description: 'The words of the name of a company.' },
 })
 
 export const answerNameWords: AnswerFunction<typeof nameWords> = (input, context) => {

@@ -29,7 +29,7 @@ import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { writeUnsigned } from './unsigned-receipt.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
-import { ANSWERS } from '../../agent/answer/skills.ts'
+import { ANSWERS } from '../../agent/answer/answers.ts'
 
 export const TRANSACTION = `0x${'ab'.repeat(32)}`
 

@@ -16,7 +16,7 @@ import { parseQueryName, type QueryName } from '../../operation/typed-name.ts'
 import { namesCompany } from '../../operation/typed-number.ts'
 import { buildCandidate, type QueryEvidence } from './candidate.ts'
 import { findByTypedNumber } from './by-number.ts'
-import { doubtOf, findEqualNames, findNamesWithLetters, findSiblings, type EqualNames } from './equal-names.ts'
+import { doubtOf, findEqualNames, findNamesWithLetters, findSiblings } from './equal-names.ts'
 import { hasSameForm, isEqualWhenJoined, joinedNames } from './equality.ts'
 import { readCompany, type Register } from './register.ts'
 import { highestScore, scoreCandidates, type Search } from './score-candidates.ts'
@@ -158,7 +158,7 @@ function addNamedNames(search: Search, query: QueryName): boolean {
   return true
 }
 
-function addEqualNames({ query, top, scored }: Search, equal: EqualNames): boolean {
+function addEqualNames({ query, top, scored }: Search, equal: ReturnType<typeof findEqualNames>): boolean {
   for (const [position, { company, exact }] of equal) {
     scored.add(position)
     top.add(buildCandidate(company, query, { matchType: exact, similarity: 1, exact }))

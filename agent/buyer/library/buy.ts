@@ -2,6 +2,7 @@
  * Signs a payment once and sends it until the outcome is known. The payment is on disk before it is sent, and no second
  * payment is signed for the same purchase.
  */
+import { PAYMENT_HEADERS } from '../../payment/terms.ts'
 import type { PaymentRequired } from '@x402/core/types'
 import * as z from 'zod'
 import { decodeBase64, encodeBase64 } from '../../../store/base/base64.ts'
@@ -49,14 +50,14 @@ export async function sendRequest(
 ): Promise<PurchaseAnswer & { retryAfterSeconds: number }> {
   const { response, text } = await fetchText(fetch, request.url, {
     method: request.method,
-    headers: { ...request.headers, ...(payment !== undefined && { 'PAYMENT-SIGNATURE': payment }) },
+    headers: { ...request.headers, ...(payment !== undefined && { [PAYMENT_HEADERS.request]: payment }) },
     body: request.body,
   })
   return {
     status: response.status,
     body: text,
-    paymentRequired: response.headers.get('PAYMENT-REQUIRED'),
-    paymentResponse: response.headers.get('PAYMENT-RESPONSE'),
+    paymentRequired: response.headers.get(PAYMENT_HEADERS.required),
+    paymentResponse: response.headers.get(PAYMENT_HEADERS.response),
     retryAfterSeconds: parseRetryAfter(response.headers.get('Retry-After')),
   }
 }

@@ -18,7 +18,7 @@ import { findPurchase, type Purchase } from './purchase-file.ts'
 import { answersOperation, requestedOperation, type PurchaseRequest } from './purchase-request.ts'
 import { isWithinLimit, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
-import { DEPLOYMENTS, type Mode } from '../../payment/terms.ts'
+import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
 import { chargeOf, isRefused, maySign, stateOf } from './purchase-state.ts'
 import { pinReceiver } from './receiver.ts'
 import type { Signer } from './signer.ts'
@@ -88,7 +88,6 @@ export interface Buyer extends BuyerMethods {
 
 /** Names the purchase. It is not sent to the service. */
 const KEY_HEADER = 'Idempotency-Key'
-const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
 
 type NamedAnswer = BoughtAnswer & { entry: string; charged: Charged }
 
@@ -158,7 +157,7 @@ export const toBaseUrl = (url: string): string => url.replace(/\/(?:mcp\/?)?$/, 
 /** The request as it is saved, and the name of its purchase. */
 async function readRequest(request: Request): Promise<{ name: string; request: PurchaseRequest }> {
   const { method } = request
-  if ((method !== 'GET' && method !== 'POST') || request.headers.has(PAYMENT_HEADER)) {
+  if ((method !== 'GET' && method !== 'POST') || request.headers.has(PAYMENT_HEADERS.request)) {
     throw new PurchaseError('request_unsupported', 'Only GET and POST without a payment header are supported')
   }
   const body = request.body === null ? null : decodeText(await request.arrayBuffer())
@@ -277,8 +276,8 @@ function toResponse(answer: NamedAnswer): Response {
   const headers = new Headers({ 'Receipt-Check': receipt, Charged: charged, ...(isPaymentSent && { Purchase: entry }) })
   // The answers of the service are JSON. Another text, such as the page of a proxy, is never HTML for the caller.
   headers.set('Content-Type', parseJson(body) === undefined ? 'text/plain; charset=utf-8' : 'application/json')
-  if (paymentRequired !== null) headers.set('PAYMENT-REQUIRED', paymentRequired)
-  if (paymentResponse !== null) headers.set('PAYMENT-RESPONSE', paymentResponse)
+  if (paymentRequired !== null) headers.set(PAYMENT_HEADERS.required, paymentRequired)
+  if (paymentResponse !== null) headers.set(PAYMENT_HEADERS.response, paymentResponse)
   // The constructor refuses a body, also an empty one, for statuses such as 204.
   return new Response(body === '' ? null : body, { status, headers })
 }

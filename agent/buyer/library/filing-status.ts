@@ -1,7 +1,7 @@
 /** What the record of a company says about its next annual return (Companies Act 2014, sections 343 to 345 and 347). */
 import type { Company } from '../../../store/dataset/company.ts'
+import { DAY_MS, toDay } from '../../../store/base/day.ts'
 
-const DAY_MS = 86_400_000
 /** Section 343: the return is delivered within 56 days after the annual return date. */
 const DAYS_TO_FILE = 56
 /** Section 347: the accounts are made up to a date at most nine months before that of the return. */
@@ -43,7 +43,7 @@ export function filingStatus(company: Company, today: string): FilingStatus {
   if (dissolved_date !== null && dissolved_date <= today) return { kind: 'dissolved' }
   if (date === null) return { kind: 'unknown' }
   const days = (Date.parse(date) - Date.parse(today)) / DAY_MS
-  const fileBy = new Date(Date.parse(date) + DAYS_TO_FILE * DAY_MS).toISOString().slice(0, 10)
+  const fileBy = toDay(Date.parse(date) + DAYS_TO_FILE * DAY_MS)
   return { kind: 'dated', annual_return_date: date, days, file_by: fileBy, accounts: accountsFor(date, company) }
 }
 
@@ -58,5 +58,5 @@ function accountsFor(date: string, { registered_date, last_annual_return_date, l
 function addMonths(date: string, months: number): string {
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
   const lastDay = new Date(Date.UTC(year, month + months, 0)).getUTCDate()
-  return new Date(Date.UTC(year, month - 1 + months, Math.min(day, lastDay))).toISOString().slice(0, 10)
+  return toDay(Date.UTC(year, month - 1 + months, Math.min(day, lastDay)))
 }

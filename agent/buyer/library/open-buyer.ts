@@ -1,7 +1,7 @@
 /**
  * The buyer of the commands that make many purchases in one folder. It pays only the receiver of its first purchase.
  */
-import { FREE_PATHS } from '../../operation/paths.ts'
+import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { DEPLOYMENTS, type Mode } from '../../payment/terms.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'

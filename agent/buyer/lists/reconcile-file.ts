@@ -10,7 +10,7 @@ import { openBuyer } from '../library/open-buyer.ts'
 import { readPayment, type Purchase } from '../library/purchase-file.ts'
 import { chargeOf } from '../library/purchase-state.ts'
 import type { Operation } from '../../operation/operation.ts'
-import { DEPLOYMENTS, MICRO_USDC_PER_USDC, type Mode } from '../../payment/terms.ts'
+import { DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts'
 import { BATCH_ROWS_MAX, estimate, planBatches, readBought, rowKey, type Bought } from './batches.ts'
 import { addedFields, addedHeader, findColumns, readCells } from './columns.ts'
 import { findFormat, readCsv, writeCsv } from './csv-file.ts'
@@ -170,8 +170,6 @@ async function approve(
   throw new Error('Nothing was signed. To pay without a question, add --yes')
 }
 
-const toUsdc = (amount: number) => String(amount / MICRO_USDC_PER_USDC)
-
 function openResolver(
   runtime: BuyerRuntime,
   { baseUrl, mode, key, out, amountMax, readAuthorization }: ReconcileOptions,
@@ -246,7 +244,7 @@ async function* resolvedRows(
       yield [...row, ...missing, ...addedFields(result, receiptFolder)]
     }
     done += rows.length
-    const usdc = (spent / MICRO_USDC_PER_USDC).toFixed(USDC_DIGITS)
+    const usdc = toUsdc(spent).toFixed(USDC_DIGITS)
     onProgress({ share: done / total, text: `${done} of ${total} rows | ${usdc} USDC spent` })
   }
 }

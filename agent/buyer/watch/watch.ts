@@ -7,13 +7,14 @@ import * as z from 'zod'
 import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../../store/dataset/source.ts'
 import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
-import { FREE_PATHS } from '../../operation/paths.ts'
-import { DEPLOYMENTS, MICRO_USDC_PER_USDC, type Mode } from '../../payment/terms.ts'
+import { FREE_PATHS } from '../../operation/endpoints.ts'
+import { DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts'
 import type { BuyerRuntime } from '../library/buy.ts'
 import { readNumbers } from './numbers.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
 import { describeCompany, describeDue, describeList, toHtml, toLines, type Section } from './report.ts'
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
+import { toDay } from '../../../store/base/day.ts'
 
 interface WatchContext extends BuyerRuntime {
   print: (line: string) => void
@@ -43,8 +44,7 @@ export async function watch(context: WatchContext, options: WatchOptions): Promi
   const purchases = createPurchases({ ...options, folder: `${stateFile}.purchases`, runtime: context })
   const sections = describeList('Rows without a company number', unreadable)
   toLines(sections).forEach(print)
-  const due = ({ companies }: WatchState) =>
-    describeDue(Object.values(pick(companies, numbers)), now().toISOString().slice(0, 10))
+  const due = ({ companies }: WatchState) => describeDue(Object.values(pick(companies, numbers)), toDay(now()))
   const writeReport = async (state: WatchState) => {
     if (reportFile === undefined) return
     const title = `Watched companies of ${baseUrl}, ${now().toISOString()}`
@@ -86,7 +86,7 @@ async function planRound(
 
 /** @throws unless the user agrees */
 async function approve({ print, confirm }: WatchContext, { mode, totalMax, isConfirmed }: WatchOptions): Promise<void> {
-  print(`At most ${totalMax / MICRO_USDC_PER_USDC} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
+  print(`At most ${toUsdc(totalMax)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
   if (isConfirmed || (await confirm('Continue?'))) return
   throw new Error('Nothing was signed. To pay without a question, add --yes')
 }

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { answersOperation } from '../../../agent/buyer/library/purchase-request.ts'
 import { GAPS_MAX } from '../../../agent/operation/result.ts'
-import { ANSWERS, prepareAnswer } from '../../../agent/answer/skills.ts'
+import { ANSWERS, prepareAnswer } from '../../../agent/answer/answers.ts'
 import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
 import { companyKey } from '../../../store/files/layout.ts'

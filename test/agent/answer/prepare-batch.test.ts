@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { lookup } from '../../../agent/operation/lookup.ts'
 import type { Operation, SingleDefinition } from '../../../agent/operation/operation.ts'
 import { resolve } from '../../../agent/operation/resolve.ts'
-import type { SkillContext } from '../../../agent/answer/registers.ts'
+import type { AnswerContext } from '../../../agent/answer/registers.ts'
 import { prepareBatch } from '../../../agent/answer/prepare-batch.ts'
 import { Journal } from '../../../store/history/journal.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
@@ -30,9 +30,9 @@ describe('the items of a batch', () => {
     register = await openTestRegister([{ number: '1', name: 'One Limited' }, ...rows])
   })
 
-  const prepare = (items: Items, change: Partial<SkillContext> = {}) =>
+  const prepare = (items: Items, change: Partial<AnswerContext> = {}) =>
     prepareBatch(items, {
-      skill: () => ({ ...register.context, ...change }),
+      openContext: () => ({ ...register.context, ...change }),
       enter: async () => ({ [Symbol.dispose]: () => undefined }),
     })
 
@@ -82,7 +82,7 @@ describe('the items of a batch', () => {
   it('release their place if the snapshot cannot be opened', async () => {
     let released = 0
     const failure = await prepareBatch(lookups('1'), {
-      skill: () => {
+      openContext: () => {
         throw new Error('unreadable')
       },
       enter: async () => ({ [Symbol.dispose]: () => void (released += 1) }),

@@ -4,7 +4,7 @@ import { toReadable } from '../../../agent/buyer/terminal.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 
 const linesOf = (name: string) =>
-  toReadable(name, OPERATIONS.find((each) => each.name === name)?.exampleAnswers('testnet').found) ?? []
+  toReadable(name, OPERATIONS.find((each) => each.name === name)?.exampleAnswer('testnet')) ?? []
 
 describe('[14.5] an answer on a terminal', () => {
   it('is a card for a company, with a line for each value', () => {

@@ -32,7 +32,7 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['DATASET', /https/, 'http://opendata.example/companies.zip', 'ftp://127.0.0.1/companies.zip', 'https://'],
   ['DATASET', /password/, 'https://user:secret@opendata.example/companies.zip'],
   ['TRUST_PROXY', /0 to 9/, '', '-1', '10', '1.5', 'true'],
-  ['RATE_LIMIT_PER_MINUTE', /greater than zero/, '0'],
+  ['RATE_LIMIT_PER_MINUTE', /from 1 to 100000/, '0'],
   ['RATE_LIMIT_PER_MINUTE', /whole number/, '1.5'],
   ['A2A_ENABLED', /true or false/, 'yes'],
   ['ERC8004_AGENT_ID', /whole number/, '', '01', '-1', '0x1', '9007199254740992'],

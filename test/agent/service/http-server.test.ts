@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import type { HttpServerLimits } from '../../../agent/service/http-server.ts'
-import { WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
+import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
 import { startFakedService, type FakedService } from '../../support/faked-service.ts'
 
 /** Text that no answer may repeat. */
@@ -44,8 +44,8 @@ function answers(heard: string): (string | number)[] {
 }
 
 /** Expects one JSON error and a closed connection. */
-function expectOnly(heard: string, code: string): void {
-  const { status, message } = WIRE_REFUSALS.get(code)!
+function expectOnly(heard: string, code: RefusalCode): void {
+  const { status, message } = REFUSALS[code]
   const [head = '', body = ''] = heard.split('\r\n\r\n')
   const headers = head.toLowerCase().split('\r\n')
   expect(headers[0]).to.match(new RegExp(`^http/1\\.1 ${status} `))

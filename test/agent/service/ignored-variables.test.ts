@@ -1,7 +1,6 @@
 /** Variables that do nothing are found, with the reason. */
 import { expect } from 'chai'
-import { readConfig, VARIABLE_NAMES } from '../../../agent/service/config.ts'
-import { findIgnored } from '../../../agent/service/ignored-variables.ts'
+import { readConfig, VARIABLE_NAMES, findIgnored } from '../../../agent/service/config.ts'
 
 const REMOVED = {
   ADDRESS_BUDGET: /RATE_LIMIT_PER_MINUTE/,

@@ -20,7 +20,7 @@ import type { SimulatedNodes } from './node.ts'
 import { TERMS } from './payment.ts'
 import type { SimulatedCatalog } from './catalog.ts'
 import type { Owner, Simulator } from './simulator.ts'
-import { ANSWERS } from '../../../agent/answer/skills.ts'
+import { ANSWERS } from '../../../agent/answer/answers.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
 /** How long a stop waits for open requests. */

@@ -1,7 +1,7 @@
 /** The OpenAPI description is consistent with the code. */
 import { expect } from 'chai'
 import { RE2JS } from 're2js'
-import { MCP_ERRORS } from '../../../agent/operation/mcp-errors.ts'
+import { MCP_ERRORS } from '../../../agent/transport/mcp/protocol-error.ts'
 import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { buildTerms } from '../../../agent/payment/terms.ts'
@@ -22,7 +22,6 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true): OpenA
       addressBudget: 300,
       a2aEnabled,
       retentionDays: 30,
-      extensionUri: `${BASE_URL}/docs#http-x402-v1`,
       exampleCompany: { company_number: '00000000', date: '2026-01-01' },
       statuses: 'Dissolved, Normal',
       licence: { name: 'CC0', url: 'https://licences.example.test/cc0' },

@@ -2,15 +2,12 @@
 import { expect } from 'chai'
 import { resolve as resolveOperation, resolveResponseSchema } from '../../../agent/operation/resolve.ts'
 import { extensionRequired, RPC_ERRORS } from '../../../agent/transport/a2a/errors.ts'
-import { paymentExtensionUri } from '../../../agent/transport/a2a/card.ts'
 import { REFUSALS } from '../../../agent/operation/refusal.ts'
 import { companyResponseSchema } from '../../../agent/operation/result.ts'
 import { searchResponseSchema } from '../../../agent/operation/search.ts'
 import { OPERATIONS, SINGLE_OPERATIONS } from '../../../agent/operation/operations.ts'
-import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payment/terms.ts'
-import { A2A_BODY_BYTES_MAX } from '../../../agent/transport/a2a/route.ts'
-import { CALLS_MAX } from '../../../agent/transport/call-limits.ts'
-import { formatUsd } from '../../../rest-facade/documents/deployment.ts'
+import { DEPLOYMENTS, buildTerms, type Mode, toUsdc } from '../../../agent/payment/terms.ts'
+import { CALL_BODY_BYTES_MAX, CALLS_MAX } from '../../../agent/transport/call-limits.ts'
 import {
   loadTemplates,
   renderDocuments,
@@ -35,7 +32,6 @@ async function renderFor(mode: Mode, a2aEnabled = true, number: string | undefin
     addressBudget: 193,
     a2aEnabled,
     retentionDays: 45,
-    extensionUri: paymentExtensionUri(BASE_URL),
     exampleCompany: number === undefined ? undefined : { company_number: number, date: '2026-01-02' },
     statuses: 'Dissolved, Normal',
     licence: LICENCE,
@@ -107,7 +103,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
         `name \`${own.domain.name}\`, version \`${own.domain.version}\``,
       )
       for (const { name, prices } of SINGLE_OPERATIONS) {
-        const price = formatUsd(prices[mode])
+        const price = String(toUsdc(prices[mode]))
         expect(readText(pages, '/docs/api.md')).to.match(
           new RegExp(`\\| ${name} \\| .* \\| ${prices[mode]} \\| ${price} \\|`),
         )
@@ -219,7 +215,7 @@ describe('the A2A guide', () => {
     const errors = [...Object.values(RPC_ERRORS), extensionRequired('')]
     const codes = [...new Set(errors.map(({ code }) => String(code)))]
     expect(text.match(/(?<=^\| )-32\d{3}/gm)).to.have.members(codes)
-    for (const limit of [`${A2A_BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} structured calls settle at once`])
+    for (const limit of [`${CALL_BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} structured calls settle at once`])
       expect(text).to.contain(limit)
     const resolution = `- body of a resolution: ${resolveOperation.bodyBytesMax! / 1024} KiB\n`
     expect(readText(pages, '/docs/api.md')).to.contain(resolution)

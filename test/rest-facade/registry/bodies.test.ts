@@ -1,7 +1,7 @@
 /** The services and the image of the ERC-8004 registration file. */
 import { expect } from 'chai'
 import type { RegistryIdentity } from '../../../rest-facade/registry/registry.ts'
-import { buildRegistrationFile, type PublishedAgent } from '../../../rest-facade/documents/registry-bodies.ts'
+import { buildRegistrationFile, type PublishedAgent } from '../../../rest-facade/registry/bodies.ts'
 
 const publishedAgent: PublishedAgent = {
   baseUrl: 'https://companies.example',

@@ -1,6 +1,6 @@
 /** The choice of the company number for examples, over changes of the dataset. */
 import { expect } from 'chai'
-import { exampleCompanies, statusesShown } from '../../../agent/answer/example-number.ts'
+import { openShownDataset } from '../../../agent/answer/shown-dataset.ts'
 import type { Dataset } from '../../../store/dataset/catalog.ts'
 import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
 import { StoreError } from '../../../store/files/environment.ts'
@@ -13,7 +13,12 @@ const company = (company_number: string): Company => ({ ...SYNTHETIC_COMPANY, co
 
 function snapshotOf(snapshot_id: string, entries: [string, SnapshotEntry][], day = 1): Dataset {
   const byNumber = new Map(entries)
-  const snapshot = { info: { snapshot_id }, entries: () => entries, find: (number: string) => byNumber.get(number) }
+  const snapshot = {
+    info: { snapshot_id },
+    folder: '/does/not/exist',
+    entries: () => entries,
+    find: (number: string) => byNumber.get(number),
+  }
   const source = { ...SYNTHETIC_PROVENANCE.source, source_updated_at: `2026-11-0${day}T23:00:00Z` }
   return { snapshot, source } as unknown as Dataset
 }
@@ -23,7 +28,10 @@ const quarantined = (number: string): [string, SnapshotEntry] => [number, 'quara
 
 describe('[4.4.13] the company of examples', () => {
   let current: Dataset | undefined
-  const openExample = () => exampleCompanies({ mode: 'mainnet', current: () => current })
+  const openExample = (mode: 'mainnet' | 'testnet' = 'mainnet') => {
+    const shown = openShownDataset(mode, () => current)
+    return () => shown().exampleCompany
+  }
   const open = () => {
     const example = openExample()
     return () => example()?.company_number
@@ -31,7 +39,7 @@ describe('[4.4.13] the company of examples', () => {
 
   it('is the synthetic company on testnet, whatever the dataset', () => {
     current = snapshotOf('a', [live('7')])
-    expect(exampleCompanies({ mode: 'testnet', current: () => current })()).to.deep.equal({
+    expect(openExample('testnet')()).to.deep.equal({
       company_number: '00000000',
       date: '2026-01-01',
     })
@@ -85,7 +93,10 @@ describe('[4.2.5] the statuses of documents and tools', () => {
     const register = await openTestRegister(rows)
     try {
       let current = register.context.dataset
-      const open = (mode: 'mainnet' | 'testnet') => statusesShown({ mode, current: () => current })
+      const open = (mode: 'mainnet' | 'testnet') => {
+        const shown = openShownDataset(mode, () => current)
+        return () => shown().statuses
+      }
       expect(open('mainnet')()).to.equal('Ceased, Strike Off')
       expect(open('testnet')()).to.equal('Ceased, Normal, Strike Off')
       const tools = openToolList(testTerms, open('mainnet'))
@@ -109,6 +120,6 @@ describe('[4.2.5] the statuses of documents and tools', () => {
   it('are none while the name index cannot be read', () => {
     const snapshot = { folder: '/does/not/exist' }
     const dataset = { snapshot, source: SYNTHETIC_PROVENANCE.source } as unknown as Dataset
-    expect(statusesShown({ mode: 'mainnet', current: () => dataset })()).to.equal('')
+    expect(openShownDataset('testnet', () => dataset)().statuses).to.equal('')
   })
 })
