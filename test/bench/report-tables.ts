@@ -58,11 +58,11 @@ export function capacityTable(perf: string): string {
 }
 
 export function figureTable(perf: string): string {
-  const lines = FIGURES.map((id) => [
-    PERF_TARGETS[id].row,
-    ...['unit', 'value', 'baseline', 'its value', 'ratio'].map((column) => readCell(perf, id, column)),
-  ])
-  return markdown(['row', 'unit', 'value', 'beside', 'its value', 'ratio'], lines)
+  const columns = ['row', 'unit', 'value', 'baseline', 'its value', 'ratio']
+  return markdown(
+    columns,
+    FIGURES.map((id) => columns.map((column) => readCell(perf, id, column))),
+  )
 }
 
 /** The comparison of all engines in the section of `quality`. */
