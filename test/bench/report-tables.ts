@@ -2,7 +2,7 @@
 import { markdown } from './markdown.ts'
 import { PERF_TARGETS, type PerfRowId } from './targets.ts'
 
-/** Deployments, with the row that has their rate. The rows of two processes have that of one process as their baseline. */
+/** Deployments, with the row of their rate. The rows of two processes have that of one process as their baseline. */
 const DEPLOYMENTS: readonly [deployment: string, row: PerfRowId, column: 'value' | 'its value'][] = [
   ['one process, LMDB, a core of its own', 'paid rate', 'value'],
   ['one process, PostgreSQL, a core of its own', 'postgres rate', 'value'],
