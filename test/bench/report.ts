@@ -1,7 +1,7 @@
 /**
- * `bench report [--size full|ci] [--out FOLDER] [--only NAME,...]`: runs every program in a process of its own, and writes
- * its file in docs/benchmarks, which nothing else writes, and the tables in docs/benchmarks.md and docs/operations.md.
- * A program that fails is reported; the others still run.
+ * `bench report [--size full|ci] [--out FOLDER] [--only NAME,...]`: runs every program in a process of its own, and
+ * writes its file in docs/benchmarks, which nothing else writes, and the tables in docs/benchmarks.md and
+ * docs/operations.md. A program that fails is reported; the others still run.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
