@@ -46,7 +46,8 @@ export function withTable(document: string, name: string, table: string): string
 export function verdictTable(sections: ReadonlyMap<string, string>): string {
   const lines = [...sections].map(([name, text]) => [
     `[${name}](benchmarks/${name}.md)`,
-    factOf(text, 'measured').replace('see below', 'its tables'),
+    // The rest is in the file of the program.
+    factOf(text, 'measured').replace('see below', 'its tables').split(/[;.] /, 1)[0] ?? '',
     factOf(text, 'verdict'),
   ])
   return markdown(['program', 'measured', 'verdict'], lines)
