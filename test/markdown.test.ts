@@ -7,8 +7,9 @@ import { REPORT_SECTIONS } from './bench/report-sections.ts'
 import { capacityTable, engineTable, figureTable, verdictTable, withTable } from './bench/report-tables.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
-/** Written by `npm run bench -- report`: output of programs. */
-const GENERATED = 'docs/benchmarks/'
+/** The output of programs: `npm run bench -- report` and `npm run clients`. */
+const RUNS = 'docs/benchmarks/'
+const CLIENTS = 'docs/clients.md'
 const WORDS_MAX = 40_000
 const README_WORDS_MAX = 450
 
@@ -19,7 +20,7 @@ const documents = [
   ...['docs', 'agent'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
   ),
-].filter((path) => /\.(md|txt|html)$/.test(path) && !path.includes('node_modules') && !path.startsWith(GENERATED))
+].filter((path) => /\.(md|txt|html)$/.test(path) && !path.startsWith(RUNS) && path !== CLIENTS)
 
 /** A word has a letter or a digit. Tables of programs and the tags of HTML do not count. */
 function countWords(path: string): number {
@@ -69,10 +70,8 @@ describe('the documents', () => {
   })
 
   it('have the figures that the files in docs/benchmarks have', () => {
-    const names = REPORT_SECTIONS.map(([name]) => name).filter((name) =>
-      existsSync(join(ROOT, `${GENERATED}${name}.md`)),
-    )
-    const sections = new Map(names.map((name) => [name, read(`${GENERATED}${name}.md`)]))
+    const names = REPORT_SECTIONS.map(([name]) => name).filter((name) => existsSync(join(ROOT, `${RUNS}${name}.md`)))
+    const sections = new Map(names.map((name) => [name, read(`${RUNS}${name}.md`)]))
     const [perf = '', quality = ''] = [sections.get('perf'), sections.get('quality')]
     const tables = { figures: figureTable(perf), engines: engineTable(quality), verdicts: verdictTable(sections) }
     const page = read('docs/benchmarks.md')
