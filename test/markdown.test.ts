@@ -69,6 +69,16 @@ describe('the documents', () => {
     expect(broken).to.deep.equal([])
   })
 
+  it('name paths of the repository that exist', () => {
+    const missing = documents.flatMap((path) =>
+      [...read(path).matchAll(/`((?:agent|rest-facade|store|keys|docs|test|deploy)\/[\w./-]+)`/g)]
+        .map(([, named = '']) => named)
+        .filter((named) => !existsSync(join(ROOT, named)))
+        .map((named) => `${path}: ${named}`),
+    )
+    expect(missing).to.deep.equal([])
+  })
+
   it('have the figures that the files in docs/benchmarks have', () => {
     const names = REPORT_SECTIONS.map(([name]) => name).filter((name) => existsSync(join(ROOT, `${RUNS}${name}.md`)))
     const sections = new Map(names.map((name) => [name, read(`${RUNS}${name}.md`)]))
