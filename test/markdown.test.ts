@@ -3,11 +3,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { REPORT_SECTIONS } from './bench/report-sections.ts'
-import { capacityTable, engineTable, figureTable, verdictTable, withTable } from './bench/report-tables.ts'
+import { withFigures } from './bench/page-tables.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
-/** The output of programs: `npm run bench -- report` and `npm run clients`. */
+/** The output of programs: `npm run proof` and `npm run clients`. */
 const RUNS = 'docs/benchmarks/'
 const CLIENTS = 'docs/clients.md'
 const WORDS_MAX = 40_000
@@ -79,14 +78,9 @@ describe('the documents', () => {
     expect(missing).to.deep.equal([])
   })
 
-  it('have the figures that the files in docs/benchmarks have', () => {
-    const names = REPORT_SECTIONS.map(([name]) => name).filter((name) => existsSync(join(ROOT, `${RUNS}${name}.md`)))
-    const sections = new Map(names.map((name) => [name, read(`${RUNS}${name}.md`)]))
-    const [perf = '', quality = ''] = [sections.get('perf'), sections.get('quality')]
-    const tables = { figures: figureTable(perf), engines: engineTable(quality), verdicts: verdictTable(sections) }
+  it('have the figures of the files in docs/benchmarks', () => {
+    const files = new Map(['perf', 'quality'].map((name) => [name, read(`${RUNS}${name}.md`)]))
     const page = read('docs/benchmarks.md')
-    for (const [name, table] of Object.entries(tables)) expect(withTable(page, name, table), name).to.equal(page)
-    const operations = read('docs/operations.md')
-    expect(withTable(operations, 'capacity', capacityTable(perf))).to.equal(operations)
+    expect(withFigures(page, files)).to.equal(page)
   })
 })

@@ -57,7 +57,7 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   history: { run: history, usage: '[--rows N] [--days N]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
   soak: { run: soak, usage: '[--log lmdb|postgres] [--minutes N] [--rows N]' },
-  report: { run: report, usage: '[--size full|ci] [--out FOLDER] [--only NAME,...]' },
+  report: { run: report, usage: '[--size full|ci] [--out FILE] [--only NAME,...]' },
 }
 
 /** An option with a value has it in capitals or as a list of words. */

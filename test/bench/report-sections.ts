@@ -13,8 +13,8 @@ const SOAKED =
 export type ReportSection = readonly [name: string, full: string, ci: string, target: string]
 
 /**
- * In the order of the table in docs/benchmarks.md. The name is that of the program, with `-postgres` for a run on this
- * log. The reason for the full size is above each line.
+ * In the order of docs/benchmarks.md. The name is that of the program, with `-postgres` for a run on this log. The
+ * reason for the full size is above each line.
  */
 export const REPORT_SECTIONS: readonly ReportSection[] = [
   // Its sizes are in perf.ts.
