@@ -117,6 +117,7 @@ function performInput(
   })
 }
 
+/** A bare `?` is no query string (contract 4.1.2). */
 function hasQuery({ originalUrl }: Request): boolean {
-  return /[?#]/.test(originalUrl)
+  return rawQuery(originalUrl) !== ''
 }

@@ -22,7 +22,7 @@ const TARGETS: Partial<Record<RefusalCode, string[]>> = {
   ]
     .flat()
     .map((number) => `${COMPANY}/${number}`),
-  unexpected_input: ['1?', `1?a=${MARK}`, '1?%zz', '1??', '1#', `1#${MARK}`, `${MARK}?a`].map(
+  unexpected_input: [`1?a=${MARK}`, '1?%zz', '1??', '1#', `1#${MARK}`, `${MARK}?a`].map(
     (number) => `${COMPANY}/${number}`,
   ),
   not_found: [
@@ -120,6 +120,12 @@ describe('the REST routes', () => {
         expectRefusal(await get(target, undefined, { headers: { 'Content-Length': '0' } }), 'payment_required')
       })
     }
+  })
+
+  it('[4.1.2] take a bare ? as no query string, and quote the URL without it', async () => {
+    const reply = await get(`${COMPANY}/1?`)
+    expectRefusal(reply, 'payment_required')
+    expect(quoteOf(reply).url).to.equal(`${service().url}${COMPANY}/1`)
   })
 
   describe('[4.7.5] refuse other methods with 405 and Allow, before other checks', () => {
