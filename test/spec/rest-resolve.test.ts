@@ -20,7 +20,6 @@ const NEITHER = 'name or company_number is required'
 const UNKNOWN = 'unknown fields are not accepted'
 const NOT_JSON = 'it must be JSON in UTF-8'
 const TWICE = 'a field is given twice'
-const NUMBER = 'company_number must be 1 to 20 ASCII digits'
 const HIDDEN = 'must not contain control or invisible characters'
 
 type Row = [name: string, body: unknown, rule: string | null]
@@ -55,25 +54,13 @@ const BODIES: Row[] = [
   ]),
   // Members
   ['nothing in it', {}, NEITHER],
-  ['an address alone', { address: 'Main Street' }, NEITHER],
-  ...[MARK, 'Name', 'q', 'limit', 'status', 'constructor', 'toString', '\uD800', ''].map((field): Row => [
+  ...[MARK, 'Name', '\uD800'].map((field): Row => [
     `a field ${JSON.stringify(field)}`,
     { name: 'abc', [field]: 'abc' },
     UNKNOWN,
   ]),
   ['__proto__', '{"name":"abc","__proto__":{"company_number":"1"}}', UNKNOWN],
-  ...[null, 7, true, ['abc'], { name: 'abc' }].flatMap((value): Row[] => [
-    [`a name of ${JSON.stringify(value)}`, { name: value }, 'name must be text'],
-    [`an address of ${JSON.stringify(value)}`, { name: 'abc', address: value }, 'address must be text'],
-    [`an Eircode of ${JSON.stringify(value)}`, { name: 'abc', eircode: value }, 'eircode must be text'],
-    [
-      `a number of ${JSON.stringify(value)}`,
-      { name: 'abc', company_number: value },
-      'company_number must be text of 1 to 20 ASCII digits',
-    ],
-  ]),
-  ['a name nested deeply', `{"name":${nested(1_500)}}`, 'name must be text'],
-  ['a number with a letter', { name: 'abc', company_number: MARK }, NUMBER],
+  ['a name that is not text', { name: 7 }, 'name must be text'],
   ['a name with a lone surrogate', { name: 'Foo\uD800Bar' }, `name ${HIDDEN}`],
 ]
 

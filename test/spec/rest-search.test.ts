@@ -30,12 +30,6 @@ const REFUSED: [query: string, code: RefusalCode, rule?: string][] = [
   ['q=abc&limit=%35', 'payment_required'],
   ['q=abc&limit=1', 'payment_required'],
   ['q=abc&limit=10', 'payment_required'],
-  // status: 1 to 80 characters
-  ['q=abc&status=', 'invalid_query', 'status must have 1 to 80 characters after normalisation'],
-  ['q=abc&status=a', 'payment_required'],
-  [`q=abc&status=${'a'.repeat(80)}`, 'payment_required'],
-  [`q=abc&status=${'%F0%90%8D%88'.repeat(80)}`, 'payment_required'],
-  [`q=abc&status=${'a'.repeat(81)}`, 'invalid_query', 'status must have 1 to 80 characters after normalisation'],
   // Repeated parameters
   ['q=abc&q=abc', 'duplicate_parameter'],
   [`q=abc&q=${MARK}`, 'duplicate_parameter'],

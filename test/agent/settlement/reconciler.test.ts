@@ -118,14 +118,6 @@ describe('the reconciler', () => {
     expect(calls('settle')).to.equal(0)
   })
 
-  it('reconciles a settlement of an earlier process', async () => {
-    setNonce(paid(true))
-    await claim('settling')
-    passDelay()
-    await open().reconcileDue()
-    expect(await state()).to.equal('settled')
-  })
-
   it('reconciles a settlement that is newer than the clock, which was set back', async () => {
     open()
     await reconciler?.reconcileDue()

@@ -110,14 +110,6 @@ describe('a retrieval over HTTP', () => {
       expect(portal.requests[1]?.headers).to.not.have.any.keys('if-none-match', 'if-modified-since')
     })
 
-    it('imports a changed archive', async () => {
-      portal.on(ARCHIVE, sendIfChanged(register(3), { etag: '"a"' }))
-      await retrieve()
-      portal.on(ARCHIVE, sendIfChanged(register(4), { etag: '"b"' }))
-      expect(await retrieve()).to.deep.include({ changed: true })
-      expect(catalog.retrieval()?.validators?.etag).to.equal('"b"')
-    })
-
     it('sends no condition if the validators belong to another URL', async () => {
       portal.on(ARCHIVE, sendIfChanged(register(3), { etag: '"a"' }))
       portal.on('/other.zip', sendIfChanged(register(4), { etag: '"a"' }))
@@ -167,19 +159,6 @@ describe('a retrieval over HTTP', () => {
       portal.on(ARCHIVE, sendBody(register(6), older))
       expect((await retrieve()).info.row_count).to.equal(6)
     })
-
-    it('accepts unchanged bytes with an older time', async () => {
-      portal.on(ARCHIVE, sendBody(register(3), { 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' }))
-      await retrieve()
-      portal.on(ARCHIVE, sendBody(register(3), { 'last-modified': 'Wed, 31 Dec 2025 00:00:00 GMT' }))
-      expect(await retrieve()).to.include({ changed: false })
-    })
-
-    it('ignores a time in the future', async () => {
-      portal.on(ARCHIVE, sendBody(register(3), { 'last-modified': 'Fri, 02 Jan 2026 00:00:02 GMT' }))
-      await retrieve()
-      expect(updatedAt()).to.equal(null)
-    })
   })
 
   describe('of a CKAN resource', () => {
@@ -196,12 +175,6 @@ describe('a retrieval over HTTP', () => {
         expect(portal.requests.map(({ path }) => path)).to.deep.equal([RESOURCE_SHOW, ARCHIVE])
       })
     }
-
-    it('falls back to the time of its metadata', async () => {
-      portal.on(RESOURCE_SHOW, resource({ last_modified: null, metadata_modified: '2025-12-29T00:00:00' }))
-      await retrieve(RESOURCE)
-      expect(updatedAt()).to.equal('2025-12-29T00:00:00.000Z')
-    })
 
     it('ignores missing and invalid times of the portal', async () => {
       portal.on(RESOURCE_SHOW, resource({ last_modified: 'yesterday', metadata_modified: 7 }))

@@ -99,44 +99,6 @@ async function forward(url: string, call: RpcCall): Promise<unknown> {
   return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(call) })).json()
 }
 
-describe('a relayer whose node once names a newest block far beyond the chain', function () {
-  this.timeout(240_000)
-
-  it('still finds the receipt of its transaction', async () => {
-    let isFirst = true
-    let node: ListeningServer | undefined
-    const place = await openSaleOnChain(async (url) => {
-      node = await startProxy(url, ({ method }) => {
-        if (method !== 'eth_blockNumber' || !isFirst) return undefined
-        isFirst = false
-        return { result: '0xffffff' }
-      })
-      return node.url
-    })
-    const { facilitator } = place.sale.context.payments
-    const replies: boolean[] = []
-    const settle = facilitator.settle.bind(facilitator)
-    facilitator.settle = async (...call) => {
-      const reply = await settle(...call)
-      replies.push(reply.success)
-      return reply
-    }
-    try {
-      await place.rpc('evm_setAutomine', false)
-      const outcome = place.sale.lookup(await place.sign())
-      await pendingTransaction(place)
-      // So that several polls find no receipt.
-      await sleep(10 * POLL_MS)
-      await place.rpc('evm_mine')
-      expect(codeOf(await outcome)).to.equal('answer')
-      expect(replies).to.deep.equal([true])
-    } finally {
-      node?.close()
-      await place.close()
-    }
-  })
-})
-
 /** The error of geth for a relayer without gas. x402 reads it as a payer without funds. */
 const NO_GAS = {
   code: -32000,
