@@ -12,7 +12,7 @@ import { sourceSchema } from '../../store/dataset/source.ts'
 import { compromiseBeside, rotateBeside } from '../support/key-commands.ts'
 import { expectRefusal, send } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { buyOverTransports, messageBody } from '../support/transports.ts'
+import { buyOverTransports } from '../support/transports.ts'
 
 const META = '/api/v1/meta'
 const ATTRIBUTION = '/attribution'
@@ -46,7 +46,7 @@ describe('the metadata and the agent card', () => {
   })
   after(() => service.stop())
 
-  const { get, lookup, a2a, buy } = buyOverTransports(() => service)
+  const { get, lookup, buy } = buyOverTransports(() => service)
 
   describe('metadata', () => {
     it('[2.9, 4.4.1] has the members of the contract and no others', async () => {
@@ -177,11 +177,6 @@ describe('the metadata and the agent card', () => {
       })
     })
 
-    it('[13.1] is verified with RFC 8785 and ES256 only', async () => {
-      const [key] = (await get(JWKS)).json['keys'] as [Json]
-      expect(await verifyCard(service.url, fetch)).to.equal(key['kid'])
-    })
-
     it('[13.1] fails both verifications when any character or flag is changed', async () => {
       const { debug } = console
       console.debug = () => undefined
@@ -285,18 +280,6 @@ describe('the metadata and the agent card', () => {
       expectRefusal(await ask('GET', '/api/v1/company/73848'), 'payment_required')
     } finally {
       await disabled.stop()
-    }
-  })
-
-  it('name an example of every skill, which the usage instructions repeat', async () => {
-    const skills = (await get(CARD)).json['skills'] as { id: string; examples: string[] }[]
-    const help = await a2a(messageBody({ parts: [{ text: 'hello' }] }))
-    for (const { id, examples } of skills) {
-      expect(examples).to.have.length.greaterThan(0)
-      for (const example of examples) {
-        expect(help.text).to.include(JSON.stringify(example).slice(1, -1))
-        expect(JSON.parse(example)).to.include({ operation: id })
-      }
     }
   })
 })

@@ -92,7 +92,7 @@ describe('resolve over REST', () => {
   })
   after(() => service.stop())
 
-  const { search, resolve, payFor } = buyOverTransports(() => service)
+  const { resolve, payFor } = buyOverTransports(() => service)
 
   function expectQuoted(reply: RawReply): void {
     expectRefusal(reply, 'payment_required')
@@ -206,13 +206,6 @@ describe('resolve over REST', () => {
       return resolveResponseSchema.parse(bought?.json)
     }
 
-    it('[4.3.4, 2.7] returns the company when one matches', async () => {
-      const { status, match, query, source } = await buy({ name: ' Plain  Fixture Limited' })
-      expect({ status, query }).to.deep.equal({ status: 'matched', query: { name: 'Plain Fixture Limited' } })
-      expect(match?.company.company_number).to.equal('73848')
-      expect(source.license_url).to.equal('https://creativecommons.org/licenses/by/4.0/')
-    })
-
     const UNMATCHED: [name: string, body: object, status: string, numbers: string[]][] = [
       ['two companies share the name', { name: 'Twin Fixture Limited' }, 'ambiguous', ['1004', '1005']],
       ['the evidence contradicts', { name: 'Plain Fixture Limited', eircode: 'D02X285' }, 'conflicting', ['73848']],
@@ -227,12 +220,5 @@ describe('resolve over REST', () => {
         expect(isContradicted).to.equal(expected === 'conflicting')
       })
     }
-
-    it('[5.3.2] refuses a payment for a cheaper operation', async () => {
-      const cheap = await payFor(search('q=Plain%20Fixture'))
-      await expectCharges(service, [], async () =>
-        expectRefusal(await resolve({ name: 'abc' }, cheap), 'payment_invalid'),
-      )
-    })
   })
 })

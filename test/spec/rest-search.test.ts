@@ -102,25 +102,6 @@ describe('a search over REST', () => {
   })
 
   describe('when it is bought', () => {
-    const NAME = 'q=PLAIN%20FIXTURE%20LIMITED'
-
-    it('[4.2.4, 2.6] returns ranked candidates with query, source and snapshot', async () => {
-      const paid = await payFor(search(NAME))
-      await expectCharges(service, [PRICE], async () => {
-        const bought = await search(NAME, paid)
-        expect(bought.status).to.equal(200)
-        const { query, filters, candidates, source } = searchResponseSchema.parse(bought.json)
-        expect({ query, filters }).to.deep.equal({
-          query: { q: 'PLAIN FIXTURE LIMITED', limit: 5 },
-          filters: undefined,
-        })
-        expect(candidates[0]?.company.company_number).to.equal('73848')
-        expect(source.license_url).to.equal('https://creativecommons.org/licenses/by/4.0/')
-        expect(bought.headers['payment-response']).to.be.a('string')
-        expect(bought.headers['cache-control']).to.equal('private, no-store')
-      })
-    })
-
     it('[4.2.4, 5.5.1] is charged when nothing is found', async () => {
       const query = 'q=Qwxzvkj%20Yqxzwvk'
       const paid = await payFor(search(query))

@@ -245,14 +245,4 @@ describe('the registry routes with a faulty node', () => {
       expect(proxy.batches.length - before).to.equal(batch === 'head' ? 1 : 2)
     })
   }
-
-  it('keep the URL of the node out of the log', async () => {
-    const served = await open()
-    await served.get('/agent.json')
-    proxy.fail(({ response }) => void response.destroy())
-    await served.get(page)
-    proxy.fail(({ response }) => void response.writeHead(307, { Location: `${proxy.url}/else` }).end())
-    await served.get(`${page}&limit=3`)
-    expect(served.reports).to.deep.equal(['reputation_unread UNREACHABLE', 'reputation_unread UNREACHABLE'])
-  })
 })

@@ -326,15 +326,6 @@ describe('an import', () => {
     expect(await building()).to.deep.equal([])
   })
 
-  it('may run twice at the same time', async () => {
-    const path = join(directory, 'same.csv')
-    await writeFile(path, toCsv(one, two))
-    const request = { dataDirectory: directory, catalog, path, publication: CRO_COMPANIES, now: () => now }
-    await Promise.all([importDataset(request), importDataset(request)])
-    expect(numbers()).to.deep.equal(['1', '2'])
-    expect(await building()).to.deep.equal([])
-  })
-
   describe('removes all snapshots', () => {
     const hour = 60 * 60 * 1000
     const passAnHour = () => void (now = new Date(now.getTime() + hour))

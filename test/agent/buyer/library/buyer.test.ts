@@ -142,17 +142,6 @@ describe('createBuyer', () => {
       expect(await again.text()).to.equal(first)
     }))
 
-  it('[15.1] removes the temporary files of crashes after a day', async () => {
-    const name = 'a-0.json.01234567-89ab-cdef-0123-456789abcdef.tmp'
-    await writeFile(join(folder, name), '{')
-    const one = buyer()
-    const leftovers = async () => (await readdir(folder)).filter((each) => each.endsWith('.tmp'))
-    await one.fetch(urlOf(COMPANY))
-    expect(await leftovers()).to.deep.equal([name])
-    await buyer({ now: () => new Date(Date.now() + 2 * DAY_MS) }).fetch(urlOf(COMPANY))
-    expect(await leftovers()).to.deep.equal([])
-  })
-
   it('[15.3] pays again for another Idempotency-Key, which it does not send', () =>
     paysTimes(2, async () => {
       const sent = new Set<string | null>()
@@ -366,16 +355,6 @@ describe('createBuyer', () => {
       expect(await again.text()).to.equal(await first.text())
       expect(receiptIn((await savedPurchase()).answer?.payment_response ?? '')).to.be.a('string')
     }))
-
-  it('throws for a purchase of another request, and changes nothing', async () => {
-    await buyer().fetch(urlOf(COMPANY))
-    const saved = await savedPurchase()
-    const [name = ''] = await readdir(folder)
-    const request = { ...saved.request, url: urlOf('company/00000000') }
-    await writeFile(join(folder, name), JSON.stringify({ ...saved, request, answer: null }))
-    expect(await failureOf(buyer().fetch(urlOf(COMPANY)))).to.include({ code: 'purchase_unreadable' })
-    expect(await savedPurchase()).to.deep.equal({ ...saved, request, answer: null })
-  })
 
   it('[15.3] buys again if a finished purchase is older than maxAgeSeconds, and repeats an unfinished one', () =>
     paysTimes(2, async () => {

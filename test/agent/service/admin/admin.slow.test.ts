@@ -67,17 +67,6 @@ describe('the admin address', function () {
     expect(await sample('company_agent_dataset_companies')).to.be.greaterThan(0)
   })
 
-  it('shows the age of the oldest open payment and of the dataset', async () => {
-    let laterMs = 0
-    await start({ now: () => new Date(Date.now() + laterMs) })
-    await requests().buy((payment) => requests().lookup('00000000', payment))
-    laterMs = DAY_MS
-    for (const name of ['company_agent_oldest_open_payment_age_seconds', 'company_agent_dataset_age_seconds'])
-      expect(await sample(name), name).to.be.within(DAY_MS / 1000, DAY_MS / 1000 + 600)
-    laterMs = -DAY_MS
-    expect(await sample('company_agent_oldest_open_payment_age_seconds')).to.equal(0)
-  })
-
   it('counts log events and failed calls', async () => {
     await start({
       replaceExternals: (own) => ({
