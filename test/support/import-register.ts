@@ -1,4 +1,4 @@
-/** Imports the register of the tests in this process, because a start would do it in child processes, which take long. */
+/** Imports the register of the tests in this process. A start would do it in child processes, which take long. */
 import type { Config } from '../../agent/service/config.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'

@@ -1,4 +1,4 @@
-/** Ends a test process whose main thread stands still, as in a loop of native code. No time limit of mocha sees that. */
+/** Ends a test process whose main thread stands still in native code, which no time limit of mocha sees. */
 import { Worker } from 'node:worker_threads'
 
 const STILL_MS_MAX = 600_000
