@@ -65,7 +65,8 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
       await publish()
       if ((await findLostKeys(log)).length > 0) report('receipt_keys_lost', undefined)
     } catch (cause) {
-      report('keys_unreadable', cause)
+      // A stop closes the log while a refresh reads it.
+      if (!isStopped) report('keys_unreadable', cause)
     }
     schedule()
   }

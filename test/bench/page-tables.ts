@@ -18,8 +18,6 @@ const FIGURES: readonly PerfRowId[] = [
   'million missed',
   'import cpu',
   'import memory',
-  'start new',
-  'start memory',
 ]
 
 /** @param files the files of the programs, by name. @returns the page with their figures */

@@ -58,7 +58,7 @@ describe('the headers of every answer', () => {
 })
 
 describe('the paths', () => {
-  const { service, get, a2a } = useService(() => startFakedService())
+  const { service, get } = useService(() => startFakedService())
   /** A payment that names the URL as its resource, as stock clients do. */
   async function payFor({ headers }: RawReply, url: string): Promise<string> {
     const [requirements] = decodePaymentRequiredHeader(String(headers['payment-required'])).accepts
@@ -127,12 +127,6 @@ describe('the paths', () => {
       expect(json['error']).to.have.all.keys('code', 'message').and.have.property('code', code)
     })
   }
-
-  it('[4.7.2] decode valid percent signs as before', async () => {
-    expectRefusal(await get('/%41'), 'not_found')
-    expect((await get('/docs?a=%41')).status).to.equal(200)
-    expect((await a2a({ operation: 'lookup', input: { company_number: '1' } })).status).to.equal(402)
-  })
 })
 
 describe('a stop of the service', () => {

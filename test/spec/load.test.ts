@@ -78,15 +78,6 @@ for (const [transport, rule, ask] of [
       expect(app.sale.count('settle')).to.equal(CALLS_MAX + 1)
     })
 
-    it(`verifies payments and answers quotes while ${CALLS_MAX} verifications hang`, async () => {
-      const verification = app.sale.block('verify')
-      const calls = (await signPayments(CALLS_MAX + 1)).map(buy)
-      await verification.arrived(CALLS_MAX + 1)
-      expect(codeOf(await buy())).to.equal('payment_required')
-      verification.release()
-      await Promise.all(calls)
-    })
-
     it(`answers quotes, free requests and replays while ${CALLS_MAX} settlements hang`, async () => {
       const [bought, ...others] = await signPayments(CALLS_MAX + 1)
       const first = await buy(bought)

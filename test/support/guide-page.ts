@@ -2,11 +2,8 @@
 import type { BrowserPage, View } from './browser.ts'
 
 export const VIEWS: Record<string, View> = {
-  'a light phone': { width: 390, height: 844, isMobile: true, scheme: 'light' },
-  'a dark phone': { width: 390, height: 844, isMobile: true, scheme: 'dark' },
-  'a small phone': { width: 320, height: 568, isMobile: true, scheme: 'light' },
+  'a small dark phone': { width: 320, height: 568, isMobile: true, scheme: 'dark' },
   'a light desktop': { width: 1280, height: 900, isMobile: false, scheme: 'light' },
-  'a dark desktop': { width: 1280, height: 900, isMobile: false, scheme: 'dark' },
 }
 
 interface ShownAnswer {

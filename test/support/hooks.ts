@@ -1,5 +1,6 @@
 /** Mocha root hooks: check every answer against the OpenAPI description, and end what a test file has started. */
 import { stopTestChain } from './chain.ts'
+import { killChildren } from './child.ts'
 import { checkedFetch, clearDescriptions } from './openapi-check.ts'
 import { stopSharedPostgres } from './postgres.ts'
 import { removeTemporaryDirectories } from './temporary-directory.ts'
@@ -12,5 +13,5 @@ export const mochaHooks = {
   beforeEach(this: Mocha.Context) {
     watch(this.currentTest?.fullTitle() ?? '')
   },
-  afterAll: [stopTestChain, stopSharedPostgres, clearDescriptions, removeTemporaryDirectories],
+  afterAll: [killChildren, stopTestChain, stopSharedPostgres, clearDescriptions, removeTemporaryDirectories],
 }

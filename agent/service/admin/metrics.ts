@@ -196,7 +196,7 @@ function methodOf(method: string): string {
 }
 
 /** The kind of a failed call of a remote service. The set is fixed, so no remote can create labels. */
-export function failureKind(cause: unknown): string {
+function failureKind(cause: unknown): string {
   if (cause instanceof DeadlineError || isTimeout(cause)) return 'timeout'
   if (cause instanceof RpcError) return 'rpc_error'
   if (cause instanceof WrongChain) return 'wrong_chain'

@@ -79,32 +79,6 @@ describe('the items of a batch', () => {
     await register.close()
   })
 
-  it('release their place if the snapshot cannot be opened', async () => {
-    let released = 0
-    const failure = await prepareBatch(lookups('1'), {
-      openContext: () => {
-        throw new Error('unreadable')
-      },
-      enter: async () => ({ [Symbol.dispose]: () => void (released += 1) }),
-    }).catch((cause: unknown) => cause)
-    expect(failure).to.be.instanceOf(Error)
-    expect(released).to.equal(1)
-  })
-
-  it('[4.11.5] let other work run between slices of some milliseconds', async () => {
-    const prepared = prepare(lookups('1', '10', '11', '12', '13'), { now: ticking(5) })
-    let turns = 0
-    const count = () => {
-      turns += 1
-      counting = globalThis.setImmediate(count)
-    }
-    let counting = globalThis.setImmediate(count)
-    await prepared
-    clearImmediate(counting)
-    expect(turns).to.be.at.least(3)
-    await register.close()
-  })
-
   it('[4.11.5] take at most five milliseconds between other work, if each takes one', async () => {
     let readings = 0
     const prepared = prepare(lookups(...Array<string>(100).fill('1')), { now: () => new Date((readings += 1)) })

@@ -74,28 +74,8 @@ describe('[14.1] the configuration', () => {
     })
   })
 
-  it('reads the environment', () => {
-    const BASE_URL = 'https://companies.example'
-    const [DATASET, RPC_URL] = ['/tmp/register.zip', 'http://localhost:8545']
-    const given = { PORT: '0', BASE_URL, PAY_TO, DATA_DIR: '/tmp/somewhere', DATASET, RPC_URL }
-    expect(readConfig(given)).to.deep.include({
-      port: 0,
-      baseUrl: BASE_URL,
-      payTo: PAY_TO,
-      keysDirectory: '/tmp/somewhere/keys',
-      dataset: DATASET,
-      rpcUrls: [RPC_URL],
-    })
-  })
-
   it('[6.2.7] trusts 0 to 9 proxies', () => {
     expect(['0', '1', '9'].map((TRUST_PROXY) => readConfig({ TRUST_PROXY }).trustedProxies)).to.deep.equal([0, 1, 9])
-  })
-
-  it('accepts a dataset from https, or from http on a loopback address', () => {
-    for (const url of ['https://opendata.example/a.zip?b=c', 'http://127.0.0.1:8080/a.zip', 'http://[::1]/a']) {
-      expect(readConfig({ DATASET: url }).dataset).to.equal(url)
-    }
   })
 
   for (const [variable, rule, ...values] of WRONG) {
@@ -136,14 +116,6 @@ describe('[14.1] the configuration', () => {
     it('retrieves the register by default, never the sample', () => {
       expect(readConfig(live).dataset).to.match(/^https:\/\/opendata\.cro\.ie\//)
       expect(readConfig({ ...live, DATASET: '/tmp/a.zip' }).dataset).to.equal('/tmp/a.zip')
-    })
-
-    it('accepts http on a loopback address', () => {
-      const { facilitator } = readConfig({ ...live, FACILITATOR: 'http://127.0.0.1:9', RPC_URL: 'http://[::1]:8545' })
-      expect(facilitator).to.deep.include({
-        facilitators: [{ url: 'http://127.0.0.1:9', authorization: { kind: 'none' } }],
-        rpcUrls: ['http://[::1]:8545'],
-      })
     })
 
     for (const [variable, environment] of [

@@ -126,12 +126,6 @@ describe('[15.11] the command client reconcile', function () {
     expect(rows.slice(3).map(({ company_number }) => company_number)).to.deep.equal(['1002', '5003'])
   })
 
-  it('keeps columns of the file that have the names of added ones', async () => {
-    await writeFile(file, 'status,name\nold,Plain Fixture Limited\n')
-    await run(['--column', 'name', '--yes'])
-    expect((await readOut())[0]).to.include({ status: 'old', status_2: 'Normal', decision: 'matched' })
-  })
-
   describe('signs nothing', () => {
     const twin = 'name\nTwin Fixture\n'
     const cases: [fault: string, text: string | Buffer, args: string[], message: RegExp][] = [
@@ -163,15 +157,6 @@ describe('[15.11] the command client reconcile', function () {
       await writeFile(file, twin)
       expect((await run(['--column', 'name', '--yes', '--out', file])).stderr).to.match(/is the file itself/)
       expect(await readFile(file, 'utf8')).to.equal(twin)
-    })
-    it('on mainnet without --max-total', async () => {
-      await writeFile(file, 'name\nTwin Fixture\n')
-      const args = ['client', '--mode', 'mainnet', '--url', service.url, 'reconcile', file, '--column', 'name', '--yes']
-      const result = await runCommand(args)
-      expect([result.code, result.stderr]).to.deep.equal([
-        2,
-        "error: option '--max-total' is required on mainnet (add --help for usage)\n",
-      ])
     })
   })
 
@@ -223,14 +208,6 @@ describe('[15.11] the command client reconcile', function () {
       expect(await service.transfersOf(() => run(batched))).to.equal(1)
     })
 
-    it('charges a missing number beside an answer, with its receipt', async () => {
-      await writeFile(file, 'name,number\nPlain Fixture,\n,999999\n')
-      expect(await service.transfersOf(() => run(numbered))).to.equal(1)
-      const [found, missing] = await readOut()
-      expect(missing).to.include({ decision: 'company_not_found', company_number: '', receipt: found?.['receipt'] })
-      expect(missing?.['receipt']).to.match(/^list\.reconciled\.csv\.purchases\//)
-    })
-
     it('asks row by row if a batch is refused, and never sends its payment again', async () => {
       await writeFile(file, 'name,number\n,999998\n,999999\n')
       const sent: string[] = []
@@ -245,23 +222,6 @@ describe('[15.11] the command client reconcile', function () {
       ])
       await run(numbered, { fetch: record })
       expect(sent.filter((path) => path === '/api/v1/batch')).to.have.length(1)
-    })
-
-    it('signs no quote above the price of its rows', async () => {
-      await writeFile(file, 'name\nPlain Fixture\nTwin Fixture\n')
-      const maximum = ['--url', service.url, '--key-file', join(directory, 'buyer.key'), '--max-amount', '1999']
-      const { code, stderr } = await runCommand([
-        'client',
-        ...maximum,
-        'reconcile',
-        file,
-        ...numbered.slice(0, 2),
-        '--yes',
-        '--batch',
-      ])
-      expect(code).to.equal(1)
-      expect(stderr).to.contain('above 3998 micro-USDC')
-      expect(await purchases()).to.deep.equal([])
     })
   })
 

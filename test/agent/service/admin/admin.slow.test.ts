@@ -67,27 +67,6 @@ describe('the admin address', function () {
     expect(await sample('company_agent_dataset_companies')).to.be.greaterThan(0)
   })
 
-  it('shows the age of the oldest open payment and of the dataset', async () => {
-    let laterMs = 0
-    await start({ now: () => new Date(Date.now() + laterMs) })
-    await requests().buy((payment) => requests().lookup('00000000', payment))
-    laterMs = DAY_MS
-    for (const name of ['company_agent_oldest_open_payment_age_seconds', 'company_agent_dataset_age_seconds'])
-      expect(await sample(name), name).to.be.within(DAY_MS / 1000, DAY_MS / 1000 + 600)
-    laterMs = -DAY_MS
-    expect(await sample('company_agent_oldest_open_payment_age_seconds')).to.equal(0)
-  })
-
-  it('reads each open payment once for a scrape', async () => {
-    await start()
-    await requests().buy((payment) => requests().lookup('00000000', payment))
-    const reads = () => sample('company_agent_step_duration_seconds_count', { step: 'log_read', result: 'done' })
-    // The reads of a scrape are counted in the next one. The reconciler can read the payment between two scrapes.
-    const counts = [await reads(), await reads(), await reads(), await reads()]
-    const added = counts.slice(1).map((count, index) => count - (counts[index] ?? 0))
-    expect(Math.min(...added)).to.equal(1)
-  })
-
   it('counts log events and failed calls', async () => {
     await start({
       replaceExternals: (own) => ({

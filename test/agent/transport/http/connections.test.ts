@@ -185,13 +185,6 @@ describe('the connections of the HTTP server', () => {
       expect(client.heard.length).to.be.greaterThan(LARGE_BYTES)
     })
 
-    it('run nothing after an answer that closes the connection', async () => {
-      const client = await server.dial(LAST + get('/next'))
-      await client.closed
-      expect(server.paths).to.deep.equal(['/last'])
-      expect(client.answers).to.equal(1)
-    })
-
     it('[7.3] end with the answer to a chunked request, also if its body has no end', async () => {
       const head = (path: string) => `POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`
       const whole = await server.dial(`${head('/body')}1\r\na\r\n0\r\n\r\n${get('/next')}`)
@@ -203,14 +196,6 @@ describe('the connections of the HTTP server', () => {
       clearInterval(sending)
       expect(endless.answers).to.equal(1)
       expect(server.paths).to.deep.equal(['/body', '/one'])
-    })
-
-    it('end with the answer to a request for an upgrade, which is ignored', async () => {
-      const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
-      const client = await server.dial(get('/one') + get('/two', upgrade) + get('/three'))
-      await client.closed
-      expect(server.paths).to.deep.equal(['/one', '/two'])
-      expect(client.answers).to.equal(2)
     })
   })
 
