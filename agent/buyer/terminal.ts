@@ -51,7 +51,10 @@ const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
 }
 
 function toCard({ registered_address: address, ...company }: Company): string[] {
-  const rows = Object.entries({ ...company, registered_address: [...address.lines, address.eircode].join(', ') })
+  const rows = Object.entries({
+    ...company,
+    registered_address: [...address.lines, address.eircode].filter(Boolean).join(', '),
+  })
   return toTable(rows.flatMap(([name, value]) => (value === null || value === '' ? [] : [[name, value]])))
 }
 

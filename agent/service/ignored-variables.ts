@@ -1,5 +1,5 @@
 /** Finds variables of the environment that do nothing: misspelled ones, removed ones, and those of another setup. */
-import { VARIABLE_NAMES, type Config } from './config.ts'
+import { meantVariable, VARIABLE_NAMES, type Config } from './config.ts'
 
 interface IgnoredVariable {
   variable: string
@@ -36,9 +36,10 @@ export function findIgnored(environment: Record<string, string | undefined>, con
     .flatMap((variable) => {
       const reason = withoutEffect.get(variable)
       if (reason !== undefined) return [{ variable, reason }]
-      return PREFIXES.test(variable) && !VARIABLE_NAMES.has(variable)
-        ? [{ variable, reason: 'there is no such variable' }]
-        : []
+      if (VARIABLE_NAMES.has(variable)) return []
+      const meant = meantVariable(variable)
+      if (meant !== undefined) return [{ variable, reason: `the name is ${meant}` }]
+      return PREFIXES.test(variable) ? [{ variable, reason: 'there is no such variable' }] : []
     })
     .toSorted((one, other) => (one.variable < other.variable ? -1 : 1))
 }

@@ -151,7 +151,8 @@ export async function startService(given: ServiceOptions) {
 
     const registry = await openAgentRegistry(options, { baseUrl, clock })
     const observe = metrics?.observeRequests()
-    const parts = { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, statuses, observe, keys }
+    const shown = { catalog, journal: context.journal }
+    const parts = { ...shown, baseUrl, terms, executor, registry, clients, exampleCompany, statuses, observe, keys }
     server.open(await createRoutes(options, parts))
     // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
@@ -399,6 +400,7 @@ async function createRoutes(
     baseUrl: string
     terms: Terms
     catalog: Catalog
+    journal: () => Journal
     executor: CompanyAgentExecutor
     registry: Registry
     clients: Clients
@@ -408,7 +410,8 @@ async function createRoutes(
     keys: Awaited<ReturnType<typeof openServiceKeys>>
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, statuses, observe, keys } = parts
+  const { baseUrl, terms, catalog, journal, executor, registry, clients, exampleCompany, statuses, observe, keys } =
+    parts
   const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
   const extensionUri = paymentExtensionUri(baseUrl)
 
@@ -422,7 +425,7 @@ async function createRoutes(
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
   const deployment = { baseUrl, version, terms, ...limits, extensionUri }
   const pages = await openDocuments({ deployment, exampleCompany, statuses, catalog })
-  const facts = { version, terms, rateLimitPerMinute, catalog, now }
+  const facts = { version, terms, rateLimitPerMinute, catalog, journal, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,
     attribution: currentAttribution(facts),
