@@ -1,7 +1,8 @@
 /** A command of the buyer as a row of a table, and how the command line gets it. */
 import { join } from 'node:path'
 import { Option, type Command } from 'commander'
-import type { Mode } from '../payment/terms.ts'
+import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
+import { openAuthorizationCheck } from './library/authorization-state.ts'
 import type { CliContext, CommandContext, CommandResult } from '../command-line/context.ts'
 
 export type Values = Record<string, string | number | boolean | undefined>
@@ -87,8 +88,6 @@ async function readTarget(context: CommandContext, command: Command, findService
   for (const [need, value] of Object.entries({ url, keyFile }))
     if (value === undefined && needs.includes(need as Need))
       command.error(`error: option '--${need === 'url' ? 'url' : 'key-file'}' is required`)
-  const { openAuthorizationCheck } = await import('./library/authorization-state.ts')
-  const { DEPLOYMENTS } = await import('../payment/terms.ts')
   const { asset } = DEPLOYMENTS[mode]
   return {
     baseUrl: (url ?? '').replace(/\/(?:mcp\/?)?$/, ''),

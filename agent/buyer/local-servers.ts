@@ -1,10 +1,13 @@
 /** The commands `mcp` and `reconcile-service`: local servers that buy within limits until they are stopped. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import type { Mode } from '../payment/terms.ts'
+import { SINGLE_OPERATIONS } from '../operation/operations.ts'
+import { DEPLOYMENTS } from '../payment/terms.ts'
 import { parseAmount, parseHttpUrl, parsePort } from '../command-line/arguments.ts'
 import type { CommandResult } from '../command-line/context.ts'
 import { readVersion } from '../command-line/version.ts'
+import { signerOf } from './library/open-signer.ts'
+import { readPrivateKey } from './library/private-key.ts'
 import { modeOption, option, required, type Call, type Definition } from './definition.ts'
 
 const MCP_HELP = `
@@ -89,10 +92,6 @@ async function resetOrRun({ context, options }: Call, run: () => Promise<void>):
 }
 
 async function toBuyerOptions({ context: { fetch, sleep, now, note }, options, target }: Call) {
-  const { readPrivateKey } = await import('./library/private-key.ts')
-  const { signerOf } = await import('./library/open-signer.ts')
-  const { DEPLOYMENTS } = await import('../payment/terms.ts')
-  const { SINGLE_OPERATIONS } = await import('../operation/operations.ts')
   const { baseUrl, keyFile, mode, amountMax, readAuthorization } = await target('url', 'keyFile')
   const key = await signerOf(await readPrivateKey(keyFile))
   note(`paying address: ${key.address} on ${DEPLOYMENTS[mode].network}`)
@@ -102,7 +101,7 @@ async function toBuyerOptions({ context: { fetch, sleep, now, note }, options, t
     key,
     folder: String(options['folder']),
     payTo: options['payTo'] as string | undefined,
-    amountMax: amountMax ?? highestPrice(SINGLE_OPERATIONS, mode),
+    amountMax: amountMax ?? Math.max(...SINGLE_OPERATIONS.map(({ prices }) => prices[mode])),
     amountPerDayMax: Number(options['maxPerDay']),
     maxAgeSeconds: ANSWER_AGE_SECONDS_MAX,
     readAuthorization,
@@ -110,6 +109,3 @@ async function toBuyerOptions({ context: { fetch, sleep, now, note }, options, t
     runtime: { fetch, sleep, now },
   }
 }
-
-const highestPrice = (operations: readonly { prices: Record<Mode, number> }[], mode: Mode) =>
-  Math.max(...operations.map(({ prices }) => prices[mode]))

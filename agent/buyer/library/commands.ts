@@ -8,10 +8,10 @@ import { resourceUrl } from '../../operation/resource.ts'
 import { DEPLOYMENTS, MICRO_USDC_PER_USDC, amountOf, type Mode } from '../../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../payment/receipt/read.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import { toReadable, toTable } from '../terminal.ts'
+import type { CommandContext, CommandResult } from '../../command-line/context.ts'
+import { toReadable, toTable } from '../../command-line/readable-answer.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
-import { isSavedAnswer, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
-import { buyIntoFile, completePurchase, type BoughtAnswer } from './buy-into-file.ts'
+import { buyIntoFile, completePurchase, isSavedAnswer, type BoughtAnswer, type PurchaseAnswer } from './buy.ts'
 import { fileEntry, folderStorage } from './folder-storage.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
@@ -22,20 +22,7 @@ import { compareQuote, fetchReceiver, isWithinLimit, type DecodedQuote } from '.
 import { signerOf } from './open-signer.ts'
 import { verifyCard } from './verify-card.ts'
 
-interface ClientContext extends BuyerRuntime {
-  /** Writes one line to stdout and escapes what could control a terminal. */
-  print: (line: string) => void
-  /** The same to stderr. */
-  note: (line: string) => void
-  /** Whether stdout is a terminal. */
-  isTerminal?: boolean | undefined
-}
-
-/**
- * Whether the answer and its receipt are here. `outcome unknown`: a payment was sent and may have been settled. A
- * number is the exit status.
- */
-type PurchaseResult = boolean | 'outcome unknown' | number
+type ClientContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'note' | 'isTerminal'>
 
 const EXIT_USAGE = 2
 
@@ -64,7 +51,7 @@ interface BuyOptions extends ReportOptions {
 }
 
 /** Buys one answer. Signs nothing if the quote is not the expected one. */
-export async function buyAnswer(context: ClientContext, options: BuyOptions): Promise<PurchaseResult> {
+export async function buyAnswer(context: ClientContext, options: BuyOptions): Promise<CommandResult> {
   const { note, fetch, now } = context
   const { purchasesDirectory: folder } = options
   const definition = OPERATIONS.find(({ name }) => name === options.operation)
@@ -93,7 +80,7 @@ export async function retryPurchase(
   context: ClientContext,
   path: string,
   options: ReportOptions,
-): Promise<PurchaseResult> {
+): Promise<CommandResult> {
   const { note } = context
   const entry = fileEntry(path)
   const purchase = await readPurchase(entry)
@@ -194,7 +181,7 @@ async function report(
   context: ClientContext,
   options: Report,
   bought: BoughtAnswer | PurchaseError,
-): Promise<PurchaseResult> {
+): Promise<CommandResult> {
   const { note } = context
   if (bought instanceof PurchaseError) {
     const isLost = bought.code === 'outcome_unknown'
@@ -222,7 +209,7 @@ async function report(
 const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
 
 /** At most ten lines: the code, what it means, the paying address, what is charged, and what to do. */
-async function reportRefusal(context: ClientContext, options: Report, answer: BoughtAnswer): Promise<PurchaseResult> {
+async function reportRefusal(context: ClientContext, options: Report, answer: BoughtAnswer): Promise<CommandResult> {
   const { note, now } = context
   if (options.verbose) printBody({ ...context, print: note }, { ...options, json: true }, answer)
   const { status, code, reason } = describeAnswer(answer)
@@ -246,7 +233,7 @@ async function reportRefusal(context: ClientContext, options: Report, answer: Bo
   return charged === 'no' ? false : 'outcome unknown'
 }
 
-function reportUnknown({ note }: ClientContext, { path }: Report): PurchaseResult {
+function reportUnknown({ note }: ClientContext, { path }: Report): CommandResult {
   note('The outcome is not known. Keep the payment, send it again, and do not sign another one.')
   note(`To send the same payment again: --retry ${path}`)
   return 'outcome unknown'

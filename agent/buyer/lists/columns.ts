@@ -1,7 +1,7 @@
 /** The columns that a list has and gets. */
 import type { Company } from '../../../store/dataset/company.ts'
-import { toText, type Cell } from './table-file.ts'
-import type { RowCells, RowResult } from './rows.ts'
+import { toText, type Cell } from '../../command-line/table-file.ts'
+import type { RowResult } from './rows.ts'
 
 type Columns<Field extends string> = Partial<Record<Field, number>>
 
@@ -40,7 +40,7 @@ export const readCells = <Field extends string>(row: readonly Cell[], columns: C
 const ALTERNATIVES = [1, 2, 3].map((number) => `alternative_${number}`)
 const ADDRESS_LINES = 4
 
-const ADDED = [
+export const ADDED = [
   'company_number',
   'legal_name',
   'status',
@@ -97,18 +97,3 @@ function describeCompany({ registered_address: { lines, eircode }, ...company }:
   const shown = [...lines.slice(0, ADDRESS_LINES - 1), lines.slice(ADDRESS_LINES - 1).join(', ')]
   return { ...company, eircode, ...Object.fromEntries(shown.map((line, index) => [`address_${index + 1}`, line])) }
 }
-
-/** The columns of a review: the key of the row, its cells, what was found, and where the number is written. */
-export const REVIEW = {
-  key: 'key',
-  choice: 'chosen_number',
-  header: (cells: RowCells) => ['key', ...Object.keys(cells), ...FOUND, 'chosen_number'],
-  row: (key: string, cells: RowCells, added: readonly string[]) => [
-    key,
-    ...Object.values(cells),
-    ...FOUND.map((name) => added[ADDED.indexOf(name)] ?? ''),
-    '',
-  ],
-}
-
-const FOUND = ADDED.filter((name) => /^(?:decision|notes|alternative_)/.test(name))

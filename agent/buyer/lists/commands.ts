@@ -2,6 +2,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { parseAmount, parseSeparator } from '../../command-line/arguments.ts'
 import type { CommandContext, CommandResult } from '../../command-line/context.ts'
+import { readPrivateKey } from '../library/private-key.ts'
+import { PurchaseError } from '../library/purchase-error.ts'
 import { option, required, type Call, type Definition, type Values } from '../definition.ts'
 
 const RECONCILE_HELP = `
@@ -141,13 +143,11 @@ async function readListTarget({ options, target, refuse }: Call) {
   const isLimited = found.mode !== 'mainnet' || options['maxTotal'] !== undefined
   if (!isLimited) refuse("option '--max-total' is required on mainnet")
   if (a2a) refuse("option '--a2a' cannot be used with a list")
-  const { readPrivateKey } = await import('../library/private-key.ts')
   return { ...found, key: await readPrivateKey(keyFile) }
 }
 
 /** The result of a run, or of a purchase that has stopped it. */
 async function endOf({ note }: CommandContext, run: () => Promise<CommandResult>): Promise<CommandResult> {
-  const { PurchaseError } = await import('../library/purchase-error.ts')
   return run().catch((cause: unknown) => {
     if (!(cause instanceof PurchaseError)) throw cause
     note(`${cause.message}. ${cause.advice}`)

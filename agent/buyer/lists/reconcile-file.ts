@@ -3,7 +3,7 @@
  * the output, so the same command continues after any interruption and pays nothing twice.
  */
 import { basename, resolve as resolvePath } from 'node:path'
-import type { BuyerRuntime } from '../library/buy.ts'
+import type { CommandContext } from '../../command-line/context.ts'
 import type { ReadAuthorization } from '../library/authorization-state.ts'
 import { openBuyers } from '../library/open-buyer.ts'
 import { readPayment, type Purchase } from '../library/purchase-file.ts'
@@ -14,14 +14,9 @@ import { BATCH_ROWS_MAX, estimate, planBatches, readBought, rowKey, type Bought 
 import { addedFields, addedHeader, findColumns, readCells } from './columns.ts'
 import { needsReview, readChoices, reviewKey, writeReview } from './review.ts'
 import { createRowResolver, parseRow, ROWS_AT_ONCE, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
-import { readTable, writeTable, type Cell, type Table } from './table-file.ts'
+import { readTable, writeTable, type Cell, type Table } from '../../command-line/table-file.ts'
 
-interface ReconcileContext extends BuyerRuntime {
-  print: (line: string) => void
-  /** Asks the user a question. False if there is no user to ask. */
-  confirm: (question: string) => Promise<boolean>
-  /** Aborted when the user interrupts the command after this call. */
-  interrupted: () => AbortSignal
+type ReconcileContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'confirm' | 'interrupted'> & {
   /** Opens a progress bar. `share` is from 0 to 1. */
   openBar: () => Disposable & { onProgress: (progress: { share: number; text: string }) => void }
 }

@@ -4,9 +4,14 @@ import { ifMissing } from '../../../store/base/error-code.ts'
 import { parseOperation, type Operation } from '../../operation/operation.ts'
 import { lookup } from '../../operation/lookup.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
-import { findColumns, readCells, REVIEW } from './columns.ts'
+import { ADDED, findColumns, readCells } from './columns.ts'
 import type { RowCells, RowResult } from './rows.ts'
-import { readTable, writeTable, type Table } from './table-file.ts'
+import { readTable, writeTable, type Table } from '../../command-line/table-file.ts'
+
+const KEY = 'key'
+const CHOICE = 'chosen_number'
+/** What was found for a row, beside its cells. */
+const FOUND = ADDED.filter((name) => /^(?:decision|notes|alternative_)/.test(name))
 
 /** Whether the result leaves the choice to a person. */
 export const needsReview = (result: RowResult): boolean =>
@@ -24,14 +29,13 @@ export async function readChoices(path: string): Promise<Map<string, Operation> 
   const table = await readTable(path).catch(ifMissing(undefined))
   if (!table) return undefined
   const [header = [], ...rows] = table.rows
-  const columns = findColumns({ key: REVIEW.key, choice: REVIEW.choice }, header, true)
+  const columns = findColumns({ key: KEY, choice: CHOICE }, header, true)
   const choices = new Map<string, Operation>()
   for (const [index, row] of rows.entries()) {
     const { key = '', choice = '' } = readCells(row, columns)
     if (choice.trim() === '') continue
     const parsed = parseOperation(lookup, { company_number: readTypedNumber(choice)?.digits })
-    if (parsed.kind === 'invalid')
-      throw new Error(`${path} has no company number in ${REVIEW.choice} of row ${index + 1}`)
+    if (parsed.kind === 'invalid') throw new Error(`${path} has no company number in ${CHOICE} of row ${index + 1}`)
     choices.set(key.trim(), parsed.operation)
   }
   return choices
@@ -43,7 +47,11 @@ export async function writeReview(
   found: ReadonlyMap<string, { cells: RowCells; added: readonly string[] }>,
   format: Table['format'],
 ): Promise<void> {
-  const rows = [...found].map(([key, { cells, added }]) => REVIEW.row(key, cells, added))
+  const rows = [...found].map(([key, { cells, added }]) => {
+    const shown = FOUND.map((name) => added[ADDED.indexOf(name)] ?? '')
+    return [key, ...Object.values(cells), ...shown, '']
+  })
   const [first] = found.values()
-  await writeTable(path, { rows: [REVIEW.header(first?.cells ?? {}), ...rows], format }, { addedFrom: 0 })
+  const header = [KEY, ...Object.keys(first?.cells ?? {}), ...FOUND, CHOICE]
+  await writeTable(path, { rows: [header, ...rows], format }, { addedFrom: 0 })
 }

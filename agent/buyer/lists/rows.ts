@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 import type { Buyer } from '../library/buyer.ts'
 import { REPEAT_STATUSES, type BuyerRuntime } from '../library/buy.ts'
+import { buyThrough } from '../library/methods.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { describeAnswer, PurchaseError } from '../library/purchase-error.ts'
 import { lookup } from '../../operation/lookup.ts'
@@ -12,8 +13,6 @@ import { parseOperation, type Operation } from '../../operation/operation.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
 import { resolve, type ResolveResponse } from '../../operation/resolve.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
-import { PAYMENT_HEADERS } from '../../payment/terms.ts'
-import { readSettlementResponse } from '../../payment/receipt/read.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import type { Company } from '../../../store/dataset/company.ts'
 import { BATCH_REFUSALS, rowKey, type Batch } from './batches.ts'
@@ -164,12 +163,12 @@ type Answered =
 export async function buyRequest(
   buyer: Buyer,
   runtime: BuyerRuntime,
-  { url, ...init }: PurchaseRequest,
+  request: PurchaseRequest,
   refusals: ReadonlySet<RefusalCode>,
 ): Promise<Answered> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (attempt > 1) await runtime.sleep(PAUSE_MS)
-    const answered = await buyOnce(() => buyer.fetch(url, init), refusals)
+    const answered = await buyOnce(buyer, request, refusals)
     if (answered !== 'later') return answered
   }
   throw new Error('The service has been overloaded or incomplete for minutes. Try again later')
@@ -177,28 +176,20 @@ export async function buyRequest(
 
 /** `later`: the service could not answer, or the receipt could not be checked. */
 async function buyOnce(
-  fetch: () => Promise<Response>,
+  buyer: Buyer,
+  request: PurchaseRequest,
   refusals: ReadonlySet<RefusalCode>,
 ): Promise<Answered | 'later'> {
-  const response = await fetch().catch((cause: unknown) => {
-    const code = cause instanceof PurchaseError ? cause.answer?.code : undefined
-    if (code !== undefined && refusals.has(code)) return { kind: 'refused', code, isSigned: true } as const
+  try {
+    const { body, receipt, purchase } = await buyThrough(buyer.fetch, request)
+    if (receipt === 'valid') return { kind: 'bought', answer: parseJson(body), payment: { purchase } }
+    if (receipt === 'unchecked') return 'later'
+  } catch (cause) {
+    const { code, answer, file } = cause instanceof PurchaseError ? cause : {}
+    if (answer?.code !== undefined && refusals.has(answer.code))
+      return { kind: 'refused', code: answer.code, isSigned: file !== undefined }
+    if (code === 'service_refused' && REPEAT_STATUSES.has(answer?.status ?? 0)) return 'later'
     throw cause
-  })
-  if ('kind' in response) return response
-  const { status, headers } = response
-  const body = await response.text()
-  const purchase = headers.get('Purchase') ?? undefined
-  if (status === 200) {
-    const check = headers.get('Receipt-Check')
-    if (check === 'unchecked') return 'later'
-    const settlement = readSettlementResponse(headers.get(PAYMENT_HEADERS.response) ?? '')
-    if (check !== 'valid' || !settlement) throw new Error('An answer of the service has no receipt. Check its URL')
-    return { kind: 'bought', answer: parseJson(body), payment: { purchase: purchase ?? '' } }
   }
-  const { code } = describeAnswer({ status, body })
-  if (code !== undefined && refusals.has(code)) return { kind: 'refused', code, isSigned: purchase !== undefined }
-  if (REPEAT_STATUSES.has(status)) return 'later'
-  const text = `The service refused a row with ${[status, code].filter(Boolean).join(' ')}`
-  throw new PurchaseError('service_refused', text, purchase === undefined ? {} : { file: purchase })
+  throw new Error('An answer of the service has no receipt. Check its URL')
 }

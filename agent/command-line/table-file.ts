@@ -6,8 +6,8 @@ import { isUtf8 } from 'node:buffer'
 import { open } from 'node:fs/promises'
 import { parse, type Options } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
-import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
-import { readUpTo } from '../../../store/files/bounded-read.ts'
+import { writeFileAtomically } from '../../store/files/atomic-file.ts'
+import { readUpTo } from '../../store/files/bounded-read.ts'
 
 /** The table is in memory. This is a million rows, more than anyone pays for. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024

@@ -1,5 +1,5 @@
 /** What the record of a company says about its next annual return (Companies Act 2014, sections 343 to 345 and 347). */
-import type { Company } from '../../../store/dataset/company.ts'
+import type { Company } from '../../store/dataset/company.ts'
 
 const DAY_MS = 86_400_000
 /** Section 343: the return is delivered within 56 days after the annual return date. */

@@ -3,9 +3,9 @@ import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { findColumns } from '../../../../agent/buyer/lists/columns.ts'
-import { readTable, toSafeCell, writeTable } from '../../../../agent/buyer/lists/table-file.ts'
-import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+import { findColumns } from '../../../agent/buyer/lists/columns.ts'
+import { readTable, toSafeCell, writeTable } from '../../../agent/command-line/table-file.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the table of a list', () => {
   let directory: string
