@@ -1,6 +1,6 @@
 /**
- * The commands that buy. In `irish-company-agent` they are below `client`, and the service of the configuration is their
- * default; the buyer's own program has no default.
+ * The commands that buy. In `irish-company-agent` they are below `client`, and have the configured service as default.
+ * The buyer's own program has no default.
  */
 import type { Command } from 'commander'
 import { parseAmount, parseHttpUrl } from '../command-line/arguments.ts'
@@ -19,13 +19,11 @@ answer on stdout: readable on a terminal, else as JSON. The exit status is 4 if 
 charged, for example if no answer arrives: repeat the purchase with --retry. The same payment is sent again and is charged
 at most once. "purchases" lists the payments and their states.
 
-Network, token and price limit come from --mode and --max-amount, whatever the service says. The receiver is the one
-that the service publishes.
+Network, token and price limit come from --mode and --max-amount, the receiver is the one that the service publishes.
 
 Examples:
   PROGRAM lookup 00000000
   PROGRAM lookup 249885 --mode mainnet --url https://companies.example --key-file buyer.key
-  PROGRAM search "alpha sample trading" --limit 3
   PROGRAM resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
   PROGRAM changes --since 2026-01-31 --field legal_name
   PROGRAM reconcile suppliers.csv --column Supplier

@@ -145,8 +145,8 @@ export function toText(cell: Cell | undefined): string {
 }
 
 /**
- * Writes a sheet if the path ends with `.xlsx`, and else a CSV. The file appears when it is complete, and replaces a link
- * instead of its target.
+ * Writes a sheet if the path ends with `.xlsx`, and else a CSV. The file appears when it is complete, and replaces a
+ * link instead of its target.
  * @param addedFrom the index of the first added cell. In a CSV, added texts are quoted and begin no formula
  */
 export async function writeTable(

@@ -1,6 +1,6 @@
 /**
- * One purchase and its file: quote, approval, signature, file, payment, answer, receipt. The payment is on disk before it
- * is sent. An existing file is completed with the payment in it, and nothing is signed.
+ * One purchase and its file: quote, approval, signature, file, payment, answer, receipt. The payment is on disk before
+ * it is sent. An existing file is completed with the payment in it, and nothing is signed.
  */
 import type { PaymentRequired } from '@x402/core/types'
 import * as z from 'zod'

@@ -285,13 +285,9 @@ function toResponse(answer: NamedAnswer): Response {
 /** An aborted call rejects. The purchase continues, and the next call finds it. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (!signal) return work
-  const listening = new AbortController()
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { signal: listening.signal })
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', abort, { once: true })
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    listening.abort()
-  }
 }

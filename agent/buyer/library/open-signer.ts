@@ -1,4 +1,4 @@
-/** The signer of a key: the one that the caller gives, or that of a private key, which needs the cryptography of viem. */
+/** The signer of a key: that of the caller, or that of a private key, which needs the cryptography of viem. */
 import type { Authorization, Signer } from './signer.ts'
 
 export async function signerOf(key: `0x${string}` | Signer): Promise<Signer> {

@@ -12,8 +12,8 @@ score, notes on what was not read, up to three alternatives, snapshot_id and rec
 company. Equal rows are bought once. Each purchase is a file in OUT.purchases, which "verify" checks. With --batch one payment
 buys up to 25 rows; numbers that are missing or quarantined are charged then.
 
-With --review the rows that need a person are written to a file of their own. Write the number of the right company into its
-last column, and run the same command again: it buys the records of these numbers, and the decision is then "chosen".
+--review writes the rows that need a person to a file. Write the number of the right company into its last column, and run
+the same command again: it buys the records of these numbers, and the decision is then "chosen".
 
 After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. To buy the list again, remove
 OUT.purchases or name another --out.
@@ -86,26 +86,20 @@ const HEAP_GROWING_PERCENT = 50
 async function reconcile(call: Call): Promise<CommandResult> {
   const { context, options } = call
   const { file = '' } = call.args
-  const { numberColumn, eircodeColumn, addressColumn, out, maxTotal } = options
+  const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
+  const { out, maxTotal } = options
   const target = await readListTarget(call)
   // Without it Node.js keeps twice the memory of a long list.
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`)
   const { reconcileFile } = await import('./reconcile-file.ts')
   const { openBar } = await import('../../command-line/progress-bar.ts')
-  const names = {
-    name: options['column'],
-    company_number: numberColumn,
-    eircode: eircodeColumn,
-    address: addressColumn,
-  }
   const list = {
     ...target,
     file,
     out: String(out ?? file.replace(/(?:\.csv|(\.xlsx))?$/i, (_end, sheet = '.csv') => `.reconciled${sheet}`)),
-    columns: Object.fromEntries(
-      Object.entries(names).filter((each): each is [string, string] => each[1] !== undefined),
-    ),
-    ...definedTexts(options, ['separator', 'review']),
+    columns: definedTexts({ name, company_number, eircode, address }),
+    separator: options['separator'] as string | undefined,
+    review: options['review'] as string | undefined,
     hasHeader: options['header'] !== false,
     totalMax: maxTotal as number | undefined,
     isConfirmed: options['yes'] === true,
@@ -135,8 +129,8 @@ async function watch(call: Call): Promise<CommandResult> {
   return endOf(context, async () => ((await run(context, list)) ? STATUS_CHANGED : true))
 }
 
-const definedTexts = <Name extends string>(options: Values, names: readonly Name[]) =>
-  Object.fromEntries(names.map((name) => [name, options[name]])) as Record<Name, string | undefined>
+const definedTexts = (values: Values): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).filter((each): each is [string, string] => each[1] !== undefined))
 
 async function readListTarget({ options, target, refuse }: Call) {
   const { a2a, keyFile, ...found } = await target('url', 'keyFile')

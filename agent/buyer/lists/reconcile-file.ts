@@ -1,6 +1,6 @@
 /**
- * The action of `reconcile`: a list in, the same list with the company of each row out. Each purchase has its file beside
- * the output, so the same command continues after any interruption and pays nothing twice.
+ * The action of `reconcile`: a list in, the same list with the company of each row out. Each purchase has its file
+ * beside the output, so the same command continues after any interruption and pays nothing twice.
  */
 import { basename, resolve as resolvePath } from 'node:path'
 import type { CommandContext } from '../../command-line/context.ts'
@@ -80,11 +80,8 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   const priceOf = (operation: Operation) => amountMax ?? amountOf({ mode }, operation)
   warnOfNumbers(context, options, list)
   const announced = estimate(before, batches, list.operations, priceOf)
-  const allowance = await approve(context, options, {
-    ...announced,
-    committed: before.committed,
-    rows: list.rows.length,
-  })
+  const known = { committed: before.committed, rows: list.rows.length }
+  const allowance = await approve(context, options, { ...known, ...announced })
   const openBuyer = openBuyers({
     ...options,
     allowance,
@@ -94,13 +91,9 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
     maxAgeSeconds: Infinity,
   })
   const buyerOf = (operation: Operation, rows: number) => openBuyer(rows * priceOf(operation))
+  const resolveRows = createRowResolver({ baseUrl, buyerOf, runtime: context, batches })
   const began = now()
-  const found = await resolveList(
-    context,
-    options,
-    list,
-    createRowResolver({ baseUrl, buyerOf, runtime: context, batches }),
-  )
+  const found = await resolveList(context, options, list, resolveRows)
   if (review !== undefined && !choices) await writeReview(review, found.review, list.format)
   const counts = [...found.counts].map(([decision, count]) => `${count} ${decision}`).join(', ')
   print(`${list.rows.length} rows in ${out}: ${counts}`)
@@ -108,9 +101,8 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
     print(`${found.review.size} rows need a person: write the numbers into ${review}, and run the same command again.`)
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
   const after = await readFolder()
-  print(
-    `Paid in ${seconds} s: ${toUsdc(paidOf(after) - paidOf(before))} USDC, in all runs ${toUsdc(paidOf(after))} USDC.`,
-  )
+  const spent = toUsdc(paidOf(after) - paidOf(before))
+  print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${toUsdc(paidOf(after))} USDC.`)
   return reportUnknown(context, options, after)
 }
 

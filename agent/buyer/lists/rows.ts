@@ -1,6 +1,4 @@
-/**
- * Buys the answer of each row of a list: one purchase for a row, or one for a batch of rows. Equal rows are one purchase.
- */
+/** Buys the answers of rows: one purchase for a row, or one for a batch of rows. Equal rows are one purchase. */
 import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 import type { Buyer } from '../library/buyer.ts'
@@ -89,8 +87,8 @@ interface RowsOptions {
 const BATCHES_KEPT = 8
 
 /**
- * Returns a function that buys the answers of several rows at once, in their order. It rejects with the first error after
- * every row has ended: a `PurchaseError`, or the error of `fetch`. A later call with the same rows continues.
+ * Returns a function that buys the answers of several rows at once, in their order. It rejects with the first error
+ * after every row has ended: a `PurchaseError`, or the error of `fetch`. A later call with the same rows continues.
  */
 export function createRowResolver(options: RowsOptions) {
   const results = new LRUCache<Batch, Promise<RowResult[]>>({ max: BATCHES_KEPT })
