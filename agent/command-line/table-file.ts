@@ -117,7 +117,7 @@ function findSeparator(text: string): string {
 /** Empty lines do not count. */
 function countFields(text: string, separator: string): number[] {
   try {
-    const rows = parse(text, { ...parserOptions(separator), to: SAMPLE_ROWS, skip_empty_lines: true }) as string[][]
+    const rows = parse(text, { ...parserOptions(separator), to: SAMPLE_ROWS, skip_empty_lines: true })
     return rows.map(({ length }) => length)
   } catch {
     return []
@@ -145,31 +145,40 @@ export function toText(cell: Cell | undefined): string {
 }
 
 /**
- * Writes a sheet if the path ends with `.xlsx`, and else a CSV. The file appears when it is complete, and replaces a
- * link instead of its target.
+ * Writes a sheet if the path ends with `.xlsx`, and else a CSV. The file appears when `close` has resolved, and replaces a
+ * link instead of its target. The lines of a CSV are kept as text, which is a fraction of their cells.
  * @param addedFrom the index of the first added cell. In a CSV, added texts are quoted and begin no formula
  */
-export async function writeTable(
-  path: string,
-  { rows, format }: Table,
-  { addedFrom }: { addedFrom: number },
-): Promise<void> {
-  if (/\.xlsx$/i.test(path)) return writeFileAtomically(path, await toSheet(rows))
-  const text = stringify(
-    rows.map((row) => row.map(toText)),
-    {
-      delimiter: format.separator,
-      record_delimiter: format.lineEnd,
-      bom: format.hasByteOrderMark,
-      // By default only the line end of the file is quoted.
-      quoted_match: /[\r\n]/,
-      cast: {
-        string: (value, { index }) =>
-          index < addedFrom ? value : { value: toSafeCell(value), quoted: !/^\w*$/.test(value) },
-      },
+export function openTable(path: string, format: Format, { addedFrom }: { addedFrom: number }) {
+  const isSheet = /\.xlsx$/i.test(path)
+  const rows: Cell[][] = []
+  const lines: string[] = []
+  const options = {
+    delimiter: format.separator,
+    record_delimiter: format.lineEnd,
+    // By default only the line end of the file is quoted.
+    quoted_match: /[\r\n]/,
+    cast: {
+      string: (value: string, { index }: { index: number }) =>
+        index < addedFrom ? value : { value: toSafeCell(value), quoted: !/^\w*$/.test(value) },
     },
-  )
-  await writeFileAtomically(path, text)
+  }
+  return {
+    add(row: Cell[]) {
+      if (isSheet) rows.push(row)
+      else lines.push(stringify([row.map(toText)], options))
+    },
+    async close() {
+      const mark = format.hasByteOrderMark ? '\uFEFF' : ''
+      await writeFileAtomically(path, isSheet ? await toSheet(rows) : mark + lines.join(''))
+    },
+  }
+}
+
+export async function writeTable(path: string, { rows, format }: Table, from: { addedFrom: number }): Promise<void> {
+  const table = openTable(path, format, from)
+  rows.forEach(table.add)
+  await table.close()
 }
 
 /** A text of a sheet is never a formula. */

@@ -235,9 +235,9 @@ export function readConfig(environment: Record<string, string | undefined>) {
 
 /** The address of metrics and probes, or undefined for none. Mainnet has no default (contract 14.12). */
 function readAdmin(values: z.infer<typeof schema>) {
-  const { MODE: mode, HOST: mainHost, PORT: port, ADMIN_HOST: host, ADMIN_PORT: given } = values
+  const { MODE: mode, HOST, PORT, ADMIN_HOST: host, ADMIN_PORT: given } = values
   if (given === 'off' || (given === undefined && mode === 'mainnet')) return undefined
-  if (given !== undefined && given !== 0 && given === port && host === mainHost)
+  if (given !== undefined && given !== 0 && given === PORT && host === HOST)
     throw new ConfigError('ADMIN_PORT must not be PORT')
   return { host, port: given ?? ADMIN_PORT_DEFAULT, isDefaultPort: given === undefined }
 }

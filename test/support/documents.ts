@@ -16,6 +16,7 @@ const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json'
 const BLOCK_MS_MAX = 120_000
 /** The port of the sandbox in the documents. */
 const DOCUMENTED = '127.0.0.1:4021'
+const STARTED = '--started--'
 const ANSWERS = 'y\n'.repeat(20)
 
 export interface Block {
@@ -61,13 +62,15 @@ const escapeText = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\
 const PROGRAM = /^(?:irish-company-agent(?:-client)?|agent|node (?:--\S+ )*dist\/agent\/main\.js)(?= |$)/
 /** The scripts that pass their arguments on, and the command before these. */
 const SCRIPT_COMMANDS: Record<string, string> = { cli: '', client: 'client ', import: 'import ' }
-const PATH = /(?<![\w./-])(?:agent|deploy|docs|keys|rest-facade|store|test)\/[\w./-]*\w/g
+const PATH = /(?<![\w./-])(?:agent|deploy|docs|keys|rest-facade|store|test)\/[\w./*-]*[\w*]/g
 
 /** What a block names that is not there: scripts of package.json, commands, options, and paths of the repository. */
 export async function findUnknown(script: string): Promise<string[]> {
   const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
   const text = script.replaceAll('\\\n', ' ').replaceAll(/(^|\s)#.*$/gm, '')
-  const unknown = Array.from(text.matchAll(PATH), ([path]) => path).filter((path) => !existsSync(join(ROOT, path)))
+  const unknown = Array.from(text.matchAll(PATH), ([path]) => path.replace(/[^/]*\*.*/, '')).filter(
+    (path) => !existsSync(join(ROOT, path)),
+  )
   for (const command of text
     .split(/&&|\|\||[;|\n()]|\bexec\b/)
     .map((each) => each.trim().replace(/^(?:[A-Z_]+=\S* +)+/, ''))) {
@@ -185,13 +188,14 @@ async function runBlock(session: Session, script: string) {
   const { copy } = session
   const [block, errors] = [join(copy, '.block.sh'), join(copy, '.block.err')]
   await writeFile(block, withPort(session, script))
-  const command = `stty -echo; exec bash -e ${block} 2>${errors}`
+  const command = `stty -echo; echo ${STARTED}; exec bash -e ${block} 2>${errors}`
   const { child, shown } = start(session, 'script', ['-qefc', command, '/dev/null'])
-  child.stdin.write(ANSWERS)
+  // Before that, the terminal would echo the answers.
+  child.stdout.once('data', () => child.stdin.write(ANSWERS))
   const timer = setTimeout(() => void stop(child), BLOCK_MS_MAX)
   const [status] = (await once(child, 'close')) as [number | null]
   clearTimeout(timer)
-  return { status, stdout: shown(), stderr: await readFile(errors, 'utf8').catch(() => '') }
+  return { status, stdout: shown().replace(`${STARTED}\n`, ''), stderr: await readFile(errors, 'utf8').catch(() => '') }
 }
 
 /** Ends a process with its children, which are one process group. */

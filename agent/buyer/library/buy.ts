@@ -46,7 +46,7 @@ export interface PurchaseAnswer {
 }
 
 /** @throws if no answer arrives */
-export async function sendRequest(
+async function sendRequest(
   { fetch }: BuyerRuntime,
   request: PurchaseRequest,
   payment?: string,
@@ -115,11 +115,7 @@ function withPaymentId(extensions: PaymentRequired['extensions']): Record<string
 }
 
 /** Sends the payment in the file of a purchase, repeats it while the outcome is unknown, and saves the answer. */
-export async function sendPayment(
-  runtime: BuyerRuntime,
-  entry: StoredEntry,
-  purchase: Purchase,
-): Promise<PurchaseAnswer> {
+async function sendPayment(runtime: BuyerRuntime, entry: StoredEntry, purchase: Purchase): Promise<PurchaseAnswer> {
   const answer = await sendUntilKnown(runtime, purchase)
   // Another process may have saved its answer to the same payment in the meantime.
   const current = (await findPurchase(entry)) ?? purchase

@@ -73,12 +73,14 @@ export function addedHeader(header: readonly Cell[]): string[] {
  * @param receiptFolder the folder of the purchases, as the column shows it
  */
 export function addedFields(result: RowResult, notes: readonly string[], receiptFolder: string): string[] {
-  const values = { ...describeResult(result), notes: notes.join('; ') } as Record<string, unknown>
+  const values: Values = { ...describeResult(result), notes: notes.join('; ') }
   if (result.kind !== 'empty' && result.payment) values['receipt'] = `${receiptFolder}/${result.payment.purchase}`
   return ADDED.map((name) => String(values[name] ?? ''))
 }
 
-function describeResult(result: RowResult): object {
+type Values = Record<string, string | number | null | undefined>
+
+function describeResult(result: RowResult): Values {
   if (result.kind === 'empty') return {}
   if (result.kind === 'refused') return { decision: result.code }
   const { snapshot_id } = result.answer
@@ -90,10 +92,10 @@ function describeResult(result: RowResult): object {
     return { [`${name}_number`]: company_number, [`${name}_name`]: legal_name, [`${name}_status`]: status }
   })
   const company = match && describeCompany(match.company)
-  return Object.assign({ ...company, decision, score: candidates[0]?.score, snapshot_id }, ...alternatives) as object
+  return Object.assign({ ...company, decision, score: candidates[0]?.score, snapshot_id }, ...alternatives) as Values
 }
 
-function describeCompany({ registered_address: { lines, eircode }, ...company }: Company): object {
+function describeCompany({ registered_address: { lines, eircode }, ...company }: Company): Values {
   const shown = [...lines.slice(0, ADDRESS_LINES - 1), lines.slice(ADDRESS_LINES - 1).join(', ')]
   return { ...company, eircode, ...Object.fromEntries(shown.map((line, index) => [`address_${index + 1}`, line])) }
 }

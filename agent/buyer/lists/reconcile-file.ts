@@ -14,7 +14,7 @@ import { BATCH_ROWS_MAX, estimate, planBatches, readBought, rowKey, type Bought 
 import { addedFields, addedHeader, findColumns, readCells } from './columns.ts'
 import { needsReview, readChoices, reviewKey, writeReview } from './review.ts'
 import { createRowResolver, parseRow, ROWS_AT_ONCE, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
-import { readTable, writeTable, type Cell, type Table } from '../../command-line/table-file.ts'
+import { openTable, readTable, type Cell, type Table } from '../../command-line/table-file.ts'
 
 type ReconcileContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'confirm' | 'interrupted'> & {
   /** Opens a progress bar. `share` is from 0 to 1. */
@@ -115,7 +115,8 @@ async function resolveList(
 ) {
   const counts = new Map<string, number>()
   const review = new Map<string, { cells: RowCells; added: string[] }>()
-  const written: Cell[][] = header ? [[...header, ...addedHeader(header)]] : []
+  const written = openTable(out, format, { addedFrom: rows[0]?.row.length ?? 0 })
+  if (header) written.add([...header, ...addedHeader(header)])
   const size = isBatched ? BATCHES_AT_ONCE * BATCH_ROWS_MAX : ROWS_AT_ONCE
   const stop = interrupted()
   using bar = openBar()
@@ -128,11 +129,11 @@ async function resolveList(
       const decision = decisionOf(result)
       counts.set(decision, (counts.get(decision) ?? 0) + 1)
       if (needsReview(result)) review.set(reviewKey(cells), { cells, added })
-      written.push([...row, ...added])
+      written.add([...row, ...added])
     }
     bar.onProgress({ share: start / rows.length, text: `${start} of ${rows.length} rows` })
   }
-  await writeTable(out, { rows: written, format }, { addedFrom: rows[0]?.row.length ?? 0 })
+  await written.close()
   return { counts, review }
 }
 
@@ -172,13 +173,14 @@ async function readList(
   if (!first) throw new Error(`${file} has no rows`)
   const columns = findColumns(names, header ?? first, hasHeader)
   const operations = new Map<string, Operation>()
-  const listed = rows.map((row): ListedRow => {
+  const listed: ListedRow[] = []
+  for (const row of rows) {
     const cells = readCells(row, columns)
     const chosen = choices?.get(reviewKey(cells))
     const parsed = chosen ? { kind: 'valid' as const, operation: chosen, notes: [] } : parseRow(cells)
     if (parsed.operation) operations.set(rowKey(baseUrl, parsed.operation), parsed.operation)
-    return { row, cells, ...parsed }
-  })
+    listed.push({ row, cells, ...parsed })
+  }
   return { header, rows: listed, format, operations }
 }
 

@@ -47,10 +47,8 @@ export async function writeReview(
   found: ReadonlyMap<string, { cells: RowCells; added: readonly string[] }>,
   format: Table['format'],
 ): Promise<void> {
-  const rows = [...found].map(([key, { cells, added }]) => {
-    const shown = FOUND.map((name) => added[ADDED.indexOf(name)] ?? '')
-    return [key, ...Object.values(cells), ...shown, '']
-  })
+  const shown = (added: readonly string[]) => FOUND.map((name) => added[ADDED.indexOf(name)] ?? '')
+  const rows = [...found].map(([key, { cells, added }]) => [[key], Object.values(cells), shown(added), ['']].flat())
   const [first] = found.values()
   const header = [KEY, ...Object.keys(first?.cells ?? {}), ...FOUND, CHOICE]
   await writeTable(path, { rows: [header, ...rows], format }, { addedFrom: 0 })

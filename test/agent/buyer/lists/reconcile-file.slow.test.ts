@@ -190,6 +190,43 @@ describe('[15.11] the command client reconcile', function () {
       expect((await run(args)).stderr).to.contain('has no company number in chosen_number of row 1')
     })
 
+  it('buys 300 rows with a column of VAT numbers once, in four encodings, and over an interruption', async () => {
+    const names = Array.from(
+      { length: 300 },
+      (_, index) => `Numbered Fixture ${(index % 25) + 1}${index < 25 ? '' : ` é${index}`}`,
+    )
+    const text = ['name;VAT', ...names.map((name, index) => `${name};IE${6000000 + index}V`), ''].join('\r\n')
+    const args = ['--column', 'name', '--number-column', 'VAT', '--out', out, '--batch', '--yes']
+    const controller = new AbortController()
+    const interruptAtFirst: typeof fetch = async (input, init) => {
+      if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) controller.abort()
+      return fetch(input, init)
+    }
+    const paid = await service.transfersOf(async () => {
+      await writeFile(file, text)
+      expect((await run(args, { fetch: interruptAtFirst, interrupted: () => controller.signal })).code).to.equal(1)
+      for (const bytes of [
+        Buffer.from(text),
+        Buffer.from(`\uFEFF${text}`),
+        Buffer.from(`sep=;\r\n${text}`),
+        Buffer.from(text, 'latin1'),
+      ]) {
+        await writeFile(file, bytes)
+        expect((await run(args)).text).to.contain('300 of 300 rows have no usable number in the column VAT.')
+        const rows = parse(await readFile(out), { columns: true, bom: true, delimiter: ';' }) as Record<
+          string,
+          string
+        >[]
+        expect(rows.slice(0, 25).every(({ decision }) => decision === 'matched')).to.equal(true)
+        expect(rows.map(({ name }) => name)).to.deep.equal(names)
+        expect(new Set(rows.map(({ notes }) => notes?.replace(/\d+/, '')))).to.deep.equal(
+          new Set(['company_number not read: IEV']),
+        )
+      }
+    })
+    expect([paid, (await purchases()).length]).to.deep.equal([12, 12])
+  })
+
   it('reads a sheet and writes one, with the numbers and dates of the list as they were', async () => {
     const sheet = join(directory, 'list.xlsx')
     const rows = [
