@@ -26,7 +26,7 @@ const ADDRESS_BUDGET_SHARE = 2.5
 /** More than a PEM file of a key on P-256. */
 const SECRET_BYTES_MAX = 4_096
 
-/** An invalid variable. The message is one line with its name and the rule, and never repeats the value. */
+/** Invalid variables. The message is one line with each name and its rule, and never repeats a value. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }
@@ -142,12 +142,40 @@ export type Config = ReturnType<typeof readConfig>
 /** The variables that the program reads. */
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(schema.shape))
 
+const BY_LETTERS: ReadonlyMap<string, string> = new Map(
+  [...VARIABLE_NAMES].filter((name) => name.includes('_')).map((name) => [name.replaceAll('_', ''), name]),
+)
+
+/** The variable that a misspelt name means: `PAYTO` means PAY_TO. Names such as HOST are also those of other programs. */
+export function meantVariable(name: string): string | undefined {
+  return VARIABLE_NAMES.has(name) ? undefined : BY_LETTERS.get(name.replaceAll('_', '').toUpperCase())
+}
+
+/** What must be set and is not, with the misspelt names of the environment. */
+function findMissing(environment: Record<string, string | undefined>): string[] {
+  const { FACILITATOR: chosen = 'sandbox' } = environment
+  if (chosen === 'sandbox') return []
+  const needed = [
+    ['RPC_URL', 'not sandbox'],
+    ['PAY_TO', 'not sandbox'],
+    ...(chosen === 'self' ? [['RELAYER_KEY_FILE', 'self']] : []),
+  ]
+  return needed.flatMap(([name = '', kind]) => {
+    if (environment[name] !== undefined) return []
+    const misspelt = Object.keys(environment).find((each) => meantVariable(each) === name)
+    const hint = misspelt === undefined ? '' : `, and ${misspelt} is no variable`
+    return [`${name} must be set when FACILITATOR is ${kind}${hint}`]
+  })
+}
+
 export function readConfig(environment: Record<string, string | undefined>) {
   const parsed = schema.safeParse(environment)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    throw new ConfigError(`${String(issue?.path[0] ?? 'configuration')} ${issue?.message ?? 'is not valid'}`)
-  }
+  const issues = parsed.error?.issues ?? []
+  const faults = [
+    ...issues.map(({ path, message }) => `${String(path[0] ?? 'configuration')} ${message}`),
+    ...findMissing(environment),
+  ]
+  if (!parsed.success || faults.length > 0) throw new ConfigError(faults.join('; '))
   const values = parsed.data
   const facilitator = readFacilitator(values)
   // Buyers and the agent card would otherwise get a URL that they cannot reach.
@@ -189,8 +217,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
 }
 
 /** The address of metrics and probes, or undefined for none. Mainnet has no default (contract 14.12). */
-function readAdmin({ MODE: mode, ADMIN_HOST: host, ADMIN_PORT: given }: z.infer<typeof schema>) {
+function readAdmin(values: z.infer<typeof schema>) {
+  const { MODE: mode, HOST, PORT, ADMIN_HOST: host, ADMIN_PORT: given } = values
   if (given === 'off' || (given === undefined && mode === 'mainnet')) return undefined
+  if (given !== undefined && given !== 0 && given === PORT && host === HOST)
+    throw new ConfigError('ADMIN_PORT must not be PORT')
   return { host, port: given ?? ADMIN_PORT_DEFAULT, isDefaultPort: given === undefined }
 }
 
@@ -225,8 +256,7 @@ function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator 
     }
     return { kind: 'sandbox' }
   }
-  if (rpcUrls === undefined) throw new ConfigError('RPC_URL must be set when FACILITATOR is not sandbox')
-  if (payTo === undefined) throw new ConfigError('PAY_TO must be set when FACILITATOR is not sandbox')
+  if (rpcUrls === undefined || payTo === undefined) throw new ConfigError('RPC_URL and PAY_TO must be set')
   // USDC refuses transfers to its own contract.
   if (isSameAddress(payTo, DEPLOYMENTS[mode].asset)) {
     throw new ConfigError('PAY_TO must be an account, not the token contract')
@@ -234,7 +264,7 @@ function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator 
   if (chosen !== 'self') {
     return { kind: 'remote', facilitators: readRemotes(chosen, values), rpcUrls, payTo }
   }
-  if (keyFile === undefined) throw new ConfigError('RELAYER_KEY_FILE must be set when FACILITATOR is self')
+  if (keyFile === undefined) throw new ConfigError('RELAYER_KEY_FILE must be set')
   return { kind: 'self', relayerKeyFile: resolve(keyFile), rpcUrls, payTo }
 }
 
@@ -316,9 +346,10 @@ export function findIgnored(environment: Record<string, string | undefined>, con
     .flatMap((variable) => {
       const reason = withoutEffect.get(variable)
       if (reason !== undefined) return [{ variable, reason }]
-      return PREFIXES.test(variable) && !VARIABLE_NAMES.has(variable)
-        ? [{ variable, reason: 'there is no such variable' }]
-        : []
+      if (VARIABLE_NAMES.has(variable)) return []
+      const meant = meantVariable(variable)
+      if (meant !== undefined) return [{ variable, reason: `the name is ${meant}` }]
+      return PREFIXES.test(variable) ? [{ variable, reason: 'there is no such variable' }] : []
     })
     .toSorted((one, other) => (one.variable < other.variable ? -1 : 1))
 }

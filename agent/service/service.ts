@@ -147,7 +147,7 @@ export async function startService(given: ServiceOptions) {
 
     const registry = await openAgentRegistry(options, baseUrl)
     const observe = metrics?.observeRequests()
-    const parts = { baseUrl, terms, catalog, executor, registry, clients, shown, observe, keys }
+    const parts = { baseUrl, terms, catalog, journal: context.journal, executor, registry, clients, shown, observe, keys }
     server.open(await createRoutes(options, parts))
     // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
@@ -355,6 +355,7 @@ async function createRoutes(
     baseUrl: string
     terms: Terms
     catalog: Catalog
+    journal: () => Journal
     executor: CompanyAgentExecutor
     registry: Registry
     clients: Clients
@@ -363,7 +364,7 @@ async function createRoutes(
     keys: Awaited<ReturnType<typeof openServiceKeys>>
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, terms, catalog, executor, registry, clients, shown, observe, keys } = parts
+  const { baseUrl, terms, catalog, journal, executor, registry, clients, shown, observe, keys } = parts
   const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
 
   // The card is built once, so its examples cannot follow the dataset.
@@ -381,7 +382,7 @@ async function createRoutes(
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
   const deployment = { baseUrl, version, terms, ...limits }
   const pages = await openDocuments({ deployment, shown, catalog })
-  const facts = { version, terms, rateLimitPerMinute, catalog, now }
+  const facts = { version, terms, rateLimitPerMinute, catalog, journal, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,
     attribution: currentAttribution(facts),

@@ -72,6 +72,7 @@ describe('the metadata and the agent card', () => {
         row_count: 30,
         quarantined_company_count: 1,
         rejected_row_count: 0,
+        complete_since: new Date().toISOString().slice(0, 10),
         access: {
           mode: 'testnet',
           network: 'eip155:84532',

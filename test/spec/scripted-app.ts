@@ -38,8 +38,8 @@ export async function startScriptedApp() {
     const options = { executor, baseUrl: BASE_URL, version: '0.1.0', tools, serviceInfo, clients }
     const own = { mcp: mcpRoute({ ...options, timer: clock.timer, report }), report }
     const app = { executor, clients, baseUrl: BASE_URL, signed: () => new Map(), pages: () => new Map(), ...own }
-    const { catalog } = sale.context
-    return { ...app, facts: { ...facts, rateLimitPerMinute: 120, catalog, now: () => sale.now() } }
+    const { catalog, journal } = sale.context
+    return { ...app, facts: { ...facts, rateLimitPerMinute: 120, catalog, journal, now: () => sale.now() } }
   }
   function route(url: string) {
     return a2aRoute({ ...facts, executor, clients, baseUrl: url, timer: clock.timer, report })

@@ -8,15 +8,14 @@ import { OPERATIONS, SINGLE_OPERATIONS } from '../../operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
 import { isPrivateKey } from '../../payment/accounts.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import { REPEAT_STATUSES, RUNTIME, type BuyerRuntime } from './buy.ts'
-import { buyIntoFile, checkReceipt, requireTerms, type BoughtAnswer } from './buy-into-file.ts'
+import { buyIntoFile, checkReceipt, REPEAT_STATUSES, RUNTIME, type BoughtAnswer, type BuyerRuntime } from './buy.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
 import { createMethods, type BuyerMethods } from './methods.ts'
 import { describeAnswer, PurchaseError, type Charged } from './purchase-error.ts'
 import { openStorage } from './folder-storage.ts'
 import { findPurchase, type Purchase } from './purchase-file.ts'
 import { answersOperation, requestedOperation, type PurchaseRequest } from './purchase-request.ts'
-import { isWithinLimit, type DecodedQuote, type ExpectedTerms } from './quote.ts'
+import { isWithinLimit, requireTerms, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
 import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
 import { chargeOf, isRefused, maySign, stateOf } from './purchase-state.ts'
@@ -27,7 +26,7 @@ import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
 export type { AuthorizationState, ReadAuthorization, ReservedAuthorization } from './authorization-state.ts'
-export { filingStatus, type FilingStatus } from './filing-status.ts'
+export { filingStatus, type FilingStatus } from '../../operation/filing-status.ts'
 export type { BuyerMethods } from './methods.ts'
 export { PurchaseError, type Charged, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
 export type { Signer } from './signer.ts'
@@ -285,13 +284,9 @@ function toResponse(answer: NamedAnswer): Response {
 /** An aborted call rejects. The purchase continues, and the next call finds it. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (!signal) return work
-  const listening = new AbortController()
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { signal: listening.signal })
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', abort, { once: true })
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    listening.abort()
-  }
 }

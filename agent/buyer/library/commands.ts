@@ -1,4 +1,5 @@
 /** The actions of the command `client`. The answer alone is on stdout, so that other programs can read it. */
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { REFUSALS } from '../../operation/refusal.ts'
 import { parseOperation, type Operation } from '../../operation/operation.ts'
@@ -6,14 +7,13 @@ import { OPERATIONS } from '../../operation/operations.ts'
 import { resourceUrl } from '../../operation/resource.ts'
 import { DEPLOYMENTS, amountOf, toUsdc, type Mode } from '../../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../payment/receipt/read.ts'
-import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../command-line/context.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import { toReadable, toTable } from '../terminal.ts'
+import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../command-line/context.ts'
+import { toReadable, toTable } from '../../command-line/readable-answer.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
-import { isSavedAnswer, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
-import { buyIntoFile, completePurchase, type BoughtAnswer } from './buy-into-file.ts'
+import { buyIntoFile, completePurchase, isSavedAnswer, type BoughtAnswer, type PurchaseAnswer } from './buy.ts'
 import { fileEntry, folderStorage } from './folder-storage.ts'
-import { readPrivateKey } from './private-key.ts'
+import { createPrivateKey, readPrivateKey } from './private-key.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { parsePurchase, readPayment, readPurchase } from './purchase-file.ts'
 import { chargeOf, stateOf } from './purchase-state.ts'
@@ -22,7 +22,7 @@ import { compareQuote, fetchReceiver, isWithinLimit, type DecodedQuote } from '.
 import { signerOf } from './open-signer.ts'
 import { verifyCard } from './verify-card.ts'
 
-type ClientContext = BuyerRuntime & Pick<CommandContext, 'print' | 'note' | 'isTerminal'>
+type ClientContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'note' | 'isTerminal'>
 
 /** What is shown, and how a charge is found out. */
 interface ReportOptions {
@@ -109,6 +109,22 @@ export async function listPurchases({ print, now }: ClientContext, folder: strin
   }
   const sorted = rows.toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1))
   for (const line of toTable(sorted, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
+}
+
+export async function printAddress(
+  { print, note }: ClientContext,
+  keyFile: string,
+  { isNew }: { isNew: boolean },
+): Promise<void> {
+  if (isNew) await createPrivateKey(keyFile)
+  print((await signerOf(await readPrivateKey(keyFile))).address)
+  note(`Send USDC to this address. ${FAUCET}`)
+}
+
+/** The JSON object in a file. Undefined if it has none. */
+export async function readInput(file: string): Promise<Record<string, unknown> | undefined> {
+  const value = parseJson(await readFile(file, 'utf8'))
+  return typeof value === 'object' && value !== null ? { ...value } : undefined
 }
 
 export async function verifyCardSignature({ print, fetch }: ClientContext, baseUrl: string): Promise<boolean> {

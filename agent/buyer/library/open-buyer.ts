@@ -36,6 +36,16 @@ export async function openBuyer(options: OpenBuyerOptions): Promise<Buyer> {
   return createBuyer({ url, mode, key, folder, expected, maxAgeSeconds, readAuthorization, allowance, runtime })
 }
 
+/** The buyers of one folder, by the micro-USDC that they pay for a request. */
+export function openBuyers(options: Omit<OpenBuyerOptions, 'amountMax'>): (amountMax: number) => Promise<Buyer> {
+  const buyers = new Map<number, Promise<Buyer>>()
+  return (amountMax) => {
+    const buyer = buyers.get(amountMax) ?? openBuyer({ ...options, amountMax })
+    buyers.set(amountMax, buyer)
+    return buyer
+  }
+}
+
 /** Saves a list a request for each receipt. A new key is in the key set for an hour before it signs. */
 const KEY_SET_AGE_MS_MAX = 60_000
 

@@ -95,6 +95,13 @@ export function compareQuote({ required, requirements }: DecodedQuote, expected:
   ]
 }
 
+/** @throws if the quote has other terms than the expected ones */
+export function requireTerms(quote: DecodedQuote, expected: ExpectedTerms): void {
+  const wrong = compareQuote(quote, expected).flatMap(({ name, passed }) => (passed ? [] : name))
+  if (wrong.length === 0) return
+  throw new PurchaseError('quote_unexpected', `The quote has an unexpected ${wrong.join(', ')}. Nothing was signed`)
+}
+
 function pathOf({ pathname, search, hash }: URL): string {
   return `${pathname}${search}${hash}`
 }

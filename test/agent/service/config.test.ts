@@ -74,6 +74,26 @@ describe('[14.1] the configuration', () => {
     })
   })
 
+  it('reads the environment', () => {
+    const BASE_URL = 'https://companies.example'
+    const [DATASET, RPC_URL] = ['/tmp/register.zip', 'http://localhost:8545']
+    const given = { PORT: '0', BASE_URL, PAY_TO, DATA_DIR: '/tmp/somewhere', DATASET, RPC_URL }
+    expect(readConfig(given)).to.deep.include({
+      port: 0,
+      baseUrl: BASE_URL,
+      payTo: PAY_TO,
+      keysDirectory: '/tmp/somewhere/keys',
+      dataset: DATASET,
+      rpcUrls: [RPC_URL],
+    })
+  })
+
+  it('refuses one address for the service and its administration', () => {
+    expect(() => readConfig({ PORT: '4021', ADMIN_PORT: '4021' })).to.throw(ConfigError, 'ADMIN_PORT must not be PORT')
+    expect(readConfig({ ADMIN_PORT: '4021', ADMIN_HOST: '::1' }).admin?.port).to.equal(4021)
+    expect(readConfig({ PORT: '0', ADMIN_PORT: '0' }).admin?.port).to.equal(0)
+  })
+
   it('[6.2.7] trusts 0 to 9 proxies', () => {
     expect(['0', '1', '9'].map((TRUST_PROXY) => readConfig({ TRUST_PROXY }).trustedProxies)).to.deep.equal([0, 1, 9])
   })
@@ -127,6 +147,14 @@ describe('[14.1] the configuration', () => {
         expect(() => readConfig(environment)).to.throw(ConfigError, new RegExp(`^${variable} must be set`))
       })
     }
+
+    it('[14.1] names all wrong and missing variables at once, with misspelt ones', () => {
+      const environment = { FACILITATOR: 'self', PORT: 'x', MODE: 'main', PAYTO: payTo, RPC_URL: rpcUrl }
+      expect(() => readConfig(environment)).to.throw(
+        ConfigError,
+        /^MODE must be testnet or mainnet; PORT must [^;]+; PAY_TO must be set [^;]+ and PAYTO is no variable; RELAYER_KEY_FILE must [^;]+$/,
+      )
+    })
 
     it('refuses the token of the network as the receiver', () => {
       const { asset } = DEPLOYMENTS.testnet

@@ -24,6 +24,14 @@ describe('[14.1] variables that do nothing', () => {
     })
   }
 
+  it('include misspelt names, with the right one', () => {
+    expect(ignoredIn({ PAYTO: 'x', RPCURL: 'y', data_dir: 'z', HOSTS: 'w' })).to.deep.equal([
+      { variable: 'PAYTO', reason: 'the name is PAY_TO' },
+      { variable: 'RPCURL', reason: 'the name is RPC_URL' },
+      { variable: 'data_dir', reason: 'the name is DATA_DIR' },
+    ])
+  })
+
   it('are none of those that the program reads', () => {
     expect(
       ignoredIn({ RATE_LIMIT_PER_MINUTE: '5', MODE: 'testnet', ERC8004_AGENT_ID: '1', PATH: '/bin' }),

@@ -3,9 +3,7 @@ import type { ChangesResponse } from '../operation/changes.ts'
 import type { HistoryResponse } from '../operation/history.ts'
 import type { ResolveResponse } from '../operation/resolve.ts'
 import type { SearchResponse } from '../operation/search.ts'
-import type { BuyerMethods } from './library/methods.ts'
-
-type Company = Awaited<ReturnType<BuyerMethods['lookup']>>['company']
+import type { Company } from '../../store/dataset/company.ts'
 
 /** The lines of an answer that has the form of its operation. Undefined for an operation without such a form. */
 export function toReadable(operation: string, answer: unknown): string[] | undefined {
@@ -48,10 +46,31 @@ const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
     ),
     ...(next_cursor === null ? [] : [`More: --cursor ${next_cursor}`]),
   ],
+  batch: toResults,
+}
+
+/** An answer of a batch: a line for each of its results. */
+function toResults({ results }: { results: { status: number; body: BatchBody }[] }): string[] {
+  const rows = results.map(({ status, body }) => {
+    const { company = body.match?.company, error } = body
+    return [String(status), company?.company_number ?? '', company?.legal_name ?? '', error?.code ?? body.status ?? '']
+  })
+  return toTable(rows, ['status', 'number', 'name', 'result'])
+}
+
+/** What the items of a batch have: a company, a resolution, or a refusal. */
+interface BatchBody {
+  company?: Company
+  match?: { company: Company } | null
+  status?: string
+  error?: { code: string }
 }
 
 function toCard({ registered_address: address, ...company }: Company): string[] {
-  const rows = Object.entries({ ...company, registered_address: [...address.lines, address.eircode].join(', ') })
+  const rows = Object.entries({
+    ...company,
+    registered_address: [...address.lines, address.eircode].filter(Boolean).join(', '),
+  })
   return toTable(rows.flatMap(([name, value]) => (value === null || value === '' ? [] : [[name, value]])))
 }
 

@@ -1,6 +1,6 @@
 /** What a person reads on a terminal in place of a body. */
 import { expect } from 'chai'
-import { toReadable } from '../../../agent/buyer/terminal.ts'
+import { toReadable } from '../../../agent/command-line/readable-answer.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 
 const linesOf = (name: string) =>
@@ -26,7 +26,11 @@ describe('[14.5] an answer on a terminal', () => {
     expect(linesOf('changes')[0]).to.match(/^date +number +kind +name/)
   })
 
-  it('has no form for a batch, whose body is printed', () => {
-    expect(toReadable('batch', {})).to.equal(undefined)
+  it('is a line for each result of a batch', () => {
+    expect(linesOf('batch').map((line) => line.split(/ {2,}/).slice(0, 2))).to.deep.equal([
+      ['status', 'number'],
+      ['200', '00000000'],
+      ['404', 'company_not_found'],
+    ])
   })
 })

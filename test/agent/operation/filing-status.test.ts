@@ -1,7 +1,7 @@
 /** What the record of a company says about its next annual return. */
 import { expect } from 'chai'
-import { filingStatus } from '../../../../agent/buyer/library/buyer.ts'
-import { SYNTHETIC_COMPANY } from '../../../../store/dataset/synthetic.ts'
+import { filingStatus } from '../../../agent/operation/filing-status.ts'
+import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
 
 const status = (change: Partial<typeof SYNTHETIC_COMPANY>, today = '2026-02-01') =>
   filingStatus({ ...SYNTHETIC_COMPANY, ...change }, today)
