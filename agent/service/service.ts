@@ -138,7 +138,14 @@ export async function startService(given: ServiceOptions) {
     })
     const { terms, payments } = context
     const shown = openShownDataset(config.mode, () => catalog.current())
-    const executor = createExecutor(options, { context, baseUrl, shown, metrics })
+    const { onSale = () => undefined } = options
+    const executor = new CompanyAgentExecutor({
+      context,
+      baseUrl,
+      help: () => helpText({ baseUrl, terms, exampleCompany: shown().exampleCompany }),
+      trace: (sale, sell) => traceSale({ ...sale, onSale }, sell),
+      onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
+    })
     closers.push(() => executor.drain())
     closers.push(startRetention({ log, chain: payments.chain, days: config.retentionDays, now, timer, report }))
     await startDataset(options, { catalog, metrics }, closers)
@@ -161,7 +168,11 @@ function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): Ser
   const { externals, report } = options
   const facilitator = observeFacilitator(externals.facilitator, metrics)
   const chain = observeChain(externals.chain, metrics)
-  return { ...options, report: metrics.observeReport(report), externals: { ...externals, facilitator, chain } }
+  const onSale = (line: SaleLine) => {
+    metrics.countPaidRequest(line)
+    options.onSale?.(line)
+  }
+  return { ...options, report: metrics.observeReport(report), onSale, externals: { ...externals, facilitator, chain } }
 }
 
 /** Opens the dataset, its journal, and the response log. */
@@ -251,31 +262,6 @@ function createSaleContext(
     payers: new PayerReservations(timer),
     paymentMutex: new KeyedMutex(),
   }
-}
-
-interface ExecutorParts {
-  context: SaleContext
-  baseUrl: string
-  shown: ReturnType<typeof openShownDataset>
-  metrics: ServiceMetrics | undefined
-}
-
-function createExecutor(
-  { onSale = () => undefined }: ServiceOptions,
-  { context, baseUrl, shown, metrics }: ExecutorParts,
-): CompanyAgentExecutor {
-  const { operations } = context.terms
-  const onSaleEnd = (line: SaleLine) => {
-    metrics?.countPaidRequest(line)
-    onSale(line)
-  }
-  return new CompanyAgentExecutor({
-    context,
-    baseUrl,
-    help: () => helpText({ baseUrl, operations, exampleCompany: shown().exampleCompany }),
-    trace: (sale, sell) => traceSale({ ...sale, onSale: onSaleEnd }, sell),
-    onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
-  })
 }
 
 /** Retrieves the dataset now and daily. The service starts without one if a remote source cannot be reached. */

@@ -143,8 +143,7 @@ function addNamedNames(search: Search, query: QueryName): boolean {
   if (behind.distinguishing.length > 0) {
     for (const [position, { company }] of equal) {
       scored.add(position)
-      const match = { matchType: 'fuzzy_name', similarity: DISTINGUISHED_SIMILARITY, exact: undefined } as const
-      top.add(buildCandidate(company, search.query, match))
+      top.add(buildCandidate(company, search.query, { matchType: 'fuzzy_name', similarity: DISTINGUISHED_SIMILARITY }))
     }
     return false
   }
@@ -199,7 +198,7 @@ function addJoinedNames(search: Search, name: QueryName, isDoubtful: (position: 
     scored.add(position)
     const isJoined = names.some((each) => isEqualWhenJoined(each, company.legal_name))
     const similarity = isJoined && !isDoubtful(position) ? FUZZY_MAX : publishedSimilarity(UNCERTAIN_MAX)
-    top.add(buildCandidate(company, query, { matchType: 'fuzzy_name', similarity, exact: undefined }))
+    top.add(buildCandidate(company, query, { matchType: 'fuzzy_name', similarity }))
   }
 }
 
@@ -251,7 +250,7 @@ function withInitialsNames(search: Search, { core }: ParsedName): Candidate[] {
   const names = register.names.namesWithInitials(initials, budgets.postings).filter(accepts)
   for (const name of names.slice(0, INITIALS_READ_MAX)) {
     if (!budgets.records.take(1)) break
-    const match = { matchType: 'fuzzy_name', similarity: INITIALS_SIMILARITY, exact: undefined } as const
+    const match = { matchType: 'fuzzy_name', similarity: INITIALS_SIMILARITY } as const
     found.add(buildCandidate(readCompany(register, name), query, match))
   }
   const last = found.candidates()
