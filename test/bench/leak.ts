@@ -64,9 +64,10 @@ const KINDS: Record<string, Send> = {
   }),
   'connection that is ended': async ({ url }, _corpus, count) => {
     for (let sent = 0; sent < count; sent += 1) {
-      const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
-      socket.resume().write('GET / HTTP/1.1\r\nno header\r\n\r\n')
-      await once(socket, 'close')
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.write('GET / HTTP/1.1\r\nno header\r\n\r\n')
+      await once(socket, 'data')
+      socket.destroy()
     }
   },
 }

@@ -1,4 +1,6 @@
-/** Ends a test process whose event loop is blocked, and prints the test: the time limits of Mocha need the event loop. */
+/**
+ * Ends a test process whose event loop is blocked, and prints the test: the time limits of Mocha need the event loop.
+ */
 import { writeSync } from 'node:fs'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 

@@ -142,7 +142,7 @@ export const openReconcileScene = () =>
       folders: () => Array.from({ length: lists }, (_, at) => path(at + 1, '.reconciled.csv.purchases')),
       async check() {
         const bought = await readPurchases(path(lists, '.reconciled.csv.purchases'))
-        const asked = [...bought.values()].flatMap((purchase) => [...answersByName(purchase).keys()])
+        const asked = [...bought.values()].flatMap((purchase) => Array.from(answersByName(purchase).keys()))
         const distinct = new Set(names).size
         const faults = asked.length === distinct ? [] : [`${distinct} different rows are bought ${asked.length} times`]
         const out = await readFile(path(lists, '.reconciled.csv'))

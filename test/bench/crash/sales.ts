@@ -71,7 +71,11 @@ export async function openSaleScene({
   const database = log === 'postgres' ? await startDatabase() : undefined
   const environment = {
     ...(database && { RESPONSE_LOG: database.url }),
-    ...{ DATA_DIR: directory, RPC_URL: chain.url, DATASET: REGISTER, PORT: '0', LOG_LEVEL: 'silent' },
+    DATA_DIR: directory,
+    RPC_URL: chain.url,
+    DATASET: REGISTER,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
     RATE_LIMIT_PER_MINUTE: '10000',
   }
   const start = () => startChild('agent/main.js', ['serve'], environment)

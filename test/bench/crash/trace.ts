@@ -8,17 +8,14 @@ export interface Death {
 }
 
 /** What survives a process, and what others receive. */
-const CALLS = [
-  ...['write', 'writev', 'pwrite64', 'pwritev', 'sendto', 'sendmsg', 'ftruncate'],
-  ...['fsync', 'fdatasync', 'msync', 'rename', 'link', 'unlink'],
-]
+const CALLS = 'write,writev,pwrite64,pwritev,sendto,sendmsg,ftruncate,fsync,fdatasync,msync,rename,link,unlink'
 
 /** The environment in which the calls for files have the same numbers in each run. */
 export const ONE_THREAD = { UV_THREADPOOL_SIZE: '1' }
 
 /** The options of strace, without the program. Without a death, records the calls. */
 export function strace(trace: string, death?: Death): string[] {
-  const what = death ? [`inject=${death.call}:signal=KILL:when=${death.at}`] : [`trace=${CALLS.join()}`]
+  const what = death ? [`inject=${death.call}:signal=KILL:when=${death.at}`] : [`trace=${CALLS}`]
   return ['strace', '-f', '-o', trace, ...(death ? ['-e', `trace=${death.call}`] : []), '-e', ...what]
 }
 

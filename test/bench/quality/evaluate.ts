@@ -38,7 +38,7 @@ function search(operation: Operation<SingleDefinition>, context: AnswerContext):
 }
 
 /** `first`: the first candidate, whatever the status. */
-export function resolve(operation: Operation<SingleDefinition>, context: AnswerContext) {
+function resolve(operation: Operation<SingleDefinition>, context: AnswerContext) {
   const prepared = prepareAnswer(operation, context)
   if (prepared.kind === 'refused') {
     const status = prepared.refusal.code === 'company_not_found' ? 'no_match' : 'refused'
