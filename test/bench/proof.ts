@@ -1,6 +1,6 @@
 /**
  * `npm run proof`: runs every program at its full size, in a process of its own, and writes its file in
- * docs/benchmarks, which names the commit, and proof.md with the verdicts of all. Nothing else writes these files.
+ * docs/benchmarks, which names the commit, proof.md with the verdicts of all, and the figures of docs/benchmarks.md.
  * `--only NAME,...` runs the named programs only. A program that fails is reported; the others still run.
  */
 import { execFile } from 'node:child_process'
@@ -12,6 +12,7 @@ import { promisify } from 'node:util'
 import { format, resolveConfig } from 'prettier'
 import { git } from './commit.ts'
 import { describeMachine } from './machine.ts'
+import { withFigures } from './page-tables.ts'
 import { print } from './print.ts'
 import { toFile, toSummary, type ProvedRun } from './proof-file.ts'
 import { PROOF_SECTIONS, type ProofSection } from './proof-sections.ts'
@@ -19,6 +20,8 @@ import { PROOF_SECTIONS, type ProofSection } from './proof-sections.ts'
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const OUT_DEFAULT = join(ROOT, 'docs/benchmarks')
+/** Shows some figures of the files. */
+const PAGE = join(ROOT, 'docs/benchmarks.md')
 /** Longer than any program takes on a slow machine. */
 const PROGRAM_MS_MAX = 3_600_000
 const LIMITS = { maxBuffer: 2 ** 26, timeout: PROGRAM_MS_MAX }
@@ -37,8 +40,11 @@ export async function proof({ out = OUT_DEFAULT, only }: Record<string, string>)
     if (!run.isPassed) failed += 1
     await write(run.name, toFile(run))
     const written = names.filter((name) => existsSync(join(out, `${name}.md`)))
-    const files = written.map(async (name) => [name, await readFile(join(out, `${name}.md`), 'utf8')] as const)
-    await write('proof', toSummary(new Map(await Promise.all(files))))
+    const reads = written.map(async (name) => [name, await readFile(join(out, `${name}.md`), 'utf8')] as const)
+    const files = new Map(await Promise.all(reads))
+    await write('proof', toSummary(files))
+    if (out === OUT_DEFAULT)
+      await writeFile(PAGE, await format(withFigures(await readFile(PAGE, 'utf8'), files), style))
   }
   print(`${failed} of ${wanted.length} programs failed`)
   return failed === 0
