@@ -145,8 +145,8 @@ export function toText(cell: Cell | undefined): string {
 }
 
 /**
- * Writes a sheet if the path ends with `.xlsx`, and else a CSV. The file appears when `close` has resolved, and replaces a
- * link instead of its target. The lines of a CSV are kept as bytes, a fraction of their cells.
+ * Writes a sheet if the path ends with `.xlsx`, and else a CSV. The file appears when `close` has resolved, and
+ * replaces a link instead of its target. The lines of a CSV are kept as bytes, a fraction of their cells.
  * @param addedFrom the index of the first added cell. In a CSV, added texts are quoted and begin no formula
  */
 export function openTable(path: string, format: Format, { addedFrom }: { addedFrom: number }) {
