@@ -176,7 +176,7 @@ export function openTable(path: string, format: Format, { addedFrom }: { addedFr
 
 export async function writeTable(path: string, { rows, format }: Table, from: { addedFrom: number }): Promise<void> {
   const table = openTable(path, format, from)
-  rows.forEach(table.add)
+  for (const row of rows) table.add(row)
   await table.close()
 }
 
