@@ -146,13 +146,13 @@ export function toText(cell: Cell | undefined): string {
 
 /**
  * Writes a sheet if the path ends with `.xlsx`, and else a CSV. The file appears when `close` has resolved, and
- * replaces a link instead of its target. The lines of a CSV are kept as text, which is a fraction of their cells.
+ * replaces a link instead of its target. The lines of a CSV are kept as bytes, a fraction of their cells.
  * @param addedFrom the index of the first added cell. In a CSV, added texts are quoted and begin no formula
  */
 export function openTable(path: string, format: Format, { addedFrom }: { addedFrom: number }) {
   const isSheet = /\.xlsx$/i.test(path)
   const rows: Cell[][] = []
-  const lines: string[] = []
+  const lines: Buffer[] = [Buffer.from(format.hasByteOrderMark ? '\uFEFF' : '')]
   const options = {
     delimiter: format.separator,
     record_delimiter: format.lineEnd,
@@ -166,18 +166,17 @@ export function openTable(path: string, format: Format, { addedFrom }: { addedFr
   return {
     add(row: Cell[]) {
       if (isSheet) rows.push(row)
-      else lines.push(stringify([row.map(toText)], options))
+      else lines.push(Buffer.from(stringify([row.map(toText)], options)))
     },
     async close() {
-      const mark = format.hasByteOrderMark ? '\uFEFF' : ''
-      await writeFileAtomically(path, isSheet ? await toSheet(rows) : mark + lines.join(''))
+      await writeFileAtomically(path, isSheet ? await toSheet(rows) : Buffer.concat(lines))
     },
   }
 }
 
 export async function writeTable(path: string, { rows, format }: Table, from: { addedFrom: number }): Promise<void> {
   const table = openTable(path, format, from)
-  rows.forEach(table.add)
+  for (const row of rows) table.add(row)
   await table.close()
 }
 

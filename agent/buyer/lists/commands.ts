@@ -81,7 +81,7 @@ export const LISTS: readonly Definition[] = [
 ]
 
 /** How much the heap may grow between two collections. */
-const HEAP_GROWING_PERCENT = 25
+const HEAP_GROWING_PERCENT = 50
 
 async function reconcile(call: Call): Promise<CommandResult> {
   const { context, options } = call

@@ -109,7 +109,7 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
 /** Resolves the rows in groups and writes them. */
 async function resolveList(
   { openBar, interrupted }: ReconcileContext,
-  { out, isBatched }: ReconcileOptions,
+  { out, isBatched, review: isReviewed }: ReconcileOptions,
   { header, rows, format }: List,
   resolveRows: ReturnType<typeof createRowResolver>,
 ) {
@@ -128,7 +128,7 @@ async function resolveList(
       const added = addedFields(result, notes, basename(purchasesFolder(out)))
       const decision = decisionOf(result)
       counts.set(decision, (counts.get(decision) ?? 0) + 1)
-      if (needsReview(result)) review.set(reviewKey(cells), { cells, added })
+      if (isReviewed && needsReview(result)) review.set(reviewKey(cells), { cells, added })
       written.add([...row, ...added])
     }
     bar.onProgress({ share: start / rows.length, text: `${start} of ${rows.length} rows` })
