@@ -34,7 +34,7 @@ interface Verdict {
 /** Whether a program of `bench` must find the bug, and no test file. */
 export const isProgram = ({ caughtBy }: Mutant) => !caughtBy.startsWith('test/')
 
-/** `only` selects the mutants whose name or program contains a text. `sample` tries so many that the commit chooses. */
+/** `only` selects the mutants whose name or program contains a text. `sample`: so many, which the commit chooses. */
 export async function mutants(options: Record<string, string>): Promise<boolean> {
   const { workers = '1', only = '', sample } = options
   const named = MUTANTS.filter(({ name, caughtBy }) => `${name} ${caughtBy}`.includes(only))
