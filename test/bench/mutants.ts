@@ -1,6 +1,6 @@
 /**
  * `bench mutants [--workers N] [--only TEXT] [--sample N]`: puts one seeded bug at a time into a copy of the compiled
- * tree and runs what must fail: a test file, or a program of `bench` where no test does. Fails if a mutant is not caught.
+ * tree and runs what must fail: a test file, or a program of `bench` where no test does. Fails if one is not caught.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
