@@ -1,7 +1,6 @@
 /**
  * `bench mutants [--workers N] [--only TEXT] [--sample N]`: puts one seeded bug at a time into a copy of the compiled
- * tree and runs what must fail: a test file, or a program of `bench` where no test does. Fails if a mutant is not
- * caught.
+ * tree and runs what must fail: a test file, or a program of `bench` where no test does. Fails if one is not caught.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -35,7 +34,7 @@ interface Verdict {
 /** Whether a program of `bench` must find the bug, and no test file. */
 export const isProgram = ({ caughtBy }: Mutant) => !caughtBy.startsWith('test/')
 
-/** `only` selects the mutants whose name or program contains a text. `sample` tries so many that the commit chooses. */
+/** `only` selects the mutants whose name or program contains a text. `sample`: so many, which the commit chooses. */
 export async function mutants(options: Record<string, string>): Promise<boolean> {
   const { workers = '1', only = '', sample } = options
   const named = MUTANTS.filter(({ name, caughtBy }) => `${name} ${caughtBy}`.includes(only))
