@@ -1,6 +1,6 @@
 /** The columns that a list has and gets. */
 import type { Candidate } from '../../operation/result.ts'
-import { toSafeCell } from './csv-file.ts'
+import { toSafeCell } from './safe-cell.ts'
 import type { RowCells, RowResult } from './rows.ts'
 
 type Columns = Partial<Record<keyof RowCells, number>>

@@ -3,7 +3,8 @@ import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { findFormat, readCsv, toSafeCell, writeCsv } from '../../../../agent/buyer/lists/csv-file.ts'
+import { findFormat, readCsv, writeCsv } from '../../../../agent/buyer/lists/csv-file.ts'
+import { toSafeCell } from '../../../../agent/buyer/lists/safe-cell.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 describe('the CSV of a list', () => {
