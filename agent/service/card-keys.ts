@@ -4,7 +4,7 @@
  */
 import { KEYS_REFRESH_MS, openKeyring, type Keyring } from '../../keys/keyring.ts'
 import type { Documents } from '../../rest-facade/documents/current-documents.ts'
-import type { WrittenDocument } from '../../rest-facade/documents/render-documents.ts'
+import type { WrittenDocument } from '../../rest-facade/documents/templates.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { FREE_PATHS } from '../operation/paths.ts'

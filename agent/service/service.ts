@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { signCard } from '../../keys/card-signature.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { createApp } from '../../rest-facade/app.ts'
+import type { SandboxAccount } from '../../rest-facade/sandbox-account.ts'
 import { openDocuments } from '../../rest-facade/documents/current-documents.ts'
 import { currentAttribution, currentMetadata } from '../../rest-facade/documents/metadata.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
@@ -63,6 +64,8 @@ export interface Externals {
   relayerFunds?: () => Promise<RelayerFunds>
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
   registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<bigint> }
+  /** Only in a sandbox: the account that its page pays with. */
+  sandboxAccount?: SandboxAccount
 }
 
 /**
@@ -394,7 +397,7 @@ async function openAgentRegistry(
 }
 
 async function createRoutes(
-  { config, version, now, timer, report }: ServiceOptions,
+  { config, version, externals, now, timer, report }: ServiceOptions,
   parts: {
     baseUrl: string
     terms: Terms
@@ -420,7 +423,8 @@ async function createRoutes(
   const route = a2aRoute({ executor, card: card(false), extensionUri, clients, timer, report })
 
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
-  const deployment = { baseUrl, version, terms, ...limits, extensionUri }
+  const { sandboxAccount } = externals
+  const deployment = { baseUrl, version, terms, ...limits, extensionUri, sandboxAccount: sandboxAccount?.address }
   const pages = await openDocuments({ deployment, exampleCompany, statuses, catalog })
   const facts = { version, terms, rateLimitPerMinute, catalog, now }
   const serviceInfo = () => ({
@@ -440,6 +444,7 @@ async function createRoutes(
     ...(a2aEnabled && { a2aRoute: route }),
     mcp,
     registry,
+    sandboxAccount,
     report,
     observe,
   })

@@ -162,6 +162,9 @@ const mcpServerSchema = z
   })
   .meta({ description: 'server.json of the registry of MCP servers.' })
 
+/** The JSON of `/`. */
+const indexSchema = z.strictObject({ name: z.string(), version: z.string(), links: z.record(z.string(), z.url()) })
+
 const x402ManifestSchema = z
   .strictObject({ version: z.literal(1), resources: z.array(z.string()).min(1), instructions: z.string() })
   .meta({ description: 'The discovery manifest of x402 services. A resource is a method and a path.' })
@@ -192,6 +195,7 @@ const responseSchemas = (operations: Operations): Record<string, z.ZodType> => (
   McpResponse: mcpResponseSchema,
   McpServer: mcpServerSchema,
   X402Manifest: x402ManifestSchema,
+  Index: indexSchema,
   RpcResponse: z.union([rpcMessageSchema(operations), rpcTasksSchema, rpcErrorSchema]),
 })
 

@@ -3,7 +3,8 @@ import type { ExampleCompany } from '../../agent/operation/operation.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import type { DocumentedDeployment } from './deployment.ts'
-import { loadTemplates, renderDocuments, type WrittenDocument } from './render-documents.ts'
+import { renderDocuments } from './render-documents.ts'
+import { loadTemplates, type WrittenDocument } from './templates.ts'
 
 export type Documents = ReadonlyMap<string, WrittenDocument>
 

@@ -20,6 +20,8 @@ export interface DocumentedDeployment {
   /** Empty without a dataset. */
   statuses: string
   licence: { name: string; url: string }
+  /** Only in a sandbox: the account that its page can pay with. */
+  sandboxAccount?: string | undefined
 }
 
 /** Formats micro-USDC as a price in US dollars, for example `0.001`. */
