@@ -21,6 +21,7 @@ import { currentAttribution, currentMetadata } from './documents/metadata.ts'
 import type { Documents } from './documents/render-documents.ts'
 import { paidRoutes } from './paid.ts'
 import { registryRoutes } from './registry.ts'
+import { sandboxAccountRoute, type SandboxAccount } from './sandbox-account.ts'
 
 /** Clients must see a change of the dataset at once. */
 const META_CACHE_SECONDS = 0
@@ -49,6 +50,8 @@ interface AppOptions {
   mcp: Router
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry
+  /** Only in a sandbox. */
+  sandboxAccount?: SandboxAccount | undefined
   report: Report
   /** Called for every request before it is routed. */
   observe?: RequestHandler | undefined
@@ -64,6 +67,7 @@ export function createApp({
   a2aRoute,
   mcp,
   registry = UNREGISTERED,
+  sandboxAccount,
   report,
   observe,
 }: AppOptions): Express {
@@ -82,6 +86,7 @@ export function createApp({
   const { mode, payTo } = facts.terms
   const registryOptions = { registry, clients, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined }
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
+  if (sandboxAccount) app.use(sandboxAccountRoute({ account: sandboxAccount, baseUrl, clients }))
   app.use(refuseInvalidEncoding)
   app.use(compression({ threshold: COMPRESSED_BYTES_MIN }))
   app.all(FREE_PATHS.metadata, requireRead, (_request, response) => {
@@ -93,7 +98,9 @@ export function createApp({
     sendCurrent(response, currentAttribution(facts), CACHE_SECONDS),
   )
   for (const documents of [signed, pages]) {
-    for (const path of documents().keys()) app.all(path, requireRead, currentDocument(documents, path))
+    // Two slashes are another path than one.
+    for (const path of documents().keys())
+      app.all(path === FREE_PATHS.index ? /^\/$/ : path, requireRead, currentDocument(documents, path))
   }
 
   app.use((_request, response) => {
@@ -107,13 +114,19 @@ export function createApp({
   return app
 }
 
-/** Serves the current document of this path. The guide has a markdown form. */
+/** The paths whose document depends on `Accept`: the types, the usual one first, and their documents. */
+const FORMS = new Map<string, Record<string, string>>([
+  [FREE_PATHS.index, { 'application/json': FREE_PATHS.index, 'text/html': FREE_PATHS.guide }],
+  [FREE_PATHS.guide, { 'text/html': FREE_PATHS.guide, 'text/markdown': FREE_PATHS.apiGuide }],
+])
+
+/** Serves the current document of this path. */
 function currentDocument(pages: () => Documents, path: string): RequestHandler {
-  const hasMarkdown = path === FREE_PATHS.guide
+  const forms = FORMS.get(path)
   return (request, response, next) => {
-    if (hasMarkdown) response.vary('Accept')
-    const isMarkdown = hasMarkdown && request.accepts(['text/html', 'text/markdown']) === 'text/markdown'
-    const page = pages().get(isMarkdown ? FREE_PATHS.apiGuide : path)
+    if (forms) response.vary('Accept')
+    const accepted = forms && request.accepts(Object.keys(forms))
+    const page = pages().get((accepted && forms?.[accepted]) || path)
     if (!page) return next()
     response.set('Link', LINKS)
     sendDocument(response, page)

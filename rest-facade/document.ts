@@ -1,7 +1,8 @@
 /** Free documents: GET or HEAD, an ETag, and a short time in public caches. */
 import type { RequestHandler, Response } from 'express'
 import { methodNotAllowed, refuse } from '../agent/transport/http/response.ts'
-import { jsonDocument, type WrittenDocument } from './documents/render-documents.ts'
+import { jsonDocument } from './documents/render-documents.ts'
+import type { WrittenDocument } from './documents/templates.ts'
 
 /** Long enough to absorb a burst, short enough that new prices, keys and data are soon visible. */
 export const CACHE_SECONDS = 60

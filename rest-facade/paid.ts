@@ -12,6 +12,7 @@ import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.t
 import { parseRequest } from '../store/base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
+import { prefersHtml, renderQuotePage } from './quote-page.ts'
 
 /** Up to this length, a quote names a search by the URL as requested; beyond, by its canonical URL (contract 5.1.3). */
 const QUOTED_QUERY_CHARACTERS_MAX = 1_280
@@ -37,7 +38,11 @@ export function paidRoutes(options: PaidRouteOptions): Router {
       (await (method === 'GET'
         ? performGet(options, request, { ...route, client })
         : performPost(options, request, { ...route, client })))
-    sendResponse(response, renderOutcome(outcome))
+    if (method === 'GET') response.vary('Accept')
+    sendResponse(
+      response,
+      prefersHtml(request, outcome) ? renderQuotePage(request, route, outcome) : renderOutcome(outcome),
+    )
   })
   return router
 }

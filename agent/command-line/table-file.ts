@@ -8,6 +8,7 @@ import { parse, type Options } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
 import { writeFileAtomically } from '../../store/files/atomic-file.ts'
 import { readUpTo } from '../../store/files/bounded-read.ts'
+import { toSafeCell } from './safe-cell.ts'
 
 /** The table is in memory. This is a million rows, more than anyone pays for. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -188,17 +189,4 @@ async function toSheet(rows: readonly Cell[][]): Promise<Uint8Array> {
     return value instanceof Date ? { value, format: 'yyyy-mm-dd' } : { value }
   }
   return writeSheet(rows.map((row) => row.map(toCell))).toBuffer()
-}
-
-/** The characters with which a spreadsheet begins a formula, also after white space, and in their full-width forms. */
-const FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r]/
-
-/** The same within a text, for a reader that takes another separator than the file has. */
-const INNER_FORMULA = /([,;\t|\r\n][\s\0"]*)(?=[=+\-@＝＋－＠])/g
-
-/** A text of another party as a cell that no spreadsheet runs, whichever separator it takes. */
-export function toSafeCell(text: string): string {
-  const [start = ''] = /^[\s\0]*/.exec(text) ?? []
-  const safe = start + text.slice(start.length).replace(INNER_FORMULA, "$1'")
-  return FORMULA.test(safe) ? `'${safe}` : safe
 }

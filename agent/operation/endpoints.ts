@@ -9,6 +9,7 @@ export const MCP_PATH = '/mcp'
 export const FREE_PATHS = {
   metadata: `${API_PREFIX}/meta`,
   attribution: '/attribution',
+  index: '/',
   guide: '/docs',
   apiGuide: '/docs/api.md',
   a2aGuide: '/docs/a2a.md',

@@ -3,12 +3,16 @@
  */
 import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
+import { authorizationTypes } from '@x402/evm'
+import type { Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { responsesFolder, sandboxFolder } from '../../store/files/layout.ts'
 import { removeLogMarker } from '../../store/log/log-owner.ts'
 import { openChain } from '../settlement/chain/chain.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
-import { openAccounts } from './accounts.ts'
+import { openAccounts, type Accounts } from './accounts.ts'
+import type { TransferAuthorization } from '../payment/headers.ts'
 import { startChain } from './chain.ts'
 import { prepareChain } from './prepare-chain.ts'
 import { registerAgent } from './registries.ts'
@@ -22,6 +26,25 @@ interface SandboxOptions {
   onClockChange?: (isWrong: boolean) => void
   /** Receives a line when the chain is new and the response log was renamed. */
   log: (line: string) => void
+}
+
+/** The signature of the buyer, for the page of the sandbox. */
+function signTransfer(buyer: Accounts['buyer'], { from, to, nonce, ...numbers }: TransferAuthorization): Promise<Hex> {
+  const { domain, chainId, asset } = DEPLOYMENTS.testnet
+  const [value, validAfter, validBefore] = [numbers.value, numbers.validAfter, numbers.validBefore].map(BigInt)
+  return privateKeyToAccount(buyer.privateKey).signTypedData({
+    domain: { ...domain, chainId, verifyingContract: asset },
+    types: authorizationTypes,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      from: from as Hex,
+      to: to as Hex,
+      value: value!,
+      validAfter: validAfter!,
+      validBefore: validBefore!,
+      nonce: nonce as Hex,
+    },
+  })
 }
 
 /**
@@ -62,6 +85,11 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
         chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now: now, onClockChange }),
         payTo,
         registry: { rpcUrl: chain.url, register },
+        sandboxAccount: {
+          address: accounts.buyer.address,
+          payTo,
+          sign: (message: TransferAuthorization) => signTransfer(accounts.buyer, message),
+        },
       },
       rpcUrl: chain.url,
       buyerKey: accounts.buyer.privateKey,

@@ -4,7 +4,8 @@
  */
 import { readDirectory } from '../../keys/directory.ts'
 import { KEYS_REFRESH_MS, openKeyring, type Keyring } from '../../keys/keyring.ts'
-import { jsonDocument, type Documents, type WrittenDocument } from '../../rest-facade/documents/render-documents.ts'
+import { jsonDocument, type Documents } from '../../rest-facade/documents/render-documents.ts'
+import type { WrittenDocument } from '../../rest-facade/documents/templates.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'

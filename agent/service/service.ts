@@ -5,6 +5,7 @@ import { signCard } from '../../keys/card-signature.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { openDocuments } from '../../rest-facade/documents/render-documents.ts'
+import type { SandboxAccount } from '../../rest-facade/sandbox-account.ts'
 import { currentAttribution, currentMetadata } from '../../rest-facade/documents/metadata.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
@@ -60,6 +61,8 @@ export interface Externals {
   relayerFunds?: () => Promise<RelayerFunds>
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
   registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<bigint> }
+  /** Only in a sandbox: the account that its page pays with. */
+  sandboxAccount?: SandboxAccount
 }
 
 /**
@@ -336,7 +339,7 @@ async function openAgentRegistry(
 }
 
 async function createRoutes(
-  { config, version, now, timer, report }: ServiceOptions,
+  { config, version, externals, now, timer, report }: ServiceOptions,
   parts: {
     baseUrl: string
     terms: Terms
@@ -366,7 +369,8 @@ async function createRoutes(
   const route = a2aRoute({ executor, baseUrl, version, terms, clients, timer, report })
 
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
-  const deployment = { baseUrl, version, terms, ...limits }
+  const { sandboxAccount } = externals
+  const deployment = { baseUrl, version, terms, ...limits, sandboxAccount: sandboxAccount?.address }
   const pages = await openDocuments({ deployment, shown, catalog })
   const facts = { version, terms, rateLimitPerMinute, catalog, journal, now }
   const serviceInfo = () => ({
@@ -386,6 +390,7 @@ async function createRoutes(
     ...(a2aEnabled && { a2aRoute: route }),
     mcp,
     registry,
+    sandboxAccount,
     report,
     observe,
   })

@@ -85,6 +85,9 @@ const rpcRequestSchema = z.looseObject({ jsonrpc: z.literal('2.0'), method: z.st
 const rpcResponseSchema = z.looseObject({ jsonrpc: z.literal('2.0') })
 const documentSchema = z.looseObject({})
 
+/** The JSON of `/`. */
+const indexSchema = z.strictObject({ name: z.string(), version: z.string(), links: z.record(z.string(), z.url()) })
+
 /** The name of the input's schema of an operation. */
 export function inputName(operation: string): string {
   return `${operation.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Input`
@@ -108,6 +111,7 @@ const responseSchemas = (operations: Operations): Record<string, z.ZodType> => (
   ...REGISTRY_SCHEMAS,
   RpcResponse: rpcResponseSchema,
   Document: documentSchema,
+  Index: indexSchema,
 })
 
 const requestSchemas = (operations: Operations): Record<string, z.ZodType> => ({

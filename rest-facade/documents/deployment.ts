@@ -17,4 +17,6 @@ export interface DocumentedDeployment {
   /** Empty without a dataset. */
   statuses: string
   licence: { name: string; url: string }
+  /** Only in a sandbox: the account that its page can pay with. */
+  sandboxAccount?: string | undefined
 }

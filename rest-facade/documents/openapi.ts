@@ -204,13 +204,16 @@ function jsonContent(schema: string, examples?: Record<string, object>) {
 }
 
 /** The refusals and protocol errors of a route by status, with an example for each code. */
-function buildRefusals({ refusals, reserved = [], protocolErrors = [] }: RouteDescription) {
+function buildRefusals({ method, refusals, reserved = [], protocolErrors = [] }: RouteDescription) {
   const codes = [...refusals, ...reserved]
   const statuses = new Set([...codes.map((code) => REFUSALS[code].status), ...protocolErrors.flatMap(failedStatuses)])
   const responses = [...statuses].map((status) => {
     const sent = codes.filter((code) => REFUSALS[code].status === status)
     const errors = protocolErrors.filter((error) => failedStatuses(error).includes(status))
-    return [status, refusalResponse({ status, codes: sent, reserved, errors })]
+    return [
+      status,
+      refusalResponse({ status, codes: sent, reserved, errors, hasHtml: status === 402 && method === 'get' }),
+    ]
   })
   return Object.fromEntries(responses) as object
 }
@@ -225,9 +228,11 @@ interface DescribedStatus {
   codes: readonly RefusalCode[]
   reserved: readonly RefusalCode[]
   errors: readonly McpError[]
+  /** Browsers get the quote as HTML. */
+  hasHtml: boolean
 }
 
-function refusalResponse({ status, codes, reserved, errors }: DescribedStatus) {
+function refusalResponse({ status, codes, reserved, errors, hasHtml }: DescribedStatus) {
   const own = STATUS_HEADERS.get(status) ?? []
   const receipt = codes.includes('payment_failed') ? [PAYMENT_HEADERS.response] : []
   const descriptions = codes.map((code) => {
@@ -247,6 +252,7 @@ function refusalResponse({ status, codes, reserved, errors }: DescribedStatus) {
         schema: refusalSchema(status, codes, errors),
         examples: Object.fromEntries(examples) as object,
       },
+      ...(hasHtml && { 'text/html': { schema: { type: 'string' } } }),
     },
   }
 }

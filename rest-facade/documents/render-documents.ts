@@ -2,8 +2,6 @@
  * Renders the guides and descriptions (contract 4.4.3) from the templates in docs/served and the values of the code.
  * They name the licence of the current dataset and, on mainnet, one of its companies as an example.
  */
-import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { MCP_ERRORS } from '../../agent/transport/mcp/protocol-error.ts'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, paymentExtensionUri, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
@@ -11,45 +9,15 @@ import { endpoint, exampleParts, requiredMembers, type OperationDefinition } fro
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
-import { escapeHtml } from '../../store/base/escape-html.ts'
 import { QUOTE_LIFETIME_SECONDS, toUsdc } from '../../agent/payment/terms.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
 import { isDocument, listRoutes } from './routes.ts'
+import { renderPage } from './page.ts'
+import { renderGuide } from './readable-guide.ts'
 import { buildServerJson } from './server-json.ts'
-
-const FOLDER = '#root/docs/served'
-
-export interface WrittenDocument {
-  type: 'text/html' | 'text/markdown' | 'text/plain' | 'text/x-python' | 'application/json'
-  text: string
-  /** For `Last-Modified`, if the time is known. */
-  modifiedAt?: Date
-  /** Absent if the document has the same policy as all other responses. */
-  contentSecurityPolicy?: string
-}
-
-const TEMPLATES = [
-  'guidance.txt',
-  'api.md',
-  'a2a.md',
-  'mcp.md',
-  'llms.txt',
-  'robots.txt',
-  'guide.html',
-  'guide.css',
-  'guide.js',
-  'testnet-client.py',
-] as const
-
-type Templates = Record<(typeof TEMPLATES)[number], string>
-
-export async function loadTemplates(): Promise<Templates> {
-  const read = async (name: string) =>
-    [name, await readFile(new URL(import.meta.resolve(`${FOLDER}/${name}`)), 'utf8')] as const
-  return Object.fromEntries(await Promise.all(TEMPLATES.map(read))) as Templates
-}
+import { fill, loadTemplates, type Templates, type WrittenDocument } from './templates.ts'
 
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
@@ -82,11 +50,16 @@ export function renderDocuments(deployment: DocumentedDeployment, templates: Tem
     type,
     text: fill(templates[name], withGuidance),
   })
-  return new Map([
-    [FREE_PATHS.guide, renderGuide(deployment, values, templates)],
+  const guides = [
     [FREE_PATHS.apiGuide, render('api.md', 'text/markdown')],
     [FREE_PATHS.a2aGuide, render('a2a.md', 'text/plain')],
     [FREE_PATHS.mcpGuide, render('mcp.md', 'text/plain')],
+  ] as const
+  return new Map([
+    [FREE_PATHS.index, jsonDocument(listLinks(deployment))],
+    [FREE_PATHS.guide, renderPage(deployment, values, templates)],
+    ...guides,
+    ...guides.map(([path, { text }]) => [path.replace('.md', ''), renderGuide(text, templates['page.css'])] as const),
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, jsonDocument(buildOpenApi(deployment, guidance))],
@@ -102,6 +75,26 @@ export function jsonDocument(body: object): WrittenDocument {
   return { type: 'application/json', text: JSON.stringify(body) }
 }
 
+/** What programs get from `/`. */
+function listLinks({ baseUrl, version, a2aEnabled }: DocumentedDeployment) {
+  const { guide, apiGuide, llmsTxt, openApi, metadata, x402, serverJson, agentCard } = FREE_PATHS
+  const paths = {
+    guide,
+    api_guide: apiGuide,
+    llms_txt: llmsTxt,
+    openapi: openApi,
+    metadata,
+    x402,
+    mcp_server: serverJson,
+  }
+  const linked = Object.entries({ ...paths, ...(a2aEnabled && { agent_card: agentCard }) })
+  return {
+    name: 'Irish company records',
+    version,
+    links: Object.fromEntries(linked.map(([name, path]) => [name, baseUrl + path])),
+  }
+}
+
 function x402Manifest({ baseUrl, terms }: DocumentedDeployment) {
   const instructions = `Inputs, answers and prices are in ${baseUrl}${FREE_PATHS.openApi}.`
   return { version: 1, resources: terms.operations.map(endpoint), instructions }
@@ -114,49 +107,6 @@ function testnetClient({ baseUrl }: DocumentedDeployment, templates: Templates):
   // A JSON string literal is also a Python string literal.
   const line = `BASE_URL = ${JSON.stringify(baseUrl)}`
   return { type: 'text/x-python', text: templates['testnet-client.py'].replace(BASE_URL_LINE, () => line) }
-}
-
-/** The HTML guide. Style and script are inline. The CSP allows only these two, by their hashes. */
-function renderGuide(
-  deployment: DocumentedDeployment,
-  values: ReadonlyMap<string, string>,
-  templates: Templates,
-): WrittenDocument {
-  const style = templates['guide.css']
-  const script = templates['guide.js']
-  const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
-  const parts: [string, string][] = [
-    ['style', `<style>${style}</style>`],
-    ['script', `<script type="module">${script}</script>`],
-    ['price_rows', htmlRows(priceRows(deployment))],
-    ['error_rows', htmlRows(errorRows())],
-  ]
-  return {
-    type: 'text/html',
-    text: fill(templates['guide.html'], new Map([...escaped, ...parts])),
-    contentSecurityPolicy: [
-      "default-src 'none'",
-      `style-src '${cspHash(style)}'`,
-      `script-src '${cspHash(script)}'`,
-      "connect-src 'self'",
-      'img-src data:',
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join('; '),
-  }
-}
-
-function cspHash(text: string): string {
-  return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
-}
-
-function fill(text: string, values: ReadonlyMap<string, string>): string {
-  return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
-    const value = values.get(name)
-    if (value === undefined) throw new Error(`A template names the unknown value ${name}`)
-    return value
-  })
 }
 
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
@@ -312,10 +262,6 @@ function freeRows(deployment: DocumentedDeployment): string[][] {
 function markdownTable(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
-}
-
-function htmlRows(rows: string[][]): string {
-  return rows.map((cells) => `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`).join('\n')
 }
 
 /** The line width of the guides. */

@@ -159,10 +159,19 @@ const FREE_ROUTES: readonly RouteDescription[] = [
   freeRoute('getAttribution', FREE_PATHS.attribution, 'The attribution to show with the data', [json('Attribution')], {
     tag: 'Metadata',
   }),
-  freeRoute('getGuide', FREE_PATHS.guide, 'The HTML guide, or the markdown guide for `Accept: text/markdown`', [
+  freeRoute('getIndex', FREE_PATHS.index, 'Links to the documents, or the page for `Accept: text/html`', [
+    json('Index'),
+    text('text/html'),
+  ]),
+  freeRoute('getPage', FREE_PATHS.guide, 'The page that sells, or the markdown guide for `Accept: text/markdown`', [
     text('text/html'),
     text('text/markdown'),
   ]),
+  ...(['api', 'a2a', 'mcp'] as const).map((name) =>
+    freeRoute(`get_${name}_html`, `${FREE_PATHS.guide}/${name}`, `\`${FREE_PATHS.guide}/${name}.md\` as HTML`, [
+      text('text/html'),
+    ]),
+  ),
   freeRoute('getApiGuide', FREE_PATHS.apiGuide, 'The markdown guide: every route, parameter, price and error', [
     text('text/markdown'),
   ]),

@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { buildTerms } from '../../agent/payment/terms.ts'
-import { loadTemplates, renderDocuments } from '../../rest-facade/documents/render-documents.ts'
+import { renderDocuments } from '../../rest-facade/documents/render-documents.ts'
+import { loadTemplates } from '../../rest-facade/documents/templates.ts'
 
 /** The linters refuse local names and example.com. */
 const BASE_URL = 'https://irish-companies.example.org'

@@ -70,7 +70,10 @@ describe('the paths', () => {
     [SEARCH, '?q=abc', {}],
     [RESOLVE, '', { ...body, body: '{"company_number":"73848"}' }],
     [A2A_PATH, '', { ...body, body: '{' }],
-    ...Object.values(FREE_PATHS).map((path): [string, string, object] => [path, '', {}]),
+    // The path of the index has no name before the slash.
+    ...Object.values(FREE_PATHS)
+      .filter((path) => path !== FREE_PATHS.index)
+      .map((path): [string, string, object] => [path, '', {}]),
     ...Object.values(TESTNET_PATHS).map((path): [string, string, object] => {
       return [path, path === TESTNET_PATHS.reputation ? `?client=0x${'a'.repeat(40)}` : '', {}]
     }),

@@ -16,7 +16,9 @@ const MADE_UP = '999999'
 
 async function readEverything({ get, lookup, a2a }: ReturnType<typeof requestOverTransports>) {
   const texts = new Map<string, string>()
-  const read = async (name: string, path: string) => texts.set(name, (await get(path)).text)
+  // The script of the page has the definitions of all operations, with the examples of both modes.
+  const withoutScript = (text: string) => text.replace(/<script[^]*<\/script>/, '')
+  const read = async (name: string, path: string) => texts.set(name, withoutScript((await get(path)).text))
   for (const path of Object.values(FREE_PATHS)) await read(path, path)
   for (const [name, { text }] of [
     ['the quote of a lookup', await lookup('73848')],

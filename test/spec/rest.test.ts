@@ -35,7 +35,7 @@ const TARGETS: Partial<Record<RefusalCode, string[]>> = {
     ['/search//', '//search', '//search/', '/Search', '/%73earch'].map((path) => `/api/v1${path}?q=abc`),
     '/API/v1/search?q=abc',
     // Unknown paths
-    ['/', `/${MARK}`, '/api/v1', '/api/v1/meta//', '/ATTRIBUTION', '/__proto__', `/${'a'.repeat(8_000)}`],
+    ['//', `/${MARK}`, '/api/v1', '/api/v1/meta//', '/ATTRIBUTION', '/__proto__', `/${'a'.repeat(8_000)}`],
   ].flat(),
 }
 

@@ -57,11 +57,12 @@ export async function openBrowser(program: string) {
   const pipe = new DevToolsPipe(child.stdio[3] as Writable, child.stdio[4] as Readable)
 
   return {
-    /** Opens an empty page. */
-    async open({ width, height, isMobile, scheme }: View) {
-      const { targetId } = await pipe.send('Target.createTarget', { url: 'about:blank' })
+    /** Opens an empty page. Without the profile of another page, it has storage of its own. */
+    async open({ width, height, isMobile, scheme }: View, profileOf?: { browserContextId: string }) {
+      const { browserContextId } = profileOf ?? (await pipe.send('Target.createBrowserContext'))
+      const { targetId } = await pipe.send('Target.createTarget', { url: 'about:blank', browserContextId })
       const { sessionId } = await pipe.send('Target.attachToTarget', { targetId, flatten: true })
-      const page = new DevToolsPage(pipe, String(sessionId))
+      const page = new DevToolsPage(pipe, String(sessionId), String(browserContextId))
       await page.begin()
       await page.send('Emulation.setDeviceMetricsOverride', { width, height, mobile: isMobile, deviceScaleFactor: 1 })
       const features = [{ name: 'prefers-color-scheme', value: scheme }]
@@ -82,17 +83,24 @@ class DevToolsPage {
   readonly requests: string[] = []
   /** Errors of scripts, of the console, and of failed loads. */
   readonly errors: string[] = []
+  readonly browserContextId: string
+  /** Called for each event of the DevTools protocol. */
+  onEvent: (method: string, params: Record<string, unknown>) => void = () => undefined
   readonly #pipe: DevToolsPipe
   readonly #session: string
   #loaded = () => undefined as void
 
-  constructor(pipe: DevToolsPipe, session: string) {
+  constructor(pipe: DevToolsPipe, session: string, browserContextId: string) {
+    this.browserContextId = browserContextId
     this.#pipe = pipe
     this.#session = session
   }
 
   async begin(): Promise<void> {
-    this.#pipe.listeners.set(this.#session, (method, params) => this.#record(method, params))
+    this.#pipe.listeners.set(this.#session, (method, params) => {
+      this.#record(method, params)
+      this.onEvent(method, params)
+    })
     for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await this.send(`${domain}.enable`)
   }
 

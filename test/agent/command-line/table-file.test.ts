@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { findColumns } from '../../../agent/buyer/lists/columns.ts'
-import { readTable, toSafeCell, writeTable } from '../../../agent/command-line/table-file.ts'
+import { toSafeCell } from '../../../agent/command-line/safe-cell.ts'
+import { readTable, writeTable } from '../../../agent/command-line/table-file.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the table of a list', () => {
