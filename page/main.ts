@@ -12,7 +12,7 @@ import { connectSandbox, connectWallet, findWallets, WalletError, type Connect, 
 /** In the session of the tab: when the purchase in progress was started. */
 const STARTED = 'started'
 
-const { baseUrl = '', account = '' } = document.body.dataset
+const { baseUrl = '', account: sandboxAccount = '' } = document.body.dataset
 const ask = find('#ask', HTMLFormElement)
 const list = find('#list', HTMLFormElement)
 const answer = find('#answer', HTMLElement)
@@ -60,7 +60,7 @@ function describe(cause: unknown): string {
 
 function connectBy({ value }: HTMLButtonElement): Connect {
   return value === 'sandbox' && connectSandbox
-    ? connectSandbox(account)
+    ? connectSandbox(sandboxAccount)
     : connectWallet(find('#wallet', HTMLSelectElement).value)
 }
 
