@@ -25,7 +25,6 @@ Examples:
   PROGRAM lookup 00000000
   PROGRAM lookup 249885 --mode mainnet --url https://companies.example --key-file buyer.key
   PROGRAM resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
-  PROGRAM changes --since 2026-01-31 --field legal_name
   PROGRAM reconcile suppliers.csv --column Supplier
   PROGRAM address --key-file buyer.key --new
   PROGRAM --retry data/purchases/FILE.json`
@@ -40,9 +39,11 @@ const CLIENT_OPTIONS = () => [
   option('--verbose', 'show the checks of the quote, and the body of a refusal'),
   option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl),
   option('--a2a', 'buy over A2A instead of REST'),
-  option('--a2a-url <url>', 'send A2A messages here; by default to the URL of the card on the same host', parseHttpUrl)
-    // A URL for messages is of use for A2A only.
-    .implies({ a2a: true }),
+  option(
+    '--a2a-url <url>',
+    'send A2A messages here; by default to the URL of the card on the same host',
+    parseHttpUrl,
+  ).implies({ a2a: true }),
   option('--retry <file>', 'repeat the purchase in this file; takes no command').conflicts(
     ['url', 'keyFile', 'mode', 'maxAmount', 'a2a', 'a2aUrl'], // those of the purchase in the file
   ),

@@ -13,10 +13,7 @@ import { modeOption, option, required, type Call, type Definition } from './defi
 const MCP_HELP = `
 The server speaks the Model Context Protocol over stdin and stdout. Its tools are those of POST /mcp of the service. It
 buys each answer over REST, keeps it in the folder, and returns it for an equal call within a day. Each payment is saved
-before it is sent, so a call that is repeated after a crash sends the same payment. The limits are in micro-USDC.
-
-Example:
-  mcp --url https://companies.example --key-file buyer.key --folder purchases`
+before it is sent, so a call that is repeated after a crash sends the same payment. The limits are in micro-USDC.`
 
 const RECONCILE_HELP = `
 The service speaks the Reconciliation Service API 0.2 on 127.0.0.1. Each value of a column is one purchase of resolve,
@@ -24,10 +21,7 @@ which it keeps in the folder and returns for an equal value within a day. Every 
 set --max-per-day. The URL is another one after each start. The limits are in micro-USDC.
 
 In OpenRefine: Reconcile, Start reconciling, Add standard service, and the URL that this command prints. OpenRefine sends
-up to ten values of the column as soon as the service is chosen.
-
-Example:
-  reconcile-service --url https://companies.example --key-file buyer.key --folder purchases`
+up to ten values of the column as soon as the service is chosen.`
 
 const PORT_DEFAULT = 4040
 const AMOUNT_PER_DAY_MAX_DEFAULT = 1_000_000

@@ -80,7 +80,7 @@ export const LISTS: readonly Definition[] = [
   },
 ]
 
-/** How much the heap may grow between two collections. */
+/** How much the heap may grow between two collections. By default Node.js keeps twice the memory of a long list. */
 const HEAP_GROWING_PERCENT = 50
 
 async function reconcile(call: Call): Promise<CommandResult> {
@@ -89,7 +89,6 @@ async function reconcile(call: Call): Promise<CommandResult> {
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
   const { out, maxTotal } = options
   const target = await readListTarget(call)
-  // Without it Node.js keeps twice the memory of a long list.
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`)
   const { reconcileFile } = await import('./reconcile-file.ts')
   const { openBar } = await import('../../command-line/progress-bar.ts')

@@ -217,7 +217,7 @@ describe('[15.11] the command client reconcile', function () {
           string,
           string
         >[]
-        expect(rows.slice(0, 25).every(({ decision }) => decision === 'matched')).to.equal(true)
+        expect(rows[2]).to.include({ decision: 'matched', company_number: '5003' })
         expect(rows.map(({ name }) => name)).to.deep.equal(names)
         expect(new Set(rows.map(({ notes }) => notes?.replace(/\d+/, '')))).to.deep.equal(
           new Set(['company_number not read: IEV']),
