@@ -1,5 +1,4 @@
 /** The Express application with all routes. Payments are handled by the executor only. */
-import compression from 'compression'
 import express, {
   type Express,
   type NextFunction,
@@ -25,8 +24,6 @@ import { sandboxAccountRoute, type SandboxAccount } from './sandbox-account.ts'
 
 /** Clients must see a change of the dataset at once. */
 const META_CACHE_SECONDS = 0
-/** A shorter document fits into one network packet without compression. */
-const COMPRESSED_BYTES_MIN = 1_024
 
 /** Links to the documents (RFC 8288), on every document and on 404. */
 const LINKS = [
@@ -73,8 +70,6 @@ export function createApp({
 }: AppOptions): Express {
   const app = express()
   app.disable('x-powered-by')
-  // The compressed and the plain form of a document share it.
-  app.set('etag', 'weak')
   app.set('query parser', false)
   app.enable('case sensitive routing')
 
@@ -88,7 +83,6 @@ export function createApp({
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
   if (sandboxAccount) app.use(sandboxAccountRoute({ account: sandboxAccount, baseUrl, clients }))
   app.use(refuseInvalidEncoding)
-  app.use(compression({ threshold: COMPRESSED_BYTES_MIN }))
   app.all(FREE_PATHS.metadata, requireRead, (_request, response) => {
     const metadata = currentMetadata(facts)
     if (!metadata) return refuse(response, { code: 'dataset_unavailable' })

@@ -144,7 +144,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
     return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
   }
   using held = verified
-  client.connection.keepOpen()
+  client.keepOpen()
   const limited = await refuseUnknown(payments, examined)
   if (limited) return limited
 

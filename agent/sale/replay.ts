@@ -54,7 +54,7 @@ function answer(
   { client, waitLimit }: ReplayRequest,
 ): Sold | Promise<Sold> {
   client.budget.refund()
-  client.connection.keepOpen()
+  client.keepOpen()
   if (!mayChange(record)) {
     const limited = client.budget.chargeReplay(Buffer.byteLength(record.body))
     return limited ?? replayRecord(payments, record, { payment, waitLimit })

@@ -262,7 +262,7 @@ function createSaleContext(
       timer,
       report,
     },
-    payers: new PayerReservations(timer),
+    payers: new PayerReservations(),
     paymentMutex: new KeyedMutex(),
   }
 }

@@ -52,7 +52,7 @@ export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOp
     client: Client,
     read: (signal: AbortSignal) => Promise<Result>,
   ): Promise<ReadOutcome<Result>> {
-    using place = await queue.enter({ ...client, connection: ALWAYS_OPEN })
+    using place = await queue.enter({ ...client, ...ALWAYS_OPEN })
     if (!place) return { kind: 'busy' }
     return { kind: 'read', result: await withDeadline({ timer, milliseconds: READ_MS_MAX }, read) }
   }

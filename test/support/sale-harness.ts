@@ -229,7 +229,7 @@ export class SaleHarness {
       },
       verifications: new WorkQueue(64),
       computations: new WorkQueue(1),
-      payers: new PayerReservations(pausesOnly),
+      payers: new PayerReservations(),
       paymentMutex: new KeyedMutex(),
       stopSignal: new AbortController().signal,
     }

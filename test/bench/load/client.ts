@@ -1,5 +1,4 @@
 /** An HTTP/1.1 client over plain sockets. A client library would take more CPU time than the server under test. */
-import { chunkedBytes } from './chunked.ts'
 import { connect, type Socket } from 'node:net'
 import { median } from '../statistics.ts'
 import { cpuMicroseconds, type ServerProcess } from './server-process.ts'
@@ -73,12 +72,7 @@ class Connection implements Disposable {
 function expectedBytes(received: Buffer): { head: number; total: number } | undefined {
   const end = received.indexOf('\r\n\r\n')
   if (end === -1) return undefined
-  const head = received.toString('latin1', 0, end)
-  if (/\r\ntransfer-encoding: *chunked/i.test(head)) {
-    const length = chunkedBytes(received.subarray(end + 4))
-    return length === undefined ? undefined : { head: end + 4, total: end + 4 + length }
-  }
-  const [, length] = /\r\ncontent-length: *(\d+)/i.exec(head) ?? []
+  const [, length] = /\r\ncontent-length: *(\d+)/i.exec(received.toString('latin1', 0, end)) ?? []
   if (length === undefined) throw new Error('The response has no Content-Length')
   return { head: end + 4, total: end + 4 + Number(length) }
 }

@@ -111,7 +111,7 @@ export class SimulatedServer {
       },
       verifications: new WorkQueue(VERIFICATIONS_MAX),
       computations: new WorkQueue(1),
-      payers: new PayerReservations(timer),
+      payers: new PayerReservations(),
       paymentMutex: turns,
       stopSignal: this.#stopping.signal,
     }
@@ -187,8 +187,7 @@ export class SimulatedServer {
     // Each request comes from another address, because buyers here repeat faster than a budget allows.
     this.#asked += 1
     const address = `client ${this.#asked}`
-    const budget = this.#budgets.enter(address)
-    const client = { address, prefixes: [address], budget, connection: ALWAYS_OPEN }
+    const client = { prefixes: [address], budget: this.#budgets.enter(address), ...ALWAYS_OPEN }
     const order = { operation, paymentHeaders, client, resourceUrl: resourceUrl(BASE_URL, operation) }
     this.#waiting.add(answer)
     void this.#answerWith(answer, { owner, outcome: this.#executor.perform(order) })
