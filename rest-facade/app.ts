@@ -1,5 +1,4 @@
 /** The Express application with all routes. Payments are handled by the executor only. */
-import compression from 'compression'
 import express, {
   type Express,
   type NextFunction,
@@ -13,19 +12,18 @@ import type { Clients } from '../agent/transport/http/connections.ts'
 import { requestIdOf } from '../agent/transport/http/request-id.ts'
 import { refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { renderWireError } from '../agent/transport/http/render-outcome.ts'
-import { FREE_PATHS } from '../agent/operation/paths.ts'
+import { FREE_PATHS } from '../agent/operation/endpoints.ts'
 import { UNREGISTERED, type Registry } from './registry/registry.ts'
 import type { Report } from '../store/base/runtime.ts'
 import { CACHE_SECONDS, requireRead, sendCurrent, sendDocument } from './document.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
-import type { Documents } from './documents/current-documents.ts'
+import type { Documents } from './documents/render-documents.ts'
 import { paidRoutes } from './paid.ts'
 import { registryRoutes } from './registry.ts'
+import { sandboxAccountRoute, type SandboxAccount } from './sandbox-account.ts'
 
 /** Clients must see a change of the dataset at once. */
 const META_CACHE_SECONDS = 0
-/** A shorter document fits into one network packet without compression. */
-const COMPRESSED_BYTES_MIN = 1_024
 
 /** Links to the documents (RFC 8288), on every document and on 404. */
 const LINKS = [
@@ -49,6 +47,8 @@ interface AppOptions {
   mcp: Router
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry
+  /** Only in a sandbox. */
+  sandboxAccount?: SandboxAccount | undefined
   report: Report
   /** Called for every request before it is routed. */
   observe?: RequestHandler | undefined
@@ -64,13 +64,12 @@ export function createApp({
   a2aRoute,
   mcp,
   registry = UNREGISTERED,
+  sandboxAccount,
   report,
   observe,
 }: AppOptions): Express {
   const app = express()
   app.disable('x-powered-by')
-  // The compressed and the plain form of a document share it.
-  app.set('etag', 'weak')
   app.set('query parser', false)
   app.enable('case sensitive routing')
 
@@ -82,8 +81,8 @@ export function createApp({
   const { mode, payTo } = facts.terms
   const registryOptions = { registry, clients, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined }
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
+  if (sandboxAccount) app.use(sandboxAccountRoute({ account: sandboxAccount, baseUrl, clients }))
   app.use(refuseInvalidEncoding)
-  app.use(compression({ threshold: COMPRESSED_BYTES_MIN }))
   app.all(FREE_PATHS.metadata, requireRead, (_request, response) => {
     const metadata = currentMetadata(facts)
     if (!metadata) return refuse(response, { code: 'dataset_unavailable' })
@@ -93,7 +92,9 @@ export function createApp({
     sendCurrent(response, currentAttribution(facts), CACHE_SECONDS),
   )
   for (const documents of [signed, pages]) {
-    for (const path of documents().keys()) app.all(path, requireRead, currentDocument(documents, path))
+    // Two slashes are another path than one.
+    for (const path of documents().keys())
+      app.all(path === FREE_PATHS.index ? /^\/$/ : path, requireRead, currentDocument(documents, path))
   }
 
   app.use((_request, response) => {
@@ -107,13 +108,19 @@ export function createApp({
   return app
 }
 
-/** Serves the current document of this path. The guide has a markdown form. */
+/** The paths whose document depends on `Accept`: the types, the usual one first, and their documents. */
+const FORMS = new Map<string, Record<string, string>>([
+  [FREE_PATHS.index, { 'application/json': FREE_PATHS.index, 'text/html': FREE_PATHS.guide }],
+  [FREE_PATHS.guide, { 'text/html': FREE_PATHS.guide, 'text/markdown': FREE_PATHS.apiGuide }],
+])
+
+/** Serves the current document of this path. */
 function currentDocument(pages: () => Documents, path: string): RequestHandler {
-  const hasMarkdown = path === FREE_PATHS.guide
+  const forms = FORMS.get(path)
   return (request, response, next) => {
-    if (hasMarkdown) response.vary('Accept')
-    const isMarkdown = hasMarkdown && request.accepts(['text/html', 'text/markdown']) === 'text/markdown'
-    const page = pages().get(isMarkdown ? FREE_PATHS.apiGuide : path)
+    if (forms) response.vary('Accept')
+    const accepted = forms && request.accepts(Object.keys(forms))
+    const page = pages().get((accepted && forms?.[accepted]) || path)
     if (!page) return next()
     response.set('Link', LINKS)
     sendDocument(response, page)

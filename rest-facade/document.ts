@@ -1,10 +1,20 @@
-/** Free documents: GET or HEAD, an ETag, and a short time in public caches. */
+/** Free documents: GET or HEAD, an ETag, and a short time in public caches. A document is compressed once. */
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import type { RequestHandler, Response } from 'express'
-import { methodNotAllowed, refuse } from '../agent/transport/http/response.ts'
-import type { WrittenDocument } from './documents/render-documents.ts'
+import { LRUCache } from 'lru-cache'
+import { acceptsGzip, GZIP_HEADERS, methodNotAllowed, refuse } from '../agent/transport/http/response.ts'
+import type { WrittenDocument } from './documents/templates.ts'
 
 /** Long enough to absorb a burst, short enough that new prices, keys and data are soon visible. */
 export const CACHE_SECONDS = 60
+/** A shorter document fits into one network packet without compression. */
+const COMPRESSED_BYTES_MIN = 1_024
+/** More than there are documents. */
+const FORMS_MAX = 64
+
+/** By the text. The compressed and the plain form share the ETag. */
+const forms = new LRUCache<string, { etag: string; compressed?: Buffer }>({ max: FORMS_MAX })
 
 /** Refuses other methods than GET and HEAD. */
 export const requireRead: RequestHandler = (request, response, next) =>
@@ -12,18 +22,29 @@ export const requireRead: RequestHandler = (request, response, next) =>
 
 /** Sends a body that is computed for each request. */
 export function sendCurrent(response: Response, body: object, maxAgeSeconds: number): void {
-  // A 304 has the `Vary` of its 200 (RFC 9110 section 15.4.5), and is not compressed.
-  response.vary('Accept-Encoding').set('Cache-Control', `public, max-age=${maxAgeSeconds}`)
-  response.type('json').send(JSON.stringify(body))
+  sendText(response.type('json'), JSON.stringify(body), maxAgeSeconds)
 }
 
 export function sendDocument(
   response: Response,
   { type, text, modifiedAt, contentSecurityPolicy }: WrittenDocument,
 ): void {
-  response.vary('Accept-Encoding').set('Cache-Control', `public, max-age=${CACHE_SECONDS}`)
   if (modifiedAt) response.set('Last-Modified', modifiedAt.toUTCString())
   if (contentSecurityPolicy !== undefined) response.set('Content-Security-Policy', contentSecurityPolicy)
-  // Express adds the ETag, compares it with the conditions of the request, and sends 304.
-  response.set('Content-Type', `${type}; charset=utf-8`).send(text)
+  sendText(response.set('Content-Type', `${type}; charset=utf-8`), text, CACHE_SECONDS)
+}
+
+function sendText(response: Response, text: string, maxAgeSeconds: number): void {
+  const { etag, compressed } = forms.get(text) ?? makeForms(text)
+  // A 304 has the `Vary` of its 200 (RFC 9110 section 15.4.5). Express compares the ETag and sends 304.
+  response.vary('Accept-Encoding').set('Cache-Control', `public, max-age=${maxAgeSeconds}`).set('ETag', etag)
+  if (!compressed || response.req.fresh || !acceptsGzip(response.req)) response.send(text)
+  else response.set('Content-Encoding', GZIP_HEADERS['Content-Encoding']).send(compressed)
+}
+
+function makeForms(text: string) {
+  const etag = `W/"${createHash('sha256').update(text).digest('base64url')}"`
+  const made = { etag, ...(Buffer.byteLength(text) >= COMPRESSED_BYTES_MIN && { compressed: gzipSync(text) }) }
+  forms.set(text, made)
+  return made
 }

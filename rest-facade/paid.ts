@@ -9,9 +9,10 @@ import { methodNotAllowed, refuse, sendResponse } from '../agent/transport/http/
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
 import { inputRefusal, parseOperation, queryMembers, type OperationDefinition } from '../agent/operation/operation.ts'
 import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.ts'
-import { parseStrictJson, REQUEST_MARKS_MAX } from '../store/base/strict-json.ts'
+import { parseRequest } from '../store/base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
+import { prefersHtml, renderQuotePage } from './quote-page.ts'
 
 /** Up to this length, a quote names a search by the URL as requested; beyond, by its canonical URL (contract 5.1.3). */
 const QUOTED_QUERY_CHARACTERS_MAX = 1_280
@@ -37,7 +38,11 @@ export function paidRoutes(options: PaidRouteOptions): Router {
       (await (method === 'GET'
         ? performGet(options, request, { ...route, client })
         : performPost(options, request, { ...route, client })))
-    sendResponse(response, renderOutcome(outcome))
+    if (method === 'GET') response.vary('Accept')
+    sendResponse(
+      response,
+      prefersHtml(request, outcome) ? renderQuotePage(request, route, outcome) : renderOutcome(outcome),
+    )
   })
   return router
 }
@@ -78,7 +83,7 @@ async function performPost(
   if (typeof body === 'string') return refused({ code: body })
   if (!isJsonRequest(request) || isEncoded(request)) return refused({ code: 'unsupported_media_type' })
   if (hasQuery(request)) return refused({ code: 'unexpected_input' })
-  const json = parseStrictJson(body, REQUEST_MARKS_MAX)
+  const json = parseRequest(body)
   switch (json.kind) {
     case 'invalid':
       return refused({ code: 'invalid_body', detail: 'it must be JSON in UTF-8' })
@@ -117,6 +122,7 @@ function performInput(
   })
 }
 
+/** A bare `?` is no query string (contract 4.1.2). */
 function hasQuery({ originalUrl }: Request): boolean {
-  return /[?#]/.test(originalUrl)
+  return rawQuery(originalUrl) !== ''
 }

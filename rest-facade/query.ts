@@ -45,6 +45,6 @@ function decode(text: string): string | undefined {
   }
 }
 
-export function invalidQuery(detail: string): Refused {
+function invalidQuery(detail: string): Refused {
   return refused({ code: 'invalid_query', detail })
 }

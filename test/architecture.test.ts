@@ -26,7 +26,7 @@ function readImportTable(markdown: string): Record<string, string[]> {
 
 /** The code spans that are paths of the project. */
 function findPaths(markdown: string): string[] {
-  return [...markdown.matchAll(/`((?:agent|rest-facade|store|keys|docs|test)(?:\/[\w./-]*)?)`/g)].map(
+  return [...markdown.matchAll(/`((?:agent|rest-facade|store|keys|page|docs|test)(?:\/[\w./-]*)?)`/g)].map(
     ([, path = '']) => path,
   )
 }
@@ -54,7 +54,7 @@ function roomOf(file: string): string {
   return top === 'agent' ? `${top}/${entry}` : top
 }
 
-const files = ['agent', 'rest-facade', 'store', 'keys'].flatMap(sourceFiles)
+const files = ['agent', 'rest-facade', 'store', 'keys', 'page'].flatMap(sourceFiles)
 const imports = files.flatMap(importsOf)
 
 /** The names from which an import leads to another one, and from there back. */

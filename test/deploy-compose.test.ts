@@ -75,7 +75,7 @@ describe('the Compose file', function () {
 
   it('gives the service a valid configuration, from the variables that the guide lists', async () => {
     const { environment = {} } = service('service')
-    const guide = await readFile(join(DEPLOY, '../docs/operations/testnet.md'), 'utf8')
+    const guide = await readFile(join(DEPLOY, '../docs/operations/containers.md'), 'utf8')
     const [, file = ''] = /cat > \.env <<'END'\n(.*?)END/s.exec(guide) ?? []
     const given = new Map(file.split('\n').map((line) => line.split('=', 2) as [string, string]))
     given.set('PAY_TO', `0x${'c7'.repeat(20)}`)

@@ -19,7 +19,7 @@ const BACKUP_UNIT = path('deploy/irish-company-agent-backup.service')
 
 const MONTH_MS = 30 * 24 * 60 * 60 * 1000
 
-const isInstalled = (program: string) => spawnSync(program, ['--version']).error === undefined
+const isInstalled = (program: string) => spawnSync(program, ['--version'], { timeout: 10_000 }).error === undefined
 
 describe('under the sandbox settings of the systemd units', function () {
   this.timeout(240_000)

@@ -77,7 +77,7 @@ describe('the deployment files', () => {
     expect(text)
       .to.match(/^HEALTHCHECK /m)
       .and.contain('buildah build --format docker ')
-    expect(await readFile(path('docs/operations/testnet.md'), 'utf8')).to.contain('buildah build --format docker ')
+    expect(await readFile(path('docs/operations/containers.md'), 'utf8')).to.contain('buildah build --format docker ')
   })
 
   it('keep secrets and state out of the context of a container build', async () => {

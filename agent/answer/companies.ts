@@ -16,7 +16,7 @@ import {
   provenanceOf,
   SYNTHETIC_REGISTER,
   type AnswerFunction,
-  type SkillContext,
+  type AnswerContext,
 } from './registers.ts'
 
 const NO_DATASET = refused({ code: 'dataset_unavailable' })
@@ -53,7 +53,7 @@ export const answerResolve: AnswerFunction<typeof resolve> = (query, context) =>
 type ResolveInput = Parameters<typeof answerResolve>[0]
 
 /** An explicit number selects its record. */
-function findIdentified(given: ResolveInput, context: SkillContext): ReturnType<typeof findByName> {
+function findIdentified(given: ResolveInput, context: AnswerContext): ReturnType<typeof findByName> {
   const { name, company_number, ...evidence } = given
   if (company_number === undefined) {
     if (name === undefined) throw new Error('The input schema requires a name or a number')
@@ -66,7 +66,7 @@ function findIdentified(given: ResolveInput, context: SkillContext): ReturnType<
   return { kind: 'computed', answer: { ...ranked([candidate], false), ...provenance } }
 }
 
-function findByName(query: CompanyQuery, context: SkillContext, limit?: number) {
+function findByName(query: CompanyQuery, context: AnswerContext, limit?: number) {
   const { dataset, now } = context
   if (!dataset) return NO_DATASET
   const found = findInRegisters(openRegisters(dataset, context), query, now)
@@ -76,7 +76,7 @@ function findByName(query: CompanyQuery, context: SkillContext, limit?: number) 
   return { kind: 'computed', answer } as const
 }
 
-function registersOf(company: Company, context: SkillContext) {
+function registersOf(company: Company, context: AnswerContext) {
   if (company === SYNTHETIC_COMPANY || !context.dataset)
     return { register: SYNTHETIC_REGISTER, registers: [SYNTHETIC_REGISTER] }
   const registers = openRegisters(context.dataset, context)

@@ -2,11 +2,12 @@
 import type { Journal, Step } from '../../store/history/journal.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import type { asOf } from '../operation/as-of.ts'
-import { isWithin, type changes, type ChangesInput, type ChangesResponse } from '../operation/changes.ts'
+import { isWithin, type changes, type ChangesResponse } from '../operation/changes.ts'
 import { VERSIONS_MAX, type history, type HistoryResponse } from '../operation/history.ts'
 import { refused } from '../operation/outcome.ts'
 import { fieldSchema, GAPS_MAX } from '../operation/result.ts'
-import { isSynthetic, type AnswerFunction, type SkillContext } from './registers.ts'
+import { isSynthetic, type AnswerFunction, type AnswerContext } from './registers.ts'
+import { DAY_MS, toDay } from '../../store/base/day.ts'
 
 type Read<Items extends 'versions' | 'changes'> = ReturnType<Journal[Items]> extends Iterable<infer Item> ? Item : never
 
@@ -18,13 +19,12 @@ const EXAMINED_MAX = 500
 const NO_STEPS = refused({ code: 'dataset_unavailable' })
 const NOT_FOUND_THEN = 'The file of that day has no company with this number. Leading zeros are significant.'
 const NEVER_FOUND = 'No recorded file has a company with this number. Leading zeros are significant.'
-const DAY_MS = 24 * 60 * 60 * 1000
 
 export const answerAsOf: AnswerFunction<typeof asOf> = ({ company_number: number, date }, context) => {
   const journal = journalOf(number, context)
   const newest = journal.newest()
   if (!newest) return NO_STEPS
-  const step = date <= toDate(context.now()) ? journal.stepOn(date) : undefined
+  const step = date <= toDay(context.now()) ? journal.stepOn(date) : undefined
   if (!step) return refused({ code: 'date_not_covered', provenance: provenanceOf(newest) })
   const provenance = provenanceOf(step)
   const entry = journal.versionAt(number, step)
@@ -86,7 +86,7 @@ export const answerChanges: AnswerFunction<typeof changes> = (input, context) =>
   const [step = '', company_number = ''] = input.cursor?.split('-') ?? []
   const after = input.cursor === undefined ? undefined : { step, company_number }
   // Earlier days would not be listed.
-  const firstGap = toDate(new Date(Date.parse(oldest.date) - GAPS_MAX * DAY_MS))
+  const firstGap = toDay(Date.parse(oldest.date) - GAPS_MAX * DAY_MS)
   const answer = {
     ...readPage(journal.changes({ since, until: last, after, companyNumbers: company_numbers }), input, context),
     gaps: journal.gaps(since < firstGap ? firstGap : since, last).slice(-GAPS_MAX),
@@ -101,8 +101,8 @@ export const answerChanges: AnswerFunction<typeof changes> = (input, context) =>
 /** Stops when the page is full or `EXAMINED_MAX` rows were read. Sets a cursor only if a row follows. */
 function readPage(
   rows: Iterable<Read<'changes'>>,
-  input: ChangesInput,
-  context: SkillContext,
+  input: Parameters<typeof answerChanges>[0],
+  context: AnswerContext,
 ): Pick<ChangesResponse, 'changes' | 'next_cursor'> {
   const page: ChangesResponse['changes'] = []
   let examined = 0
@@ -145,7 +145,7 @@ function changedFields(before: VersionEntry | undefined, after: VersionEntry) {
   return fieldSchema.options.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
 }
 
-function journalOf(number: string, context: SkillContext): Omit<Journal, 'changes' | 'has' | 'close' | 'pin'> {
+function journalOf(number: string, context: AnswerContext): Omit<Journal, 'changes' | 'has' | 'close' | 'pin'> {
   return isSynthetic(number, context) ? SYNTHETIC_JOURNAL : context.journal()
 }
 
@@ -170,8 +170,4 @@ const SYNTHETIC_JOURNAL: Omit<Journal, 'changes' | 'has' | 'close' | 'pin'> = {
 
 function provenanceOf({ source, snapshot_id }: Step) {
   return { source, snapshot_id }
-}
-
-function toDate(time: Date): string {
-  return time.toISOString().slice(0, 10)
 }

@@ -6,8 +6,8 @@ import type { Operation, SingleDefinition } from '../operation/operation.ts'
 import type { Journal } from '../../store/history/journal.ts'
 import { refused } from '../operation/outcome.ts'
 import { isBatchResult, REFUSALS, refusalBody } from '../operation/refusal.ts'
-import { datasetProvenance, type SkillContext } from './registers.ts'
-import { needsDataset, prepareAnswer, type PreparedAnswer } from './skills.ts'
+import { datasetProvenance, type AnswerContext } from './registers.ts'
+import { needsDataset, prepareAnswer, type PreparedAnswer } from './answers.ts'
 
 /** Of all items together. Longer than a batch of queries of 20 ms needs. */
 const BATCH_TIME_MAX_MS = 5_000
@@ -22,13 +22,13 @@ type Items = readonly Operation<SingleDefinition>[]
 
 interface BatchOptions {
   /** Opens the snapshot that is current when the computation begins. */
-  skill: () => SkillContext
+  openContext: () => AnswerContext
   /** Takes the place for a slice. Undefined if the request must end. */
   enter: () => Promise<Disposable | undefined>
 }
 
 /** Each slice waits for its place, so that a long batch delays others by one slice only. */
-export async function prepareBatch(items: Items, { skill, enter }: BatchOptions): Promise<PreparedAnswer> {
+export async function prepareBatch(items: Items, { openContext, enter }: BatchOptions): Promise<PreparedAnswer> {
   let place = await enter()
   if (!place) return refused({ code: 'overloaded' })
   const nextSlice = async () => {
@@ -40,7 +40,7 @@ export async function prepareBatch(items: Items, { skill, enter }: BatchOptions)
   // An import can record a file between two slices.
   let pinned: Journal | undefined
   try {
-    const context = skill()
+    const context = openContext()
     const state = { ...context, journal: () => (pinned ??= context.journal().pin()) }
     const prepare = () => prepareItems(items, state, nextSlice)
     return await (context.dataset ? context.dataset.snapshot.hold(prepare) : prepare())
@@ -53,7 +53,7 @@ export async function prepareBatch(items: Items, { skill, enter }: BatchOptions)
 /** Assembles the body from those of the items, so that each is the body of its single operation. */
 async function prepareItems(
   items: Items,
-  context: SkillContext,
+  context: AnswerContext,
   nextSlice: () => Promise<boolean>,
 ): Promise<PreparedAnswer> {
   const isFromDataset = items.some((item) => needsDataset(item, context))

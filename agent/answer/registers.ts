@@ -14,14 +14,14 @@ import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/syn
 /** Answers an input that the schema of the definition has parsed. Does not depend on the transport or the payment. */
 export type AnswerFunction<Definition extends SingleDefinition> = (
   input: z.output<Definition['inputSchema']>,
-  context: SkillContext,
+  context: AnswerContext,
 ) => Computed<z.output<Definition['answerSchema']>>
 
 /** By the name of the operation. */
-export type Answers = Readonly<Record<string, (input: never, context: SkillContext) => Computed<object>>>
+export type Answers = Readonly<Record<string, (input: never, context: AnswerContext) => Computed<object>>>
 
 /** Built for each request. */
-export interface SkillContext {
+export interface AnswerContext {
   answers: Answers
   dataset: Dataset | undefined
   /** The registers of earlier days. Throws a StoreError if there is no journal. */
@@ -46,7 +46,7 @@ function indexOfSynthetic() {
 /** Whether a number is that of the synthetic company. Its record needs no dataset. */
 export function isSynthetic(
   companyNumber: unknown,
-  { hasSyntheticCompany }: Pick<SkillContext, 'hasSyntheticCompany'>,
+  { hasSyntheticCompany }: Pick<AnswerContext, 'hasSyntheticCompany'>,
 ): boolean {
   return hasSyntheticCompany && companyNumber === SYNTHETIC_COMPANY.company_number
 }
@@ -61,7 +61,7 @@ export function cachedNameIndex(snapshot: Snapshot): NameIndex {
   return index
 }
 
-export function openRegisters({ snapshot }: Dataset, context: SkillContext): [Register, ...Register[]] {
+export function openRegisters({ snapshot }: Dataset, context: AnswerContext): [Register, ...Register[]] {
   const names = cachedNameIndex(snapshot)
   if (!context.hasSyntheticCompany) return [{ snapshot, names }]
   const withheld = names.findByNumber(SYNTHETIC_COMPANY.company_number)
@@ -69,7 +69,7 @@ export function openRegisters({ snapshot }: Dataset, context: SkillContext): [Re
 }
 
 /** The status texts of all companies that are for sale. */
-export function listStatuses(context: SkillContext): readonly (string | null)[] {
+export function listStatuses(context: AnswerContext): readonly (string | null)[] {
   if (!context.dataset) return []
   return openRegisters(context.dataset, context).flatMap(({ names }) => names.statuses)
 }

@@ -1,13 +1,172 @@
-/** The commands that buy, and the actions of the buyer that commands of the operator use. */
-import type { AddCommand } from '../command-line/context.ts'
-import { clientCommand, type FindService } from './client-command.ts'
-import { addMcpCommand, addReconcileServiceCommand } from './local-servers.ts'
+/**
+ * The commands that buy. In `irish-company-agent` they are below `client`, and have the configured service as default.
+ * The buyer's own program has no default.
+ */
+import type { Command } from 'commander'
+import { parseAmount, parseHttpUrl } from '../command-line/arguments.ts'
+import type { AddCommand, CommandContext } from '../command-line/context.ts'
+import { toJsonSchema } from '../operation/json-schema.ts'
+import type { SingleDefinition } from '../operation/operation.ts'
+import { SINGLE_OPERATIONS } from '../operation/operations.ts'
+import { textInput } from '../operation/resource.ts'
+import { addDefinition, modeOption, option, type Definition, type FindService } from './definition.ts'
+import { LISTS } from './lists/commands.ts'
+import { LOCAL_SERVERS } from './local-servers.ts'
 
+const HELP = `
+A purchase asks for a quote, checks it, signs one payment, saves it in DATA_DIR/purchases, sends it, and prints the
+answer on stdout: readable on a terminal, else as JSON. The exit status is 4 if it is not known whether the payment was
+charged, for example if no answer arrives: repeat the purchase with --retry. The same payment is sent again and is charged
+at most once. "purchases" lists the payments and their states.
+
+Network, token and price limit come from --mode and --max-amount, the receiver is the one that the service publishes.
+
+Examples:
+  PROGRAM lookup 00000000
+  PROGRAM lookup 249885 --mode mainnet --url https://companies.example --key-file buyer.key
+  PROGRAM resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
+  PROGRAM reconcile suppliers.csv --column Supplier
+  PROGRAM address --key-file buyer.key --new
+  PROGRAM --retry data/purchases/FILE.json`
+
+/** Of all commands below, before or after their names. */
+const CLIENT_OPTIONS = () => [
+  option('--url <url>', 'the URL of the service; by default the one of the configuration', parseHttpUrl),
+  option('--key-file <file>', "the private key of the buyer; by default that of the sandbox's buyer"),
+  modeOption(),
+  option('--max-amount <n>', 'pay at most this, in micro-USDC; by default the usual price', parseAmount),
+  option('--json', 'print the body of the answer also on a terminal'),
+  option('--verbose', 'show the checks of the quote, and the body of a refusal'),
+  option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl),
+  option('--a2a', 'buy over A2A instead of REST'),
+  option(
+    '--a2a-url <url>',
+    'send A2A messages here; by default to the URL of the card on the same host',
+    parseHttpUrl,
+  ).implies({ a2a: true }),
+  option('--retry <file>', 'repeat the purchase in this file; takes no command').conflicts(
+    ['url', 'keyFile', 'mode', 'maxAmount', 'a2a', 'a2aUrl'], // those of the purchase in the file
+  ),
+]
+
+/** The members of an input that are arguments, if they are not the required ones. */
+const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { resolve: ['name'], changes: [] }
+
+/** `company_numbers` is the option `--numbers`. */
+const toFlag = (member: string) => member.replace(/^company_/, '').replaceAll('_', '-')
+
+/** The command of an operation: a new operation has one as well. */
+function purchaseOf({ name, inputSchema, tool, prices }: SingleDefinition): Definition {
+  const { properties, required: needed = [] } = toJsonSchema(inputSchema, 'input') as {
+    properties: Record<string, { description?: string }>
+    required?: string[]
+  }
+  const members = ARGUMENTS[name] ?? needed
+  const describe = (member: string) => (properties[member]?.description ?? '').replace(/\.$/, '')
+  const toArgument = (member: string): [string, [string, string]] => {
+    const syntax = needed.includes(member) ? `<${toFlag(member)}>` : `[${toFlag(member)}]`
+    return [member, [syntax, describe(member)]]
+  }
+  const others = Object.keys(properties).filter((member) => !members.includes(member))
+  const options = others.map((member) =>
+    option(`--${toFlag(member)} <value>`, describe(member)).makeOptionMandatory(needed.includes(member)),
+  )
+  return {
+    name: toFlag(name),
+    description: `${tool.title}; ${prices.mainnet / 1_000_000} USDC`,
+    arguments: Object.fromEntries(members.map(toArgument)),
+    options,
+    run: async ({ context, args, options: values, target }) => {
+      const { buyAnswer } = await import('./library/commands.ts')
+      const given = others.flatMap((member, index): [string, string][] => {
+        const value = values[options[index]?.attributeName() ?? '']
+        return value === undefined ? [] : [[member, String(value)]]
+      })
+      const input = textInput([...Object.entries(args), ...given])
+      return buyAnswer(context, { ...(await target('url', 'keyFile')), operation: name, input })
+    },
+  }
+}
+
+const OTHERS: readonly Definition[] = [
+  {
+    name: 'batch',
+    description: 'Buy many answers of one operation with one payment',
+    arguments: { file: ['<file>', 'JSON such as {"operation":"lookup","inputs":[{"company_number":"00000000"}]}'] },
+    run: async ({ context, args: { file = '' }, target, refuse }) => {
+      const { buyAnswer, readInput } = await import('./library/commands.ts')
+      const input = (await readInput(file)) ?? refuse(`${file} has no JSON object`)
+      return buyAnswer(context, { ...(await target('url', 'keyFile')), operation: 'batch', input })
+    },
+  },
+  {
+    name: 'purchases',
+    description: 'List the purchases of a folder: time, operation, amount, state, file',
+    arguments: { folder: ['[folder]', 'by default that of single purchases; for a list OUT.purchases'] },
+    run: async ({ context, args: { folder }, target }) => {
+      const { listPurchases } = await import('./library/commands.ts')
+      await listPurchases(context, folder ?? (await target()).purchasesDirectory)
+    },
+  },
+  {
+    name: 'address',
+    description: 'Print the address that pays: that of --key-file',
+    options: [option('--new', 'create the key file first; it must not exist')],
+    run: async ({ context, options, target }) => {
+      const { printAddress } = await import('./library/commands.ts')
+      await printAddress(context, (await target('keyFile')).keyFile, { isNew: options['new'] === true })
+    },
+  },
+  {
+    name: 'verify-card',
+    description: 'Check the signature of the agent card',
+    run: async ({ context, target }) => {
+      const { verifyCardSignature } = await import('./library/commands.ts')
+      return verifyCardSignature(context, (await target('url')).baseUrl)
+    },
+  },
+]
+
+/** Adds the commands of single purchases and of lists to a program, or to a command of it. */
+function addClient(parent: Command, context: CommandContext, findService: FindService): void {
+  const names: string[] = []
+  for (let each: Command | null = parent; each; each = each.parent) names.unshift(each.name())
+  parent.addHelpText('after', HELP.replaceAll('PROGRAM', names.join(' ')))
+  for (const each of CLIENT_OPTIONS()) parent.addOption(each)
+  for (const each of [...SINGLE_OPERATIONS.map(purchaseOf), ...OTHERS, ...LISTS])
+    addDefinition(parent, context, each, findService)
+  // After the subcommands, which would inherit it.
+  parent
+    .allowExcessArguments()
+    .hook('preSubcommand', (command) => {
+      if (command.opts()['retry'] !== undefined) command.error("error: option '--retry' takes no command")
+    })
+    .action(async (options: { retry?: string; json?: boolean; verbose?: boolean }, command: Command) => {
+      // Commander names the nearest command only if there is no action.
+      if (command.args.length > 0) (command as Command & { unknownCommand: () => never }).unknownCommand()
+      if (options.retry === undefined) return command.help({ error: true })
+      const { retryPurchase } = await import('./library/commands.ts')
+      context.finish(await retryPurchase(context, options.retry, options))
+    })
+}
+
+/** The local servers are commands of both programs. */
+const addLocalServers: AddCommand = (program, context) => {
+  for (const each of LOCAL_SERVERS) addDefinition(program, context, each, async () => undefined)
+}
+
+/** The commands of the buyer's own program. */
+export const CLIENT_PROGRAM: readonly AddCommand[] = [
+  (program, context) => addClient(program, context, async () => undefined),
+  addLocalServers,
+]
+
+/** The commands and actions of the buyer in the program of the service. */
 export const BUYER = {
   commands: (findService: FindService): AddCommand[] => [
-    clientCommand(findService),
-    addMcpCommand,
-    addReconcileServiceCommand,
+    (program, context) =>
+      addClient(program.command('client').description('Buy from a running service'), context, findService),
+    addLocalServers,
   ],
   loadActions: async () => {
     const [{ buyAnswer }, { verifyCard }, { verifyFile }] = await Promise.all([

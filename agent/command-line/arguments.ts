@@ -11,9 +11,10 @@ const checkAmount = matching(/^[1-9][0-9]{0,14}$/, 'It must be a whole number of
 
 export const parseAmount = (text: string) => Number(checkAmount(text))
 
+/** Without a slash at its end. */
 export function parseHttpUrl(text: string): string {
   if (!/^https?:/.test(text) || !URL.canParse(text)) throw new InvalidArgumentError('It must be an http or https URL.')
-  return text
+  return text.replace(/\/$/, '')
 }
 
 export function parsePort(text: string): number {

@@ -34,6 +34,20 @@ export interface CommandContext extends CliContext {
  */
 export type CommandResult = boolean | 'outcome unknown' | number
 
+/** The exit status after wrong arguments. */
+export const EXIT_USAGE = 2
+
+/** A service with the configuration of the environment. */
+interface LocalService {
+  url: string
+  mode: 'mainnet' | 'testnet'
+  /** Has the folder of the purchases, and of the sandbox with its buyer's key. */
+  dataDirectory: string
+}
+
+/** Finds the service that is meant when the user names none. */
+export type FindService = (context: CliContext) => Promise<LocalService>
+
 /**
  * Adds a command with its subcommands to the program. The file of a command imports only types and light modules. Its
  * action imports the rest, so that `--help` starts fast.

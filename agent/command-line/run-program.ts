@@ -1,11 +1,10 @@
 /** Runs a command line: parses the arguments, and maps the result or the error of its command to an exit status. */
 import { Command, CommanderError } from 'commander'
 import { escapeInvisible } from '../../store/base/hidden.ts'
-import type { AddCommand, CliContext, CommandContext, CommandResult } from './context.ts'
+import { EXIT_USAGE, type AddCommand, type CliContext, type CommandContext, type CommandResult } from './context.ts'
 
 const EXIT_DONE = 0
 const EXIT_FAILED = 1
-const EXIT_USAGE = 2
 /** As in testnet-client.py. */
 const EXIT_OUTCOME_UNKNOWN = 4
 

@@ -5,7 +5,7 @@ import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthet
 import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber, day } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { companyResponseSchema } from './result.ts'
 
 /**
@@ -32,7 +32,7 @@ export const asOf = defineOperation({
     company.company_number === input.company_number && dateOfSource(source) <= input.date,
 
   examples: (company) => (company ? [company] : []),
-  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...SYNTHETIC_PROVENANCE } }),
+  exampleAnswer: (mode) => ({ company: exampleCompany(mode), ...SYNTHETIC_PROVENANCE }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode), date: SYNTHETIC_DAY }),
 
   skill: {
@@ -48,12 +48,5 @@ export const asOf = defineOperation({
     use: 'Use it when you need what the file of the register showed on a day. It does not say what was in force.',
     charge: 'A missing record and a day without a file are not charged.',
     size: 'An answer has 1 to 2 KB.',
-  },
-  route: {
-    operationId: 'companyOnDay',
-    description:
-      'The record of one company in the last recorded file of that day or before, with the source and the snapshot of ' +
-      'that file. No query string and no body are accepted. Days are in UTC. A missing or quarantined record, a day ' +
-      'before the first file and a day in the future are not charged.',
   },
 })

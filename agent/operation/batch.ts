@@ -6,8 +6,8 @@ import * as z from 'zod'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { toJsonSchema } from './json-schema.ts'
-import { parseOperation, type BatchDefinition, type SingleDefinition } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { parseOperation, type OperationDefinition, type SingleDefinition } from './operation.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { isBatchResult, REFUSALS, refusalBody } from './refusal.ts'
 import { dataErrorSchema, snapshotIdSchema } from './result.ts'
 
@@ -16,12 +16,6 @@ import { dataErrorSchema, snapshotIdSchema } from './result.ts'
  * answer over A2A stays below 1 MiB, so every transport delivers what any of them has sold.
  */
 export const BATCH_ANSWER_BYTES_MAX = 1_048_576 - 4_096
-
-/** A batch in canonical form. */
-interface Batch {
-  operation: string
-  inputs: Record<string, unknown>[]
-}
 
 const STATUSES = {
   found: 200,
@@ -33,14 +27,14 @@ const STATUSES = {
  * @example `{"operation": "lookup", "inputs": [{"company_number": "335801"}, {"company_number": "081615"}]}` costs 0.02
  * USDC, the sum of its items, and answers `results`, one with the status and the body of each input.
  */
-export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
+export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefinition, { kind: 'batch' }> {
   const operations = all.filter(({ batchInputsMax }) => batchInputsMax !== undefined)
   const { limits, ...described } = describeInputs(operations, ({ batchInputsMax = 0 }) => batchInputsMax)
   const { limits: toolLimits, ...toolInputs } = describeInputs(operations, ({ toolInputsMax = 0 }) => toolInputsMax)
   const [first] = operations
   if (!first) throw new Error('No operation has batches')
   const items = (input: Record<string, unknown>) => {
-    const { operation, inputs } = input as unknown as Batch
+    const { operation, inputs } = input as { operation: string; inputs: Record<string, unknown>[] }
     const definition = operations.find(({ name }) => name === operation)
     return definition ? inputs.map((each) => ({ definition, input: each })) : []
   }
@@ -81,17 +75,15 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
         const inputs = each.examples(company)
         return inputs.length === 0 ? [] : [{ operation: each.name, inputs: [...inputs] }]
       }),
-    exampleAnswers: (mode) => ({
-      found: {
-        results: [
-          { status: STATUSES.found, body: first.exampleAnswers(mode).found },
-          {
-            status: STATUSES.missing,
-            body: refusalBody({ code: 'company_not_found', provenance: SYNTHETIC_PROVENANCE }),
-          },
-        ],
-        ...SYNTHETIC_PROVENANCE,
-      },
+    exampleAnswer: (mode) => ({
+      results: [
+        { status: STATUSES.found, body: first.exampleAnswer(mode) },
+        {
+          status: STATUSES.missing,
+          body: refusalBody({ code: 'company_not_found', provenance: SYNTHETIC_PROVENANCE }),
+        },
+      ],
+      ...SYNTHETIC_PROVENANCE,
     }),
     quotedExample(mode) {
       // The others have no constant example on mainnet.
@@ -112,13 +104,6 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
       use: `Use it for a list: "operation" is that of all "inputs", at most ${toolLimits}.`,
       charge: 'Missing and contradictory records are results and are charged, unless no item has an answer.',
       size: 'An answer has the sizes of the single ones.',
-    },
-    route: {
-      operationId: 'buyBatch',
-      description:
-        `At most ${limits}, in a body of at most 64 KiB. \`results\` has the status and the body of each item in the order ` +
-        'of `inputs`. The price is the sum of the items. Missing and quarantined records are results and are charged, ' +
-        'unless no item has an answer. A retry must repeat URI, Content-Type and the exact body.',
     },
   }
 }
@@ -181,7 +166,10 @@ function answerSchema(operations: readonly SingleDefinition[]) {
   const found = z.strictObject({ status: z.literal(STATUSES.found), body: z.union([...bodies]) })
   const refused = z.strictObject({ status: z.literal([STATUSES.missing, STATUSES.conflict]), body: dataErrorSchema })
   return z.strictObject({
-    results: z.array(z.union([found, refused])).min(1),
+    results: z
+      .array(z.union([found, refused]))
+      .min(1)
+      .meta({ description: 'In the order of the inputs.' }),
     source: sourceSchema,
     snapshot_id: snapshotIdSchema,
   })

@@ -5,7 +5,7 @@ import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthet
 import { EXAMPLE_CANDIDATE } from './examples.ts'
 import { CHANGES_MAX, changeLimit, companyNumbers, cursor, day, foldStatus, statusText } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { fieldSchema, gapsSchema, snapshotIdSchema } from './result.ts'
 
 const KINDS = ['added', 'removed', 'changed'] as const
@@ -53,8 +53,6 @@ const inputSchema = z
   })
   .refine(({ since, until }) => until === undefined || since <= until, { error: 'until must not be before since' })
 
-export type ChangesInput = z.output<typeof inputSchema>
-
 const EXAMPLE = { since: '2026-01-02', limit: 10 }
 
 const EXAMPLE_ANSWER: ChangesResponse = {
@@ -100,11 +98,7 @@ export const changes = defineOperation({
     { since: '2026-01-02', kind: 'changed', field: 'legal_name' },
     { since: '2026-01-02', company_numbers: [EXAMPLE_CANDIDATE.company.company_number, '999998'] },
   ],
-  exampleAnswers: () => ({
-    found: EXAMPLE_ANSWER,
-    nothing: { ...EXAMPLE_ANSWER, changes: [], gaps: [] },
-    watched: { ...EXAMPLE_ANSWER, not_in_register: ['999998'] },
-  }),
+  exampleAnswer: () => EXAMPLE_ANSWER,
   quotedExample: () => ({ since: SYNTHETIC_DAY }),
 
   skill: {
@@ -123,20 +117,12 @@ export const changes = defineOperation({
     charge: 'An empty list and numbers that are not in the register are charged.',
     size: 'An answer has 1 KB and 0.3 KB for each change.',
   },
-  route: {
-    operationId: 'registerChanges',
-    description:
-      'Up to 100 changes between two days, both inclusive, in the order of date, snapshot and number. `next_cursor` is the ' +
-      'parameter `cursor` of the next page; a page can be shorter than `limit` before the end. With ' +
-      '`company_numbers` only the changes of these companies; `not_in_register` lists those that no recorded file has. ' +
-      'An empty list and such numbers are charged. Days of which none is recorded are not charged.',
-  },
 })
 
 /** Whether a change is one of those that were asked for. */
 export function isWithin(
   change: ChangesResponse['changes'][number],
-  { since, until, kind, field, status: wanted, company_numbers }: ChangesInput,
+  { since, until, kind, field, status: wanted, company_numbers }: z.output<typeof inputSchema>,
 ): boolean {
   const { status: found } = (change.kind === 'removed' ? change.before : change.after) ?? { status: null }
   return (

@@ -135,7 +135,7 @@ export function foldStatus(value: string): string {
 
 export const changeLimit = countUpTo(CHANGES_MAX, 'changes', CHANGES_MAX)
 
-function countUpTo(max: number, things: string, byDefault: number) {
+export function countUpTo(max: number, things: string, byDefault: number) {
   const rule = `must be a whole number from 1 to ${max}`
   return z
     .int(rule)
@@ -159,11 +159,14 @@ export const stepKey = z.string().regex(/^[0-9a-z]{16}$/, { error: 'must be next
 export const cursor = z
   .string()
   .regex(/^[0-9a-z]{16}-[0-9]{1,20}$/, { error: 'must be next_cursor of an earlier answer' })
-  .meta({ description: '`next_cursor` of an earlier answer to the same query: the changes after those.' })
+  .meta({
+    description:
+      '`next_cursor` of an earlier answer to the same query. A page can be shorter than `limit` before the last.',
+  })
 
-/** Parses `limit` from a query string: decimal digits, no sign, no leading zero (contract 4.2.1). NaN otherwise. */
-export function parseLimitText(value: string): number {
-  return /^[1-9][0-9]{0,2}$/.test(value) ? Number(value) : Number.NaN
+/** A number in a query string: decimal digits, no sign, no leading zero (contract 4.2.1). NaN otherwise. */
+export function parseCount(value: string): number {
+  return /^[1-9][0-9]{0,15}$/.test(value) ? Number(value) : Number.NaN
 }
 
 function countCodePoints(value: string): number {

@@ -6,7 +6,7 @@ import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthet
 import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber, stepKey } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { fieldSchema, gapsSchema, snapshotIdSchema } from './result.ts'
 
 /** About 100 KB. */
@@ -60,7 +60,7 @@ export const history = defineOperation({
     answer.versions.every(({ company }) => company === null || company.company_number === company_number),
 
   examples: (company) => (company ? [{ company_number: company.company_number }] : []),
-  exampleAnswers: (mode) => ({ found: exampleAnswer(exampleCompany(mode)) }),
+  exampleAnswer: (mode) => exampleAnswer(exampleCompany(mode)),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
   skill: {
@@ -76,13 +76,6 @@ export const history = defineOperation({
     use: 'Use it for former names, addresses and statuses since the date "complete_since". It shows what the files said.',
     charge: 'A number that no file had is not charged.',
     size: 'An answer has 1 KB for each version, of which there are at most 100.',
-  },
-  route: {
-    operationId: 'companyHistory',
-    description:
-      'Up to 100 versions of one record, oldest first, each with the first and the last file that had it and the fields ' +
-      'that differ from the version before. `next_before` is the parameter `before` of the earlier versions. A number ' +
-      'that no file had is not charged.',
   },
 })
 

@@ -4,7 +4,7 @@ import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { companyResponseSchema } from './result.ts'
 
 /**
@@ -29,7 +29,7 @@ export const lookup = defineOperation({
   isAnswerTo: (input, { company }) => company.company_number === input.company_number,
 
   examples: (company) => (company ? [{ company_number: company.company_number }] : []),
-  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...SYNTHETIC_PROVENANCE } }),
+  exampleAnswer: (mode) => ({ company: exampleCompany(mode), ...SYNTHETIC_PROVENANCE }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
   skill: {
@@ -45,11 +45,5 @@ export const lookup = defineOperation({
     use: 'Use it when you know the exact company number. Leading zeros are significant.',
     charge: 'A missing record is not charged.',
     size: 'An answer has 1 to 2 KB.',
-  },
-  route: {
-    operationId: 'lookupCompany',
-    description:
-      'The record of one company in the current snapshot. No query string and no body are accepted. An unpaid request ' +
-      'gets a quote, whether or not the company exists. A missing or quarantined record is not charged.',
   },
 })

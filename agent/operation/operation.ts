@@ -57,20 +57,18 @@ interface DescribedOperation<Name extends string, Input extends z.ZodObject, Ans
 
   /** Inputs for the documents, the shortest first. `company` is one of the deployment, if one is known. */
   examples(company: ExampleCompany | undefined): readonly z.input<Input>[]
-  /** Example answers by name. The first one answers the first example. */
-  exampleAnswers(mode: 'mainnet' | 'testnet'): { found: z.output<Answer> } & Record<string, z.output<Answer>>
+  /** The answer to the first example. */
+  exampleAnswer(mode: 'mainnet' | 'testnet'): z.output<Answer>
   /** The example in quotes, as text. A member of the path that has no constant example is `{member}`. */
   quotedExample(mode: 'mainnet' | 'testnet'): Record<string, unknown>
 
   /**
-   * The skill in the agent card. The name is also the summary in OpenAPI. Description and tags are also those of the
-   * quote, of which catalogues accept at most 500 characters and five tags.
+   * The skill in the agent card, and the route in OpenAPI. Description and tags are also those of the quote, of which
+   * catalogues accept at most 500 characters and five tags.
    */
   skill: { name: string; description: string; tags: string[] }
   /** The tool of MCP: its name, its title, when to use it, what is charged, and the size of the answer's JSON. */
   tool: { name: string; title: string; use: string; charge: string; size: string }
-  /** The REST route in OpenAPI. */
-  route: { operationId: string; description: string }
 }
 
 interface QuoteNote {
@@ -98,7 +96,7 @@ export interface SingleDefinition<
 }
 
 /** Several inputs of one single operation. The price is the sum of the prices of the inputs. */
-export interface BatchDefinition extends DescribedOperation<string, z.ZodObject, AnswerSchema> {
+interface BatchDefinition extends DescribedOperation<string, z.ZodObject, AnswerSchema> {
   kind: 'batch'
   /** The single operations that have batches. */
   operations: readonly SingleDefinition[]
@@ -125,9 +123,17 @@ export function parseOperation<Definition extends OperationDefinition>(
   definition: Definition,
   input: unknown,
 ): ParsedOperation<Definition> {
-  const parsed = definition.inputSchema.safeParse(input, { reportInput: false })
+  const parsed = parseInput(definition.inputSchema, input)
+  return parsed.kind === 'valid' ? { kind: 'valid', operation: { definition, input: parsed.input } } : parsed
+}
+
+export function parseInput<Schema extends z.ZodObject>(
+  schema: Schema,
+  input: unknown,
+): { kind: 'valid'; input: z.output<Schema> } | { kind: 'invalid'; fault: InputFault } {
+  const parsed = schema.safeParse(input, { reportInput: false })
   return parsed.success
-    ? { kind: 'valid', operation: { definition, input: parsed.data } }
+    ? { kind: 'valid', input: parsed.data }
     : { kind: 'invalid', fault: toFault(parsed.error.issues[0]) }
 }
 
@@ -160,7 +166,10 @@ interface InputFault {
 }
 
 /** The refusal of an operation's input, with the field and the rule. */
-export function inputRefusal({ inputFault, memberFaults = {} }: OperationDefinition, fault: InputFault): Refusal {
+export function inputRefusal(
+  { inputFault, memberFaults = {} }: Pick<OperationDefinition, 'inputFault' | 'memberFaults'>,
+  fault: InputFault,
+): Refusal {
   const { field, rule } = fault
   if (field === null) return { code: inputFault, detail: rule }
   return { code: memberFaults[field] ?? inputFault, detail: `${field} ${rule}` }

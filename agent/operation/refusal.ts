@@ -140,10 +140,6 @@ export type RefusalCode = keyof typeof REFUSALS
 /** Errors before a request is routed (contract 7.3). Every route can answer them. */
 export const WIRE_CODES = ['malformed_request', 'request_timeout', 'headers_too_large'] as const
 
-export const WIRE_REFUSALS: ReadonlyMap<string, RefusalDefinition> = new Map(
-  WIRE_CODES.map((code) => [code, REFUSALS[code]]),
-)
-
 export interface Refusal {
   code: RefusalCode
   /** Replaces the message of the code, as another fixed sentence. */

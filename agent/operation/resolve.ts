@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
 import { companyNumber, eircode, longText } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { candidateSchema, rankingMembers, repeatsInput } from './result.ts'
 
 /** The 200 (contract 2.7). `query` repeats the canonical input. */
@@ -30,8 +30,6 @@ const EXAMPLE_ANSWER: ResolveResponse = {
   candidates: [EXAMPLE_CANDIDATE],
   ...EXAMPLE_RANKING,
 }
-
-const EXAMPLE_NOTHING: ResolveResponse = { ...EXAMPLE_ANSWER, status: 'no_match', match: null, candidates: [] }
 
 /**
  * @example `{"name": "Example Trading Ltd", "eircode": "D02 X285"}` costs 0.02 USDC and answers the one company that
@@ -73,7 +71,7 @@ export const resolve = defineOperation({
     const byNumber = company ? [{ company_number: company.company_number }] : []
     return [EXAMPLE, ...byNumber, { name: EXAMPLE.name, address: '1 Sample Street' }]
   },
-  exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: EXAMPLE_NOTHING }),
+  exampleAnswer: () => EXAMPLE_ANSWER,
   quotedExample: () => ({ name: 'Ryanair Holdings' }),
 
   skill: {
@@ -91,13 +89,5 @@ export const resolve = defineOperation({
       'when status is "matched". A search before it is not needed.',
     charge: 'Answers with status "ambiguous", "conflicting" and "no_match" are charged.',
     size: 'An answer has 2 KB and 1 KB for each candidate, of which there are at most ten.',
-  },
-  route: {
-    operationId: 'resolveCompany',
-    description:
-      'One company for a name, with number, Eircode or address as evidence, or the reason why no company is certain: ' +
-      '`ambiguous`, `conflicting` and `no_match` are answers and are charged. The body is JSON of at most 4 KiB without ' +
-      'unknown fields; `name` or `company_number` is required. A missing or quarantined number is not charged. A retry must ' +
-      'repeat URI, Content-Type and the exact body.',
   },
 })

@@ -1,6 +1,6 @@
 /** Canonical URLs of the operations. A quote names its operation by this URL (contract 10.4). */
 import { operationDigest } from '../../store/base/canonical.ts'
-import { parseLimitText } from './fields.ts'
+import { parseCount } from './fields.ts'
 import {
   parseOperation,
   queryMembers,
@@ -75,7 +75,8 @@ function readPath(definition: OperationDefinition, path: string): Record<string,
 
 /** The members of inputs that a query parameter does not have as text. */
 const MEMBER_PARSERS = new Map<string, (text: string) => unknown>([
-  ['limit', parseLimitText],
+  ['limit', parseCount],
+  ['start', parseCount],
   ['company_numbers', (text) => text.split(',')],
 ])
 

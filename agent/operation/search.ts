@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
 import { eircode, foldStatus, limit, longText, status } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { API_PREFIX } from './paths.ts'
+import { API_PREFIX } from './endpoints.ts'
 import { rankingMembers, repeatsInput } from './result.ts'
 import { showStatuses } from './statuses.ts'
 
@@ -56,7 +56,7 @@ export const search = defineOperation({
   isAnswerTo: repeatsInput,
 
   examples: () => [EXAMPLE, { q: 'example trading', status: 'Normal', eircode: 'D02 X285' }],
-  exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: { ...EXAMPLE_ANSWER, candidates: [] } }),
+  exampleAnswer: () => EXAMPLE_ANSWER,
   quotedExample: () => ({ q: 'ryanair', limit: '5' }),
 
   skill: {
@@ -72,11 +72,5 @@ export const search = defineOperation({
     use: 'Use it when you want several candidates to choose from.',
     charge: 'An empty list is charged.',
     size: 'An answer has 2 KB and 1 KB for each candidate.',
-  },
-  route: {
-    operationId: 'searchCompanies',
-    description:
-      'Up to ten companies, ranked by the similarity of their names, with the evidence for each. An empty list is an ' +
-      'answer and is charged. Each parameter occurs at most once. A retry must repeat the whole query string.',
   },
 })

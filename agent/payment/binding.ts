@@ -43,6 +43,11 @@ export function paymentIdentity({ accepted, payload: { authorization } }: Paymen
   return [accepted.network, accepted.asset, authorization.from, authorization.nonce].join('/').toLowerCase()
 }
 
+/** What the identities of all payments of a payer begin with. */
+export function payerPrefixOf(identity: string): string {
+  return identity.slice(0, identity.lastIndexOf('/') + 1)
+}
+
 /** The payment id of the client, scoped to the payer so that different payers may use the same id. */
 function paymentIdKey(payment: Payment): string | undefined {
   const id = readPaymentId(payment)

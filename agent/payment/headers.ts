@@ -31,7 +31,7 @@ const NETWORK_CHARACTERS_MAX = 64
 
 const uint256 = z.string().regex(DECIMAL, { abort: true }).refine(isUint256)
 
-const authorizationSchema = z.strictObject({
+export const authorizationSchema = z.strictObject({
   from: addressSchema,
   to: addressSchema,
   value: uint256,

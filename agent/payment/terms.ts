@@ -13,7 +13,7 @@ export const PAYMENT_HEADERS = {
 
 export const X402_VERSION = 2
 
-export const MICRO_USDC_PER_USDC = 1_000_000
+export const toUsdc = (microUsdc: number | string): number => Number(microUsdc) / 1_000_000
 
 /** The validity of a quote. */
 export const QUOTE_LIFETIME_SECONDS = 300

@@ -4,7 +4,7 @@ import { portable, toJsonSchema } from '../operation/json-schema.ts'
 import { itemsOf, type Operation, type OperationDefinition, type Operations } from '../operation/operation.ts'
 import type { Refusal } from '../operation/refusal.ts'
 import { describeStatus } from '../operation/statuses.ts'
-import { MICRO_USDC_PER_USDC, type Terms } from './terms.ts'
+import { toUsdc, type Terms } from './terms.ts'
 
 export const INFO_TOOL = 'service_info'
 
@@ -97,7 +97,7 @@ export function listTools(
 
 function describePrice(operation: OperationDefinition, { network, mode }: Pick<Terms, 'network' | 'mode'>): string {
   if (operation.kind === 'batch') return `The sum of the prices of its items, in USDC on ${network}.`
-  return `${operation.prices[mode] / MICRO_USDC_PER_USDC} USDC on ${network} for each answer.`
+  return `${toUsdc(operation.prices[mode])} USDC on ${network} for each answer.`
 }
 
 /** The refusal of a batch whose answer would be longer than clients of MCP show to a model (contract 4.11.1). */

@@ -7,7 +7,7 @@ import { refused, type Refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { PaymentServices } from '../settlement/services.ts'
-import { needsDataset } from '../answer/skills.ts'
+import { needsDataset } from '../answer/answers.ts'
 import type { SaleContext } from './sale-context.ts'
 
 /** The conflicts that do not depend on the data. */

@@ -14,11 +14,12 @@ import {
 import { itemsOf, type Operation } from '../operation/operation.ts'
 import { buildQuote } from '../payment/quote.ts'
 import type { PaymentServices } from '../settlement/services.ts'
+import { CALL_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { settle, type WaitLimit } from '../settlement/settle.ts'
-import { decodePayment } from '../payment/binding.ts'
+import { decodePayment, payerPrefixOf } from '../payment/binding.ts'
 import { endsLate, examine, type CheckedPayment } from '../payment/payment-checks.ts'
-import type { SkillContext } from '../answer/registers.ts'
-import { describeInput } from '../answer/skills.ts'
+import type { AnswerContext } from '../answer/registers.ts'
+import { describeInput } from '../answer/answers.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { storeClaim } from './claim.ts'
 import { describeConflict, refuseSettled } from './conflict.ts'
@@ -36,13 +37,13 @@ const UNKNOWN_MAX = 4
 /** An outcome usually becomes known with the next observations of the reconciler. */
 const UNKNOWN_WAIT_MS = 30_000
 
-/** A request waits for the chain and for other processes at most this long. A2A and MCP end a call 5 s later. */
-const WAITED_MS_MAX = 60_000
+/** A request waits for the chain and for other processes at most this long, so that a call over A2A or MCP can end. */
+const WAITED_MS_MAX = CALL_MS_MAX - 5_000
 
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
   const { operation, paymentHeaders, resourceUrl } = request
   const payment = decodePayment(paymentHeaders, operation)
-  const sold = payment.kind === 'none' ? quote(context, request) : await buy(context, request, payment)
+  const sold = payment.kind === 'none' ? performUnpaid(context, request) : await performPaid(context, request, payment)
   switch (sold.kind) {
     case 'answer':
       return sold
@@ -60,14 +61,14 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
 }
 
 /** A request without a payment. */
-function quote(context: SaleContext, { operation, client, notSold }: SaleRequest): Sold {
+function performUnpaid(context: SaleContext, { operation, client, notSold }: SaleRequest): Sold {
   if (notSold) return refused(notSold)
   return (
     refuseIfStopping(context) ??
     // 4. Budget of the client's address.
     client.budget.raiseTo(weightOf(operation, WEIGHTS.request)) ??
     // 5. State of the dataset.
-    checkReadiness(operation, openSkillContext(context)) ??
+    checkReadiness(operation, openAnswerContext(context)) ??
     // 6. No payment.
     requirePayment(context, operation)
   )
@@ -75,20 +76,19 @@ function quote(context: SaleContext, { operation, client, notSold }: SaleRequest
 
 function requirePayment(context: SaleContext, operation: Operation): PaymentRefused {
   const required = refusedPayment('payment_required', 'PAYMENT-SIGNATURE header is required')
-  const noted = describeInput(operation, openSkillContext(context))
+  const noted = describeInput(operation, openAnswerContext(context))
   if (!noted) return required
   return { ...required, refusal: { ...required.refusal, detail: noted.detail }, note: noted.description }
 }
 
 /** A request with a payment. */
-async function buy(
+async function performPaid(
   context: SaleContext,
   request: SaleRequest,
   payment: Exclude<ReturnType<typeof decodePayment>, { kind: 'none' }>,
 ): Promise<Sold> {
   const { terms, payments } = context
   const { operation, resourceUrl, client } = request
-  // A2A and MCP end a call after 65 seconds.
   const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
 
   // 3. Replay: a payment with a record gets its stored response.
@@ -104,7 +104,7 @@ async function buy(
   if (payments.chain.isClockWrong()) return refused({ code: 'clock_wrong' })
 
   // 5. State of the dataset.
-  const unready = checkReadiness(operation, openSkillContext(context))
+  const unready = checkReadiness(operation, openAnswerContext(context))
   if (unready) return unready
 
   // 7. Local checks of the payment.
@@ -115,13 +115,12 @@ async function buy(
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
   return context.paymentMutex.run<Sold>(
     examined.bind().payment_hash,
-    (hasWaited) => sell(context, request, { client, examined, hasWaited, waitLimit }),
+    (hasWaited) => sell(context, request, { examined, hasWaited, waitLimit }),
     () => outcomeUnknown(),
   )
 }
 
 interface Sale {
-  client: Client
   examined: CheckedPayment
   /** Whether another request with the same payload has ended since step 3. */
   hasWaited: boolean
@@ -133,29 +132,29 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   const { payments } = context
   const { operation, client } = request
 
-  const soldMeanwhile = hasWaited ? await replayIfSold(context, sale) : undefined
+  const soldMeanwhile = hasWaited ? await replayIfSold(context, request, sale) : undefined
   if (soldMeanwhile) return soldMeanwhile
 
   // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
   const verified = await verifyAndReserve(payments, { checked: examined, client }, context)
   if (verified.kind !== 'verified') {
     // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
-    const soldElsewhere = await replayIfSold(context, sale)
+    const soldElsewhere = await replayIfSold(context, request, sale)
     if (soldElsewhere) return soldElsewhere
     return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
   }
   using held = verified
-  client.connection.keepOpen()
+  client.keepOpen()
   const limited = await refuseUnknown(payments, examined)
   if (limited) return limited
 
   // 9. The answer, from the snapshot that is current now.
   const prepared = await prepare(operation, {
-    skill: () => openSkillContext(context),
+    openContext: () => openAnswerContext(context),
     report: payments.report,
     enter: () => context.computations.enter(client),
   })
-  if (prepared.kind === 'refused') return (await replayIfSold(context, sale)) ?? prepared
+  if (prepared.kind === 'refused') return (await replayIfSold(context, request, sale)) ?? prepared
 
   // Concurrent sales of the transport (contract 4.5.10).
   using call = await request.calls?.enter(client)
@@ -199,12 +198,16 @@ async function claimAndSettle(
 async function refuseUnknown({ log, now }: PaymentServices, checked: CheckedPayment): Promise<Refused | undefined> {
   const { identity, payment } = checked
   if (!endsLate(payment.payload.authorization, now())) return undefined
-  const unknown = await log.countUnknown(identity.slice(0, identity.lastIndexOf('/') + 1)).catch(() => 0)
+  const unknown = await log.countUnknown(payerPrefixOf(identity)).catch(() => 0)
   return unknown >= UNKNOWN_MAX ? rateLimited(UNKNOWN_WAIT_MS) : undefined
 }
 
 /** The stored response, if another request or process has sold for this payment since step 3. */
-function replayIfSold({ payments }: SaleContext, { client, examined, waitLimit }: Sale): Promise<Sold | undefined> {
+function replayIfSold(
+  { payments }: SaleContext,
+  { client }: SaleRequest,
+  { examined, waitLimit }: Sale,
+): Promise<Sold | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(examined.identity, examined.id)
     return record && replayToWaiting(payments, record, { client, payment: examined, waitLimit })
@@ -224,7 +227,7 @@ function refuseIfStopping({ stopSignal }: SaleContext): Refused | undefined {
   return stopSignal.aborted ? refused({ code: 'overloaded' }) : undefined
 }
 
-function openSkillContext({ answers, catalog, journal, terms, payments }: SaleContext): SkillContext {
+function openAnswerContext({ answers, catalog, journal, terms, payments }: SaleContext): AnswerContext {
   const hasSyntheticCompany = terms.mode === 'testnet'
   return { answers, dataset: catalog.current(), journal, hasSyntheticCompany, now: payments.now }
 }

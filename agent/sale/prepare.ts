@@ -5,11 +5,11 @@ import type { Report } from '../../store/base/runtime.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import { itemsOf, type Operation } from '../operation/operation.ts'
 import { prepareBatch } from '../answer/prepare-batch.ts'
-import type { SkillContext } from '../answer/registers.ts'
-import { needsDataset, prepareAnswer, type PreparedAnswer } from '../answer/skills.ts'
+import type { AnswerContext } from '../answer/registers.ts'
+import { needsDataset, prepareAnswer, type PreparedAnswer } from '../answer/answers.ts'
 
 /** Refuses an operation that needs the dataset while none is loaded or it is stale (contract 3.1). */
-export function checkReadiness(operation: Operation, context: SkillContext): Refused | undefined {
+export function checkReadiness(operation: Operation, context: AnswerContext): Refused | undefined {
   if (!needsDataset(operation, context)) return undefined
   if (!context.dataset) return refused({ code: 'dataset_unavailable' })
   return datasetStatus(context.dataset.source, context.now()) === 'stale'
@@ -19,7 +19,7 @@ export function checkReadiness(operation: Operation, context: SkillContext): Ref
 
 interface PrepareOptions {
   /** Opens the snapshot that is current when the computation begins. */
-  skill: () => SkillContext
+  openContext: () => AnswerContext
   report: Report
   /** Takes the place for an answer, or for a part of a batch. Undefined if the request must end. */
   enter: () => Promise<Disposable | undefined>
@@ -27,12 +27,12 @@ interface PrepareOptions {
 
 /** A damaged record or name index is reported and refused, before anything is charged (contract 3.1). */
 export async function prepare(operation: Operation, options: PrepareOptions): Promise<PreparedAnswer> {
-  const { skill, report, enter } = options
+  const { openContext, report, enter } = options
   const { definition, input } = operation
   try {
-    if (definition.kind !== 'single') return await prepareBatch(itemsOf(operation), { skill, enter })
+    if (definition.kind !== 'single') return await prepareBatch(itemsOf(operation), { openContext, enter })
     using place = await enter()
-    return place ? prepareAnswer({ definition, input }, skill()) : refused({ code: 'overloaded' })
+    return place ? prepareAnswer({ definition, input }, openContext()) : refused({ code: 'overloaded' })
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     report('dataset_unreadable', cause)

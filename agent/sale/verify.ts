@@ -4,7 +4,6 @@
  */
 import { rateLimited, refused, refusedPayment, type PaymentRefused, type Refused } from '../operation/outcome.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
-import { PAYER_WAIT_MS_MAX } from './limits/payer-reservations.ts'
 import type { WorkQueue } from './limits/work-queue.ts'
 import type { CheckedPayment } from '../payment/payment-checks.ts'
 import type { Observation } from '../settlement/chain/observe.ts'
@@ -19,6 +18,9 @@ import {
 } from '../settlement/verify-sale.ts'
 import { outcomeUnknown } from './record-outcome.ts'
 import type { SaleContext } from './sale-context.ts'
+
+/** The time until another payment of the payer is probably settled. */
+const RESERVED_MS = 2_000
 
 interface QuotedPayment {
   checked: CheckedPayment
@@ -42,27 +44,17 @@ interface AlreadySettled {
 
 type NotVerified = AlreadySettled | Refused | PaymentRefused
 
-/**
- * If the balance does not cover this payment and the unsettled ones of its payer, waits for those and verifies again.
- */
 export async function verifyAndReserve(
   payments: PaymentServices,
   quoted: QuotedPayment,
   { verifications, payers }: Pick<SaleContext, 'verifications' | 'payers'>,
 ): Promise<Verified | NotVerified> {
   const { from: payer, value } = quoted.checked.payment.payload.authorization
-  const endAt = payments.now().getTime() + PAYER_WAIT_MS_MAX
-  for (;;) {
-    const verified = await verifyInTurn(payments, quoted, verifications)
-    if (verified.kind !== 'verified') return verified
-    const { balance } = verified.start.payer
-    const reservation = payers.reserve(payer, { amount: BigInt(value), balance })
-    if (reservation) return { ...verified, [Symbol.dispose]: () => reservation[Symbol.dispose]() }
-    const leftMs = endAt - payments.now().getTime()
-    const limited = leftMs > 0 ? quoted.client.budget.spend(WEIGHTS.payment) : rateLimited(0)
-    if (limited) return limited
-    await payers.nextRelease(payer, { milliseconds: leftMs, client: quoted.client })
-  }
+  const verified = await verifyInTurn(payments, quoted, verifications)
+  if (verified.kind !== 'verified') return verified
+  const { balance } = verified.start.payer
+  const reservation = payers.reserve(payer, { amount: BigInt(value), balance })
+  return reservation ? { ...verified, [Symbol.dispose]: () => reservation[Symbol.dispose]() } : rateLimited(RESERVED_MS)
 }
 
 async function verifyInTurn(payments: PaymentServices, quoted: QuotedPayment, verifications: WorkQueue) {
@@ -90,9 +82,11 @@ async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
   return { ...verified, start }
 }
 
-type Refusal = NotForSale | { kind: 'unknown' }
-
-async function refuse(payments: PaymentServices, quoted: QuotedPayment, refusal: Refusal): Promise<NotVerified> {
+async function refuse(
+  payments: PaymentServices,
+  quoted: QuotedPayment,
+  refusal: NotForSale | { kind: 'unknown' },
+): Promise<NotVerified> {
   switch (refusal.kind) {
     case 'unanswered':
       quoted.client.budget.refund()

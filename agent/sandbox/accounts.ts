@@ -8,6 +8,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import * as z from 'zod'
 import { ifMissing } from '../../store/base/error-code.ts'
 import { writeFileAtomically } from '../../store/files/atomic-file.ts'
+import { BUYER_KEY_FILE } from '../../store/files/layout.ts'
 import { makePrivateDirectory } from '../../store/files/private-files.ts'
 
 const privateKeySchema = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]{64}$/.test(value))
@@ -27,7 +28,7 @@ export async function openAccounts({ directory }: { directory: string }) {
   await makePrivateDirectory(directory)
   const keys = (await readAccounts(join(directory, 'accounts.json'))) ?? (await createAccounts(directory))
 
-  const keyFile = join(directory, 'buyer.key')
+  const keyFile = join(directory, BUYER_KEY_FILE)
   const keyText = `${keys.buyer}\n`
   if ((await readFile(keyFile, 'utf8').catch(ifMissing(undefined))) !== keyText)
     await writeFileAtomically(keyFile, keyText)

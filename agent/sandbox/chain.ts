@@ -11,9 +11,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import * as z from 'zod'
 import { errorCode } from '../../store/base/error-code.ts'
+import { openRpc } from '../settlement/rpc/json-rpc.ts'
 import { makePrivateDirectory } from '../../store/files/private-files.ts'
 import { RECORD_FILE, stateFile } from './anvil.ts'
-import { chainRpc } from './contracts.ts'
 import { isPrepared } from './prepare-chain.ts'
 
 const KEEPER = fileURLToPath(new URL('./keep-chain.js', import.meta.url))
@@ -92,7 +92,7 @@ function endProcess(pid: number): void {
 }
 
 async function answers({ url }: ChainRecord): Promise<boolean> {
-  return chainRpc(url)('eth_chainId').then(
+  return openRpc({ url })('eth_chainId').then(
     () => true,
     () => false,
   )
@@ -121,7 +121,7 @@ async function runKeeper({ directory, chainId }: ChainOptions, load: string[]) {
   const { url, failure = 'anvil did not start: see anvil.log' } = message
   if (url === undefined) throw new Error(failure)
   // The log would cost time, and is not kept.
-  await chainRpc(url)('anvil_setLoggingEnabled', [false])
+  await openRpc({ url })('anvil_setLoggingEnabled', [false])
   // The service may end without stopping the chain.
   keeper.unref()
   keeper.channel?.unref()

@@ -1,7 +1,7 @@
 /** Installs compiled contracts at fixed addresses of the local chain, and sends transactions from any address. */
 import { readFile } from 'node:fs/promises'
 import { createTestClient, custom, parseEther, publicActions, walletActions, type Address, type Hex } from 'viem'
-import { openRpc, type Rpc } from '../settlement/rpc/json-rpc.ts'
+import { openRpc } from '../settlement/rpc/json-rpc.ts'
 
 const GAS_BALANCE = parseEther('10000')
 const RECEIPT_MS_MAX = 10_000
@@ -9,14 +9,9 @@ const RECEIPT_POLL_MS = 20
 
 type Contract = 'Multicall' | 'TestUSDC' | 'IdentityRegistry' | 'ReputationRegistry'
 
-/** JSON-RPC to the local chain. */
-export function chainRpc(url: string): Rpc {
-  return openRpc({ url })
-}
-
 /** A client of the local chain. It holds no key. */
 export function openLocalClient(url: string) {
-  const rpc = chainRpc(url)
+  const rpc = openRpc({ url })
   const request = ({ method, params }: { method: string; params?: unknown[] }) => rpc(method, params)
   const transport = custom({ request }, { retryCount: 0 })
   return createTestClient({ mode: 'anvil', transport, pollingInterval: RECEIPT_POLL_MS, cacheTime: 0 })

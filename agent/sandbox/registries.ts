@@ -1,5 +1,5 @@
 /** Registers the sandbox's agent in local ERC-8004 registries at the public addresses, with three sample feedbacks. */
-import { encodeFunctionData, padHex, parseAbi, type Address } from 'viem'
+import { encodeFunctionData, padHex, parseAbi, stringToHex, type Address } from 'viem'
 import { REGISTRIES, REGISTRY_ABI } from '../../rest-facade/registry/contracts.ts'
 import { installContract, openLocalClient, sendAs } from './contracts.ts'
 
@@ -39,7 +39,7 @@ export async function registerAgent({ url, owner, agentUri }: Registration): Pro
   await client.setStorageAt(slot)
   const agentId = (await findAgent(url, owner)) ?? (await register({ url, owner, agentUri }))
   const token = { address: REGISTRIES.identity, abi: REGISTRY_ABI, functionName: 'tokenURI', args: [agentId] } as const
-  if ((await client.readContract(token)) !== agentUri) {
+  if ((await client.readContract(token)) !== stringToHex(agentUri)) {
     const data = encodeFunctionData({ abi: WRITE_ABI, functionName: 'setAgentURI', args: [agentId, agentUri] })
     await sendAs({ url, from: owner, to: REGISTRIES.identity }, data)
   }

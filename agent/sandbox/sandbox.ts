@@ -3,13 +3,16 @@
  */
 import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
-import { join } from 'node:path'
-import { responsesFolder } from '../../store/files/layout.ts'
+import { authorizationTypes } from '@x402/evm'
+import type { Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { responsesFolder, sandboxFolder } from '../../store/files/layout.ts'
 import { removeLogMarker } from '../../store/log/log-owner.ts'
 import { openChain } from '../settlement/chain/chain.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
-import { openAccounts } from './accounts.ts'
+import { openAccounts, type Accounts } from './accounts.ts'
+import type { TransferAuthorization } from '../payment/headers.ts'
 import { startChain } from './chain.ts'
 import { prepareChain } from './prepare-chain.ts'
 import { registerAgent } from './registries.ts'
@@ -25,11 +28,30 @@ interface SandboxOptions {
   log: (line: string) => void
 }
 
+/** The signature of the buyer, for the page of the sandbox. */
+function signTransfer(buyer: Accounts['buyer'], { from, to, nonce, ...numbers }: TransferAuthorization): Promise<Hex> {
+  const { domain, chainId, asset } = DEPLOYMENTS.testnet
+  const [value, validAfter, validBefore] = [numbers.value, numbers.validAfter, numbers.validBefore].map(BigInt)
+  return privateKeyToAccount(buyer.privateKey).signTypedData({
+    domain: { ...domain, chainId, verifyingContract: asset },
+    types: authorizationTypes,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      from: from as Hex,
+      to: to as Hex,
+      value: value!,
+      validAfter: validAfter!,
+      validBefore: validBefore!,
+      nonce: nonce as Hex,
+    },
+  })
+}
+
 /**
  * The chain is kept in the data directory. If it is lost, the response log is renamed, because its payments are void.
  */
 export async function openSandbox({ config, now, onClockChange = () => undefined, log }: SandboxOptions) {
-  const directory = join(config.dataDirectory, 'sandbox')
+  const directory = sandboxFolder(config.dataDirectory)
   const deployment = DEPLOYMENTS.testnet
   const accounts = await openAccounts({ directory })
   // A configured chain belongs to another process and keeps running.
@@ -63,6 +85,11 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
         chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now: now, onClockChange }),
         payTo,
         registry: { rpcUrl: chain.url, register },
+        sandboxAccount: {
+          address: accounts.buyer.address,
+          payTo,
+          sign: (message: TransferAuthorization) => signTransfer(accounts.buyer, message),
+        },
       },
       rpcUrl: chain.url,
       buyerKey: accounts.buyer.privateKey,

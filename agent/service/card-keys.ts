@@ -1,14 +1,16 @@
 /**
  * The keys of a running service: the signing key, the key set and the signed agent card. They follow the key directory
- * and the response log without a restart.
+ * and the response log without a restart. Without the keys of earlier receipts, nobody could verify these.
  */
+import { readDirectory } from '../../keys/directory.ts'
 import { KEYS_REFRESH_MS, openKeyring, type Keyring } from '../../keys/keyring.ts'
-import type { Documents } from '../../rest-facade/documents/current-documents.ts'
-import type { WrittenDocument } from '../../rest-facade/documents/render-documents.ts'
+import { jsonDocument, type Documents } from '../../rest-facade/documents/render-documents.ts'
+import type { WrittenDocument } from '../../rest-facade/documents/templates.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
+import { StoreError } from '../../store/files/environment.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
-import { FREE_PATHS } from '../operation/paths.ts'
-import { findLostKeys } from './check-receipt-keys.ts'
+import { FREE_PATHS } from '../operation/endpoints.ts'
+import { readKeyId } from '../payment/receipt/verify.ts'
 
 interface ServiceKeysOptions {
   directory: string
@@ -47,14 +49,14 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
 
   function write(): Documents {
     return new Map([
-      [FREE_PATHS.jwks, toDocument(keyring.keySet)],
+      [FREE_PATHS.jwks, jsonDocument(keyring.keySet)],
       ...(signed ? [[FREE_PATHS.agentCard, signed.document] as const] : []),
     ])
   }
   async function publish(): Promise<void> {
     // Each ES256 signature is different, so the card is signed again only when the key changes.
     if (sign && signed?.kid !== keyring.kid) {
-      signed = { kid: keyring.kid, document: { ...toDocument(await sign(keyring)), modifiedAt: now() } }
+      signed = { kid: keyring.kid, document: { ...jsonDocument(await sign(keyring)), modifiedAt: now() } }
     }
     documents = write()
   }
@@ -64,7 +66,8 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
       await publish()
       if ((await findLostKeys(log)).length > 0) report('receipt_keys_lost', undefined)
     } catch (cause) {
-      report('keys_unreadable', cause)
+      // A stop closes the log while a refresh reads it.
+      if (!isStopped) report('keys_unreadable', cause)
     }
     schedule()
   }
@@ -89,6 +92,36 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
   }
 }
 
-function toDocument(body: object): WrittenDocument {
-  return { type: 'application/json', text: JSON.stringify(body) }
+type ReceiptLog = Pick<ResponseLog, 'newestRecords' | 'publicKeys' | 'announceKey'>
+
+/** The ids of keys that have signed the newest receipts, and that the log does not have. */
+async function findLostKeys(log: Pick<ReceiptLog, 'newestRecords' | 'publicKeys'>): Promise<string[]> {
+  const records = await log.newestRecords()
+  const used = new Set(records.flatMap(({ receipt }) => (receipt === undefined ? [] : (readKeyId(receipt) ?? []))))
+  for (const { kid } of await log.publicKeys()) used.delete(kid)
+  return [...used]
+}
+
+/**
+ * Refuses a start that has lost the keys of earlier receipts. Call it before keys are created or announced. With
+ * `acceptedAt`, lost keys are listed as compromised since then, because their receipts can no longer be verified.
+ * @throws StoreError whose message is one line for the operator
+ */
+export async function checkReceiptKeys({
+  log,
+  keysDirectory,
+  acceptedAt,
+}: {
+  log: ReceiptLog
+  keysDirectory: string
+  acceptedAt?: Date
+}): Promise<void> {
+  const own = new Set((await readDirectory(keysDirectory)).map(({ publicJwk }) => publicJwk.kid))
+  const lost = (await findLostKeys(log)).filter((kid) => !own.has(kid))
+  if (lost.length > 0 && !acceptedAt)
+    throw new StoreError(
+      `Neither the response log nor DATA_DIR/keys has the key ${lost[0]} of earlier receipts: restore the keys, or start once with --new-keys`,
+    )
+  const compromised_at = acceptedAt?.toISOString() ?? null
+  for (const kid of lost) await log.announceKey({ kid, jwk: {}, compromised_at })
 }

@@ -18,15 +18,15 @@ const PORT_DEFAULT = 4021
 const ADMIN_PORT_DEFAULT = 9464
 /** Contract 5.6.4: buyers can fetch a paid answer again for at least this time. */
 const RETENTION_DAYS_MIN = 30
+const RETENTION_DAYS_MAX = 99_999
 /** More than one database can sell. In PostgreSQL each sale of a minute is a row. */
 const RATE_LIMIT_MAX = 100_000
 /** The budget of a client address as a multiple of RATE_LIMIT_PER_MINUTE (contract 6.2.2). */
 const ADDRESS_BUDGET_SHARE = 2.5
 /** More than a PEM file of a key on P-256. */
 const SECRET_BYTES_MAX = 4_096
-const AGENT_ID_RULE = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
 
-/** An invalid variable. The message is one line with its name and the rule, and never repeats the value. */
+/** Invalid variables. The message is one line with each name and its rule, and never repeats a value. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }
@@ -37,17 +37,15 @@ const address = z
   .string()
   .refine(isPayableAddress, 'must be an address in lower case or with its checksum, and not zero')
 
-const port = z
-  .string()
-  .refine((value) => /^[0-9]{1,5}$/.test(value) && Number(value) <= 65_535, 'must be a port number from 0 to 65535')
-  .transform(Number)
+function wholeNumber(min: number, max: number, rule = `must be a whole number from ${min} to ${max}`) {
+  const isValid = (value: string) =>
+    /^(0|[1-9][0-9]{0,15})$/.test(value) && Number(value) >= min && Number(value) <= max
+  return z.string().refine(isValid, rule).transform(Number)
+}
+
+const port = wholeNumber(0, 65_535, 'must be a port number from 0 to 65535')
 
 const adminPort = z.union([z.literal('off'), port], { error: 'must be a port number from 0 to 65535, or off' })
-
-const positive = z
-  .string()
-  .regex(/^[1-9][0-9]{0,8}$/, 'must be a whole number greater than zero')
-  .transform(Number)
 
 const url = z.string().refine((value) => URL.canParse(value), { error: 'must be a URL', abort: true })
 
@@ -63,16 +61,15 @@ const safeUrl = url.refine(
   'must be an https URL without a password, or an http URL on a loopback address',
 )
 
-const nodeUrls = notEmpty
-  .transform((value) => value.split(',').map((each) => each.trim()))
-  .pipe(z.tuple([safeUrl], safeUrl))
+const list = notEmpty.transform((value) => value.split(',').map((each) => each.trim()))
+
+const nodeUrls = list.pipe(z.tuple([safeUrl], safeUrl))
 
 const facilitatorUrl = safeUrl
   .refine((value) => !/[?#]/.test(value), 'must be a URL without a query')
   .transform((value) => value.replace(/\/+$/, ''))
 
-const facilitatorUrls = notEmpty
-  .transform((value) => value.split(',').map((each) => each.trim()))
+const facilitatorUrls = list
   .pipe(z.tuple([facilitatorUrl], facilitatorUrl))
   .refine((urls) => new Set(urls).size === urls.length)
 
@@ -86,14 +83,6 @@ const facilitatorSchema = z.string().transform((value, context) => {
   context.addIssue(FACILITATOR_RULE)
   return z.NEVER
 })
-
-const retentionDays = z
-  .string()
-  .refine(
-    (value) => /^[1-9][0-9]{0,4}$/.test(value) && Number(value) >= RETENTION_DAYS_MIN,
-    `must be a whole number of days, ${RETENTION_DAYS_MIN} or more`,
-  )
-  .transform(Number)
 
 const dataset = notEmpty
   .refine(
@@ -130,23 +119,17 @@ const schema = z.object({
   DATA_DIR: notEmpty.default('./data'),
   DATASET: dataset.optional(),
   ARCHIVE_DIRECTORY: notEmpty.optional(),
-  TRUST_PROXY: z
-    .string()
-    .regex(/^[0-9]$/, 'must be the number of trusted proxies, 0 to 9')
-    .transform(Number)
-    .default(0),
-  RATE_LIMIT_PER_MINUTE: positive
-    .refine((value) => value <= RATE_LIMIT_MAX, `must be a whole number from 1 to ${RATE_LIMIT_MAX}`)
-    .default(RATE_LIMIT_PER_MINUTE),
+  TRUST_PROXY: wholeNumber(0, 9, 'must be the number of trusted proxies, 0 to 9').default(0),
+  RATE_LIMIT_PER_MINUTE: wholeNumber(1, RATE_LIMIT_MAX).default(RATE_LIMIT_PER_MINUTE),
   A2A_ENABLED: flag.default('true'),
   RESPONSE_LOG: responseLog.optional(),
-  RESPONSE_RETENTION_DAYS: retentionDays.default(RETENTION_DAYS_MIN),
+  RESPONSE_RETENTION_DAYS: wholeNumber(
+    RETENTION_DAYS_MIN,
+    RETENTION_DAYS_MAX,
+    `must be a whole number of days, ${RETENTION_DAYS_MIN} or more`,
+  ).default(RETENTION_DAYS_MIN),
   // 0 is a valid agent id. Larger numbers than the maximum are not exact in JSON.
-  ERC8004_AGENT_ID: z
-    .string()
-    .refine((value) => /^(0|[1-9][0-9]{0,15})$/.test(value) && Number.isSafeInteger(Number(value)), AGENT_ID_RULE)
-    .transform(BigInt)
-    .optional(),
+  ERC8004_AGENT_ID: wholeNumber(0, Number.MAX_SAFE_INTEGER).transform(BigInt).optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: 'must be a pino level: fatal, error, warn, info, debug, trace or silent',
@@ -159,12 +142,40 @@ export type Config = ReturnType<typeof readConfig>
 /** The variables that the program reads. */
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(schema.shape))
 
+const BY_LETTERS: ReadonlyMap<string, string> = new Map(
+  [...VARIABLE_NAMES].filter((name) => name.includes('_')).map((name) => [name.replaceAll('_', ''), name]),
+)
+
+/** The variable that a misspelt name means: `PAYTO` means PAY_TO. Names such as HOST other programs have too. */
+export function meantVariable(name: string): string | undefined {
+  return VARIABLE_NAMES.has(name) ? undefined : BY_LETTERS.get(name.replaceAll('_', '').toUpperCase())
+}
+
+/** What must be set and is not, with the misspelt names of the environment. */
+function findMissing(environment: Record<string, string | undefined>): string[] {
+  const { FACILITATOR: chosen = 'sandbox' } = environment
+  if (chosen === 'sandbox') return []
+  const needed = [
+    ['RPC_URL', 'not sandbox'],
+    ['PAY_TO', 'not sandbox'],
+    ...(chosen === 'self' ? [['RELAYER_KEY_FILE', 'self']] : []),
+  ]
+  return needed.flatMap(([name = '', kind]) => {
+    if (environment[name] !== undefined) return []
+    const misspelt = Object.keys(environment).find((each) => meantVariable(each) === name)
+    const hint = misspelt === undefined ? '' : `, and ${misspelt} is no variable`
+    return [`${name} must be set when FACILITATOR is ${kind}${hint}`]
+  })
+}
+
 export function readConfig(environment: Record<string, string | undefined>) {
   const parsed = schema.safeParse(environment)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    throw new ConfigError(`${String(issue?.path[0] ?? 'configuration')} ${issue?.message ?? 'is not valid'}`)
-  }
+  const issues = parsed.error?.issues ?? []
+  const faults = [
+    ...issues.map(({ path, message }) => `${String(path[0] ?? 'configuration')} ${message}`),
+    ...findMissing(environment),
+  ]
+  if (!parsed.success || faults.length > 0) throw new ConfigError(faults.join('; '))
   const values = parsed.data
   const facilitator = readFacilitator(values)
   // Buyers and the agent card would otherwise get a URL that they cannot reach.
@@ -206,8 +217,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
 }
 
 /** The address of metrics and probes, or undefined for none. Mainnet has no default (contract 14.12). */
-function readAdmin({ MODE: mode, ADMIN_HOST: host, ADMIN_PORT: given }: z.infer<typeof schema>) {
+function readAdmin(values: z.infer<typeof schema>) {
+  const { MODE: mode, HOST, PORT, ADMIN_HOST: host, ADMIN_PORT: given } = values
   if (given === 'off' || (given === undefined && mode === 'mainnet')) return undefined
+  if (given !== undefined && given !== 0 && given === PORT && host === HOST)
+    throw new ConfigError('ADMIN_PORT must not be PORT')
   return { host, port: given ?? ADMIN_PORT_DEFAULT, isDefaultPort: given === undefined }
 }
 
@@ -242,8 +256,7 @@ function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator 
     }
     return { kind: 'sandbox' }
   }
-  if (rpcUrls === undefined) throw new ConfigError('RPC_URL must be set when FACILITATOR is not sandbox')
-  if (payTo === undefined) throw new ConfigError('PAY_TO must be set when FACILITATOR is not sandbox')
+  if (rpcUrls === undefined || payTo === undefined) throw new ConfigError('RPC_URL and PAY_TO must be set')
   // USDC refuses transfers to its own contract.
   if (isSameAddress(payTo, DEPLOYMENTS[mode].asset)) {
     throw new ConfigError('PAY_TO must be an account, not the token contract')
@@ -251,7 +264,7 @@ function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator 
   if (chosen !== 'self') {
     return { kind: 'remote', facilitators: readRemotes(chosen, values), rpcUrls, payTo }
   }
-  if (keyFile === undefined) throw new ConfigError('RELAYER_KEY_FILE must be set when FACILITATOR is self')
+  if (keyFile === undefined) throw new ConfigError('RELAYER_KEY_FILE must be set')
   return { kind: 'self', relayerKeyFile: resolve(keyFile), rpcUrls, payTo }
 }
 
@@ -295,4 +308,48 @@ function readSecretFile(path: string): string {
   const file = readPrivateFile(path, SECRET_BYTES_MAX)
   if (file.kind === 'open') throw new ConfigError('CDP_API_KEY_SECRET must be readable by its owner only: chmod 600')
   return file.kind === 'read' ? file.text : ''
+}
+
+interface IgnoredVariable {
+  variable: string
+  reason: string
+}
+
+/** Prefixes that other programs do not use. */
+const PREFIXES = /^(?:A2A|ADMIN|ERC8004|FACILITATOR|MCP|RATE_LIMIT|RELAYER|RESPONSE|TRUST_PROXY)_/
+
+/** Variables of earlier versions, with what replaces them. */
+const REMOVED: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ADDRESS_BUDGET: 'the budget of a client address follows from RATE_LIMIT_PER_MINUTE',
+    CDP_API_KEY_SECRET_FILE: 'CDP_API_KEY_SECRET takes the path',
+    CONTACT_EMAIL: 'the documents name no contact, so publish yours on your own site',
+    ERC8004_OWNER: 'the owner is read from the chain, and /agent.json shows it',
+    FINAL_CONFIRMATIONS: 'a node without the block tag finalized counts 900 blocks',
+    KEYS_DIR: 'the keys are in DATA_DIR/keys, so move those of the former directory there',
+    MCP_ENABLED: 'MCP is always on, and a proxy can refuse /mcp',
+  }),
+)
+
+/** The variables of the environment that do nothing: misspelled ones, removed ones, and those of another setup. */
+export function findIgnored(environment: Record<string, string | undefined>, config: Config): IgnoredVariable[] {
+  const { facilitator, admin, mode } = config
+  const withoutEffect = new Map<string, string>([
+    ...(facilitator.kind === 'remote' ? [] : [['FACILITATOR_AUTHORIZATION', 'FACILITATOR is no URL'] as const]),
+    ...(facilitator.kind === 'self' ? [] : [['RELAYER_KEY_FILE', 'FACILITATOR is not self'] as const]),
+    ...(admin ? [] : [['ADMIN_HOST', 'ADMIN_PORT is off'] as const]),
+    ...(mode === 'testnet' ? [] : [['ERC8004_AGENT_ID', 'MODE is mainnet'] as const]),
+    ...REMOVED,
+  ])
+  return Object.keys(environment)
+    .filter((name) => environment[name] !== undefined)
+    .flatMap((variable) => {
+      const reason = withoutEffect.get(variable)
+      if (reason !== undefined) return [{ variable, reason }]
+      if (VARIABLE_NAMES.has(variable)) return []
+      const meant = meantVariable(variable)
+      if (meant !== undefined) return [{ variable, reason: `the name is ${meant}` }]
+      return PREFIXES.test(variable) ? [{ variable, reason: 'there is no such variable' }] : []
+    })
+    .toSorted((one, other) => (one.variable < other.variable ? -1 : 1))
 }

@@ -7,12 +7,12 @@ import type { Report, Timer } from '../../store/base/runtime.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../../store/dataset/source.ts'
 import { withDeadline } from '../settlement/rpc/deadline.ts'
 import { isUrl } from '../../store/base/url-policy.ts'
+import { DAY_MS } from '../../store/base/day.ts'
 
 /** The location under which the catalog records the made-up sample of the sandbox. */
 const SAMPLE_LOCATION = 'sandbox:sample'
 /** The files of the sample, one a day. The first import takes all of them, so that the sandbox has a history. */
 const SAMPLE_DAYS = 5
-const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
  * A start without a dataset waits this long for a remote source. A retrieval that takes longer continues afterwards.

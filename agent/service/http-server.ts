@@ -1,6 +1,7 @@
 /**
  * The HTTP server with its limits. It answers requests that exceed a limit or violate HTTP, or ends their connections.
  */
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, STATUS_CODES } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http'
@@ -9,10 +10,10 @@ import type { createApp } from '../../rest-facade/app.ts'
 import { expressMessages } from '../../rest-facade/messages.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { toUrlHost } from '../../store/base/url-policy.ts'
-import { Connections, type Clients } from '../transport/http/connections.ts'
+import { CONNECTION_LIMITS, Connections, type Clients } from '../transport/http/connections.ts'
 import type { AddressBudgets } from '../sale/limits/address-budget.ts'
 import { readTarget } from '../transport/http/request.ts'
-import { assignRequestId, newRequestId, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request-id.ts'
+import { assignRequestId, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request-id.ts'
 import { commonHeaders, sendResponse } from '../transport/http/response.ts'
 import { renderOutcome, renderWireError, type HttpResponseContent } from '../transport/http/render-outcome.ts'
 import { refused } from '../operation/outcome.ts'
@@ -22,11 +23,7 @@ import type { Config } from './config.ts'
 const STOP_TIMEOUT_MS = 70_000
 /** Connections that wait to be accepted. Node's default of 511 is full within a second of an attack. */
 const BACKLOG = 4_096
-/** The interval at which a stop closes connections that have become idle. */
-const IDLE_SWEEP_MS = 100
-/**
- * After an error answer the connection stays open this long, so that the client can read it. Its input is discarded.
- */
+/** The client can read an error answer this long. What it still sends is discarded. */
 const LINGER_MS = 1_000
 
 /** Names end in the unit; counts have none. Node's defaults are in brackets. */
@@ -39,25 +36,13 @@ const LIMITS = {
   keepAliveMs: 65_000,
   /** Without a byte in either direction. Longer than the slowest sale, which takes 90 s [none]. */
   silenceMs: 120_000,
-  /**
-   * Interval between checks of `headersMs` and `requestMs`. Each check visits every connection with a request in
-   * progress [30,000].
-   */
+  /** Between checks of the first two. Each one visits every connection with a request in progress [30,000]. */
   checkMs: 1_000,
   /** Request target and headers. A payment has up to 8 KiB, a query 3 KiB [16,384]. */
   headerBytes: 16_384,
   /** A browser behind two proxies sends 40. Node drops further headers silently; this server refuses them [2,000]. */
   headers: 100,
-  /** About 100 MiB with the largest requests. A further connection resets another one [none]. */
-  connections: 2_000,
-  /** Twice the sales that an address may have in progress. The next one is closed [none]. */
-  addressConnections: 128,
-  /** When clients do not read more than this, the slowest one is reset. Its answer stays stored [none]. */
-  unsentBytes: 64 * 1_048_576,
-  /** The largest answer has 2.3 MiB, over MCP. */
-  addressUnsentBytes: 4 * 1_048_576,
-  /** Pipelined requests of a connection, at most 16 KiB each. The next one resets the connection [none]. */
-  unanswered: 4,
+  ...CONNECTION_LIMITS,
 }
 export type HttpServerLimits = typeof LIMITS
 
@@ -77,15 +62,16 @@ export async function startHttpServer({ config, budgets, clock, report, ...optio
   const limits = { ...LIMITS, ...options.limits }
   let listener: RequestListener = (_request, response) =>
     sendResponse(response, renderOutcome(refused({ code: 'overloaded' })))
-  const connections = new Connections({ limits, budgets, trustedProxies, clock, report })
+  const answer: RequestListener = (request, response) => {
+    const code = findFault(request, limits)
+    if (!request.socket.writable) response.destroy()
+    else if (code === undefined) listener(request, response)
+    else sendResponse(response, renderWireError(code))
+  }
+  const connections = new Connections({ limits, budgets, trustedProxies, clock, report, answer })
   const messages = expressMessages((socket) => connections.isFull(socket))
-  const server = createLimitedServer({
-    limits,
-    connections,
-    classes: messages.options,
-    headers: commonHeaders(baseUrl),
-    listener: (request, response) => listener(request, response),
-  })
+  const parts = { connections, classes: messages.options, headers: commonHeaders(baseUrl) }
+  const server = createLimitedServer(limits, parts)
   server.listen({ port, host, backlog: BACKLOG })
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
@@ -97,44 +83,30 @@ export async function startHttpServer({ config, budgets, clock, report, ...optio
       listener = app
     },
     clients: connections as Clients,
-    close: () => closeServer(server, connections, limits.requestMs),
+    close: () => closeServer(server, connections, limits),
   }
 }
 
 interface ServerParts {
-  limits: HttpServerLimits
   connections: Connections
   /** The request and response classes. */
   classes: object
   /** Sent with every response. */
   headers: Readonly<Record<string, string>>
-  listener: RequestListener
 }
 
-function createLimitedServer({ limits, connections, classes, headers, listener }: ServerParts): Server {
+function createLimitedServer(limits: HttpServerLimits, { connections, classes, headers }: ServerParts): Server {
   const headerEntries = Object.entries(headers)
   /** Connections that are being ended. */
   const closing = new WeakSet<Socket>()
-  /** Connections whose current request is their last one. */
-  const ending = new WeakSet<Socket>()
 
   const handle: RequestListener = (request, response) => {
-    const { socket } = request
     // Requests after a fault are not trusted, and an answer could not be sent.
-    if (closing.has(socket)) return void response.destroy()
+    if (closing.has(request.socket)) return void response.destroy()
     for (const [name, value] of headerEntries) response.setHeader(name, value)
     response.setHeader(REQUEST_ID_HEADER, assignRequestId(request))
-    const run = () => {
-      if (!socket.writable) return void response.destroy()
-      const code = findFault(request, limits)
-      if (code === undefined) listener(request, response)
-      else sendResponse(response, renderWireError(code))
-    }
-    if (mustEnd(request)) {
-      response.setHeader('Connection', 'close')
-      ending.add(socket)
-    }
-    connections.enqueue({ response, run })
+    if (mustEnd(request)) response.setHeader('Connection', 'close')
+    connections.enqueue(response)
   }
 
   /**
@@ -147,17 +119,16 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
     socket.on('error', () => undefined)
     const last = connections.lastResponse(socket)
     const isInLastBody = last?.req.complete === false
-    const requestId = ownId ?? (isInLastBody ? requestIdOf(last.req) : undefined) ?? newRequestId()
-    const write = () =>
-      writeAndClose(socket, { ...reply, headers: { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers } })
-    const writeAfterAnswers = () => (ending.has(socket) ? socket.destroySoon() : write())
-
-    if (!socket.writable) socket.destroy()
+    const requestId = ownId ?? (isInLastBody ? requestIdOf(last.req) : undefined) ?? randomUUID()
+    const write = () => {
+      const own = { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers }
+      if (socket.writable) writeAndClose(socket, { ...reply, headers: own })
+      else socket.destroySoon()
+    }
     // The error answers the request whose body has the fault, unless its own answer has begun or is not the next one.
-    else if (isInLastBody && !last.headersSent && last.socket === socket) write()
-    else if (isInLastBody) socket.destroy()
-    else if (!last || last.writableFinished) writeAfterAnswers()
-    else last.once('finish', writeAfterAnswers)
+    if (isInLastBody && (last.headersSent || last.socket !== socket)) socket.destroy()
+    else if (last && !isInLastBody && !last.writableFinished) last.once('finish', write)
+    else write()
   }
 
   const server = createServer({ ...classes, ...nodeOptions(limits) }, handle)
@@ -166,7 +137,7 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
   server.maxHeadersCount = limits.headers + 1
   server.on('connection', (socket) => connections.admit(socket))
   // Emitted only for a request beyond a limit of its connection (rest-facade/messages.ts).
-  server.on('upgrade', (_request, socket) => connections.resetPipelining(socket as Socket))
+  server.on('upgrade', (_request, socket) => connections.resetFull(socket as Socket))
   // Ignores other `Expect` values; Node would answer with an empty 417.
   server.on('checkExpectation', handle)
   server.on('connect', (request, socket) => {
@@ -206,8 +177,10 @@ function mustEnd({ headers }: IncomingMessage): boolean {
 /** The characters of a host with its port (RFC 3986 section 3.2). A client without one sends an empty value. */
 const HOST_PATTERN = /^[\w.~!$&'()*+,;=%:[\]-]*$/
 
+type WireCode = Parameters<typeof renderWireError>[0]
+
 /** Finds faults that Node's parser accepts: too many headers, and violations of RFC 9112 sections 3.2 and 6.1. */
-function findFault(request: IncomingMessage, limits: HttpServerLimits): string | undefined {
+function findFault(request: IncomingMessage, limits: HttpServerLimits): WireCode | undefined {
   const { rawHeaders, headers, headersDistinct, httpVersion } = request
   if (rawHeaders.length > 2 * limits.headers) return 'headers_too_large'
   const hosts = headersDistinct['host'] ?? []
@@ -222,7 +195,7 @@ function findFault(request: IncomingMessage, limits: HttpServerLimits): string |
   return undefined
 }
 
-function toWireCode({ code }: NodeJS.ErrnoException): string {
+function toWireCode({ code }: NodeJS.ErrnoException): WireCode {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'malformed_request'
 }
@@ -238,23 +211,18 @@ function writeAndClose(socket: Socket, { status, headers, body }: HttpResponseCo
   socket.resume()
 }
 
-/** `requestMs` is the time limit of a request. A closed server no longer checks it. */
-function closeServer(server: Server, connections: Connections, requestMs: number): Promise<void> {
-  connections.closeAfterAnswers()
+/** A closed server no longer checks the time limit of a request. */
+function closeServer(server: Server, connections: Connections, { requestMs }: HttpServerLimits): Promise<void> {
+  // Connections that become idle during the stop close at once.
+  server.keepAliveTimeout = 1
+  const timers = [
+    setTimeout(() => connections.end({ isLate: true }), requestMs),
+    setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS),
+  ]
+  connections.end({ isLate: false })
   return new Promise((resolve) => {
-    let isLate = false
-    const requestTimer = setTimeout(() => void (isLate = true), requestMs)
-    const timer = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS)
-    // A connection that becomes idle during the stop would otherwise stay open for the keep-alive time.
-    const sweep = setInterval(() => {
-      connections.closeIdle()
-      if (isLate) connections.closeIncomplete()
-    }, IDLE_SWEEP_MS)
     server.close(() => {
-      clearTimeout(timer)
-      clearTimeout(requestTimer)
-      clearInterval(sweep)
-      connections.reportResets()
+      for (const timer of timers) clearTimeout(timer)
       resolve()
     })
   })

@@ -4,7 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { signCard } from '../../keys/card-signature.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { createApp } from '../../rest-facade/app.ts'
-import { openDocuments } from '../../rest-facade/documents/current-documents.ts'
+import { openDocuments } from '../../rest-facade/documents/render-documents.ts'
+import type { SandboxAccount } from '../../rest-facade/sandbox-account.ts'
 import { currentAttribution, currentMetadata } from '../../rest-facade/documents/metadata.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
@@ -14,19 +15,16 @@ import type { Report, Timer } from '../../store/base/runtime.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { responsesFolder } from '../../store/files/layout.ts'
-import { openServiceKeys } from './card-keys.ts'
-import { agentCard, paymentExtensionUri } from '../transport/a2a/card.ts'
-import { helpText } from '../transport/a2a/help.ts'
+import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
+import { agentCard, helpText } from '../transport/a2a/card.ts'
 import { a2aRoute } from '../transport/a2a/route.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
 import { observeChain, observeFacilitator, observeLog } from './admin/observed-services.ts'
-import { checkServiceReadiness } from './admin/readiness.ts'
-import { startAdminServer } from './admin/server.ts'
+import { checkServiceReadiness, startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
 import { ConfigError, type Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
-import { checkReceiptKeys } from './check-receipt-keys.ts'
 import { checkLogOwner, type AllowedChanges } from './check-log-owner.ts'
 import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
@@ -37,10 +35,10 @@ import { AddressBudgets } from '../sale/limits/address-budget.ts'
 import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
 import { WorkQueue } from '../sale/limits/work-queue.ts'
-import type { ExampleCompany, Operations } from '../operation/operation.ts'
+import type { Operations } from '../operation/operation.ts'
 import { mcpRoute } from '../transport/mcp/route.ts'
 import { openToolList } from '../payment/tools.ts'
-import { FREE_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
+import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
 import type { Chain } from '../settlement/chain/chain.ts'
 import { RecentAttempts } from '../settlement/recent-attempts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
@@ -52,7 +50,7 @@ import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, DEPLOYMENTS, type Terms } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
 import { openRegistry, UNREGISTERED, type Registry } from '../../rest-facade/registry/registry.ts'
-import { exampleCompanies, statusesShown } from '../answer/example-number.ts'
+import { openShownDataset } from '../answer/shown-dataset.ts'
 import { cachedNameIndex, type Answers } from '../answer/registers.ts'
 
 /** The remote services. Tests pass their own. */
@@ -64,6 +62,8 @@ export interface Externals {
   relayerFunds?: () => Promise<RelayerFunds>
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
   registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<bigint> }
+  /** Only in a sandbox: the account that its page pays with. */
+  sandboxAccount?: SandboxAccount
 }
 
 /**
@@ -86,8 +86,8 @@ export interface ServiceOptions {
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
   now: () => Date
-  /** Milliseconds of a clock that never goes back. Default: that of the process. */
-  clock?: () => number
+  /** Milliseconds of a clock that never goes back. */
+  clock: () => number
   /** From 0 to below 1. It is not used for secrets. */
   random: () => number
   timer: Timer
@@ -105,7 +105,7 @@ type Closer = () => Promise<void> | void
 export async function startService(given: ServiceOptions) {
   const metrics = given.config.admin && new ServiceMetrics(given.operations)
   const options = metrics ? observeExternals(given, metrics) : given
-  const { config, now, timer, report, clock = () => performance.now() } = options
+  const { config, clock, now, timer, report } = options
   const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
   const queues = { verifications: new WorkQueue(VERIFICATIONS_MAX), computations: new WorkQueue(1, setImmediate) }
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
@@ -125,10 +125,11 @@ export async function startService(given: ServiceOptions) {
     const stores = await openStores(options, metrics, closers)
     const { catalog, log } = stores
     const isStopping = () => stopping.signal.aborted
-    const { chain } = given.externals
+    // Probes of the operator do not count in the metrics.
+    const unobserved = { ...options, externals: given.externals }
     let oldestOpen = (): number => Infinity
-    const shown = { metrics, catalog, log, budgets, queues, chain, isStopping, oldestOpen: () => oldestOpen() }
-    const admin = metrics && (await startAdmin(options, { ...shown, metrics }))
+    const state = { catalog, log, budgets, queues, isStopping, oldestOpen: () => oldestOpen() }
+    const admin = metrics && (await startAdmin(unobserved, { ...state, metrics }))
     if (admin) closers.push(() => admin.close())
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, log, now, timer, report })
@@ -138,14 +139,19 @@ export async function startService(given: ServiceOptions) {
     const context = createSaleContext(options, {
       ...stores,
       ...queues,
-      clock,
       signReceipt,
       stopSignal: stopping.signal,
     })
     const { terms, payments } = context
-    const exampleCompany = exampleCompanies({ mode: config.mode, current: () => catalog.current() })
-    const statuses = statusesShown({ mode: config.mode, current: () => catalog.current() })
-    const executor = createExecutor(options, { context, baseUrl, exampleCompany, metrics })
+    const shown = openShownDataset(config.mode, () => catalog.current())
+    const { onSale = () => undefined } = options
+    const executor = new CompanyAgentExecutor({
+      context,
+      baseUrl,
+      help: () => helpText({ baseUrl, terms, exampleCompany: shown().exampleCompany }),
+      trace: (sale, sell) => traceSale({ ...sale, onSale }, sell),
+      onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
+    })
     closers.push(() => executor.drain())
     closers.push(startRetention({ log, chain: payments.chain, days: config.retentionDays, now, timer, report }))
     await startDataset(options, { catalog, metrics }, closers)
@@ -153,9 +159,20 @@ export async function startService(given: ServiceOptions) {
     closers.push(() => reconciler.stop())
     oldestOpen = () => reconciler.oldestOpen()
 
-    const registry = await openAgentRegistry(options, { baseUrl, clock })
+    const registry = await openAgentRegistry(options, baseUrl)
     const observe = metrics?.observeRequests()
-    const parts = { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, statuses, observe, keys }
+    const parts = {
+      baseUrl,
+      terms,
+      catalog,
+      journal: context.journal,
+      executor,
+      registry,
+      clients,
+      shown,
+      observe,
+      keys,
+    }
     server.open(await createRoutes(options, parts))
     // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
@@ -169,7 +186,11 @@ function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): Ser
   const { externals, report } = options
   const facilitator = observeFacilitator(externals.facilitator, metrics)
   const chain = observeChain(externals.chain, metrics)
-  return { ...options, report: metrics.observeReport(report), externals: { ...externals, facilitator, chain } }
+  const onSale = (line: SaleLine) => {
+    metrics.countPaidRequest(line)
+    options.onSale?.(line)
+  }
+  return { ...options, report: metrics.observeReport(report), onSale, externals: { ...externals, facilitator, chain } }
 }
 
 /** Opens the dataset, its journal, and the response log. */
@@ -200,49 +221,28 @@ async function openOwnLog({ config, externals, allowed = {}, now, report }: Serv
   }
 }
 
-interface AdminParts {
+interface AdminParts extends Omit<
+  Parameters<typeof addStateMetrics>[1],
+  keyof ServiceOptions | 'lastBackup' | 'readiness'
+> {
   metrics: ServiceMetrics
   catalog: Catalog
-  log: ResponseLog
-  budgets: AddressBudgets
-  queues: Pick<SaleContext, 'verifications' | 'computations'>
-  /** Not observed: probes of the operator do not count in the metrics. */
-  chain: Chain
   isStopping: () => boolean
-  oldestOpen: () => number
 }
 
 /** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
 async function startAdmin(options: ServiceOptions, parts: AdminParts) {
-  const { config, externals, now, timer, report, lostLogLines = () => 0 } = options
+  const { config, externals, now, timer, report } = options
   if (!config.admin) return undefined
-  const { metrics, catalog, log, budgets, queues, chain, isStopping, oldestOpen } = parts
-  const { relayerFunds } = externals
-  const { rateLimitPerMinute } = config
-  const isClockWrong = () => chain.isClockWrong()
-  const unusableNodes = () => chain.unusableNodes()
+  const { metrics, catalog, log, isStopping } = parts
+  const { chain } = externals
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
     : () => undefined
   const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
-  const state = {
-    catalog,
-    log,
-    budgets,
-    queues,
-    rateLimitPerMinute,
-    relayerFunds,
-    lostLogLines,
-    oldestOpen,
-    lastBackup: () => readLastBackup(config.dataDirectory),
-    isClockWrong,
-    unusableNodes,
-    readiness,
-    now,
-    timer,
-  }
-  addStateMetrics(metrics, state)
+  const lastBackup = () => readLastBackup(config.dataDirectory)
+  addStateMetrics(metrics, { ...options, ...parts, lastBackup, readiness })
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
   return server.catch((cause: unknown) => {
@@ -254,19 +254,16 @@ async function startAdmin(options: ServiceOptions, parts: AdminParts) {
 }
 
 function createSaleContext(
-  { config, externals, operations, answers, now, timer, report }: ServiceOptions,
+  { config, externals, operations, answers, clock, now, timer, report }: ServiceOptions,
   {
     log,
-    clock,
     signReceipt,
     formerReceivers,
     ...shared
-  }: {
-    log: ResponseLog
-    formerReceivers: readonly string[]
-    clock: () => number
-    signReceipt: PaymentServices['signReceipt']
-  } & Pick<SaleContext, 'catalog' | 'journal' | 'stopSignal' | 'verifications' | 'computations'>,
+  }: Pick<PaymentServices, 'log' | 'signReceipt'> & { formerReceivers: readonly string[] } & Pick<
+      SaleContext,
+      'catalog' | 'journal' | 'stopSignal' | 'verifications' | 'computations'
+    >,
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
   return {
@@ -284,35 +281,9 @@ function createSaleContext(
       timer,
       report,
     },
-    payers: new PayerReservations(timer),
+    payers: new PayerReservations(),
     paymentMutex: new KeyedMutex(),
   }
-}
-
-interface ExecutorParts {
-  context: SaleContext
-  baseUrl: string
-  exampleCompany: () => ExampleCompany | undefined
-  metrics: ServiceMetrics | undefined
-}
-
-function createExecutor(
-  { onSale = () => undefined }: ServiceOptions,
-  { context, baseUrl, exampleCompany, metrics }: ExecutorParts,
-): CompanyAgentExecutor {
-  const extensionUri = paymentExtensionUri(baseUrl)
-  const { operations } = context.terms
-  const onSaleEnd = (line: SaleLine) => {
-    metrics?.countPaidRequest(line)
-    onSale(line)
-  }
-  return new CompanyAgentExecutor({
-    context,
-    baseUrl,
-    help: () => helpText({ baseUrl, extensionUri, operations, exampleCompany: exampleCompany() }),
-    trace: (sale, sell) => traceSale({ ...sale, onSale: onSaleEnd }, sell),
-    onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
-  })
 }
 
 /** Retrieves the dataset now and daily. The service starts without one if a remote source cannot be reached. */
@@ -327,26 +298,12 @@ async function startDataset(
     options.report(event, cause)
   }
   const { dataDirectory, archiveDirectory, dataset: path } = config
-  const { download, build, record } = openBuildProcesses()
   const onRetrieved = (result: ImportResult) => {
     metrics?.countImport(result)
     loadNameIndex(catalog, options.report)
   }
-  const daily = {
-    dataDirectory,
-    archiveDirectory,
-    path,
-    catalog,
-    download,
-    build,
-    record,
-    now,
-    random,
-    timer,
-    report,
-    onRetrieved,
-  }
-  const schedule = await startDailyRetrieval(daily)
+  const described = { dataDirectory, archiveDirectory, path, catalog, ...openBuildProcesses() }
+  const schedule = await startDailyRetrieval({ ...described, now, random, timer, report, onRetrieved })
   // The retrieval must end before the catalogue is closed.
   closers.push(() => schedule.stop())
   metrics?.addGauge(
@@ -388,8 +345,8 @@ function runIfUnlocked(mutex: KeyedMutex) {
 
 /** Opens the ERC-8004 identity of the service. Mainnet has none. */
 async function openAgentRegistry(
-  { config, externals, now, timer, report }: ServiceOptions,
-  { baseUrl, clock }: { baseUrl: string; clock: () => number },
+  { config, externals, clock, now, timer, report }: ServiceOptions,
+  baseUrl: string,
 ): Promise<Registry> {
   const agentUri = `${baseUrl}${TESTNET_PATHS.registrationFile}`
   if (!externals.registry || config.mode !== 'testnet') return UNREGISTERED
@@ -401,41 +358,46 @@ async function openAgentRegistry(
 }
 
 async function createRoutes(
-  { config, version, now, timer, report }: ServiceOptions,
+  { config, version, externals, now, timer, report }: ServiceOptions,
   parts: {
     baseUrl: string
     terms: Terms
     catalog: Catalog
+    journal: () => Journal
     executor: CompanyAgentExecutor
     registry: Registry
     clients: Clients
-    exampleCompany: () => ExampleCompany | undefined
-    statuses: () => string
+    shown: ReturnType<typeof openShownDataset>
     observe: ReturnType<ServiceMetrics['observeRequests']> | undefined
     keys: Awaited<ReturnType<typeof openServiceKeys>>
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, statuses, observe, keys } = parts
+  const { baseUrl, terms, catalog, journal, executor, registry, clients, shown, observe, keys } = parts
   const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
-  const extensionUri = paymentExtensionUri(baseUrl)
 
   // The card is built once, so its examples cannot follow the dataset.
-  const inCard = { baseUrl, version, terms, exampleCompany: config.mode === 'testnet' ? exampleCompany() : undefined }
-  const card = (extensionRequired: boolean) => agentCard({ ...inCard, extensionRequired })
-  const sign = (keyring: Keyring) => signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
+  const inCard = {
+    baseUrl,
+    version,
+    terms,
+    exampleCompany: config.mode === 'testnet' ? shown().exampleCompany : undefined,
+  }
+  const card = agentCard({ ...inCard, extensionRequired: true })
+  const sign = (keyring: Keyring) => signCard({ card, keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
   if (a2aEnabled) await keys.publishCard(sign)
-  const route = a2aRoute({ executor, card: card(false), extensionUri, clients, timer, report })
+  const route = a2aRoute({ executor, baseUrl, version, terms, clients, timer, report })
 
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
-  const deployment = { baseUrl, version, terms, ...limits, extensionUri }
-  const pages = await openDocuments({ deployment, exampleCompany, statuses, catalog })
-  const facts = { version, terms, rateLimitPerMinute, catalog, now }
+  const { sandboxAccount } = externals
+  const deployment = { baseUrl, version, terms, ...limits, sandboxAccount: sandboxAccount?.address }
+  const pages = await openDocuments({ deployment, shown, catalog })
+  const facts = { version, terms, rateLimitPerMinute, catalog, journal, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,
     attribution: currentAttribution(facts),
     guide: `${baseUrl}${FREE_PATHS.mcpGuide}`,
   })
-  const tools = openToolList(terms, statuses)
+  const tools = openToolList(terms, () => shown().statuses)
   const mcp = mcpRoute({ executor, baseUrl, version, tools, serviceInfo, clients, timer, report })
   return createApp({
     executor,
@@ -447,6 +409,7 @@ async function createRoutes(
     ...(a2aEnabled && { a2aRoute: route }),
     mcp,
     registry,
+    sandboxAccount,
     report,
     observe,
   })

@@ -1,11 +1,10 @@
 /** What this process knows of its requests for payments. In memory: after a restart a retry may observe earlier. */
 import { LRUCache } from 'lru-cache'
 import { isStarted, type ResponseRecord } from '../../store/log/record.ts'
+import { CALL_MS_MAX } from './rpc/time-limits.ts'
 
 /** Between two observations for retries of a payment: the time between two blocks of Base. */
 const RETRY_MS = 2_000
-/** A settlement that began less than this ago may still be running. Longer than two facilitator calls. */
-const SETTLING_MS_MAX = 65_000
 /** Bounds the memory. More than the open payments of half a day at the default rate limit. */
 const PAYMENTS_MAX = 100_000
 
@@ -31,7 +30,7 @@ export class RecentAttempts {
     const age = time - updatedAt
     // If the clock was ahead at the start and was set back, the start is in the future and cannot be compared.
     const isSinceStart = updatedAt >= this.#startedAt || this.#startedAt > time
-    return isStarted(state) && isSinceStart && age >= 0 && age < SETTLING_MS_MAX
+    return isStarted(state) && isSinceStart && age >= 0 && age < CALL_MS_MAX
   }
 
   /** A request of this process has failed after it may have stored the record, so it no longer settles it. */

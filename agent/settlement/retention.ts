@@ -5,8 +5,8 @@
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import type { Chain } from './chain/chain.ts'
+import { DAY_MS } from '../../store/base/day.ts'
 
-const DAY_MS = 24 * 60 * 60 * 1000
 /** For one write transaction. Small, because sales cannot write to the log meanwhile. */
 const BATCH_RECORDS = 200
 /** Between two batches, so that sales can write to the log. */

@@ -13,8 +13,7 @@ import { publicKeySchema } from '../../agent/payment/receipt/verify.ts'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { attributionSchema, metadataSchema } from './metadata.ts'
-import { OPENAPI_VERSION, REGISTRY_SCHEMAS, reputationQuerySchema } from './registry-schemas.ts'
-import { SERVER_JSON_SCHEMA } from './server-json.ts'
+import { REGISTRY_SCHEMAS, reputationQuerySchema } from '../registry/bodies.ts'
 
 const errorResponseSchema = z.strictObject({ error: errorSchema })
 
@@ -81,90 +80,13 @@ const keySetSchema = z.strictObject({
   compromised: z.array(z.strictObject({ kid: z.string(), compromised_at: z.iso.datetime() })),
 })
 
-const cardSchema = z
-  .looseObject({
-    name: z.string(),
-    description: z.string(),
-    version: z.string(),
-    supportedInterfaces: z.array(z.looseObject({ url: z.string() })).min(1),
-    skills: z.array(z.looseObject({ id: z.string(), name: z.string() })).min(1),
-    signatures: z.array(z.strictObject({ protected: z.string(), signature: z.string() })).min(1),
-  })
-  .meta({ description: 'A2A 1.0 agent card, signed with ES256.' })
+/** Messages of A2A and MCP, and documents whose format another standard describes. */
+const rpcRequestSchema = z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() })
+const rpcResponseSchema = z.looseObject({ jsonrpc: z.literal('2.0') })
+const documentSchema = z.looseObject({})
 
-const openApiSchema = z.looseObject({ openapi: z.literal(OPENAPI_VERSION) }).meta({ description: 'This document.' })
-
-const rpcEnvelope = { jsonrpc: z.literal('2.0'), id: z.union([z.string(), z.int()]) }
-const mediaType = z.string().optional()
-const textPartSchema = z.strictObject({ text: z.string(), mediaType })
-const dataPart = <Data extends z.ZodType>(data: Data) => z.strictObject({ data, mediaType })
-const onePart = <Part extends z.ZodType>(data: Part) => z.array(z.union([textPartSchema, dataPart(data)])).length(1)
-const rpcResult = <Result extends z.ZodType>(result: Result) => z.strictObject({ ...rpcEnvelope, result })
-
-function rpcRequestSchema(operations: Operations) {
-  const calls = operations.map(({ name, inputSchema }) =>
-    z.strictObject({ operation: z.literal(name), input: inputSchema }),
-  )
-  return z.strictObject({
-    ...rpcEnvelope,
-    method: z.literal('SendMessage'),
-    params: z.looseObject({
-      message: z.looseObject({
-        messageId: z.string().min(1).max(128).meta({ description: 'At most 128 bytes.' }),
-        role: z.literal('ROLE_USER'),
-        parts: onePart(z.discriminatedUnion('operation', calls as [(typeof calls)[number]])),
-      }),
-    }),
-  })
-}
-
-function rpcMessageSchema(operations: Operations) {
-  const answers = new Set(operations.map(({ answerSchema }) => answerSchema))
-  return rpcResult(
-    z.strictObject({
-      message: z.strictObject({
-        messageId: z.string(),
-        role: z.literal('ROLE_AGENT'),
-        parts: onePart(z.union([...answers])),
-      }),
-    }),
-  )
-}
-
-/** The result of `ListTasks`: no message creates a task. */
-const rpcTasksSchema = rpcResult(
-  z.strictObject({
-    tasks: z.array(z.never()),
-    nextPageToken: z.literal(''),
-    pageSize: z.int().min(1),
-    totalSize: z.literal(0),
-  }),
-)
-
-const rpcErrorSchema = z.strictObject({
-  ...rpcEnvelope,
-  id: rpcEnvelope.id.nullable(),
-  error: z.strictObject({ code: z.int().max(-32000), message: z.string(), data: z.unknown().optional() }),
-})
-
-const mcpRequestSchema = z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() })
-const mcpResponseSchema = z.looseObject({ jsonrpc: z.literal('2.0') })
-
-const mcpServerSchema = z
-  .strictObject({
-    $schema: z.literal(SERVER_JSON_SCHEMA),
-    name: z.string(),
-    title: z.string(),
-    description: z.string(),
-    version: z.string(),
-    websiteUrl: z.string(),
-    remotes: z.array(z.strictObject({ type: z.literal('streamable-http'), url: z.string() })).length(1),
-  })
-  .meta({ description: 'server.json of the registry of MCP servers.' })
-
-const x402ManifestSchema = z
-  .strictObject({ version: z.literal(1), resources: z.array(z.string()).min(1), instructions: z.string() })
-  .meta({ description: 'The discovery manifest of x402 services. A resource is a method and a path.' })
+/** The JSON of `/`. */
+const indexSchema = z.strictObject({ name: z.string(), version: z.string(), links: z.record(z.string(), z.url()) })
 
 /** The name of the input's schema of an operation. */
 export function inputName(operation: string): string {
@@ -186,21 +108,17 @@ const responseSchemas = (operations: Operations): Record<string, z.ZodType> => (
   PaymentErrorResponse: paymentErrorSchema,
   Receipt: receiptSchema,
   KeySet: keySetSchema,
-  AgentCard: cardSchema,
-  OpenApiDocument: openApiSchema,
   ...REGISTRY_SCHEMAS,
-  McpResponse: mcpResponseSchema,
-  McpServer: mcpServerSchema,
-  X402Manifest: x402ManifestSchema,
-  RpcResponse: z.union([rpcMessageSchema(operations), rpcTasksSchema, rpcErrorSchema]),
+  RpcResponse: rpcResponseSchema,
+  Document: documentSchema,
+  Index: indexSchema,
 })
 
 const requestSchemas = (operations: Operations): Record<string, z.ZodType> => ({
   ...Object.fromEntries(operations.map(({ name, inputSchema }) => [inputName(name), inputSchema])),
   ReputationQuery: reputationQuerySchema,
   Payment: documentedPaymentSchema,
-  RpcRequest: rpcRequestSchema(operations),
-  McpRequest: mcpRequestSchema,
+  RpcRequest: rpcRequestSchema,
 })
 
 type JsonSchema = Record<string, unknown>

@@ -1,7 +1,6 @@
 /** The values of a deployment that the documents show. */
 import type { ExampleCompany } from '../../agent/operation/operation.ts'
 import type { Terms } from '../../agent/payment/terms.ts'
-import { MICRO_USDC_PER_USDC } from '../../agent/payment/terms.ts'
 
 export interface DocumentedDeployment {
   baseUrl: string
@@ -13,16 +12,11 @@ export interface DocumentedDeployment {
   addressBudget: number
   /** The retention period of stored responses. */
   retentionDays: number
-  /** The URI of the payment extension: a section of the HTML guide. */
-  extensionUri: string
   /** Of the current dataset. */
   exampleCompany: ExampleCompany | undefined
   /** Empty without a dataset. */
   statuses: string
   licence: { name: string; url: string }
-}
-
-/** Formats micro-USDC as a price in US dollars, for example `0.001`. */
-export function formatUsd(microUsdc: number): string {
-  return String(microUsdc / MICRO_USDC_PER_USDC)
+  /** Only in a sandbox: the account that its page can pay with. */
+  sandboxAccount?: string | undefined
 }

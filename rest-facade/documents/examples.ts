@@ -1,6 +1,6 @@
 /** Example requests and responses for the documents: quotes, A2A and MCP messages, and every refusal. */
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
-import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
+import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { toNamed, type Operation } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
@@ -53,7 +53,7 @@ export function exampleRpcRequests({ terms, exampleCompany }: DocumentedDeployme
 /** A2A answers to the first example and to an unknown method. */
 export function exampleRpcAnswers(deployment: DocumentedDeployment): Record<string, object> {
   const { definition } = firstOperation(deployment)
-  const data = definition.exampleAnswers(deployment.terms.mode).found
+  const data = definition.exampleAnswer(deployment.terms.mode)
   const message = {
     messageId: '8f14e45f-ceea-467f-a8f1-0c2f5f7f2b1c',
     role: 'ROLE_AGENT',

@@ -5,6 +5,7 @@ import { snapshotIdSchema } from '../../agent/operation/result.ts'
 import type { Terms } from '../../agent/payment/terms.ts'
 import { datasetStatus, type Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES, sourceSchema } from '../../store/dataset/source.ts'
+import type { Journal } from '../../store/history/journal.ts'
 
 export const SERVICE_NAME = 'irish-company-agent'
 
@@ -21,6 +22,7 @@ export const metadataSchema = z.strictObject({
   quarantined_company_count: count,
   rejected_row_count: count,
   imported_at: z.iso.datetime(),
+  complete_since: z.iso.date().nullable(),
   access: z.strictObject({
     mode: z.enum(['mainnet', 'testnet']),
     network: z.string(),
@@ -48,6 +50,7 @@ interface CurrentFacts {
   terms: Terms
   rateLimitPerMinute: number
   catalog: Pick<Catalog, 'current' | 'retrieval'>
+  journal: () => Pick<Journal, 'oldest'>
   now: () => Date
 }
 
@@ -57,6 +60,7 @@ export function currentMetadata({
   terms,
   rateLimitPerMinute,
   catalog,
+  journal,
   now,
 }: CurrentFacts): z.output<typeof metadataSchema> | undefined {
   const dataset = catalog.current()
@@ -77,6 +81,7 @@ export function currentMetadata({
     quarantined_company_count,
     rejected_row_count,
     imported_at,
+    complete_since: firstDay(journal),
     access: {
       mode: terms.mode,
       network: terms.network,
@@ -88,6 +93,15 @@ export function currentMetadata({
       limit_scope: 'shared_origin_service',
       lookup_limit_per_minute: rateLimitPerMinute,
     },
+  }
+}
+
+/** The day of the oldest recorded file. Null while the journal cannot be read. */
+function firstDay(journal: CurrentFacts['journal']): string | null {
+  try {
+    return journal().oldest()?.date ?? null
+  } catch {
+    return null
   }
 }
 

@@ -4,16 +4,20 @@ import {
   REQUEST_ID_HEADER,
   REQUEST_ID_PATTERN,
 } from '../../agent/transport/http/request-id.ts'
-import { A2A_VERSION } from '../../agent/operation/entries.ts'
-import type { McpError } from '../../agent/operation/mcp-errors.ts'
+import {
+  A2A_VERSION,
+  FREE_PATHS,
+  MCP_PATH,
+  OPENAPI_VERSION,
+  paymentExtensionUri,
+} from '../../agent/operation/endpoints.ts'
+import type { McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import type { OperationDefinition } from '../../agent/operation/operation.ts'
 import { describeStatus } from '../../agent/operation/statuses.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
-import { FREE_PATHS, MCP_PATH } from '../../agent/operation/paths.ts'
-import { PAYMENT_HEADERS } from '../../agent/payment/terms.ts'
-import { formatUsd, type DocumentedDeployment } from './deployment.ts'
+import { PAYMENT_HEADERS, toUsdc } from '../../agent/payment/terms.ts'
+import type { DocumentedDeployment } from './deployment.ts'
 import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
-import { OPENAPI_VERSION } from './registry-schemas.ts'
 import { isDocument, isPaidRoute, listRoutes } from './routes.ts'
 import { componentSchemas, schemaRef } from './component-schemas.ts'
 
@@ -45,7 +49,7 @@ const PAYMENT_PARAMETER: Parameter = {
   schema: base64Of('Payment'),
 }
 
-const listA2aParameters = (extensionUri: string): Parameter[] => [
+const listA2aParameters = ({ baseUrl }: DocumentedDeployment): Parameter[] => [
   {
     name: 'A2A-Version',
     in: 'header',
@@ -60,7 +64,7 @@ const listA2aParameters = (extensionUri: string): Parameter[] => [
     required: false,
     description: 'Must contain the URI of the payment extension, from the agent card, for every structured request.',
     schema: { type: 'string' },
-    example: extensionUri,
+    example: paymentExtensionUri(baseUrl),
   },
 ]
 
@@ -107,7 +111,7 @@ function buildOperation(route: RouteDescription, deployment: DocumentedDeploymen
   const { operationId, tag, summary, description, sells, input, only } = route
   const parameters = [
     ...inputParameters(route, deployment, schemas),
-    ...(only === 'a2a' ? listA2aParameters(deployment.extensionUri) : []),
+    ...(only === 'a2a' ? listA2aParameters(deployment) : []),
     ...(isPaidRoute(route) ? [PAYMENT_PARAMETER] : []),
   ]
   return {
@@ -134,10 +138,10 @@ function paymentInfo(deployment: DocumentedDeployment, definition: OperationDefi
 }
 
 function priceRange({ terms: { mode } }: DocumentedDeployment, definition: OperationDefinition) {
-  if (definition.kind === 'single') return { mode: 'fixed', amount: formatUsd(definition.prices[mode]) }
+  if (definition.kind === 'single') return { mode: 'fixed', amount: String(toUsdc(definition.prices[mode])) }
   const prices = definition.operations.map((each) => each.prices[mode])
   const totals = definition.operations.map((each) => each.prices[mode] * (each.batchInputsMax ?? 0))
-  return { mode: 'dynamic', min: formatUsd(Math.min(...prices)), max: formatUsd(Math.max(...totals)) }
+  return { mode: 'dynamic', min: String(toUsdc(Math.min(...prices))), max: String(toUsdc(Math.max(...totals))) }
 }
 
 /** One parameter for each member of the input's schema. */
@@ -200,13 +204,16 @@ function jsonContent(schema: string, examples?: Record<string, object>) {
 }
 
 /** The refusals and protocol errors of a route by status, with an example for each code. */
-function buildRefusals({ refusals, reserved = [], protocolErrors = [] }: RouteDescription) {
+function buildRefusals({ method, refusals, reserved = [], protocolErrors = [] }: RouteDescription) {
   const codes = [...refusals, ...reserved]
   const statuses = new Set([...codes.map((code) => REFUSALS[code].status), ...protocolErrors.flatMap(failedStatuses)])
   const responses = [...statuses].map((status) => {
     const sent = codes.filter((code) => REFUSALS[code].status === status)
     const errors = protocolErrors.filter((error) => failedStatuses(error).includes(status))
-    return [status, refusalResponse({ status, codes: sent, reserved, errors })]
+    return [
+      status,
+      refusalResponse({ status, codes: sent, reserved, errors, hasHtml: status === 402 && method === 'get' }),
+    ]
   })
   return Object.fromEntries(responses) as object
 }
@@ -221,9 +228,11 @@ interface DescribedStatus {
   codes: readonly RefusalCode[]
   reserved: readonly RefusalCode[]
   errors: readonly McpError[]
+  /** Browsers get the quote as HTML. */
+  hasHtml: boolean
 }
 
-function refusalResponse({ status, codes, reserved, errors }: DescribedStatus) {
+function refusalResponse({ status, codes, reserved, errors, hasHtml }: DescribedStatus) {
   const own = STATUS_HEADERS.get(status) ?? []
   const receipt = codes.includes('payment_failed') ? [PAYMENT_HEADERS.response] : []
   const descriptions = codes.map((code) => {
@@ -243,6 +252,7 @@ function refusalResponse({ status, codes, reserved, errors }: DescribedStatus) {
         schema: refusalSchema(status, codes, errors),
         examples: Object.fromEntries(examples) as object,
       },
+      ...(hasHtml && { 'text/html': { schema: { type: 'string' } } }),
     },
   }
 }
@@ -262,7 +272,7 @@ const headerRefs = (...names: readonly string[]) =>
 function refusalSchema(status: number, codes: readonly RefusalCode[], errors: readonly McpError[]): JsonSchema {
   if (status === 402) return schemaRef('PaymentErrorResponse')
   const bodies = codes.map((code) => (isDataError(code) ? 'DataError' : 'ErrorResponse'))
-  const names = new Set<string>([...bodies, ...errors.map(() => 'McpResponse' as const)])
+  const names = new Set<string>([...bodies, ...errors.map(() => 'RpcResponse')])
   const [schema, ...more] = [...names].map((name) => schemaRef(name))
   return schema && more.length === 0 ? schema : { anyOf: [schema, ...more] }
 }

@@ -1,58 +1,48 @@
 /**
  * Renders the guides and descriptions (contract 4.4.3) from the templates in docs/served and the values of the code.
+ * They name the licence of the current dataset and, on mainnet, one of its companies as an example.
  */
-import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
+import { MCP_ERRORS } from '../../agent/transport/mcp/protocol-error.ts'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
-import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, paymentExtensionUri, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import { endpoint, exampleParts, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
-import { escapeHtml } from '../../store/base/escape-html.ts'
-import { QUOTE_LIFETIME_SECONDS } from '../../agent/payment/terms.ts'
-import { formatUsd, type DocumentedDeployment } from './deployment.ts'
+import type { Catalog } from '../../store/dataset/catalog.ts'
+import { CRO_COMPANIES } from '../../store/dataset/source.ts'
+import { QUOTE_LIFETIME_SECONDS, toUsdc } from '../../agent/payment/terms.ts'
+import type { DocumentedDeployment } from './deployment.ts'
 import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
 import { isDocument, listRoutes } from './routes.ts'
+import { renderPage } from './page.ts'
+import { renderGuide } from './readable-guide.ts'
 import { buildServerJson } from './server-json.ts'
+import { fill, loadTemplates, type Templates, type WrittenDocument } from './templates.ts'
 
-const FOLDER = '#root/docs/served'
+export type Documents = ReadonlyMap<string, WrittenDocument>
 
-export interface WrittenDocument {
-  type: 'text/html' | 'text/markdown' | 'text/plain' | 'text/x-python' | 'application/json'
-  text: string
-  /** For `Last-Modified`, if the time is known. */
-  modifiedAt?: Date
-  /** Absent if the document has the same policy as all other responses. */
-  contentSecurityPolicy?: string
+interface DocumentOptions {
+  deployment: Omit<DocumentedDeployment, 'exampleCompany' | 'statuses' | 'licence'>
+  shown: () => Pick<DocumentedDeployment, 'exampleCompany' | 'statuses'>
+  catalog: Pick<Catalog, 'retrieval'>
 }
 
-const TEMPLATES = [
-  'guidance.txt',
-  'api.md',
-  'a2a.md',
-  'mcp.md',
-  'llms.txt',
-  'robots.txt',
-  'guide.html',
-  'guide.css',
-  'guide.js',
-  'testnet-client.py',
-] as const
-
-type Templates = Record<(typeof TEMPLATES)[number], string>
-
-export async function loadTemplates(): Promise<Templates> {
-  const read = async (name: string) =>
-    [name, await readFile(new URL(import.meta.resolve(`${FOLDER}/${name}`)), 'utf8')] as const
-  return Object.fromEntries(await Promise.all(TEMPLATES.map(read))) as Templates
+/** The documents by path. They are rendered again only when a value that they show has changed. */
+export async function openDocuments(options: DocumentOptions): Promise<() => Documents> {
+  const { deployment, shown, catalog } = options
+  const templates = await loadTemplates()
+  let last: { key: string; documents: Documents } | undefined
+  return () => {
+    const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
+    const current = { ...shown(), licence: { name: license, url: license_url } }
+    const key = JSON.stringify(current)
+    if (last?.key !== key) last = { key, documents: renderDocuments({ ...deployment, ...current }, templates) }
+    return last.documents
+  }
 }
 
 /** The documents by path. Throws if a template names an unknown value. */
-export function renderDocuments(
-  deployment: DocumentedDeployment,
-  templates: Templates,
-): ReadonlyMap<string, WrittenDocument> {
+export function renderDocuments(deployment: DocumentedDeployment, templates: Templates): Documents {
   const values = templateValues(deployment)
   const guidance = fill(templates['guidance.txt'], values).trim()
   const withGuidance = new Map([...values, ['guidance', guidance]])
@@ -60,21 +50,49 @@ export function renderDocuments(
     type,
     text: fill(templates[name], withGuidance),
   })
-  const json = (value: object): WrittenDocument => ({ type: 'application/json', text: JSON.stringify(value) })
-  return new Map([
-    [FREE_PATHS.guide, renderGuide(deployment, values, templates)],
+  const guides = [
     [FREE_PATHS.apiGuide, render('api.md', 'text/markdown')],
     [FREE_PATHS.a2aGuide, render('a2a.md', 'text/plain')],
     [FREE_PATHS.mcpGuide, render('mcp.md', 'text/plain')],
+  ] as const
+  return new Map([
+    [FREE_PATHS.index, jsonDocument(listLinks(deployment))],
+    [FREE_PATHS.guide, renderPage(deployment, values, templates)],
+    ...guides,
+    ...guides.map(([path, { text }]) => [path.replace('.md', ''), renderGuide(text, templates['page.css'])] as const),
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
-    [FREE_PATHS.openApi, json(buildOpenApi(deployment, guidance))],
-    [FREE_PATHS.serverJson, json(buildServerJson(deployment))],
-    [FREE_PATHS.x402, json(x402Manifest(deployment))],
+    [FREE_PATHS.openApi, jsonDocument(buildOpenApi(deployment, guidance))],
+    [FREE_PATHS.serverJson, jsonDocument(buildServerJson(deployment))],
+    [FREE_PATHS.x402, jsonDocument(x402Manifest(deployment))],
     ...(deployment.terms.mode === 'testnet'
       ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment, templates)] as const]
       : []),
   ])
+}
+
+export function jsonDocument(body: object): WrittenDocument {
+  return { type: 'application/json', text: JSON.stringify(body) }
+}
+
+/** What programs get from `/`. */
+function listLinks({ baseUrl, version, a2aEnabled }: DocumentedDeployment) {
+  const { guide, apiGuide, llmsTxt, openApi, metadata, x402, serverJson, agentCard } = FREE_PATHS
+  const paths = {
+    guide,
+    api_guide: apiGuide,
+    llms_txt: llmsTxt,
+    openapi: openApi,
+    metadata,
+    x402,
+    mcp_server: serverJson,
+  }
+  const linked = Object.entries({ ...paths, ...(a2aEnabled && { agent_card: agentCard }) })
+  return {
+    name: 'Irish company records',
+    version,
+    links: Object.fromEntries(linked.map(([name, path]) => [name, baseUrl + path])),
+  }
 }
 
 function x402Manifest({ baseUrl, terms }: DocumentedDeployment) {
@@ -91,52 +109,8 @@ function testnetClient({ baseUrl }: DocumentedDeployment, templates: Templates):
   return { type: 'text/x-python', text: templates['testnet-client.py'].replace(BASE_URL_LINE, () => line) }
 }
 
-/** The HTML guide. Style and script are inline. The CSP allows only these two, by their hashes. */
-function renderGuide(
-  deployment: DocumentedDeployment,
-  values: ReadonlyMap<string, string>,
-  templates: Templates,
-): WrittenDocument {
-  const style = templates['guide.css']
-  const script = templates['guide.js']
-  const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
-  const parts: [string, string][] = [
-    ['style', `<style>${style}</style>`],
-    ['script', `<script type="module">${script}</script>`],
-    ['price_rows', htmlRows(priceRows(deployment))],
-    ['error_rows', htmlRows(errorRows())],
-  ]
-  return {
-    type: 'text/html',
-    text: fill(templates['guide.html'], new Map([...escaped, ...parts])),
-    contentSecurityPolicy: [
-      "default-src 'none'",
-      `style-src '${cspHash(style)}'`,
-      `script-src '${cspHash(script)}'`,
-      "connect-src 'self'",
-      'img-src data:',
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join('; '),
-  }
-}
-
-function cspHash(text: string): string {
-  return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
-}
-
-function fill(text: string, values: ReadonlyMap<string, string>): string {
-  return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
-    const value = values.get(name)
-    if (value === undefined) throw new Error(`A template names the unknown value ${name}`)
-    return value
-  })
-}
-
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
-  const { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays, extensionUri } =
-    deployment
+  const { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = deployment
   const { exampleCompany, licence } = deployment
   const first = firstOperation(deployment)
   const isTestnet = terms.mode === 'testnet'
@@ -154,7 +128,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['rate_limit', String(rateLimitPerMinute)],
     ['address_budget', String(addressBudget)],
     ['retention_days', String(retentionDays)],
-    ['extension_uri', extensionUri],
+    ['extension_uri', paymentExtensionUri(baseUrl)],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
     [
       'paid_paths',
@@ -189,7 +163,7 @@ function listedPrice({ terms }: DocumentedDeployment, definition: OperationDefin
 
 function usd(deployment: DocumentedDeployment, definition: OperationDefinition): string {
   const price = listedPrice(deployment, definition)
-  return typeof price === 'number' ? formatUsd(price) : price
+  return typeof price === 'number' ? String(toUsdc(price)) : price
 }
 
 /** The route, the price, and the first example as a command, if there is one. */
@@ -229,7 +203,7 @@ function toText(value: unknown): string {
 
 /** The example answer. The score definition is long, so only the first answer that has one shows it. */
 function shortAnswer(definition: OperationDefinition, { terms }: DocumentedDeployment): object {
-  const answerOf = (each: OperationDefinition): object => each.exampleAnswers(terms.mode).found
+  const answerOf = (each: OperationDefinition): object => each.exampleAnswer(terms.mode)
   const first = terms.operations.find((each) => 'score_definition' in answerOf(each))
   const found = answerOf(definition)
   if (!first || first === definition || !('score_definition' in found)) return found
@@ -288,10 +262,6 @@ function freeRows(deployment: DocumentedDeployment): string[][] {
 function markdownTable(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
-}
-
-function htmlRows(rows: string[][]): string {
-  return rows.map((cells) => `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`).join('\n')
 }
 
 /** The line width of the guides. */

@@ -1,6 +1,6 @@
 /** The table of all routes (contract 4): input, success response, and every possible refusal. */
-import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
-import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import {
   inputFaults,
   queryMembers,
@@ -11,7 +11,7 @@ import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { Terms } from '../../agent/payment/terms.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import { exampleMcpRequests, exampleRpcAnswers, exampleRpcRequests, MCP_ANSWERS } from './examples.ts'
-import type { REGISTRY_SCHEMAS } from './registry-schemas.ts'
+import type { REGISTRY_SCHEMAS } from '../registry/bodies.ts'
 import { inputName } from './component-schemas.ts'
 
 interface RouteInput {
@@ -73,19 +73,20 @@ const BODY = ['body_too_large', 'unsupported_media_type'] as const
 
 /** The REST route of an operation. */
 function paidRoute(definition: OperationDefinition): RouteDescription {
-  const { name, method, answerName, reserved = [], skill, route } = definition
+  const { name, method, answerName, reserved = [], skill, tool } = definition
   const hasQuery = queryMembers(definition).length > 0
   const examples = ({ exampleCompany }: DocumentedDeployment) =>
     Object.fromEntries(definition.examples(exampleCompany).map((value, at) => [`example_${at + 1}`, value]))
   return {
-    ...route,
+    operationId: tool.name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
     summary: skill.name,
+    description: `${skill.description} ${describeRequest(definition)} ${tool.size}`,
     method: method === 'GET' ? 'get' : 'post',
     path: definition.path,
     tag: 'Paid',
     sells: definition,
     input: { in: method === 'POST' ? 'body' : 'parameters', schema: inputName(name), examples },
-    contents: [json(answerName, ({ terms }) => definition.exampleAnswers(terms.mode))],
+    contents: [json(answerName, ({ terms }) => ({ answer: definition.exampleAnswer(terms.mode) }))],
     refusals: [
       ...inputFaults(definition),
       ...(hasQuery ? (['duplicate_parameter'] as const) : []),
@@ -98,12 +99,21 @@ function paidRoute(definition: OperationDefinition): RouteDescription {
   }
 }
 
+function describeRequest(definition: OperationDefinition): string {
+  const { method, bodyBytesMax = 0 } = definition
+  if (method === 'POST')
+    return `The body is JSON of at most ${bodyBytesMax / 1024} KiB. A retry must repeat URI, Content-Type and the exact body.`
+  return queryMembers(definition).length > 0
+    ? 'Each parameter occurs at most once. A retry must repeat the whole query string.'
+    : 'No query string and no body are accepted.'
+}
+
 const a2aRoute = (operations: Operations): RouteDescription => ({
   operationId: 'sendMessage',
   method: 'post',
   path: A2A_PATH,
   tag: 'Agent',
-  summary: `The ${countWord(operations)} operations over A2A 1.0`,
+  summary: 'The operations over A2A 1.0',
   description:
     'JSON-RPC, synchronous, direct Messages only, at most 16 KiB. A text part gets usage instructions, free. A data ' +
     'part `{operation, input}` is paid like the REST resource that its quote names, at the same price. Payment and ' +
@@ -123,24 +133,20 @@ const a2aRoute = (operations: Operations): RouteDescription => ({
   only: 'a2a',
 })
 
-const mcpRoute = (operations: Operations): RouteDescription => ({
+const MCP_ROUTE: RouteDescription = {
   operationId: 'callTool',
   method: 'post',
   path: MCP_PATH,
   tag: 'Agent',
-  summary: `The ${countWord(operations)} operations as tools of MCP`,
+  summary: 'The operations as tools of MCP',
   description:
     'Streamable HTTP without sessions, at most 16 KiB. Quotes, answers and errors of a tool are results of `tools/call` ' +
     'with status 200. The payment is in `_meta["x402/payment"]`.',
-  input: { in: 'body', schema: 'McpRequest', examples: exampleMcpRequests },
-  contents: [json('McpResponse', () => MCP_ANSWERS), text('text/event-stream')],
+  input: { in: 'body', schema: 'RpcRequest', examples: exampleMcpRequests },
+  contents: [json('RpcResponse', () => MCP_ANSWERS), text('text/event-stream')],
   refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
-})
-
-const COUNT_WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
-
-const countWord = ({ length }: Operations) => COUNT_WORDS[length] ?? String(length)
+}
 
 const FREE_ROUTES: readonly RouteDescription[] = [
   freeRoute(
@@ -153,23 +159,30 @@ const FREE_ROUTES: readonly RouteDescription[] = [
   freeRoute('getAttribution', FREE_PATHS.attribution, 'The attribution to show with the data', [json('Attribution')], {
     tag: 'Metadata',
   }),
-  freeRoute('getGuide', FREE_PATHS.guide, 'The HTML guide, or the markdown guide for `Accept: text/markdown`', [
+  freeRoute('getIndex', FREE_PATHS.index, 'Links to the documents, or the page for `Accept: text/html`', [
+    json('Index'),
+    text('text/html'),
+  ]),
+  freeRoute('getPage', FREE_PATHS.guide, 'The page that sells, or the markdown guide for `Accept: text/markdown`', [
     text('text/html'),
     text('text/markdown'),
   ]),
+  ...(['api', 'a2a', 'mcp'] as const).map((name) =>
+    freeRoute(`get_${name}_html`, `${FREE_PATHS.guide}/${name}`, `\`${FREE_PATHS.guide}/${name}.md\` as HTML`, [
+      text('text/html'),
+    ]),
+  ),
   freeRoute('getApiGuide', FREE_PATHS.apiGuide, 'The markdown guide: every route, parameter, price and error', [
     text('text/markdown'),
   ]),
   freeRoute('getA2aGuide', FREE_PATHS.a2aGuide, 'The guide to buying over A2A 1.0', [text('text/plain')]),
   freeRoute('getMcpGuide', FREE_PATHS.mcpGuide, 'The guide to buying over MCP', [text('text/plain')]),
   freeRoute('getLlmsTxt', FREE_PATHS.llmsTxt, 'Short instructions for agents, and links', [text('text/plain')]),
-  freeRoute('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', [json('OpenApiDocument')]),
-  freeRoute('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', [json('McpServer')], {
+  freeRoute('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', [json('Document')]),
+  freeRoute('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', [json('Document')], {
     tag: 'Agent',
   }),
-  freeRoute('getX402Manifest', FREE_PATHS.x402, 'The paid routes, for catalogues of x402 services', [
-    json('X402Manifest'),
-  ]),
+  freeRoute('getX402Manifest', FREE_PATHS.x402, 'The paid routes, for catalogues of x402 services', [json('Document')]),
   freeRoute('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', [
     text('text/plain'),
   ]),
@@ -184,7 +197,7 @@ const FREE_ROUTES: readonly RouteDescription[] = [
     'getAgentCard',
     FREE_PATHS.agentCard,
     'The signed A2A 1.0 agent card, or 404 if A2A is disabled',
-    [json('AgentCard')],
+    [json('Document')],
     { tag: 'Agent', refusals: ['not_found', ...ANY_ROUTE] },
   ),
 ]
@@ -225,8 +238,7 @@ interface RouteSelection extends Pick<DocumentedDeployment, 'a2aEnabled'> {
 /** The routes of one deployment. */
 export function listRoutes({ terms, a2aEnabled }: RouteSelection) {
   const { operations } = terms
-  const agentRoutes = [a2aRoute(operations), mcpRoute(operations)]
-  const routes = [...operations.map(paidRoute), ...agentRoutes, ...FREE_ROUTES, ...TESTNET_ROUTES]
+  const routes = [...operations.map(paidRoute), a2aRoute(operations), MCP_ROUTE, ...FREE_ROUTES, ...TESTNET_ROUTES]
   const offered = { a2a: a2aEnabled, testnet: terms.mode === 'testnet' }
   return routes.filter(({ only }) => only === undefined || offered[only])
 }

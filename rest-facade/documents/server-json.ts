@@ -1,10 +1,10 @@
 /** Describes the MCP server in the format of the registry at https://registry.modelcontextprotocol.io. */
-import { listEntries } from '../../agent/operation/entries.ts'
+import { listEndpoints } from '../../agent/operation/endpoints.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import { SERVICE_NAME } from './metadata.ts'
 
 /** The newest released version of the format. */
-export const SERVER_JSON_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
+const SERVER_JSON_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
 
 /** The limit of the format. */
 const NAME_CHARACTERS_MAX = 200
@@ -12,7 +12,7 @@ const NAME_CHARACTERS_MAX = 200
 const DOMAIN_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
 export function buildServerJson({ baseUrl, version }: Pick<DocumentedDeployment, 'baseUrl' | 'version'>) {
-  const { guide, mcp } = listEntries(baseUrl)
+  const { guide, mcp } = listEndpoints(baseUrl)
   return {
     $schema: SERVER_JSON_SCHEMA,
     name: serverName(new URL(baseUrl).hostname),

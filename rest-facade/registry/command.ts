@@ -1,7 +1,7 @@
 /** The actions of the command `registry`. None of them needs a private key. */
 import { encodeFunctionData, parseAbi } from 'viem'
 import * as z from 'zod'
-import { TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import { fetchText, type Fetch } from '../../store/base/bounded-fetch.ts'
 import { parseJson } from '../../store/base/read-body.ts'
 import { REGISTRIES } from './contracts.ts'
@@ -20,7 +20,7 @@ interface ShowOptions {
 
 /** Prints what a running service reports about its identity. Returns false if it reports none. */
 export async function showRegistration({ url, fetch: send, print }: ShowOptions): Promise<boolean> {
-  const answer = await fetchText(send, `${url.replace(/\/$/, '')}${TESTNET_PATHS.registryIdentity}`).catch(() => null)
+  const answer = await fetchText(send, `${url}${TESTNET_PATHS.registryIdentity}`).catch(() => null)
   if (!answer) {
     print('the service does not answer; check that it is running')
     return false

@@ -1,5 +1,5 @@
 /** The ERC-8004 registries on Base Sepolia and the functions that the service calls. */
-import { encodeErrorResult, parseAbi, parseAbiParameters, type Address, type Hex } from 'viem'
+import { encodeErrorResult, parseAbi, type Address, type Hex } from 'viem'
 
 /** The same addresses on every test network. */
 export const REGISTRIES: { identity: Address; reputation: Address } = {
@@ -7,24 +7,19 @@ export const REGISTRIES: { identity: Address; reputation: Address } = {
   reputation: '0x8004B663056A597Dffe9eCcC1965A193B7388713',
 }
 
-/** Excludes functions that read all clients or all responders: anyone can make their results grow without bound. */
+/**
+ * Excludes functions that read all clients or all responders: anyone can make their results grow without bound. Strings
+ * are declared as bytes, which have the same encoding: string decoders replace invalid UTF-8.
+ */
 export const REGISTRY_ABI = parseAbi([
   'function ownerOf(uint256 agentId) view returns (address)',
-  'function tokenURI(uint256 agentId) view returns (string)',
+  'function tokenURI(uint256 agentId) view returns (bytes)',
   'function getAgentWallet(uint256 agentId) view returns (address)',
   'error ERC721NonexistentToken(uint256 tokenId)',
   'function getIdentityRegistry() view returns (address)',
   'function getLastIndex(uint256 agentId, address clientAddress) view returns (uint64)',
-  'function readFeedback(uint256 agentId, address clientAddress, uint64 feedbackIndex) view returns (int128 value, uint8 valueDecimals, string tag1, string tag2, bool isRevoked)',
+  'function readFeedback(uint256 agentId, address clientAddress, uint64 feedbackIndex) view returns (int128 value, uint8 valueDecimals, bytes tag1, bytes tag2, bool isRevoked)',
 ])
-
-/** Return types. Strings are decoded as bytes, which have the same encoding: string decoders replace invalid UTF-8. */
-export const RETURNS = {
-  address: parseAbiParameters('address'),
-  text: parseAbiParameters('bytes'),
-  index: parseAbiParameters('uint64'),
-  feedback: parseAbiParameters('int128, uint8, bytes, bytes, bool'),
-}
 
 /** The revert data of a call for an agent that does not exist. */
 export function noSuchAgent(agentId: bigint): Hex {

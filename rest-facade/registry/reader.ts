@@ -3,19 +3,23 @@
  * by its hash: after a reorganisation the node then returns an error instead of data of another block.
  */
 import {
-  decodeAbiParameters,
+  decodeFunctionResult,
   encodeFunctionData,
   hexToBytes,
+  stringToHex,
   zeroAddress,
-  type AbiParameter,
+  type Abi,
   type Address,
-  type DecodeAbiParametersReturnType,
+  type ContractFunctionName,
+  type ContractFunctionReturnType,
   type Hex,
 } from 'viem'
 import * as z from 'zod'
 import { replaceInvisible } from '../../store/base/hidden.ts'
+import { hash, hexNumber } from '../../agent/settlement/chain/blocks.ts'
 import type { openRpcBatch } from '../../agent/settlement/rpc/json-rpc.ts'
-import { noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI, RETURNS } from './contracts.ts'
+import { ReplyError } from '../../agent/settlement/rpc/post-json.ts'
+import { noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI } from './contracts.ts'
 
 /** A read fails if the newest block is older, because the node then lags behind. */
 const BLOCK_AGE_MS_MAX = 5 * 60_000
@@ -46,33 +50,21 @@ interface RegistryReaderOptions {
   now: () => Date
 }
 
-/** Why a registry could not be read, as a code for the log. */
-class RegistryError extends Error {
-  override name = 'RegistryError'
-  readonly code: string
-
-  constructor(code: string) {
-    super(code)
-    this.code = code
-  }
-}
-
 export async function readIdentity(options: RegistryReaderOptions, signal: AbortSignal) {
   const { agentId, agentUri } = options
-  const agentCall = { abi: REGISTRY_ABI, args: [agentId] } as const
   const { checked, replies } = await callAtHead(options, signal, [
-    [REGISTRIES.reputation, encodeFunctionData({ abi: REGISTRY_ABI, functionName: 'getIdentityRegistry' })],
-    [REGISTRIES.identity, encodeFunctionData({ ...agentCall, functionName: 'ownerOf' })],
-    [REGISTRIES.identity, encodeFunctionData({ ...agentCall, functionName: 'tokenURI' })],
-    [REGISTRIES.identity, encodeFunctionData({ ...agentCall, functionName: 'getAgentWallet' })],
+    [REGISTRIES.reputation, encode('getIdentityRegistry', [])],
+    [REGISTRIES.identity, encode('ownerOf', [agentId])],
+    [REGISTRIES.identity, encode('tokenURI', [agentId])],
+    [REGISTRIES.identity, encode('getAgentWallet', [agentId])],
   ])
   const [registryReply, ownerReply, uriReply, walletReply] = replies
-  if (decode(RETURNS.address, registryReply)[0] !== REGISTRIES.identity)
-    throw new RegistryError('REGISTRIES_NOT_LINKED')
+  if (decode('getIdentityRegistry', registryReply) !== REGISTRIES.identity)
+    throw new ReplyError('REGISTRIES_NOT_LINKED')
   if (isRevert(ownerReply, noSuchAgent(agentId))) return { status: 'not_found' as const, checked }
-  const [owner] = decode(RETURNS.address, ownerReply)
-  const [uri] = decode(RETURNS.text, uriReply)
-  const [wallet] = decode(RETURNS.address, walletReply)
+  const owner = decode('ownerOf', ownerReply)
+  const uri = decode('tokenURI', uriReply)
+  const wallet = decode('getAgentWallet', walletReply)
   return {
     status: 'registered' as const,
     agent: {
@@ -81,7 +73,7 @@ export async function readIdentity(options: RegistryReaderOptions, signal: Abort
       wallet: wallet === zeroAddress ? null : wallet,
       uri: sanitizeText(uri, URI_CODE_POINTS_MAX).text,
       /** Whether the URI on chain has exactly the expected bytes. */
-      isUriExpected: uri === `0x${Buffer.from(agentUri).toString('hex')}`,
+      isUriExpected: uri === stringToHex(agentUri),
     },
     checked,
   }
@@ -94,19 +86,17 @@ export async function readPage(
 ) {
   const { agentId } = options
   const indexes = Array.from({ length: limit }, (_, offset) => start + offset)
-  const last = encodeFunctionData({ abi: REGISTRY_ABI, functionName: 'getLastIndex', args: [agentId, client] })
-  const reads = indexes.map((index) =>
-    encodeFunctionData({ abi: REGISTRY_ABI, functionName: 'readFeedback', args: [agentId, client, BigInt(index)] }),
-  )
-  const calls = [last, ...reads].map((data): Target => [REGISTRIES.reputation, data])
-  const { checked, replies } = await callAtHead(options, signal, calls)
+  const reads = indexes.map((index) => encode('readFeedback', [agentId, client, BigInt(index)]))
+  const calls = [encode('getLastIndex', [agentId, client]), ...reads]
+  const targets = calls.map((data): Target => [REGISTRIES.reputation, data])
+  const { checked, replies } = await callAtHead(options, signal, targets)
   const [lastReply, ...feedbackReplies] = replies
-  const lastIndex = Number(decode(RETURNS.index, lastReply)[0])
-  if (!Number.isSafeInteger(lastIndex)) throw new RegistryError('BAD_DATA')
+  const lastIndex = Number(decode('getLastIndex', lastReply))
+  if (!Number.isSafeInteger(lastIndex)) throw new ReplyError('BAD_DATA')
   const feedback = indexes.flatMap((index, position) => {
     const reply = feedbackReplies[position]
     // `getLastIndex` and `readFeedback` must agree on the last index.
-    if (isRevert(reply, OUT_OF_BOUNDS) !== index > lastIndex) throw new RegistryError('INCONSISTENT')
+    if (isRevert(reply, OUT_OF_BOUNDS) !== index > lastIndex) throw new ReplyError('INCONSISTENT')
     return index > lastIndex ? [] : [toFeedback(index, reply)]
   })
   return { checked, lastIndex, feedback }
@@ -114,8 +104,8 @@ export async function readPage(
 
 /** `value` is decimal text, because values have up to 128 bits. */
 function toFeedback(index: number, reply: RpcReply | undefined) {
-  const [value, decimals, first, second, revoked] = decode(RETURNS.feedback, reply)
-  if (decimals > DECIMALS_MAX || value > VALUE_MAX || value < -VALUE_MAX) throw new RegistryError('BAD_DATA')
+  const [value, decimals, first, second, revoked] = decode('readFeedback', reply)
+  if (decimals > DECIMALS_MAX || value > VALUE_MAX || value < -VALUE_MAX) throw new ReplyError('BAD_DATA')
   const tag1 = sanitizeText(first, TAG_CODE_POINTS_MAX)
   const tag2 = sanitizeText(second, TAG_CODE_POINTS_MAX)
   const tags = { tag1: tag1.text, tag2: tag2.text, tags_altered: tag1.altered || tag2.altered }
@@ -133,43 +123,45 @@ async function callAtHead({ callAll, chainId, now }: RegistryReaderOptions, sign
   const [id, latest] = (await callAll(head, signal)).map((reply) =>
     reply.kind === 'result' ? reply.result : undefined,
   )
-  const chain = quantitySchema.safeParse(id)
-  const block = headSchema.safeParse(latest)
-  if (!chain.success || !block.success) throw new RegistryError('NO_BLOCK')
-  if (chain.data !== chainId) throw new RegistryError('WRONG_CHAIN')
-  const { number, hash, timestamp } = block.data
-  if (now().getTime() - timestamp * 1000 > BLOCK_AGE_MS_MAX) throw new RegistryError('OLD_BLOCK')
-  const at = { blockHash: hash, requireCanonical: true }
+  const chain = hexNumber.safeParse(id)
+  const block = blockSchema.safeParse(latest)
+  if (!chain.success || !block.success) throw new ReplyError('NO_BLOCK')
+  if (chain.data !== BigInt(chainId)) throw new ReplyError('WRONG_CHAIN')
+  const { number, hash: blockHash, timestamp } = block.data
+  if (now().getTime() - timestamp.getTime() > BLOCK_AGE_MS_MAX) throw new ReplyError('OLD_BLOCK')
+  const at = { blockHash, requireCanonical: true }
   const calls = targets.map(([to, data]) => ({ method: 'eth_call', params: [{ to, data }, at] }))
   const replies = await callAll(calls, signal)
-  const time = new Date(timestamp * 1000).toISOString()
-  return { checked: { block: { number, hash, timestamp: time }, checked_at: now().toISOString() }, replies }
+  const read = { number: Number(number), hash: blockHash, timestamp: timestamp.toISOString() }
+  return { checked: { block: read, checked_at: now().toISOString() }, replies }
 }
 
-const quantitySchema = z
-  .string()
-  .regex(/^0x(0|[1-9a-f][0-9a-f]{0,12})$/)
-  .transform(Number)
-
-const headSchema = z.object({
-  number: quantitySchema,
-  hash: z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]{64}$/.test(value)),
-  timestamp: quantitySchema.refine((seconds) => !Number.isNaN(new Date(seconds * 1000).getTime())),
+const blockSchema = z.object({
+  number: hexNumber,
+  hash,
+  timestamp: hexNumber.transform((seconds) => new Date(Number(seconds) * 1000)).pipe(z.date()),
 })
 
 function isRevert(reply: RpcReply | undefined, expected: Hex): boolean {
   return reply?.kind === 'error' && reply.error.data === expected
 }
 
-function decode<const Types extends readonly AbiParameter[]>(
-  types: Types,
-  reply: RpcReply | undefined,
-): DecodeAbiParametersReturnType<Types> {
-  if (reply?.kind !== 'result') throw new RegistryError('CALL_REFUSED')
+/** Without the types of its functions. */
+const ABI: Abi = REGISTRY_ABI
+
+type FunctionName = ContractFunctionName<typeof REGISTRY_ABI, 'view'>
+type Decoded<Name extends FunctionName> = ContractFunctionReturnType<typeof REGISTRY_ABI, 'view', Name>
+
+const encode = (functionName: FunctionName, args: readonly unknown[]) =>
+  encodeFunctionData({ abi: ABI, functionName, args })
+
+function decode<Name extends FunctionName>(functionName: Name, reply: RpcReply | undefined): Decoded<Name> {
+  if (reply?.kind !== 'result') throw new ReplyError('CALL_REFUSED')
+  const call: { abi: Abi; functionName: string } = { abi: ABI, functionName }
   try {
-    return decodeAbiParameters(types, reply.result as Hex)
+    return decodeFunctionResult({ ...call, data: reply.result as Hex }) as Decoded<Name>
   } catch {
-    throw new RegistryError('BAD_DATA')
+    throw new ReplyError('BAD_DATA')
   }
 }
 

@@ -52,40 +52,37 @@ export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOp
     client: Client,
     read: (signal: AbortSignal) => Promise<Result>,
   ): Promise<ReadOutcome<Result>> {
-    using place = await queue.enter({ ...client, connection: ALWAYS_OPEN })
+    using place = await queue.enter({ ...client, ...ALWAYS_OPEN })
     if (!place) return { kind: 'busy' }
     return { kind: 'read', result: await withDeadline({ timer, milliseconds: READ_MS_MAX }, read) }
   }
 
-  function openCache<Result>(event: string) {
-    const lifetime = { ttl: REGISTRY_CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
-    const outcomes = new LRUCache<string, Promise<ReadOutcome<Result>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
-    return (
-      key: string,
-      client: Client,
-      read: (signal: AbortSignal) => Promise<Result>,
-    ): Promise<ReadOutcome<Result>> => {
-      const known = outcomes.get(key)
-      if (known) return known
-      if (client.budget.spend(WEIGHTS.remoteCall)) return Promise.resolve({ kind: 'busy' })
-      const outcome = readInTurn(client, read).catch((cause: unknown): ReadOutcome<Result> => {
-        report(event, cause)
-        return { kind: 'unread' }
-      })
-      outcomes.set(key, outcome)
-      void outcome.then(({ kind }) => kind !== 'read' && outcomes.delete(key))
-      return outcome
-    }
+  const lifetime = { ttl: REGISTRY_CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
+  const outcomes = new LRUCache<string, Promise<ReadOutcome<unknown>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
+  function readCached<Result>(
+    { key, event, client }: { key: string; event: string; client: Client },
+    read: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<ReadOutcome<Result>> {
+    const known = outcomes.get(key)
+    // A key has results of one type.
+    if (known) return known as Promise<ReadOutcome<Result>>
+    if (client.budget.spend(WEIGHTS.remoteCall)) return Promise.resolve({ kind: 'busy' })
+    const outcome = readInTurn(client, read).catch((cause: unknown): ReadOutcome<Result> => {
+      report(event, cause)
+      return { kind: 'unread' }
+    })
+    outcomes.set(key, outcome)
+    void outcome.then(({ kind }) => kind !== 'read' && outcomes.delete(key))
+    return outcome
   }
 
-  const identities = openCache<RegistryIdentity>('registry_unread')
-  const pages = openCache<FeedbackPage>('reputation_unread')
   return {
     agentId: options.agentId,
-    identity: (client) => identities('', client, (signal) => readIdentity(options, signal)),
+    identity: (client) =>
+      readCached({ key: 'identity', event: 'registry_unread', client }, (signal) => readIdentity(options, signal)),
     page(query, client) {
       const key = `${query.client}:${query.start}:${query.limit}`
-      return pages(key, client, (signal) => readPage(options, query, signal))
+      return readCached({ key, event: 'reputation_unread', client }, (signal) => readPage(options, query, signal))
     },
   }
 }

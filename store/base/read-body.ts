@@ -5,7 +5,7 @@
  * decompression.
  */
 export async function readReply({ body }: Response, bytesMax: number): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = []
+  const chunks: Uint8Array<ArrayBuffer>[] = []
   let length = 0
   // A return leaves the loop, which cancels the body and closes the connection.
   for await (const chunk of body ?? []) {

@@ -64,6 +64,6 @@ function total(minute: SlidingMinute): number {
 
 /** Seconds that are a minute ahead exist only after the clock was set back. They are removed too. */
 function removeExpired(minute: SlidingMinute, now: number): void {
-  const isCurrent = ({ at }: Second) => at >= now - MINUTE_SECONDS && at <= now + MINUTE_SECONDS
-  if (minute.length > 0 && !minute.every(isCurrent)) minute.splice(0, minute.length, ...minute.filter(isCurrent))
+  while ((minute[0]?.at ?? now) < now - MINUTE_SECONDS) minute.shift()
+  while ((minute.at(-1)?.at ?? now) > now + MINUTE_SECONDS) minute.pop()
 }

@@ -3,10 +3,19 @@
 type StrictJson = { kind: 'valid'; value: unknown } | { kind: 'invalid' } | { kind: 'duplicate_name' }
 
 /**
- * The most members, elements and containers of a request. A batch of a hundred inputs has some hundred. Many of them
- * take milliseconds to parse and to check (`bench perf`, rows "refused").
+ * The most colons, commas and opening brackets of a request. A batch of a hundred inputs has five hundred, and a
+ * payment a hundred. Many of them take milliseconds to parse and to check (`bench perf`, rows "refused").
  */
-export const REQUEST_MARKS_MAX = 2_000
+const REQUEST_MARKS_MAX = 1_000
+
+/** Valid requests have ten levels. The SDKs of A2A and MCP copy recursively and overflow at some thousands. */
+const REQUEST_LEVELS_MAX = 24
+
+/** The body of a request, within its bounds. */
+export function parseRequest(body: Uint8Array): StrictJson {
+  const parsed = parseStrictJson(body, REQUEST_MARKS_MAX)
+  return parsed.kind === 'valid' && isDeeperThan(parsed.value, REQUEST_LEVELS_MAX) ? { kind: 'invalid' } : parsed
+}
 
 /**
  * Accepts one JSON value in UTF-8 without a byte order mark. Names are compared after their escapes are decoded.
@@ -42,7 +51,7 @@ function countMarks(json: string, max = Number.POSITIVE_INFINITY): { colons: num
 }
 
 /** The members of all objects in a JSON value. Iterative, because a body can be nested deeper than the call stack. */
-export function countMembers(value: unknown): number {
+function countMembers(value: unknown): number {
   let members = 0
   const waiting = [value]
   while (waiting.length > 0) {
@@ -65,10 +74,7 @@ export function endOfString(json: string, start: number): number {
   return json.length
 }
 
-/** Valid requests have ten levels. The SDKs of A2A and MCP copy recursively and overflow at some thousands. */
-export const JSON_LEVELS_MAX = 24
-
-export function isDeeperThan(value: unknown, levels: number): boolean {
+function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1))
 }

@@ -1,5 +1,6 @@
 /** Where the records come from (contract 2.2): the register's dataset, or synthetic data for tests. */
 import * as z from 'zod'
+import { toDay } from '../base/day.ts'
 
 /** The provenance object in every response with data. */
 export const sourceSchema = z.strictObject({
@@ -20,7 +21,7 @@ export type Source = z.infer<typeof sourceSchema>
 
 /** The day of a file of the register, in UTC: that of the publisher's update, else of the retrieval. */
 export function dateOfSource({ source_updated_at, retrieved_at }: Source): string {
-  return new Date(source_updated_at ?? retrieved_at).toISOString().slice(0, 10)
+  return toDay(source_updated_at ?? retrieved_at)
 }
 
 /** The part of a source that does not change from one retrieval to the next. */

@@ -22,7 +22,7 @@ const OWNER_ONLY_MODE = 0o600
  * Creates or replaces a file.
  * @throws the system's error; `path` then holds the old content, or the new content if only the last fsync failed
  */
-export async function writeFileAtomically(path: string, text: string): Promise<void> {
+export async function writeFileAtomically(path: string, text: string | Uint8Array): Promise<void> {
   await publish(path, text, rename)
 }
 
@@ -42,7 +42,7 @@ export async function createFileAtomically(path: string, text: string): Promise<
 const TEMPORARY_NAME = new RegExp(`^(.+)\\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\\${UNFINISHED_SUFFIX}$`)
 
 /** The temporary name is random, so two writers never share a file. */
-async function publish(path: string, text: string, renameOrLink: typeof rename): Promise<void> {
+async function publish(path: string, text: string | Uint8Array, renameOrLink: typeof rename): Promise<void> {
   const temporary = `${path}.${randomUUID()}${UNFINISHED_SUFFIX}`
   try {
     await writeDurably(temporary, text)
@@ -61,7 +61,7 @@ export async function replaceWithFile(path: string, complete: string): Promise<v
   await syncDirectory(dirname(path))
 }
 
-async function writeDurably(path: string, text: string): Promise<void> {
+async function writeDurably(path: string, text: string | Uint8Array): Promise<void> {
   await using file = await open(path, 'wx', OWNER_ONLY_MODE)
   await file.writeFile(text)
   await file.sync()

@@ -97,3 +97,7 @@ export const snapshotFolder = (dataDirectory: string, snapshotId: string) =>
 export const historyFolder = (dataDirectory: string) => join(dataDirectory, 'history')
 export const relayerFolder = (dataDirectory: string, address: string) =>
   join(dataDirectory, 'relayers', address.toLowerCase())
+/** The purchase files of the commands of this machine. */
+export const purchasesFolder = (dataDirectory: string) => join(dataDirectory, 'purchases')
+export const sandboxFolder = (dataDirectory: string) => join(dataDirectory, 'sandbox')
+export const BUYER_KEY_FILE = 'buyer.key'

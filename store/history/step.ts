@@ -4,10 +4,10 @@
  */
 import * as z from 'zod'
 import { sourceSchema, type Source } from '../dataset/source.ts'
+import { DAY_MS, toDay } from '../base/day.ts'
 
 const TIME_DIGITS = 8
 const BASE = 36
-const DAY_MS = 24 * 60 * 60 * 1000
 /** In the year 2059. */
 const TIME_MAX = BASE ** TIME_DIGITS - 1
 
@@ -50,13 +50,13 @@ export function dayOf(key: string): number {
 }
 
 export function dateOfDay(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length)
+  return toDay(day * DAY_MS)
 }
 
 export function nextDate(date: string): string {
   const next = new Date(date)
   next.setUTCDate(next.getUTCDate() + 1)
-  return next.toISOString().slice(0, 'YYYY-MM-DD'.length)
+  return toDay(next)
 }
 
 /** A time before 1970 counts as 1970, and a later one than the last as the last. */

@@ -21,10 +21,10 @@ import { downloadArchive, type Download } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
 import { keepArchive } from './kept-archive.ts'
 import { newBuildingFolder, removeUntouched } from './old-folders.ts'
+import { DAY_MS } from '../base/day.ts'
 
 type BuildProcesses = ReturnType<typeof openBuildProcesses>
 
-const DAY_MS = 24 * 60 * 60 * 1000
 /** A smaller register can change by more than the limits of contract 11.12. */
 const JUDGED_COMPANIES_MIN = 1_000
 

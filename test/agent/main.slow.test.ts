@@ -9,12 +9,10 @@ import { expect } from 'chai'
 import { SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../support/sample/showcase.ts'
 import { openEnvironment } from '../../store/files/environment.ts'
 import { PUBLIC_KEYS_KEY, responsesFolder } from '../../store/files/layout.ts'
-import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, withFileLimit, type Child } from '../support/child.ts'
 import { runCommand } from '../support/cli.ts'
 import { REGISTER } from '../support/fixtures.ts'
-import { makeRecord, storeRecord } from '../support/records.ts'
 
 let directory: string
 let environment: Record<string, string>
@@ -184,7 +182,7 @@ describe('the command serve, if it cannot start', () => {
     await startAndStop(other, ['--new-receiver'])
   })
 
-  for (const blocks of [8, 64]) {
+  for (const blocks of [64]) {
     it(`reports a full disk, with files of at most ${blocks / 2} KiB`, async () => {
       const quiet = { ...environment, LOG_LEVEL: 'silent' }
       const child = startChild('agent/main.js', ['serve'], quiet, withFileLimit(blocks))
@@ -208,13 +206,11 @@ describe('the commands beside a running service', () => {
 
   const { number, name } = SAMPLE_SHOWCASE.live
   const PURCHASES: [args: string[], expected: string[]][] = [
-    [['lookup', '00000000'], ['SYNTHETIC TEST COMPANY LIMITED']],
     [['lookup', '00000000', '--a2a'], ['SYNTHETIC TEST COMPANY LIMITED']],
     [
       ['history', number],
       [SAMPLE_HISTORY.formerName.name, name],
     ],
-    [['changes', '--since', '2026-01-01', '--kind', 'removed'], [SAMPLE_HISTORY.removed.name]],
     [['search', name, '--limit', '1'], [`"company_number": "${number}"`]],
     [
       ['resolve', '--number', number, '--a2a'],
@@ -235,12 +231,6 @@ describe('the commands beside a running service', () => {
     })
   }
 
-  it('[14.5, 15.6] print a refusal of a payment and exit with 4, because nothing proves that it was not charged', async () => {
-    const missing = await run('client', 'lookup', '999999999', '--url', url)
-    expect([missing.code, missing.text]).to.deep.equal([4, ''])
-    expect(missing.stderr).to.contain('404 company_not_found').and.to.contain('charged: unknown')
-  })
-
   it('verify the agent card with a listed key', async () => {
     const verified = await run('client', 'verify-card', '--url', url)
     const [, kid = ''] = /signed by ([\w-]{43})/.exec(verified.text) ?? []
@@ -257,23 +247,6 @@ describe('the commands beside a running service', () => {
     expect(await readFacts(url)).to.deep.include({ row_count: 30, synthetic: false })
     expect(children[0]?.stderr()).to.match(/"added":28,"removed":[0-9]+,"changed":0,"msg":"dataset_changed"/)
     expect((await run('client', 'lookup', '73848', '--url', url)).text).to.contain('PLAIN FIXTURE LIMITED')
-  })
-
-  it('print unfinished payments without signatures', async () => {
-    const log = new LmdbResponseLog(directory)
-    const requirements = { ...makeRecord({}).requirements, payTo: (await log.owner())?.pay_to }
-    const record = makeRecord({ state: 'unknown', requirements })
-    await log.claim(record)
-    await storeRecord(log, makeRecord({ state: 'confirmed', identity: 'ended', requirements }))
-    const { code, lines } = await run('payments', 'unfinished')
-    expect(code).to.equal(0)
-    expect(lines).to.include(`unknown  ${record.updated_at} attempt 1 ${record.identity}`)
-    expect(lines.filter((line) => line.includes('ended'))).to.deep.equal([])
-    const shown = await run('payments', 'show', record.identity)
-    expect(JSON.parse(shown.text)).to.deep.include({ state: 'unknown', from_block: '0' })
-    expect(shown.text).to.not.contain('22'.repeat(65)).and.not.contain('company')
-    expect(await run('payments', 'show', 'none')).to.include({ code: 1 })
-    await log.close()
   })
 })
 

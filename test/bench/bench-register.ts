@@ -40,7 +40,7 @@ export async function openBenchRegister({ dataset, rows, seed, removals }: Bench
   )
   const reduced = join(directory, 'reduced.csv')
   await pipeline(Readable.from(withoutRemoved(path, removed)), createWriteStream(reduced))
-  await runImport('import', reduced, join(directory, 'reduced'))
+  await runImport(reduced, join(directory, 'reduced'))
   const found = [...removed.values()].filter((company) => company !== undefined)
   return { ...openNames(join(directory, 'reduced')), removed: found }
 }

@@ -31,7 +31,7 @@ import {
   testProgram,
   type ServerProcess,
 } from './load/server-process.ts'
-import { startDatabase } from './log-kind.ts'
+import { startDatabase } from './database.ts'
 import { markdown } from './markdown.ts'
 import { BUDGET_UNITS_MIN } from '../../agent/sale/limits/address-budget.ts'
 import { print } from './print.ts'
@@ -111,6 +111,14 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
   const judged = isLatencyJudged ? '' : '; latency not judged in a short run'
   print(`${lines.length} attacks of ${seconds} s, ${faults.length} faults${judged}`)
   return faults.length === 0
+}
+
+interface OtherClient {
+  kind: string
+  /** By default that of the service. */
+  url?: string
+  send: () => Promise<Sent>
+  isAnswered: (reply: Reply) => boolean
 }
 
 interface Service {
@@ -195,9 +203,9 @@ async function sendAsOtherClients(service: Service, end: number): Promise<{ dura
   const refused: string[] = []
   const sending: Promise<void>[] = []
   for (let index = 0; performance.now() < end; index += 1) {
-    const { kind, send, isAnswered } = kinds[index % kinds.length] as (typeof kinds)[number]
+    const { kind, send, isAnswered, url = service.url } = kinds[index % kinds.length] as (typeof kinds)[number]
     // A new connection for each request: under pressure, the newest one must not be closed.
-    const client = new AddressedClient(service.url, `127.0.1.${(index % kinds.length) + 1}`)
+    const client = new AddressedClient(url, `127.0.1.${(index % kinds.length) + 1}`)
     clients.push(client)
     const sent = await send()
     const start = performance.now()
@@ -215,7 +223,8 @@ async function sendAsOtherClients(service: Service, end: number): Promise<{ dura
   return { durations, refused }
 }
 
-async function otherClientKinds({ url, remotes, otherPayers }: Service) {
+/** What the other clients send, and what they must get. A probe of the operator is one of them. */
+async function otherClientKinds({ url, adminUrl, remotes, otherPayers }: Service): Promise<OtherClient[]> {
   const known = generatePrivateKey()
   const owner = generatePrivateKey()
   const wallet = privateKeyToAddress(generatePrivateKey())
@@ -229,6 +238,7 @@ async function otherClientKinds({ url, remotes, otherPayers }: Service) {
   const isSold = ({ status }: Reply) => status === 200
   const isQuoted = ({ status }: Reply) => status === 402
   return [
+    { kind: 'probe', url: adminUrl, send: async () => get('/readyz'), isAnswered: isSold },
     { kind: 'quote', send: async () => get(LOOKUP), isAnswered: isQuoted },
     { kind: 'first purchase', send: () => buy(generatePrivateKey()), isAnswered: isSold },
     { kind: 'quote over A2A', send: async () => lookupOverA2a(url), isAnswered: isQuoted },

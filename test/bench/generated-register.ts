@@ -9,15 +9,15 @@ import { noJournal } from '../support/journal.ts'
 import { signPayment } from './load/sign.ts'
 import type { Corpus } from './load/workloads.ts'
 import { ReferenceRegister, toBenchCompany } from './quality/register.ts'
-import { ANSWERS } from '../../agent/answer/skills.ts'
+import { ANSWERS } from '../../agent/answer/answers.ts'
 
 const CORPUS_COMPANIES = 300
 
 /**
  * Runs `run-import` in a process of its own, so that its memory and CPU time are its own. `memory`: the peak, in MiB.
  */
-export async function runImport(kind: string, path: string, directory: string) {
-  const child = startChild('test/programs/run-import.js', [kind, path, directory], {})
+export async function runImport(path: string, directory: string) {
+  const child = startChild('test/programs/run-import.js', ['import', path, directory], {})
   if ((await child.ended) !== 0) throw new Error(child.stderr())
   const read = (name: string) => Number(child.said.get(name))
   return { rows: read('rows'), seconds: read('seconds'), cpuSeconds: read('cpu'), memory: read('memory') }
@@ -30,7 +30,7 @@ export async function makeRegister(directory: string, rows: number, seed = 1) {
   const name = `${rows}-${seed}`
   const [archive, dataDirectory] = [join(directory, `${name}.zip`), join(directory, `imported-${name}`)]
   await generateRegister({ rows, seed, out: archive })
-  return { archive, dataDirectory, cost: await runImport('import', archive, dataDirectory) }
+  return { archive, dataDirectory, cost: await runImport(archive, dataDirectory) }
 }
 
 /** Makes each register on first use. */
@@ -69,7 +69,7 @@ export async function readCorpus(dataDirectory: string): Promise<Corpus> {
   }
 }
 
-export function openCurrent(dataDirectory: string) {
+function openCurrent(dataDirectory: string) {
   const catalog = new Catalog(dataDirectory)
   const dataset = catalog.current()
   if (!dataset) throw new Error(`${dataDirectory} has no imported register`)

@@ -1,65 +1,45 @@
 /**
- * `bench mutants [--seeds N] [--workers N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled
- * tree and runs the program that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for
- * the order of writes on a real disk, or a test file. Fails if a mutant is not caught.
+ * `bench mutants [--workers N] [--only TEXT] [--sample N]`: puts one seeded bug at a time into a copy of the compiled
+ * tree and runs what must fail: a test file, or a program of `bench` where no test does. Fails if one is not caught.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { LogKind } from './log-kind.ts'
+import { chosenByCommit } from './commit.ts'
 import { MUTANTS, type Mutant } from './mutants/list.ts'
 import { print } from './print.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
-const SEEDS_DEFAULT = '20000'
 const PROGRAM_MS_MAX = 600_000
 /**
  * Of a test that sets no time of its own. A bug that makes a test wait is caught sooner. The longest of them takes 7 s.
  */
 const TEST_MS_MAX = 20_000
-/** A bug that stops every sale makes each seed long. The longest search takes less than a minute. */
-const SIMULATION_MS_MAX = 300_000
-/** A race is random. It is run at most this often until it shows the seeded bug. */
-const RUNS_MAX = 5
+/** A program is random. It is run at most this often until it shows the seeded bug. */
+const RUNS_MAX = 3
 /** Folders that are linked into the copy: tests read fixtures and contracts from the sources. */
 const LINKED = ['node_modules', 'docs', 'agent', 'test']
 /** The compiled folders of the simulation and the service. */
-const FOLDERS = ['agent', 'keys', 'rest-facade', 'store', 'test']
-
-type Simulation = typeof import('./simulate/run.ts')
+const FOLDERS = ['agent', 'keys', 'page', 'rest-facade', 'store', 'test']
 
 interface Verdict {
   verdict: 'caught' | 'NOT CAUGHT' | 'NOT TRIED'
   what: string
 }
 
-type Catch = (copy: string, seedsMax: number) => Promise<Verdict>
+/** Whether a program of `bench` must find the bug, and no test file. */
+export const isProgram = ({ caughtBy }: Mutant) => !caughtBy.startsWith('test/')
 
-/** The attacks of `bench fairness` that show a bug which no test shows. */
-const FAIRNESS_ATTACKS = ['clients that leave', 'refused bodies']
-
-function fairnessProgram(attack: string): [name: string, run: Catch] {
-  const run: Catch = (copy) => tryProgram(copy, ['fairness', '--seconds', '2', '--only', attack])
-  return [`fairness --seconds 2 --only ${attack}`, run]
-}
-
-export const PROGRAMS: Record<string, Catch> = {
-  simulate: (copy, seedsMax) => trySimulation(copy, seedsMax, 'lmdb'),
-  'simulate --log postgres': (copy, seedsMax) => trySimulation(copy, seedsMax, 'postgres'),
-  race: (copy) => tryProgram(copy, ['race', '--seconds', '3']),
-  'race --log postgres': (copy) => tryProgram(copy, ['race', '--seconds', '3', '--log', 'postgres']),
-  order: (copy) => tryProgram(copy, ['order']),
-  ...Object.fromEntries(FAIRNESS_ATTACKS.map(fairnessProgram)),
-}
-
-/** `only` selects the mutants whose name or program contains a text. */
+/** `only` selects the mutants whose name or program contains a text. `sample`: so many, which the commit chooses. */
 export async function mutants(options: Record<string, string>): Promise<boolean> {
-  const { seeds = SEEDS_DEFAULT, workers = '1', only = '' } = options
-  const chosen = MUTANTS.filter(({ name, caughtBy }) => `${name} ${caughtBy}`.includes(only))
+  const { workers = '1', only = '', sample } = options
+  const named = MUTANTS.filter(({ name, caughtBy }) => `${name} ${caughtBy}`.includes(only))
+  const nameOf = ({ name }: Mutant) => name
+  const chosen = sample === undefined ? named : chosenByCommit(named, { count: Number(sample), nameOf })
   if (chosen.length === 0) throw new Error(`No mutant has the text of --only ${only}`)
   // Hard links need the file system of the originals.
   const directory = await mkdtemp(join(ROOT, 'dist/mutants-'))
@@ -69,15 +49,15 @@ export async function mutants(options: Record<string, string>): Promise<boolean>
       for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
         const began = performance.now()
         const copy = join(directory, String(MUTANTS.indexOf(mutant)))
-        const found = await tryOne(mutant, { copy, seedsMax: Number(seeds) })
+        const found = await tryOne(mutant, copy)
         verdicts.push(found)
         const seconds = `${Math.round((performance.now() - began) / 1000)} s`
         print(`${found.verdict.padEnd(10)}  ${seconds.padStart(5)}  ${mutant.name.padEnd(64)} ${found.what}`)
       }
     }
-    // The other programs use all cores, or run in this process. One of them runs at a time.
-    const tests = chosen.filter(({ caughtBy }) => !(caughtBy in PROGRAMS))
-    const others = chosen.filter(({ caughtBy }) => caughtBy in PROGRAMS)
+    // A program uses all cores. One of them runs at a time.
+    const tests = chosen.filter((mutant) => !isProgram(mutant))
+    const others = chosen.filter(isProgram)
     const testsBeside = Array.from({ length: Number(workers) - 1 }, () => inTurn(tests))
     await Promise.all([inTurn(others).then(() => inTurn(tests)), ...testsBeside])
     const countOf = (wanted: Verdict['verdict']) => verdicts.filter(({ verdict }) => verdict === wanted).length
@@ -98,7 +78,7 @@ export function mutate(text: string, { find, replace }: Mutant): string | undefi
 
 const missed = (what: string): Verdict => ({ verdict: 'NOT CAUGHT', what })
 
-async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsMax: number }): Promise<Verdict> {
+async function tryOne(mutant: Mutant, copy: string): Promise<Verdict> {
   await mkdir(copy)
   await cp(join(ROOT, 'package.json'), join(copy, 'package.json'))
   for (const folder of LINKED) await symlink(join(ROOT, folder), join(copy, folder))
@@ -111,29 +91,19 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
   // The original has the same inode.
   await rm(path)
   await writeFile(path, mutated)
-  return PROGRAMS[mutant.caughtBy]?.(copy, seedsMax) ?? tryTests(copy, mutant.caughtBy)
+  return isProgram(mutant) ? tryProgram(copy, mutant.caughtBy) : tryTests(copy, mutant.caughtBy)
 }
 
-async function trySimulation(copy: string, seedsMax: number, logKind: LogKind): Promise<Verdict> {
-  const url = pathToFileURL(join(copy, 'dist/test/bench/simulate/run.js')).href
-  const { run } = (await import(url)) as Simulation
-  const end = performance.now() + SIMULATION_MS_MAX
-  for (let seed = 1; seed <= seedsMax && performance.now() < end; seed += 1) {
-    const { broken } = await run({ seed, seen: new Map(), logKind })
-    if (broken) return { verdict: 'caught', what: `${broken.invariant}, after ${seed} seeds` }
-  }
-  return missed(`by ${seedsMax} seeds or in ${SIMULATION_MS_MAX / 1000} s`)
-}
-
-/** The last line of a program names the number of faults. */
-async function tryProgram(copy: string, args: string[]): Promise<Verdict> {
+/** The last line of a program names the number of faults. An argument with spaces is in quotes. */
+async function tryProgram(copy: string, caughtBy: string): Promise<Verdict> {
+  const args = Array.from(caughtBy.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, word]) => quoted ?? word ?? '')
   for (let runs = 0; runs < RUNS_MAX; runs += 1) {
     const { output, status } = await runNode(copy, [join(copy, 'dist/test/bench/main.js'), ...args])
     const [line = ''] = output.trim().split('\n').slice(-1)
     if (line.startsWith('SKIPPED')) return { verdict: 'NOT TRIED', what: line }
     if (status !== 0 && line !== '') return { verdict: 'caught', what: line }
   }
-  return missed(`by ${RUNS_MAX} runs of ${args.join(' ')}`)
+  return missed(`by ${RUNS_MAX} runs of ${caughtBy}`)
 }
 
 async function tryTests(copy: string, caughtBy: string): Promise<Verdict> {

@@ -9,12 +9,9 @@ import { markdown } from './markdown.ts'
 import { measureBatch } from './perf/batch.ts'
 import { openHttpBench } from './perf/http-rounds.ts'
 import { measureSearch, measureSearchMillion } from './perf/names.ts'
-import { measureOpenPayments } from './perf/open-payments.ts'
 import { measurePaidLookup } from './perf/paid-lookup.ts'
-import type { PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
-import { measureProcesses } from './perf/processes.ts'
+import type { MeasureRows, PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
 import { measureForged, measureMcp, measureQuote, measureRefused, measureReplay } from './perf/requests.ts'
-import { measureImport, measureStart } from './perf/start.ts'
 import { print } from './print.ts'
 import { PERF_TARGETS, type PerfTarget } from './targets.ts'
 
@@ -27,7 +24,6 @@ const PERF_SIZES: Record<string, PerfSize> = {
     registerRows: 100_000,
     queries: 1_000,
     importRows: 1_000_000,
-    starts: 3,
   },
   // Shows that every row can be measured, and nothing about speed.
   ci: {
@@ -37,7 +33,6 @@ const PERF_SIZES: Record<string, PerfSize> = {
     registerRows: 3_000,
     queries: 20,
     importRows: 5_000,
-    starts: 1,
   },
 }
 
@@ -51,13 +46,19 @@ const HTTP_FILES = {
   mcp: measureMcp,
   batch: measureBatch,
 }
+const measureImport: MeasureRows = async ({ size, register }) => {
+  const { cost } = await register(size.importRows)
+  if (cost.rows !== size.importRows) throw new Error(`${cost.rows} of ${size.importRows} rows were imported`)
+  return [
+    { id: 'import cpu', value: cost.cpuSeconds },
+    { id: 'import memory', value: cost.memory },
+  ]
+}
+
 const OTHER_FILES = {
-  processes: measureProcesses,
-  'open-payments': measureOpenPayments,
   search: measureSearch,
   'search-million': measureSearchMillion,
   import: measureImport,
-  start: measureStart,
 }
 
 export async function perf({ size = 'full', only }: Record<string, string>): Promise<boolean> {

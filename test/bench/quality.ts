@@ -9,7 +9,7 @@ import { openBenchRegister } from './bench-register.ts'
 import { describeMachine } from './machine.ts'
 import { allMet, targetTable } from './markdown.ts'
 import { print } from './print.ts'
-import { compare, comparisonByClass, comparisonTable, comparisonTargets } from './quality/comparison.ts'
+import { compare, comparisonTable, comparisonTargets } from './quality/comparison.ts'
 import { evaluate } from './quality/evaluate.ts'
 import { halfOf, makeQuestions } from './quality/questions.ts'
 import { drawSample } from './quality/sample.ts'
@@ -64,10 +64,6 @@ ${targetTable(targets)}`)
 The same names and queries in one run. Peers get names without legal form and accents and use their own ranking.
 
 ${comparisonTable(comparison)}
-
-The share of right first answers by class. Parts of names, s1 to s6, have several right answers:
-
-${comparisonByClass(comparison)}
 
 ${targetTable(comparedTargets)}`)
   return allMet([...targets, ...comparedTargets])

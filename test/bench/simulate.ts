@@ -1,13 +1,12 @@
 /**
- * `bench simulate [--seeds N] [--from SEED] [--workers N] [--log lmdb|postgres] [--trace]`: sales under injected
+ * `bench simulate [--seeds N] [--from SEED] [--workers N] [--trace]`: sales under injected
  * faults, one run for each seed. docs/reliability.md lists the faults and the invariants. A broken invariant is printed
  * with the trace of its run and the command that replays it. Runs are independent, so a range of seeds can be run in
  * parts.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { RECORD_STATES, TRANSITIONS, isFinal } from '../../store/log/record.ts'
-import { type LogKind, type Options } from './log-kind.ts'
+import { RECORD_STATES, TRANSITIONS } from '../../store/log/record.ts'
 import { print } from './print.ts'
 import { run } from './simulate/run.ts'
 import type { Batch, Tally } from '../programs/simulate-worker.ts'
@@ -23,28 +22,26 @@ const YOUNG_GENERATION_MB = 64
 const CHANGES: readonly string[] = [
   'none -> prepared',
   ...RECORD_STATES.flatMap((state) => TRANSITIONS[state].map((next) => `${state} -> ${next}`)),
-  ...RECORD_STATES.filter(isFinal).map((state) => `${state} -> removed`),
 ]
 
 interface Plan {
   first: number
   seeds: number
   workers: number
-  logKind: LogKind
 }
 
-export async function simulate(options: Options): Promise<boolean> {
-  const { from = '1', seeds = SEEDS_DEFAULT, workers = '1', log = 'lmdb', trace } = options
-  const plan = { first: Number(from), seeds: Number(seeds), workers: Number(workers), logKind: log }
-  if (trace !== undefined) for (let seed = plan.first; seed < plan.first + plan.seeds; seed += 1) await show(seed, log)
+export async function simulate(options: Record<string, string>): Promise<boolean> {
+  const { from = '1', seeds = SEEDS_DEFAULT, workers = '1', trace } = options
+  const plan = { first: Number(from), seeds: Number(seeds), workers: Number(workers) }
+  if (trace !== undefined) for (let seed = plan.first; seed < plan.first + plan.seeds; seed += 1) await show(seed)
   const start = performance.now()
   const { steps, seen, broken } = await runAll(plan)
   const took = (performance.now() - start) / 1000
   for (const name of [...seen.keys()].toSorted()) print(`${String(seen.get(name)).padStart(10)}  ${name}`)
-  if (trace === undefined) for (const { seed } of broken.slice(0, SHOWN_MAX)) await show(seed, log)
+  if (trace === undefined) for (const { seed } of broken.slice(0, SHOWN_MAX)) await show(seed)
   for (const kind of new Set(broken.map(({ invariant }) => invariant))) {
     const of = broken.filter(({ invariant }) => invariant === kind).map((each) => each.seed)
-    print(`${of.length} x ${kind}: npm run bench -- simulate --from ${of[0]} --seeds 1 --log ${log} --trace`)
+    print(`${of.length} x ${kind}: npm run bench -- simulate --from ${of[0]} --seeds 1 --trace`)
   }
   print(
     `${describeCoverage(seen)}\n${seeds} seeds from ${from}, 1 to 3 servers, ${workers} workers, ${steps} steps: ` +
@@ -62,7 +59,7 @@ function describeCoverage(seen: ReadonlyMap<string, number>): string {
 }
 
 /** Each thread gets the next seeds when it has finished its last. The result does not depend on the threads. */
-async function runAll({ first, seeds, workers, logKind }: Plan): Promise<Tally> {
+async function runAll({ first, seeds, workers }: Plan): Promise<Tally> {
   const total: Tally = { steps: 0, seen: new Map(), broken: [] }
   const end = first + seeds
   let next = first
@@ -72,7 +69,7 @@ async function runAll({ first, seeds, workers, logKind }: Plan): Promise<Tally> 
     })
     try {
       while (next < end) {
-        const work: Batch = { first: next, count: Math.min(BATCH, end - next), logKind }
+        const work: Batch = { first: next, count: Math.min(BATCH, end - next) }
         next += work.count
         thread.postMessage(work, [])
         const [{ steps, seen, broken }] = (await once(thread, 'message')) as [Tally]
@@ -89,7 +86,7 @@ async function runAll({ first, seeds, workers, logKind }: Plan): Promise<Tally> 
   return total
 }
 
-async function show(seed: number, logKind: LogKind): Promise<void> {
-  const { lines } = await run({ seed, seen: new Map(), isTraced: true, logKind })
+async function show(seed: number): Promise<void> {
+  const { lines } = await run({ seed, seen: new Map(), isTraced: true })
   print(`\nseed ${seed}:\n${lines.join('\n')}`)
 }

@@ -57,9 +57,6 @@ export const PERF_TARGETS = {
   'postgres rate': target('paid-lookup', 'paid lookup on PostgreSQL, 64 connections, rate', '1/s', 0),
   'receipt cpu': target('paid-lookup', 'receipt of a lookup, CPU', 'us', 1, ratioAtMost(0.08)),
   'receipt jose': target('paid-lookup', 'receipt of a lookup, CPU', 'us', 1, ratioAtMost(0.7)),
-  'lmdb two': target('processes', 'paid lookup, 2 processes on one machine, rate', '1/s', 0),
-  'postgres two': target('processes', 'paid lookup on PostgreSQL, 2 processes, rate', '1/s', 0),
-  'open payments': target('open-payments', '1,800 open payments, CPU a minute', 'ms', 0),
   'mcp p50': target('mcp', 'paid lookup over MCP, 1 connection, p50', 'ms', 3),
   'mcp cpu': target('mcp', 'paid lookup over MCP, 8 connections, CPU', 'us', 0, ratioAtMost(1.5)),
   'batch p50': target('batch', '100 lookups in one batch, 1 connection, p50', 'ms', 1, ratioAtMost(0.1)),
@@ -77,12 +74,8 @@ export const PERF_TARGETS = {
   'million missed': target('search-million', 'a million, missed of the ten best', '%', 1, ratioAtMost(1)),
   'million memory': target('search-million', 'a million, memory of the index', 'MiB', 0, valueAtMost(200)),
   'resolve p99': target('search', 'resolve, exact name, p99', 'ms', 2, valueAtMost(1)),
-  'import cpu': target('import', 'import, CPU', 's', 2, ratioAtMost(1)),
-  'import time': target('import', 'import, elapsed', 's', 2),
+  'import cpu': target('import', 'import, CPU', 's', 2),
   'import memory': target('import', 'import, peak memory', 'MiB', 0, valueAtMost(512)),
-  'start new': target('start', 'first start of the sandbox', 'ms', 0, valueAtMost(3_000)),
-  'start large': target('start', 'start with the imported register', 'ms', 0, valueAtMost(3_000)),
-  'start memory': target('start', 'resident memory when ready', 'MiB', 0, valueAtMost(512)),
 }
 
 export type PerfRowId = keyof typeof PERF_TARGETS

@@ -31,23 +31,23 @@ const GENERATORS: Record<string, Generator> = {
     args: [inModules('@hey-api/openapi-ts/bin/run.js'), '-s', '-i', 'openapi.json', '-o', 'hey-api'],
     program: `
 import { client } from './hey-api/client.gen'
-import { buyBatch, lookupCompany } from './hey-api/sdk.gen'
+import { batchCompanies, lookupCompany } from './hey-api/sdk.gen'
 client.setConfig({ baseUrl: BASE_URL, fetch: paying })
 const one = await lookupCompany({ path: { company_number: '00000000' } })
 print(one.data?.company.legal_name, one.response!.headers)
 const inputs = [{ company_number: '00000000' }]
-const many = await buyBatch({ body: { operation: 'lookup', inputs } })
+const many = await batchCompanies({ body: { operation: 'lookup', inputs } })
 print(many.data?.snapshot_id, many.response!.headers)
 `,
   },
   orval: {
     args: [inModules('orval/dist/bin/orval.mjs'), '-i', 'openapi.json', '-o', 'orval/client.ts', '--client', 'fetch'],
     program: `
-import { buyBatch, lookupCompany } from './orval/client'
+import { batchCompanies, lookupCompany } from './orval/client'
 globalThis.fetch = (url, init) => paying(new URL(String(url), BASE_URL), init)
 const one = await lookupCompany('00000000')
 print(one.status === 200 ? one.data.company.legal_name : undefined, one.headers)
-const many = await buyBatch({ operation: 'lookup', inputs: [{ company_number: '00000000' }] })
+const many = await batchCompanies({ operation: 'lookup', inputs: [{ company_number: '00000000' }] })
 print(many.status === 200 ? many.data.snapshot_id : undefined, many.headers)
 `,
   },

@@ -1,5 +1,5 @@
 /** The actions of the command `keys`: their output and refusals. */
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { compromiseKeys, generateFirstKey, listKeys, ROTATION_SECONDS_MIN, rotateKeys } from '../../keys/command.ts'
@@ -73,12 +73,6 @@ describe('the command keys', () => {
     expect(await readJwk(directory, old)).to.deep.equal(before)
   })
 
-  it('does not rotate without a key and refers to generate', async () => {
-    const { isDone, text } = await run(rotateKeys)
-    expect(isDone).to.equal(false)
-    expect(text).to.include('keys generate')
-  })
-
   it('lists every key of the log with its state', async () => {
     expect(await run(listKeys)).to.deep.include({ isDone: true, lines: ['no keys'] })
     const foreign = await makeTemporaryDirectory()
@@ -141,12 +135,5 @@ describe('the command keys', () => {
     const rotated = await run(rotateKeys, directory, START_SECONDS + ROTATION_SECONDS_MIN)
     const listed = await run(listKeys)
     expect(text + rotated.text + listed.text).not.to.include(d)
-  })
-
-  it('removes what a killed rotation left a day before', async () => {
-    await makeKeyAt(directory, START_SECONDS)
-    await writeFile(`${pathOf(directory, 'x')}.00000000-0000-0000-0000-000000000000.tmp`, '{')
-    await run(rotateKeys, directory, START_SECONDS + ROTATION_SECONDS_MIN)
-    expect(await filesIn(directory)).to.have.length(2)
   })
 })

@@ -1,12 +1,9 @@
 /** Tests of the creation of a key and of its file. */
-import { mkdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { stat } from 'node:fs/promises'
 import { expect } from 'chai'
 import { calculateJwkThumbprint } from 'jose'
-import { generateKey } from '../../keys/generate.ts'
-import { writeKeyFile, type KeyFileContent } from '../../keys/key-file.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
-import { clockAt, expectKeyError, filesIn, makeKeyAt, pathOf, readJwk, START_SECONDS } from './support.ts'
+import { filesIn, makeKeyAt, pathOf, readJwk, START_SECONDS } from './support.ts'
 
 let directory: string
 
@@ -21,17 +18,5 @@ describe('generating a key', () => {
     expect(jwk).to.have.all.keys('kty', 'crv', 'x', 'y', 'd', 'kid', 'use', 'alg', 'iat')
     expect(jwk).to.include({ kty: 'EC', crv: 'P-256', kid, use: 'sig', alg: 'ES256', iat: START_SECONDS })
     expect(await calculateJwkThumbprint(jwk)).to.equal(kid)
-  })
-
-  it('fails with a KeyError, without key material, if the file cannot be written', async () => {
-    const content = (await readJwk(directory, await makeKeyAt(directory, START_SECONDS))) as unknown as KeyFileContent
-    const below = join(pathOf(directory, content.kid), 'keys')
-    const failure = generateKey({ directory: below, now: clockAt(START_SECONDS) })
-    await expectKeyError(failure, { path: below, rule: /cannot be created \(ENOTDIR\)/ })
-    const path = pathOf(directory, 'taken')
-    await mkdir(path)
-    const secrets = [content.d ?? '']
-    await expectKeyError(writeKeyFile(directory, { ...content, kid: 'taken' }), { path, rule: /EISDIR/, secrets })
-    expect(await filesIn(directory)).to.deep.equal([`${content.kid}.jwk.json`, 'taken.jwk.json'].toSorted())
   })
 })

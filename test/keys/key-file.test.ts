@@ -12,21 +12,15 @@ const invalidKeys: { name: string; rule: RegExp; change: (jwk: Jwk, other: Jwk) 
   { name: 'RSA', rule: /not an EC key/, change: (jwk) => ({ ...jwk, kty: 'RSA' }) },
   { name: 'P-384', rule: /not on the curve P-256/, change: (jwk) => ({ ...jwk, crv: 'P-384' }) },
   { name: 'another algorithm', rule: /"alg":"ES256"/, change: (jwk) => ({ ...jwk, alg: 'ES384' }) },
-  { name: 'another use', rule: /"use":"sig"/, change: (jwk) => ({ ...jwk, use: 'enc' }) },
   { name: 'no x', rule: /lacks the text member "x"/, change: (jwk) => ({ ...jwk, x: undefined }) },
   { name: 'a short d', rule: /"d" that is not 32 bytes/, change: (jwk) => ({ ...jwk, d: jwk.d.slice(0, 42) }) },
-  { name: 'a long d', rule: /"d" that is not 32 bytes/, change: (jwk) => ({ ...jwk, d: `${jwk.d}A` }) },
   { name: 'padding', rule: /"d" that is not 32 bytes/, change: (jwk) => ({ ...jwk, d: `${jwk.d}=` }) },
-  { name: 'spare bits', rule: /"d" that is not 32 bytes/, change: (jwk) => ({ ...jwk, d: `${jwk.d.slice(0, 42)}B` }) },
   { name: 'd zero', rule: /does not match/, change: (jwk) => ({ ...jwk, d: 'A'.repeat(43) }) },
   { name: 'd of another key', rule: /does not match/, change: (jwk, other) => ({ ...jwk, d: other.d }) },
   { name: 'kid of another key', rule: /RFC 7638/, change: (jwk, other) => ({ ...jwk, kid: other.kid }) },
   { name: 'point of another key', rule: /RFC 7638/, change: (jwk, { x, y, d }) => ({ ...jwk, x, y, d }) },
   { name: 'no iat', rule: /"iat" in whole seconds/, change: (jwk) => ({ ...jwk, iat: undefined }) },
-  { name: 'half a second', rule: /"iat" in whole seconds/, change: (jwk) => ({ ...jwk, iat: 1.5 }) },
-  { name: 'iat as text', rule: /"iat" in whole seconds/, change: (jwk) => ({ ...jwk, iat: '1800000000' }) },
   { name: 'negative iat', rule: /negative "iat"/, change: (jwk) => ({ ...jwk, iat: -1 }) },
-  { name: 'iat after 9999', rule: /after the year 9999/, change: (jwk) => ({ ...jwk, iat: 253_402_300_800 }) },
   {
     name: 'compromised with d',
     rule: /both a private part and the time of a compromise/,
@@ -57,7 +51,7 @@ describe('a key file', () => {
     }
   })
 
-  for (const mode of [0o640, 0o620, 0o610, 0o604, 0o602, 0o601, 0o644, 0o666, 0o777]) {
+  for (const mode of [0o640, 0o604, 0o601]) {
     it(`[13.2] is refused at mode 0${mode.toString(8)}`, async () => {
       const path = pathOf(directory, await makeKeyAt(directory, START_SECONDS))
       await chmod(path, mode)

@@ -50,7 +50,7 @@ async function followImports(file: string, found: Found): Promise<Found> {
   if (found.files.has(file)) return found
   found.files.add(file)
   const text = await readFile(join(compiled, file), 'utf8')
-  for (const [, specifier = ''] of text.matchAll(/\b(?:from|import)\s*\(?\s*'([^']+)'/g)) {
+  for (const [, specifier = ''] of text.matchAll(/(?<!')\b(?:from |import ?\(?)\s*'([^']+)'/g)) {
     if (specifier.startsWith('.')) {
       // A declaration imports the `.ts` name of another file, whose declaration is a `.d.ts` file.
       const name = specifier.replace(/(?<!\.d)\.ts$/, '.d.ts')

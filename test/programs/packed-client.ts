@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
+import { writeTable } from '../../agent/command-line/table-file.ts'
 import { stopTestChain } from '../support/chain.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { makeTemporaryDirectory, removeTemporaryDirectories } from '../support/temporary-directory.ts'
@@ -20,13 +21,20 @@ const RUN_MS_MAX = 60_000
 const CLIENT_PACKAGES = [
   '@modelcontextprotocol/server',
   '@x402/core',
+  'cli-progress',
   'commander',
+  'csv-parse',
+  'csv-stringify',
   'jose',
   'lru-cache',
+  'read-excel-file',
   'safe-stable-stringify',
   'viem',
+  'write-excel-file',
   'zod',
 ]
+/** With the packages of these packages. */
+const INSTALLED_MAX = 40
 
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const folder = await makeTemporaryDirectory()
@@ -64,6 +72,9 @@ async function install(): Promise<void> {
   const client = join(folder, 'node_modules', 'irish-company-agent-client')
   const { dependencies } = JSON.parse(await readFile(join(client, 'package.json'), 'utf8')) as { dependencies: object }
   expect(Object.keys(dependencies)).to.deep.equal(CLIENT_PACKAGES)
+  const lock = await readFile(join(folder, 'node_modules/.package-lock.json'), 'utf8')
+  const installed = Object.keys((JSON.parse(lock) as { packages: object }).packages)
+  expect(installed.length).to.be.at.most(INSTALLED_MAX)
   const files = await readdir(client, { recursive: true, withFileTypes: true })
   const names = files.flatMap((file) => (file.isFile() ? join(file.parentPath, file.name) : []))
   expect(names.filter((name) => !/\.(js|d\.ts)$|package\.json$|README\.md$/.test(name))).to.deep.equal([])
@@ -93,6 +104,18 @@ async function buyTwice(service: TestService): Promise<void> {
   expect((await service.paid()).transfers - before).to.equal(1)
 }
 
+/** The sheet of an analyst. */
+async function reconcileSheet({ url, buyerKey }: TestService): Promise<void> {
+  const keyFile = join(folder, 'analyst.key')
+  await writeFile(keyFile, buyerKey, { mode: 0o600 })
+  const format = { separator: ',', lineEnd: '\n', hasByteOrderMark: true } as const
+  await writeTable(join(folder, 'list.xlsx'), { rows: [['Name'], ['Plain Fixture']], format }, { addedFrom: 0 })
+  const command = join(folder, 'node_modules/.bin/irish-company-agent-client')
+  const args = ['reconcile', 'list.xlsx', '--column', 'Name', '--url', url, '--key-file', keyFile, '--yes']
+  const { stdout } = await run(command, args, { cwd: folder, timeout: RUN_MS_MAX })
+  expect(stdout).to.contain('1 rows in list.reconciled.xlsx: 1 matched')
+}
+
 async function callTool({ url, buyerKey, rpcUrl }: TestService): Promise<void> {
   const keyFile = join(folder, 'buyer.key')
   await writeFile(keyFile, buyerKey, { mode: 0o600 })
@@ -115,6 +138,7 @@ try {
   try {
     await buyTwice(service)
     await callTool(service)
+    await reconcileSheet(service)
   } finally {
     await service.stop()
   }

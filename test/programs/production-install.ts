@@ -23,12 +23,13 @@ const SOURCES = [
   'tsconfig.build.json',
   'agent',
   'keys',
+  'page',
   'rest-facade',
   'store',
   'docs/served',
 ]
 /** They are dependencies, so that a build needs no test tools. The built service needs none of them. */
-const BUILD_TOOLS = ['typescript', '@typescript', '@types']
+const BUILD_TOOLS = ['typescript', '@typescript', '@types', 'esbuild', '@esbuild']
 const INSTALL_MS_MAX = 300_000
 const BUILD_MS_MAX = 300_000
 const START_MS_MAX = 60_000
@@ -51,6 +52,7 @@ async function build(): Promise<void> {
     '.tsbuildinfo',
     'agent',
     'keys',
+    'page',
     'rest-facade',
     'store',
   ])
@@ -92,6 +94,7 @@ async function servesTheTestnet(): Promise<void> {
   const url = /^ready (\S+)\n$/.exec(output.stdout)?.[1] ?? ''
   expect((await fetch(`${url}/api/v1/meta`)).status).to.equal(200)
   expect((await fetch(`${url}/api/v1/company/00000000`)).status).to.equal(402)
+  expect(await (await fetch(`${url}/docs`)).text()).to.contain('<script type="module">')
   child.kill('SIGTERM')
   expect(await ended).to.equal(0)
 }

@@ -6,7 +6,8 @@ import { serve } from '../../agent/operator/cli/serve.ts'
 import { loadConfig } from '../../agent/operator/cli/configuration.ts'
 import { runInProcess } from '../../agent/command-line/run-in-process.ts'
 
-process.on('message', measureHolds())
+const sendHolds = measureHolds()
+process.on('message', (message) => (message === 'heap' ? sendHeap() : sendHolds()))
 process.channel?.unref()
 
 await runInProcess(async (_args, context) => {
@@ -17,6 +18,12 @@ await runInProcess(async (_args, context) => {
   await serve({ ...context, print: sendUrl, note, finish }, { config: { ...config, addressBudget }, allowed: {} })
   return 0
 })
+
+/** After a collection, for which the program needs the option `--expose-gc`. */
+function sendHeap(): void {
+  globalThis.gc?.()
+  process.send?.(process.memoryUsage().heapUsed)
+}
 
 function sendUrl(line: string): void {
   const [, url] = /^ready (\S+)$/.exec(line) ?? []

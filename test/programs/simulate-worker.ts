@@ -1,12 +1,10 @@
 /** A worker thread of `simulate`: runs batches of seeds and returns the counts and the broken invariants. */
 import { parentPort } from 'node:worker_threads'
-import type { LogKind } from '../bench/log-kind.ts'
 import { run } from '../bench/simulate/run.ts'
 
 export interface Batch {
   first: number
   count: number
-  logKind: LogKind
 }
 
 export interface Tally {
@@ -19,10 +17,10 @@ export interface Tally {
 Error.stackTraceLimit = 0
 parentPort?.on('message', (batch: Batch) => void work(batch))
 
-async function work({ first, count, logKind }: Batch): Promise<void> {
+async function work({ first, count }: Batch): Promise<void> {
   const tally: Tally = { steps: 0, seen: new Map(), broken: [] }
   for (let seed = first; seed < first + count; seed += 1) {
-    const { steps, broken } = await run({ seed, seen: tally.seen, logKind })
+    const { steps, broken } = await run({ seed, seen: tally.seen })
     tally.steps += steps
     if (broken) tally.broken.push({ seed, invariant: broken.invariant })
   }

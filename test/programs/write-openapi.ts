@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { buildTerms } from '../../agent/payment/terms.ts'
-import { loadTemplates, renderDocuments } from '../../rest-facade/documents/render-documents.ts'
+import { renderDocuments } from '../../rest-facade/documents/render-documents.ts'
+import { loadTemplates } from '../../rest-facade/documents/templates.ts'
 
 /** The linters refuse local names and example.com. */
 const BASE_URL = 'https://irish-companies.example.org'
@@ -20,7 +21,6 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     addressBudget: 300,
     a2aEnabled: true,
     retentionDays: 30,
-    extensionUri: `${BASE_URL}/docs#http-x402-v1`,
     exampleCompany: { company_number: '73848', date: '2026-01-02' },
     statuses: 'Dissolved, Normal',
     licence: { name: 'CC BY 4.0', url: 'https://creativecommons.org/licenses/by/4.0/' },

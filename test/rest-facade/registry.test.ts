@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { getAddress, padHex, encodeFunctionData, type Hex } from 'viem'
 import { REGISTRIES } from '../../rest-facade/registry/contracts.ts'
 import { sendAs } from '../../agent/sandbox/contracts.ts'
-import { REGISTRY_SCHEMAS } from '../../rest-facade/documents/registry-schemas.ts'
+import { REGISTRY_SCHEMAS } from '../../rest-facade/registry/bodies.ts'
 import { testChainUrl } from '../support/chain.ts'
 import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
@@ -199,6 +199,28 @@ describe('the registry routes', () => {
         ['0', 0],
       ])
     })
+  })
+
+  it('read the chain once for equal requests at once and for 15 seconds, but keep no failure', async () => {
+    let time = 1
+    const service = await startService({ clock: () => time })
+    const page = (start: number) => service.get(`${REPUTATION}?client=${client}&start=${start}`)
+    /** Sends requests, and expects this number of reads of two batches. */
+    const expectReads = async (reads: number, ask: () => Promise<unknown>) => {
+      const before = proxy.batches.length
+      await ask()
+      expect(proxy.batches.length - before).to.equal(2 * reads)
+    }
+    proxy.fail(({ response }) => void response.destroy())
+    expectRefusal(await service.get(AGENT), 'registry_unchecked')
+    proxy.fail(undefined)
+    await expectReads(1, () => service.get(AGENT))
+    await expectReads(1, () => Promise.all(Array.from({ length: 20 }, () => page(1))))
+    time += 14_999
+    await expectReads(0, () => Promise.all([service.get(AGENT), page(1)]))
+    await expectReads(1, () => page(2))
+    time += 2
+    await expectReads(2, () => Promise.all([service.get(AGENT), page(1)]))
   })
 
   describe('with hostile tags', () => {

@@ -126,7 +126,7 @@ describe('the same operation', () => {
         // An explicit default is the same search.
         if (input.limit === undefined) expect(fromQuery(`${query}&limit=5`)).to.deep.equal(overA2a)
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 
@@ -147,7 +147,7 @@ describe('the same operation', () => {
       fc.property(withSpelling(resolution, equivalentBody), ([input, body]) => {
         expect(digestOf(fromBody(body))).to.equal(digestOf(operation('resolve', input)))
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 })

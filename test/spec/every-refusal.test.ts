@@ -1,7 +1,7 @@
 /** Each paid route sends each refusal that its description lists, except those that are listed as reserved. */
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { CALL_TIMEOUT_MS } from '../../agent/transport/call-limits.ts'
+import { CALL_MS_MAX } from '../../agent/settlement/rpc/time-limits.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
 import type { Company } from '../../store/dataset/company.ts'
@@ -171,7 +171,7 @@ const ROUTES: Record<string, Requests> = {
       unexpected_input: () => get('/api/v1/changes?since=2026-01-02', undefined, { body: 'x' }),
     },
   },
-  buyBatch: {
+  batchCompanies: {
     ...REST,
     valid: (payment) => rest(listing('73848'), payment),
     other: (payment) => rest(listing('1001'), payment),
@@ -274,7 +274,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     const settlement = sale.block('settle')
     const reply = valid(payment)
     await settlement.arrived(1)
-    app.clock.pass(CALL_TIMEOUT_MS)
+    app.clock.pass(CALL_MS_MAX)
     settlement.release()
     return reply
   },

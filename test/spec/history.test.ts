@@ -128,22 +128,6 @@ describe('the operations on earlier files', () => {
     it(`[4.8.1, 4.9.1, 4.10.1] refuse ${path} with ${code} before a quote`, async () => {
       expectRefusal(await get(path), code)
     })
-
-  it('[4.10.3] say in the quote that numbers that are not in the register are charged', async () => {
-    const { json } = await get('/api/v1/changes?since=2026-01-01&company_numbers=1')
-    expect(json)
-      .to.have.nested.property('payment_required.resource.description')
-      .that.matches(/not in the register, are charged/)
-  })
-
-  it('accept one trailing slash, and limits of one to three digits', async () => {
-    for (const path of [
-      `${COMPANY}/1/history/`,
-      `${COMPANY}/1/as-of/2026-01-06/`,
-      '/api/v1/changes/?since=2026-01-01&limit=100',
-    ])
-      expect((await get(path)).status, path).to.equal(402)
-  })
 })
 
 describe('[3.1] the operations on earlier files without a readable journal', () => {

@@ -1,17 +1,13 @@
 /** Archives that exhaust a parser. The service continues (contract 11.2). */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ImportError } from '../../store/import/errors.ts'
-import { runCommand } from '../support/cli.ts'
 import { REGISTER } from '../support/fixtures.ts'
-import { ENDINGS } from '../support/body-endings.ts'
 import { manualTimer } from '../support/timers.ts'
 import { sendBody, startPortal, type TestPortal } from '../support/portal.ts'
-import { HEADER, numberedRows, toCsv } from '../support/register.ts'
+import { HEADER } from '../support/register.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { requestOverTransports } from '../support/transports.ts'
 import { buildZip } from '../support/zip.ts'
 
@@ -74,40 +70,5 @@ describe('a service whose source sends an archive that cannot be read', function
     await untilReported(2)
     expect(await served()).to.equal(before)
     expect(codesOf(service)).to.deep.equal(Array(2).fill('dataset_retrieval_failed csv_malformed'))
-  })
-
-  it('[11.1] serves the stored snapshot however the source ends an archive', async () => {
-    portal.on(ARCHIVE, sendBody(await readFile(REGISTER)))
-    await start()
-    const before = await served()
-    for (const [index, ending] of ENDINGS.entries()) {
-      // Each one is too short, so it is refused if it arrives whole.
-      portal.on(ARCHIVE, (_, response) => void ending.send(response.socket!, Buffer.alloc(60_000, 'x,')))
-      await untilReported(index + 1)
-      expect(await served()).to.equal(before)
-    }
-    expect(codesOf(service)).to.deep.equal(
-      ENDINGS.map(({ isWhole }) => `dataset_retrieval_failed ${isWhole ? 'csv_malformed' : 'source_cut'}`),
-    )
-  })
-})
-
-describe('the command import', () => {
-  it('[11.2, 11.12, 14.5] refuses a row of commas, and the loss of companies unless --accept-changes is given', async () => {
-    const directory = await makeTemporaryDirectory()
-    const path = join(directory, 'companies.csv')
-    await mkdir(join(directory, 'data'))
-    const run = async (content: string, ...args: string[]) => {
-      await writeFile(path, content)
-      return runCommand(['import', path, ...args], { environment: { DATA_DIR: join(directory, 'data') } })
-    }
-    const malformed = await run(`${HEADER}\n${','.repeat(1_000_000)}`)
-    expect((await run(toCsv(...numberedRows(20)))).code).to.equal(0)
-    const fewer = toCsv(...numberedRows(17))
-    const lost = await run(fewer)
-    expect([malformed.code, lost.code]).to.deep.equal([1, 1])
-    expect(malformed.stderr).to.match(/^import refused, csv_malformed: [^\n]+\n$/)
-    expect(lost.stderr).to.match(/^import refused, changes_refused: [^\n]+\n$/)
-    for (const args of [['--accept-changes'], []]) expect((await run(fewer, ...args)).code).to.equal(0)
   })
 })

@@ -3,10 +3,8 @@ import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { responsesFolder } from '../../store/files/layout.ts'
 import { runCommand } from '../support/cli.ts'
-import { signCancellation } from '../support/eip3009.ts'
 import { signedPayment, header, type WirePayment } from '../support/payments.ts'
-import { expectRefusal, type RawReply } from '../support/raw-http.ts'
-import { cancelDirectly, settleDirectly } from '../support/settle-directly.ts'
+import { type RawReply } from '../support/raw-http.ts'
 import { startTestService } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -17,8 +15,6 @@ const codeOf = ({ json }: RawReply) => (json['error'] as { code: string } | unde
 
 describe('[5.7.12] a settled payment without a record', function () {
   this.timeout(240_000)
-  /** Replaces the search of the node, if set. */
-  let nonceState: (() => Promise<never>) | undefined
   /** Replaces the receiver, if set. */
   let receiver: string | undefined
 
@@ -27,7 +23,6 @@ describe('[5.7.12] a settled payment without a record', function () {
       replaceExternals: (own) => ({
         ...own,
         payTo: receiver ?? own.payTo,
-        chain: { ...own.chain, findUse: (...query) => nonceState?.() ?? own.chain.findUse(...query) },
       }),
     }),
   )
@@ -54,7 +49,6 @@ describe('[5.7.12] a settled payment without a record', function () {
       whileStopped: () => rm(responsesFolder(service().directory), { recursive: true }),
       allowed: { newLog: true },
     })
-  const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
 
   for (const [transport, send] of Object.entries(TRANSPORTS)) {
     it(`gets 409 over ${transport} after the log is lost, is listed for the operator, and is not charged again`, async () => {
@@ -90,42 +84,5 @@ describe('[5.7.12] a settled payment without a record', function () {
     } finally {
       await changeReceiver(undefined)
     }
-  })
-
-  it('gets 503 while the node cannot be read, and then 409 if a third party settled it', async () => {
-    const payment = await sign()
-    await settleDirectly({ rpcUrl: service().rpcUrl, payload: payment.payload })
-    nonceState = () => Promise.reject(new Error('no node'))
-    expect(codeOf(await ask(payment))).to.equal('payment_verification_unavailable')
-    nonceState = undefined
-    expect(codeOf(await ask(payment))).to.equal('payment_already_settled')
-  })
-
-  it('gets 402 after a cancellation, or a transfer to another receiver', async () => {
-    const cancelled = await sign()
-    const { from, nonce } = cancelled.payload.authorization
-    const signature = await signCancellation(service().buyerKey, from as `0x${string}`, nonce as `0x${string}`)
-    await cancelDirectly({ rpcUrl: service().rpcUrl, from, nonce, signature })
-    expect(codeOf(await ask(cancelled))).to.equal('payment_rejected')
-    const spent = await sign()
-    const other = await signedPayment({
-      key: service().buyerKey,
-      requirements: await requirements(),
-      authorization: { nonce: spent.payload.authorization.nonce, to: service().buyer.address },
-    })
-    await settleDirectly({ rpcUrl: service().rpcUrl, payload: other.payload })
-    expect(codeOf(await ask(spent))).to.equal('payment_rejected')
-  })
-
-  it('gets 409 after validBefore, and 402 if it was never settled', async () => {
-    const paid = await sign(inSeconds(16))
-    const unpaid = await sign(inSeconds(-1))
-    await settleDirectly({ rpcUrl: service().rpcUrl, payload: paid.payload })
-    expectRefusal(await lookup(NUMBER, header(unpaid)), 'payment_invalid')
-    // Less than 15 s are left, so that the service no longer sells for it.
-    while (inSeconds(14) < Number(paid.payload.authorization.validBefore))
-      await new Promise((resolve) => void setTimeout(resolve, 100))
-    const refused = await lookup(NUMBER, header(paid))
-    expectRefusal(refused, 'payment_already_settled')
   })
 })

@@ -87,13 +87,6 @@ describe('the receipts of a service', () => {
     })
   })
 
-  it('[5.9.1] name the matching version of a search', async () => {
-    const bought = await buy((signed) => rest({ operation: 'search', input: { q: 'ryanair' } }, signed))
-    const { isValid, claims } = await verify(receiptOf(bought), bought.json)
-    expect(isValid).to.equal(true)
-    expect(claims?.matching_version).to.be.a('string').and.to.equal(bought.json['matching_version'])
-  })
-
   it('[5.9.2] are the same over REST, A2A and MCP, and fit the answer of each', async () => {
     const payment = await payFor(lookup('73848'))
     const overRest = await lookup('73848', payment)

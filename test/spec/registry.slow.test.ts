@@ -1,7 +1,7 @@
 /** The ERC-8004 routes of a whole service (contract 4.4.6 to 4.4.8). */
 import { expect } from 'chai'
 import { REVIEWER } from '../../agent/sandbox/registries.ts'
-import { REGISTRY_SCHEMAS } from '../../rest-facade/documents/registry-schemas.ts'
+import { REGISTRY_SCHEMAS } from '../../rest-facade/registry/bodies.ts'
 import { MAINNET, startFakedService } from '../support/faked-service.ts'
 import { expectRefusal, send } from '../support/raw-http.ts'
 import { findRegistrationFaults } from '../support/registration-check.ts'

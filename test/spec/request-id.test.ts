@@ -61,21 +61,6 @@ describe('the request id', () => {
     })
   }
 
-  it('[7.11] is a new one in an answer to data that is no request', async () => {
-    const answer = await exchange(service().url, 'nonsense\r\n\r\n')
-    expect(/\r\nX-Request-Id: (.*)\r\n/.exec(answer)?.[1]).to.match(UUID)
-  })
-
-  it('[7.11] belongs to each of several requests of a connection', async () => {
-    const requests = ['one', 'two', 'three'].map(
-      (id) => `GET /attribution HTTP/1.1\r\n${HOST}X-Request-Id: ${id}\r\n\r\n`,
-    )
-    const last = `GET /attribution HTTP/1.1\r\n${HOST}Connection: close\r\nX-Request-Id: four\r\n\r\n`
-    const answers = await exchange(service().url, requests.join('') + last)
-    const ids = [...answers.matchAll(/\r\nX-Request-Id: (.*)\r\n/g)].map(([, id]) => id)
-    expect(ids).to.deep.equal(['one', 'two', 'three', 'four'])
-  })
-
   it('[7.11] is in answers of A2A and MCP, and in no body', async () => {
     const data = { operation: 'lookup', input: { company_number: NUMBER } }
     const own = (id: string) => ({ 'X-Request-Id': id })

@@ -1,6 +1,5 @@
 /** The whole application over a sale with a scripted facilitator and chain. */
 import { createServer } from 'node:http'
-import { agentCard, paymentExtensionUri } from '../../agent/transport/a2a/card.ts'
 import { a2aRoute } from '../../agent/transport/a2a/route.ts'
 import { mcpRoute } from '../../agent/transport/mcp/route.ts'
 import { openToolList } from '../../agent/payment/tools.ts'
@@ -25,7 +24,6 @@ export async function startScriptedApp() {
   const texts = { help: () => 'help', serviceInfo: (): object => ({}) }
   const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl: BASE_URL, help: () => texts.help() })
   const facts = { version: '0.1.0', terms: testTerms }
-  const card = agentCard({ ...facts, baseUrl: BASE_URL, exampleCompany: undefined, extensionRequired: false })
   const report = (event: string) => void reports.push(event)
   // The budgets of the test, which it can replace.
   const clients = makeClients({ budgets: () => sale.budgets })
@@ -40,11 +38,11 @@ export async function startScriptedApp() {
     const options = { executor, baseUrl: BASE_URL, version: '0.1.0', tools, serviceInfo, clients }
     const own = { mcp: mcpRoute({ ...options, timer: clock.timer, report }), report }
     const app = { executor, clients, baseUrl: BASE_URL, signed: () => new Map(), pages: () => new Map(), ...own }
-    const { catalog } = sale.context
-    return { ...app, facts: { ...facts, rateLimitPerMinute: 120, catalog, now: () => sale.now() } }
+    const { catalog, journal } = sale.context
+    return { ...app, facts: { ...facts, rateLimitPerMinute: 120, catalog, journal, now: () => sale.now() } }
   }
   function route(url: string) {
-    return a2aRoute({ executor, clients, card, extensionUri: paymentExtensionUri(url), timer: clock.timer, report })
+    return a2aRoute({ ...facts, executor, clients, baseUrl: url, timer: clock.timer, report })
   }
 
   const stop = async () => {

@@ -8,7 +8,7 @@ import { startReconciler } from '../../agent/settlement/reconciler.ts'
 import { RpcError, type Rpc } from '../../agent/settlement/rpc/json-rpc.ts'
 import { RateLimited, ReplyError } from '../../agent/settlement/rpc/post-json.ts'
 import { LaggingChain } from '../support/lagging-chain.ts'
-import { signedPayment, type AuthorizationFields } from '../support/payments.ts'
+import { signedPayment, testTerms, type AuthorizationFields } from '../support/payments.ts'
 import { codeOf, SaleHarness } from '../support/sale-harness.ts'
 
 const { chainId } = DEPLOYMENTS.testnet
@@ -124,6 +124,37 @@ describe('[5.7.8] a payment that expires', () => {
     await reconciler.stop()
     expect(codeOf(await sale.lookup(payment))).to.be.oneOf(['answer', 'payment_outcome_unknown'])
   })
+
+  for (const id of [chainId, 1])
+    for (const errorReason of [undefined, 'settlement_pending', 'insufficient_funds'])
+      it(`[5.7.2] is never refused after ${errorReason ?? 'success'} while a node of chain ${id} does not show its transfer`, async () => {
+        useNodes(open(id).rpc, right.rpc)
+        let transaction: string | undefined
+        sale.script.settle = async ({ payload }) => {
+          const { authorization } = payload as { authorization: AuthorizationFields }
+          transaction ??= right.send(authorization)
+          clock += 2_000
+          const common = { transaction, network: testTerms.network, payer: authorization.from }
+          return { ...common, success: !errorReason, ...(errorReason && { errorReason }) }
+        }
+        const payment = await signedPayment()
+        const codes = [codeOf(await sale.lookup(payment))]
+        const { payments } = sale.context
+        const reconciler = startReconciler({
+          payments,
+          timer: () => () => undefined,
+          runExclusively: (_key, work) => work(),
+        })
+        for (let step = 0; step < 6; step += 1) {
+          clock += 5 * MINUTE_MS
+          await reconciler.reconcileDue()
+          codes.push(codeOf(await sale.lookup(payment)))
+        }
+        await reconciler.stop()
+        for (const code of codes) expect(code).to.be.oneOf(['answer', 'payment_outcome_unknown'])
+        expect(codes.at(-1)).to.equal('answer')
+        expect((await payments.log.read(paymentIdentity(payment as never)))?.state).to.equal('confirmed')
+      })
 
   it('[5.7.14] is answered by the node that shows it, although its block was recorded from another chain', async () => {
     const wrong = open(chainId)

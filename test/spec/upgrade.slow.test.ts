@@ -182,7 +182,7 @@ describe('the documented upgrade', function () {
       '--output=/dev/null',
       `--file=${join(EARLIER, 'postgres/log.sql')}`,
     ]
-    expect(spawnSync(join(binaries, 'psql'), [...load, url], { encoding: 'utf8' }).stderr).to.equal('')
+    expect(spawnSync(join(binaries, 'psql'), [...load, url], { encoding: 'utf8', timeout: 60_000 }).stderr).to.equal('')
     const commands = await documentedCommands(true)
     expect(commands).to.have.lengthOf(7)
 

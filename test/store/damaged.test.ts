@@ -13,6 +13,7 @@ import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 const READER = fileURLToPath(new URL(import.meta.resolve('#root/dist/test/programs/read-responses.js')))
 const RECORDS = 20
 const COPIES = 12
+const READ_MS_MAX = 20_000
 const FLIPS = [1, 8, 64]
 /** Distributes the flipped bits over the file, equally in every run (the golden ratio). */
 const STRIDE = 0.618_033_988_75
@@ -40,7 +41,9 @@ describe('a damaged response log', () => {
     await mkdir(responsesFolder(copy))
     await writeFile(join(responsesFolder(copy), 'data.mdb'), bytes)
     const identities = records.map(({ identity }) => identity)
-    const { stdout } = spawnSync(process.execPath, [READER, copy, ...identities], { encoding: 'utf8' })
+    // A damaged page can refer to itself, and LMDB then reads without an end.
+    const options = { encoding: 'utf8', timeout: READ_MS_MAX, killSignal: 'SIGKILL' } as const
+    const { stdout } = spawnSync(process.execPath, [READER, copy, ...identities], options)
     return stdout.trim().split('\n')
   }
 

@@ -21,11 +21,6 @@ const chunk = (body: Buffer) =>
 
 export const ENDINGS: readonly Ending[] = [
   {
-    name: 'with a length, and keeps the connection',
-    isWhole: true,
-    send: (socket, body) => void socket.write(Buffer.concat([Buffer.from(head(body)), body])),
-  },
-  {
     name: 'with a length, and closes',
     isWhole: true,
     send: (socket, body) => void socket.end(Buffer.concat([Buffer.from(head(body)), body])),
@@ -55,14 +50,6 @@ export const ENDINGS: readonly Ending[] = [
     },
   },
   {
-    name: 'in HTTP/1.0 with a length',
-    isWhole: true,
-    send(socket, body) {
-      socket.write(headWithoutLength('1.0', `Content-Length: ${body.length}`))
-      socket.end(body)
-    },
-  },
-  {
     name: 'in chunks',
     isWhole: true,
     send: (socket, body) =>
@@ -76,36 +63,11 @@ export const ENDINGS: readonly Ending[] = [
       ),
   },
   {
-    name: 'slowly, with Connection: close',
-    isWhole: true,
-    async send(socket, body) {
-      socket.write(headWithoutLength('1.1', 'Connection: close'))
-      socket.write(half(body))
-      await sleep(50)
-      socket.write(body.subarray(half(body).length))
-      await sleep(50)
-      socket.end()
-    },
-  },
-  {
-    name: 'with more bytes than its length',
-    isWhole: true,
-    send: (socket, body) => void socket.end(Buffer.concat([Buffer.from(head(body)), body, body])),
-  },
-  {
     name: 'without its last chunk',
     isWhole: false,
     send(socket, body) {
       socket.write(headWithoutLength('1.1', 'Transfer-Encoding: chunked'))
       socket.end(chunk(body))
-    },
-  },
-  {
-    name: 'within a chunk',
-    isWhole: false,
-    send(socket, body) {
-      socket.write(headWithoutLength('1.1', 'Transfer-Encoding: chunked'))
-      socket.end(half(chunk(body)))
     },
   },
   {

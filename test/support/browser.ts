@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 
+/** Longer than the tests of a file. */
+const LIFETIME_MS = 300_000
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
 /** The path of a browser on the PATH, if any. */
@@ -47,16 +49,20 @@ export async function openBrowser(program: string) {
     '--disable-component-update',
     '--hide-scrollbars',
   ]
-  const child = spawn(program, [...flags, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, [...flags, 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+    timeout: LIFETIME_MS,
+  })
   const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
   const pipe = new DevToolsPipe(child.stdio[3] as Writable, child.stdio[4] as Readable)
 
   return {
-    /** Opens an empty page. */
-    async open({ width, height, isMobile, scheme }: View) {
-      const { targetId } = await pipe.send('Target.createTarget', { url: 'about:blank' })
+    /** Opens an empty page. Without the profile of another page, it has storage of its own. */
+    async open({ width, height, isMobile, scheme }: View, profileOf?: { browserContextId: string }) {
+      const { browserContextId } = profileOf ?? (await pipe.send('Target.createBrowserContext'))
+      const { targetId } = await pipe.send('Target.createTarget', { url: 'about:blank', browserContextId })
       const { sessionId } = await pipe.send('Target.attachToTarget', { targetId, flatten: true })
-      const page = new DevToolsPage(pipe, String(sessionId))
+      const page = new DevToolsPage(pipe, String(sessionId), String(browserContextId))
       await page.begin()
       await page.send('Emulation.setDeviceMetricsOverride', { width, height, mobile: isMobile, deviceScaleFactor: 1 })
       const features = [{ name: 'prefers-color-scheme', value: scheme }]
@@ -77,17 +83,24 @@ class DevToolsPage {
   readonly requests: string[] = []
   /** Errors of scripts, of the console, and of failed loads. */
   readonly errors: string[] = []
+  readonly browserContextId: string
+  /** Called for each event of the DevTools protocol. */
+  onEvent: (method: string, params: Record<string, unknown>) => void = () => undefined
   readonly #pipe: DevToolsPipe
   readonly #session: string
   #loaded = () => undefined as void
 
-  constructor(pipe: DevToolsPipe, session: string) {
+  constructor(pipe: DevToolsPipe, session: string, browserContextId: string) {
+    this.browserContextId = browserContextId
     this.#pipe = pipe
     this.#session = session
   }
 
   async begin(): Promise<void> {
-    this.#pipe.listeners.set(this.#session, (method, params) => this.#record(method, params))
+    this.#pipe.listeners.set(this.#session, (method, params) => {
+      this.#record(method, params)
+      this.onEvent(method, params)
+    })
     for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await this.send(`${domain}.enable`)
   }
 

@@ -1,6 +1,6 @@
 /** One embedded chain per test process. It starts on first use and stops after the test file. */
 import { startChain } from '../../agent/sandbox/chain.ts'
-import { chainRpc } from '../../agent/sandbox/contracts.ts'
+import { openRpc } from '../../agent/settlement/rpc/json-rpc.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 
@@ -26,5 +26,5 @@ export async function stopTestChain(): Promise<void> {
 
 /** One JSON-RPC call to a local chain. */
 export function rpc(url: string, method: string, ...params: unknown[]): Promise<unknown> {
-  return chainRpc(url)(method, params)
+  return openRpc({ url })(method, params)
 }

@@ -6,6 +6,14 @@ import { fileURLToPath } from 'node:url'
 /** Far above any start on a loaded machine. */
 const START_MS_MAX = 120_000
 
+/** Children that have not ended. */
+const running = new Set<ChildProcess>()
+
+/** Kills what a test file has left running, for the root hook in hooks.ts. */
+export function killChildren(): void {
+  for (const child of running) child.kill('SIGKILL')
+}
+
 export interface Child {
   process: ChildProcess
   /** The lines of stdout: the rest of a line by its first word. */
@@ -49,6 +57,8 @@ function start(command: string, args: string[], environment: Record<string, stri
     env: { PATH: process.env['PATH'] ?? '', ADMIN_PORT: 'off', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
   const said = new Map<string, string>()
   let rest = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -1,7 +1,7 @@
 /** Clients of requests that do not come over HTTP, and the clients of a test server. */
 import type { ServerResponse } from 'node:http'
 import { prefixesOf } from '../../agent/transport/http/client-address.ts'
-import { RequestConnection, type Clients } from '../../agent/transport/http/connections.ts'
+import type { Clients } from '../../agent/transport/http/connections.ts'
 import { AddressBudgets, ALWAYS_OPEN, type Client } from '../../agent/sale/limits/address-budget.ts'
 
 const clock = () => performance.now()
@@ -10,7 +10,7 @@ const clock = () => performance.now()
 const ampleBudgets = () => new AddressBudgets({ perMinute: 1_000_000, clock })
 
 export function makeClient(address = '192.0.2.1', budgets = ampleBudgets()): Client {
-  return { address, prefixes: [address], budget: budgets.enter(address), connection: ALWAYS_OPEN }
+  return { prefixes: [address], budget: budgets.enter(address), ...ALWAYS_OPEN }
 }
 
 /** For an application without a server of its own. */
@@ -21,8 +21,15 @@ export function makeClients({ budgets }: { budgets?: () => AddressBudgets } = {}
       const address = prefixesOf(request.socket.remoteAddress ?? '')?.at(-1) ?? ''
       // Express adds the response to a request.
       const { res } = request as typeof request & { res: ServerResponse }
-      const connection = new RequestConnection(res, () => undefined)
-      return { ...makeClient(address, budgets?.() ?? ample), connection, takeTurn: (work) => work() }
+      return {
+        ...makeClient(address, budgets?.() ?? ample),
+        hasLeft: () => res.destroyed,
+        onLeave(callback) {
+          res.once('close', callback)
+          return () => void res.off('close', callback)
+        },
+        takeTurn: (work) => work(),
+      }
     },
   }
 }
@@ -31,16 +38,16 @@ export function makeClients({ budgets }: { budgets?: () => AddressBudgets } = {}
 export function leavingClient(address = '192.0.2.1') {
   const callbacks = new Set<() => void>()
   let isGone = false
-  const connection: Client['connection'] = {
+  const client: Client = {
+    ...makeClient(address),
     hasLeft: () => isGone,
     onLeave(callback) {
       callbacks.add(callback)
       return () => void callbacks.delete(callback)
     },
-    keepOpen: () => undefined,
   }
   return {
-    client: { ...makeClient(address), connection },
+    client,
     /** The callbacks that wait for the client to leave. */
     callbacks,
     leave: () => {

@@ -7,6 +7,7 @@ import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { loadDescription } from './openapi-check.ts'
 import { chainOf } from './fake-chain.ts'
 import { REGISTER } from './fixtures.ts'
+import { importRegister } from './import-register.ts'
 import { signQuote, testTerms } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
@@ -60,7 +61,7 @@ function acceptingExternals({ now, onSettle }: { now: () => Date; onSettle: () =
 export async function startFakedService({
   environment = {},
   now = () => new Date(),
-  clock,
+  clock = () => performance.now(),
   dataset = REGISTER,
   limits = {},
   beforeSettlement = async () => undefined,
@@ -73,16 +74,12 @@ export async function startFakedService({
   const { report, onSale } = logEvents(
     openLog('info', { write: (line) => void lines.push(JSON.parse(line) as LogLine) }),
   )
+  const defaults = { PORT: '0', ADMIN_PORT: 'off', DATASET: dataset, RATE_LIMIT_PER_MINUTE: '20000' }
+  const config = readConfig({ DATA_DIR: directory, ...defaults, ...environment })
+  await importRegister(config, now)
   const service = await startService({
     ...SOLD,
-    config: readConfig({
-      DATA_DIR: directory,
-      PORT: '0',
-      ADMIN_PORT: 'off',
-      DATASET: dataset,
-      RATE_LIMIT_PER_MINUTE: '20000',
-      ...environment,
-    }),
+    config,
     version: '0.1.0',
     externals: acceptingExternals({
       now,
@@ -102,7 +99,7 @@ export async function startFakedService({
     },
     limits,
     now,
-    ...(clock && { clock }),
+    clock,
     random: () => 0.5,
     timer: pausesOnly,
     report,

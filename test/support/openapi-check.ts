@@ -71,7 +71,7 @@ export function checkAnswer(answer: HttpAnswer): void {
 }
 
 /** The first difference from the description, if any. */
-export function findOpenApiFault(description: OpenApiDescription, answer: HttpAnswer): string | undefined {
+function findOpenApiFault(description: OpenApiDescription, answer: HttpAnswer): string | undefined {
   const { method, status, text } = answer
   if (method === 'OPTIONS') return status === 204 && text === '' ? undefined : 'a preflight must have status 204'
   const route = findPathItem(description, parsePath(answer.target))

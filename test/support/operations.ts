@@ -1,5 +1,5 @@
 /** The operations of the service by name, as tests write them. */
-import { ANSWERS } from '../../agent/answer/skills.ts'
+import { ANSWERS } from '../../agent/answer/answers.ts'
 import {
   parseOperation,
   type NamedOperation,

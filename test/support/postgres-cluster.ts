@@ -1,12 +1,9 @@
-/**
- * A PostgreSQL primary with a synchronous standby. After a failover, the former standby is the primary, and
- * `addStandby` makes a new standby from it. Replication uses its own address, so that it can be cut.
- */
+/** A PostgreSQL primary with a synchronous standby. Replication uses its own address, so that it can be cut. */
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { openPostgresProxy, type ProxyState } from './postgres-proxy.ts'
+import { openPostgresProxy } from './postgres-proxy.ts'
 import {
   initialiseServer,
   launchServer,
@@ -86,25 +83,6 @@ export class PostgresCluster implements AsyncDisposable {
   /** From now on the standby receives nothing, so no commit is acknowledged. */
   cutReplication(): void {
     this.#replication.setTarget('silent', this.#primary.folder)
-  }
-
-  /** SIGKILL to the primary. Until the promotion, the address of the services is in `state`. */
-  async killPrimary(state: Exclude<ProxyState, 'open'>): Promise<void> {
-    this.#service.setTarget(state, this.#primary.folder)
-    await this.#primary.server.kill()
-    this.#replication.setTarget('closed', this.#primary.folder)
-  }
-
-  /** With `isEarly`, the address forwards to the standby while it still refuses writes. */
-  async promote({ isEarly }: { isEarly: boolean }): Promise<void> {
-    const next = this.#standby
-    if (!next) throw new Error('The cluster has no standby')
-    if (isEarly) this.#service.setTarget('open', next.folder)
-    await queryOnce(urlIn(next.folder, 'postgres'), 'select pg_promote()')
-    if (!isEarly) this.#service.setTarget('open', next.folder)
-    await rm(this.#primary.folder, { recursive: true })
-    this.#primary = next
-    this.#standby = undefined
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -52,7 +52,7 @@ export const SOCKET = '.s.PGSQL.5432'
 
 /** Runs a program of PostgreSQL as the user of the servers. */
 export async function runAsServerUser(program: string, args: string[]): Promise<void> {
-  await promisify(execFile)(join(findBinaries(), program), args, asServerUser())
+  await promisify(execFile)(join(findBinaries(), program), args, { ...asServerUser(), timeout: START_MS_MAX })
 }
 
 function findBinaries(): string {

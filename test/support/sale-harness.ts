@@ -29,7 +29,7 @@ import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { writeUnsigned } from './unsigned-receipt.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
-import { ANSWERS } from '../../agent/answer/skills.ts'
+import { ANSWERS } from '../../agent/answer/answers.ts'
 
 export const TRANSACTION = `0x${'ab'.repeat(32)}`
 
@@ -111,12 +111,12 @@ export class SaleHarness {
     this.context = this.#open(SALES_PER_MINUTE)
   }
 
-  /** Imports the register of the tests. */
-  async import(): Promise<void> {
+  /** Imports a register, by default that of the tests. */
+  async import(path = REGISTER): Promise<void> {
     await importDataset({
       dataDirectory: this.directory,
       catalog: this.#catalog,
-      path: REGISTER,
+      path,
       publication: SYNTHETIC,
       now: () => this.now(),
     })
@@ -229,7 +229,7 @@ export class SaleHarness {
       },
       verifications: new WorkQueue(64),
       computations: new WorkQueue(1),
-      payers: new PayerReservations(pausesOnly),
+      payers: new PayerReservations(),
       paymentMutex: new KeyedMutex(),
       stopSignal: new AbortController().signal,
     }

@@ -1,7 +1,6 @@
-/** Sales on a separate chain with their own relayer, for tests of reorganisations. */
+/** Sales on a separate chain with their own relayer. */
 import { openChain } from '../../agent/settlement/chain/chain.ts'
 import { openInProcessFacilitator } from '../../agent/settlement/facilitator/in-process-facilitator.ts'
-import { startReconciler } from '../../agent/settlement/reconciler.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { rpc } from './chain.ts'
 import { signedPayment, testTerms, type WirePayment } from './payments.ts'
@@ -31,12 +30,6 @@ export async function openSaleOnChain(nodesOf: (url: string) => Promise<string |
   })
   const chain = openChain({ urls: [url], now: () => new Date(), chainId: deployment.chainId })
   sale.context.payments = { ...sale.context.payments, facilitator, chain }
-  const reconciler = () =>
-    startReconciler({
-      payments: sale.context.payments,
-      timer: () => () => undefined,
-      runExclusively: (key, work) => sale.context.paymentMutex.run(key, work, () => undefined),
-    })
   return {
     sale,
     relayer: relayer.address,
@@ -45,12 +38,6 @@ export async function openSaleOnChain(nodesOf: (url: string) => Promise<string |
     sign: (): Promise<WirePayment> => signedPayment({ key: buyer.privateKey, terms: testTerms }),
     /** The transactions of all transfers from the buyer to the receiver on the current chain. */
     transfers: () => tokenOn(url).transactions(buyer.address, testTerms.payTo),
-    /** Reconciles every record that is not final once, as after a restart. */
-    async audit(): Promise<void> {
-      const opened = reconciler()
-      await opened.reconcileDue()
-      await opened.stop()
-    },
     async close(): Promise<void> {
       await sale.close()
       await discard(sandbox)

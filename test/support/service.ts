@@ -7,6 +7,7 @@ import type { Timer } from '../../store/base/runtime.ts'
 import { testChainUrl } from './chain.ts'
 import { loadDescription } from './openapi-check.ts'
 import { REGISTER } from './fixtures.ts'
+import { importRegister } from './import-register.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { tokenOn } from './token.ts'
@@ -37,10 +38,10 @@ export async function startTestService(options: TestServiceOptions = {}) {
   const rpcUrl = await testChainUrl()
   const reports: [event: string, cause: unknown][] = []
   const report = (event: string, cause: unknown) => void reports.push([event, cause])
-  const start = (allowed: StartOptions['allowed'] = {}) =>
-    startSandboxService({ ...options, rpcUrl, directory, report, allowed })
+  const start = (allowed: StartOptions['allowed'] = {}, isFirst = false) =>
+    startSandboxService({ ...options, rpcUrl, directory, report, allowed, isFirst })
 
-  let running = await start()
+  let running = await start({}, true)
   const buyer = privateKeyToAccount(running.sandbox.buyerKey)
   const token = tokenOn(rpcUrl)
   return {
@@ -96,6 +97,7 @@ interface StartOptions extends TestServiceOptions {
   rpcUrl: string
   report: (event: string, cause: unknown) => void
   allowed: NonNullable<ServiceOptions['allowed']>
+  isFirst: boolean
 }
 
 async function startSandboxService({
@@ -104,12 +106,13 @@ async function startSandboxService({
   environment = {},
   replaceExternals = (externals) => externals,
   now = () => new Date(),
-  clock,
+  clock = () => performance.now(),
   timer = pausesOnly,
   sold = SOLD,
   configure = (config) => config,
   report,
   allowed,
+  isFirst,
 }: StartOptions) {
   const defaults = {
     DATA_DIR: directory,
@@ -120,6 +123,7 @@ async function startSandboxService({
     RATE_LIMIT_PER_MINUTE: '10000',
   }
   const config = configure(readConfig({ ...defaults, ...environment }))
+  if (isFirst) await importRegister(config, now)
   const sandbox = await openSandbox({ config, now: () => new Date(), log: () => undefined })
   const service = await startService({
     config,
@@ -128,7 +132,7 @@ async function startSandboxService({
     ...sold,
     allowed,
     now,
-    ...(clock && { clock }),
+    clock,
     random: () => 0.5,
     timer,
     report,

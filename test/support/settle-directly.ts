@@ -6,7 +6,6 @@ import type { AuthorizationFields } from './payments.ts'
 
 const TOKEN = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
-  'function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)',
 ])
 
 const AGGREGATE = parseAbi([
@@ -24,19 +23,6 @@ interface DirectSettlement {
 
 export function settleDirectly({ rpcUrl, payload }: DirectSettlement): Promise<Hex> {
   return sendAsThirdParty(rpcUrl, DEPLOYMENTS.testnet.asset, transferData(payload))
-}
-
-/** Sends a signed cancellation to the token. */
-export function cancelDirectly(cancellation: {
-  rpcUrl: string
-  from: string
-  nonce: string
-  signature: Hex
-}): Promise<Hex> {
-  const { rpcUrl, from, nonce, signature } = cancellation
-  const args = [from as Hex, nonce as Hex, signature] as const
-  const data = encodeFunctionData({ abi: TOKEN, functionName: 'cancelAuthorization', args })
-  return sendAsThirdParty(rpcUrl, DEPLOYMENTS.testnet.asset, data)
 }
 
 /** Several authorizations in one transaction, in this order. */

@@ -165,7 +165,7 @@ export function messageBody(message: object, id: string | number = 1): string {
 }
 
 /** The query string of a search. */
-export function toQuery(input: Record<string, unknown>): string {
+function toQuery(input: Record<string, unknown>): string {
   const parameters = Object.entries(input).map(([name, value]): [string, string] => [name, String(value)])
   return new URLSearchParams(parameters).toString()
 }

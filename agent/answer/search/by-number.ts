@@ -22,10 +22,10 @@ export function candidateByNumber(
   { name, ...evidence }: QueryEvidence & { name?: string | undefined },
   registers: { register: Register; registers: readonly Register[] },
 ): Candidate {
-  if (name === undefined) return buildCandidate(company, evidence, { matchType, similarity: 0, exact: undefined })
+  if (name === undefined) return buildCandidate(company, evidence, { matchType, similarity: 0 })
   const query = parseQueryName(name)
   const isOwnNumber = query.number && isSameNumber(query.number.digits, company.company_number)
-  const comparison = isOwnNumber ? { similarity: 0, exact: undefined } : compareNames(company, query, registers)
+  const comparison = isOwnNumber ? { similarity: 0 } : compareNames(company, query, registers)
   return buildCandidate(company, { ...evidence, numbers: query.numbers }, { matchType, ...comparison })
 }
 
@@ -42,7 +42,7 @@ export function findByTypedNumber(
       .find((each) => each !== undefined && each !== register.withheld)
     if (position === undefined) continue
     const company = readCompany(register, position)
-    if (number) return buildCandidate(company, evidence, { matchType, similarity: 0, exact: undefined })
+    if (number) return buildCandidate(company, evidence, { matchType, similarity: 0 })
     const name = parseQueryName(labelled.includes(digits) ? rest : rest.replace(digits, ' '))
     const comparison = compareNames(company, name, { register, registers: [register] })
     if (!comparison.isOtherName) return buildCandidate(company, evidence, { matchType, ...comparison })
@@ -54,7 +54,7 @@ function compareNames(
   company: Company,
   query: QueryName,
   { register, registers }: { register: Register; registers: readonly Register[] },
-): { similarity: number; exact: 'strict_name' | 'relaxed_name' | undefined; isOtherName: boolean } {
+): { similarity: number; exact?: 'strict_name' | 'relaxed_name'; isOtherName: boolean } {
   const named = nameBeforeNotes(query)
   const names = named ? [...query.whole, named] : query.whole
   const exact = exactMatchType(query, company.legal_name, names)
@@ -69,9 +69,9 @@ function compareNames(
   // The typed name equals the name of another company, so it contradicts the number.
   const isNameOfAnother = equal.length > 0
   if (joinedNames(query).some((each) => isEqualWhenJoined(each, company.legal_name)))
-    return { similarity: FUZZY_MAX, exact: undefined, isOtherName: isNameOfAnother }
+    return { similarity: FUZZY_MAX, isOtherName: isNameOfAnother }
   const { similarity, isOtherName } = compareSimilarName(register, company, query)
-  return { similarity, exact: undefined, isOtherName: isOtherName || isNameOfAnother }
+  return { similarity, isOtherName: isOtherName || isNameOfAnother }
 }
 
 /** Words in the text around a name that say nothing about which company it is. */

@@ -63,8 +63,8 @@ function containsWords(text: string, fragment: string): boolean {
 interface NameMatch {
   matchType: Candidate['match_type']
   similarity: number
-  /** How the name equals the legal name; undefined when it does not or no name was given. */
-  exact: 'strict_name' | 'relaxed_name' | undefined
+  /** How the name equals the legal name, if it does. */
+  exact?: 'strict_name' | 'relaxed_name' | undefined
   /** Whether the name differs too much from that of the company with the given number. */
   isOtherName?: boolean
 }

@@ -13,21 +13,21 @@ interface EqualName {
   exact: 'strict_name' | 'relaxed_name'
 }
 
-/** By position in the name index. When a budget is exceeded, names are missing. */
-export type EqualNames = ReadonlyMap<number, EqualName>
-
 interface Limits {
   accepts: (name: number) => boolean
   budgets: QueryBudgets
 }
 
-/** The companies that equal one of the names, which are parts of the query. */
+/**
+ * The companies that equal one of the names, which are parts of the query, by position in the name index. When a budget
+ * is exceeded, names are missing.
+ */
 export function findEqualNames(
   register: Register,
   query: QueryName,
   names: readonly ParsedName[],
   limits: Limits,
-): EqualNames {
+): ReadonlyMap<number, EqualName> {
   const { accepts, budgets } = limits
   const equal = new Map<number, EqualName>()
   for (const name of new Set(names.flatMap(({ core }) => register.names.findExact(core)))) {

@@ -16,7 +16,7 @@ import { parseQueryName, type QueryName } from '../../operation/typed-name.ts'
 import { namesCompany } from '../../operation/typed-number.ts'
 import { buildCandidate, type QueryEvidence } from './candidate.ts'
 import { findByTypedNumber } from './by-number.ts'
-import { doubtOf, findEqualNames, findNamesWithLetters, findSiblings, type EqualNames } from './equal-names.ts'
+import { doubtOf, findEqualNames, findNamesWithLetters, findSiblings } from './equal-names.ts'
 import { hasSameForm, isEqualWhenJoined, joinedNames } from './equality.ts'
 import { readCompany, type Register } from './register.ts'
 import { highestScore, scoreCandidates, type Search } from './score-candidates.ts'
@@ -143,8 +143,7 @@ function addNamedNames(search: Search, query: QueryName): boolean {
   if (behind.distinguishing.length > 0) {
     for (const [position, { company }] of equal) {
       scored.add(position)
-      const match = { matchType: 'fuzzy_name', similarity: DISTINGUISHED_SIMILARITY, exact: undefined } as const
-      top.add(buildCandidate(company, search.query, match))
+      top.add(buildCandidate(company, search.query, { matchType: 'fuzzy_name', similarity: DISTINGUISHED_SIMILARITY }))
     }
     return false
   }
@@ -158,7 +157,7 @@ function addNamedNames(search: Search, query: QueryName): boolean {
   return true
 }
 
-function addEqualNames({ query, top, scored }: Search, equal: EqualNames): boolean {
+function addEqualNames({ query, top, scored }: Search, equal: ReturnType<typeof findEqualNames>): boolean {
   for (const [position, { company, exact }] of equal) {
     scored.add(position)
     top.add(buildCandidate(company, query, { matchType: exact, similarity: 1, exact }))
@@ -199,7 +198,7 @@ function addJoinedNames(search: Search, name: QueryName, isDoubtful: (position: 
     scored.add(position)
     const isJoined = names.some((each) => isEqualWhenJoined(each, company.legal_name))
     const similarity = isJoined && !isDoubtful(position) ? FUZZY_MAX : publishedSimilarity(UNCERTAIN_MAX)
-    top.add(buildCandidate(company, query, { matchType: 'fuzzy_name', similarity, exact: undefined }))
+    top.add(buildCandidate(company, query, { matchType: 'fuzzy_name', similarity }))
   }
 }
 
@@ -251,7 +250,7 @@ function withInitialsNames(search: Search, { core }: ParsedName): Candidate[] {
   const names = register.names.namesWithInitials(initials, budgets.postings).filter(accepts)
   for (const name of names.slice(0, INITIALS_READ_MAX)) {
     if (!budgets.records.take(1)) break
-    const match = { matchType: 'fuzzy_name', similarity: INITIALS_SIMILARITY, exact: undefined } as const
+    const match = { matchType: 'fuzzy_name', similarity: INITIALS_SIMILARITY } as const
     found.add(buildCandidate(readCompany(register, name), query, match))
   }
   const last = found.candidates()

@@ -71,8 +71,7 @@ function addScored(search: Search, found: ScoredName[]): boolean {
     if (!top.canEnter(highestScore(search, similarity))) break
     if (!budgets.records.take(1)) break
     if (at % STEPS_PER_TIME_CHECK === 0 && search.isTimeUp()) return false
-    const match = { matchType: 'fuzzy_name', similarity, exact: undefined } as const
-    top.add(buildCandidate(readCompany(register, name), query, match))
+    top.add(buildCandidate(readCompany(register, name), query, { matchType: 'fuzzy_name', similarity }))
   }
   return true
 }

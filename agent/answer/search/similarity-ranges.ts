@@ -4,7 +4,7 @@
  */
 import type { NameIndex } from '../../../store/index/name-index.ts'
 import type { ContainedWords } from '../../../store/index/containing.ts'
-import { publishedSimilarity, similarityMeasure, type MeasureOptions } from './similarity.ts'
+import { publishedSimilarity, similarityMeasure } from './similarity.ts'
 
 /** From here, a name has the similarity that was measured. Below it, every kind has a range of its own. */
 const MEASURED_MIN = { written: 0.72, otherNotation: 0.95, corrected: 0.72 }
@@ -36,7 +36,7 @@ export function correctedScale({ isAlone }: { isAlone: boolean }): (similarity: 
 export function containedMeasure(
   index: NameIndex,
   { query, factor, runs }: ContainedWords,
-  options: MeasureOptions,
+  options: Parameters<typeof similarityMeasure>[2],
 ): (name: number) => number {
   const measure = similarityMeasure(index, query, options)
   return (name) => {

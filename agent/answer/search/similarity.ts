@@ -45,7 +45,7 @@ interface Pair {
 /** For each word of the index, the query positions that it can pair with. */
 type PairTargets = Map<number, { first: number; last: number; weight: number; similarity: number }[]>
 
-export interface MeasureOptions {
+interface MeasureOptions {
   /** The legal form of the query. */
   suffix: string
   budget: OperationBudget

@@ -8,17 +8,16 @@ import { OPERATIONS, SINGLE_OPERATIONS } from '../../operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
 import { isPrivateKey } from '../../payment/accounts.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import { REPEAT_STATUSES, RUNTIME, type BuyerRuntime } from './buy.ts'
-import { buyIntoFile, checkReceipt, requireTerms, type BoughtAnswer } from './buy-into-file.ts'
+import { buyIntoFile, checkReceipt, REPEAT_STATUSES, RUNTIME, type BoughtAnswer, type BuyerRuntime } from './buy.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
 import { createMethods, type BuyerMethods } from './methods.ts'
 import { describeAnswer, PurchaseError, type Charged } from './purchase-error.ts'
 import { openStorage } from './folder-storage.ts'
 import { findPurchase, type Purchase } from './purchase-file.ts'
 import { answersOperation, requestedOperation, type PurchaseRequest } from './purchase-request.ts'
-import { isWithinLimit, type DecodedQuote, type ExpectedTerms } from './quote.ts'
+import { isWithinLimit, requireTerms, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
-import { DEPLOYMENTS, type Mode } from '../../payment/terms.ts'
+import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
 import { chargeOf, isRefused, maySign, stateOf } from './purchase-state.ts'
 import { pinReceiver } from './receiver.ts'
 import type { Signer } from './signer.ts'
@@ -27,7 +26,7 @@ import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
 export type { AuthorizationState, ReadAuthorization, ReservedAuthorization } from './authorization-state.ts'
-export { filingStatus, type FilingStatus } from './filing-status.ts'
+export { filingStatus, type FilingStatus } from '../../operation/filing-status.ts'
 export type { BuyerMethods } from './methods.ts'
 export { PurchaseError, type Charged, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
 export type { Signer } from './signer.ts'
@@ -88,7 +87,6 @@ export interface Buyer extends BuyerMethods {
 
 /** Names the purchase. It is not sent to the service. */
 const KEY_HEADER = 'Idempotency-Key'
-const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
 
 type NamedAnswer = BoughtAnswer & { entry: string; charged: Charged }
 
@@ -158,7 +156,7 @@ export const toBaseUrl = (url: string): string => url.replace(/\/(?:mcp\/?)?$/, 
 /** The request as it is saved, and the name of its purchase. */
 async function readRequest(request: Request): Promise<{ name: string; request: PurchaseRequest }> {
   const { method } = request
-  if ((method !== 'GET' && method !== 'POST') || request.headers.has(PAYMENT_HEADER)) {
+  if ((method !== 'GET' && method !== 'POST') || request.headers.has(PAYMENT_HEADERS.request)) {
     throw new PurchaseError('request_unsupported', 'Only GET and POST without a payment header are supported')
   }
   const body = request.body === null ? null : decodeText(await request.arrayBuffer())
@@ -277,8 +275,8 @@ function toResponse(answer: NamedAnswer): Response {
   const headers = new Headers({ 'Receipt-Check': receipt, Charged: charged, ...(isPaymentSent && { Purchase: entry }) })
   // The answers of the service are JSON. Another text, such as the page of a proxy, is never HTML for the caller.
   headers.set('Content-Type', parseJson(body) === undefined ? 'text/plain; charset=utf-8' : 'application/json')
-  if (paymentRequired !== null) headers.set('PAYMENT-REQUIRED', paymentRequired)
-  if (paymentResponse !== null) headers.set('PAYMENT-RESPONSE', paymentResponse)
+  if (paymentRequired !== null) headers.set(PAYMENT_HEADERS.required, paymentRequired)
+  if (paymentResponse !== null) headers.set(PAYMENT_HEADERS.response, paymentResponse)
   // The constructor refuses a body, also an empty one, for statuses such as 204.
   return new Response(body === '' ? null : body, { status, headers })
 }
@@ -286,13 +284,9 @@ function toResponse(answer: NamedAnswer): Response {
 /** An aborted call rejects. The purchase continues, and the next call finds it. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (!signal) return work
-  const listening = new AbortController()
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { signal: listening.signal })
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', abort, { once: true })
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    listening.abort()
-  }
 }

@@ -1,18 +1,19 @@
 /** The actions of the command `client`. The answer alone is on stdout, so that other programs can read it. */
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { REFUSALS } from '../../operation/refusal.ts'
 import { parseOperation, type Operation } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { resourceUrl } from '../../operation/resource.ts'
-import { DEPLOYMENTS, MICRO_USDC_PER_USDC, amountOf, type Mode } from '../../payment/terms.ts'
+import { DEPLOYMENTS, amountOf, toUsdc, type Mode } from '../../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../payment/receipt/read.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import { toReadable, toTable } from '../terminal.ts'
+import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../command-line/context.ts'
+import { toReadable, toTable } from '../../command-line/readable-answer.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
-import { isSavedAnswer, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
-import { buyIntoFile, completePurchase, type BoughtAnswer } from './buy-into-file.ts'
+import { buyIntoFile, completePurchase, isSavedAnswer, type BoughtAnswer, type PurchaseAnswer } from './buy.ts'
 import { fileEntry, folderStorage } from './folder-storage.ts'
-import { readPrivateKey } from './private-key.ts'
+import { createPrivateKey, readPrivateKey } from './private-key.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { parsePurchase, readPayment, readPurchase } from './purchase-file.ts'
 import { chargeOf, stateOf } from './purchase-state.ts'
@@ -21,22 +22,7 @@ import { compareQuote, fetchReceiver, isWithinLimit, type DecodedQuote } from '.
 import { signerOf } from './open-signer.ts'
 import { verifyCard } from './verify-card.ts'
 
-interface ClientContext extends BuyerRuntime {
-  /** Writes one line to stdout and escapes what could control a terminal. */
-  print: (line: string) => void
-  /** The same to stderr. */
-  note: (line: string) => void
-  /** Whether stdout is a terminal. */
-  isTerminal?: boolean | undefined
-}
-
-/**
- * Whether the answer and its receipt are here. `outcome unknown`: a payment was sent and may have been settled. A
- * number is the exit status.
- */
-type PurchaseResult = boolean | 'outcome unknown' | number
-
-const EXIT_USAGE = 2
+type ClientContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'note' | 'isTerminal'>
 
 /** What is shown, and how a charge is found out. */
 interface ReportOptions {
@@ -63,7 +49,7 @@ interface BuyOptions extends ReportOptions {
 }
 
 /** Buys one answer. Signs nothing if the quote is not the expected one. */
-export async function buyAnswer(context: ClientContext, options: BuyOptions): Promise<PurchaseResult> {
+export async function buyAnswer(context: ClientContext, options: BuyOptions): Promise<CommandResult> {
   const { note, fetch, now } = context
   const { purchasesDirectory: folder } = options
   const definition = OPERATIONS.find(({ name }) => name === options.operation)
@@ -92,7 +78,7 @@ export async function retryPurchase(
   context: ClientContext,
   path: string,
   options: ReportOptions,
-): Promise<PurchaseResult> {
+): Promise<CommandResult> {
   const { note } = context
   const entry = fileEntry(path)
   const purchase = await readPurchase(entry)
@@ -118,11 +104,27 @@ export async function listPurchases({ print, now }: ClientContext, folder: strin
     const purchase = parsePurchase(parseJson((await storage.read(name)) ?? ''))
     if (!purchase) continue
     const operation = requestedOperation(purchase.request, OPERATIONS)?.definition.name ?? 'unknown'
-    const usdc = Number(readPayment(purchase).amount) / MICRO_USDC_PER_USDC
+    const usdc = toUsdc(readPayment(purchase).amount)
     rows.push([purchase.signed_at, operation, `${usdc} USDC`, stateOf(purchase, now()), storage.locate(name)])
   }
   const sorted = rows.toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1))
   for (const line of toTable(sorted, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
+}
+
+export async function printAddress(
+  { print, note }: ClientContext,
+  keyFile: string,
+  { isNew }: { isNew: boolean },
+): Promise<void> {
+  if (isNew) await createPrivateKey(keyFile)
+  print((await signerOf(await readPrivateKey(keyFile))).address)
+  note(`Send USDC to this address. ${FAUCET}`)
+}
+
+/** The JSON object in a file. Undefined if it has none. */
+export async function readInput(file: string): Promise<Record<string, unknown> | undefined> {
+  const value = parseJson(await readFile(file, 'utf8'))
+  return typeof value === 'object' && value !== null ? { ...value } : undefined
 }
 
 export async function verifyCardSignature({ print, fetch }: ClientContext, baseUrl: string): Promise<boolean> {
@@ -140,7 +142,7 @@ async function checkQuote(
 ): Promise<void> {
   const { amount, network, payTo } = quote.requirements
   const deployment = DEPLOYMENTS[mode]
-  const price = `${Number(amount) / MICRO_USDC_PER_USDC} USDC`
+  const price = `${toUsdc(amount)} USDC`
   note(`The service asks ${price} on ${network}, paid to ${payTo}. ${operation.definition.tool.charge}`)
   const resource = resourceUrl(baseUrl, operation)
   const limit = amountMax ?? amountOf({ mode }, operation)
@@ -177,7 +179,7 @@ async function report(
   context: ClientContext,
   options: Report,
   bought: BoughtAnswer | PurchaseError,
-): Promise<PurchaseResult> {
+): Promise<CommandResult> {
   const { note } = context
   if (bought instanceof PurchaseError) {
     const isLost = bought.code === 'outcome_unknown'
@@ -205,7 +207,7 @@ async function report(
 const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
 
 /** At most ten lines: the code, what it means, the paying address, what is charged, and what to do. */
-async function reportRefusal(context: ClientContext, options: Report, answer: BoughtAnswer): Promise<PurchaseResult> {
+async function reportRefusal(context: ClientContext, options: Report, answer: BoughtAnswer): Promise<CommandResult> {
   const { note, now } = context
   if (options.verbose) printBody({ ...context, print: note }, { ...options, json: true }, answer)
   const { status, code, reason } = describeAnswer(answer)
@@ -229,7 +231,7 @@ async function reportRefusal(context: ClientContext, options: Report, answer: Bo
   return charged === 'no' ? false : 'outcome unknown'
 }
 
-function reportUnknown({ note }: ClientContext, { path }: Report): PurchaseResult {
+function reportUnknown({ note }: ClientContext, { path }: Report): CommandResult {
   note('The outcome is not known. Keep the payment, send it again, and do not sign another one.')
   note(`To send the same payment again: --retry ${path}`)
   return 'outcome unknown'

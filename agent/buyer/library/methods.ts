@@ -9,8 +9,12 @@ import { resolve, type ResolveResponse } from '../../operation/resolve.ts'
 import type { companyResponseSchema } from '../../operation/result.ts'
 import { search, type SearchResponse } from '../../operation/search.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
+import { PAYMENT_HEADERS } from '../../payment/terms.ts'
+import type { BoughtAnswer } from './buy.ts'
 import { describeAnswer, PurchaseError, type Charged } from './purchase-error.ts'
-import { answersOperation, restRequest } from './purchase-request.ts'
+import { answersOperation, restRequest, type PurchaseRequest } from './purchase-request.ts'
+
+type BuyerFetch = (url: string, init: RequestInit) => Promise<Response>
 
 type CompanyResponse = z.infer<typeof companyResponseSchema>
 
@@ -27,10 +31,7 @@ export interface BuyerMethods {
   changes(input: Input<typeof changes>): Promise<ChangesResponse>
 }
 
-export function createMethods(
-  baseUrl: string | undefined,
-  fetch: (url: string, init: RequestInit) => Promise<Response>,
-): BuyerMethods {
+export function createMethods(baseUrl: string | undefined, fetch: BuyerFetch): BuyerMethods {
   const buy = async <T>(definition: OperationDefinition, input: object): Promise<T> => {
     if (baseUrl === undefined) throw new Error('url is missing: the URL of the service')
     const present = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
@@ -39,10 +40,8 @@ export function createMethods(
       const { field, rule } = parsed.fault
       throw new PurchaseError('request_unsupported', `${field ?? 'The input'} ${rule}. Nothing was signed`)
     }
-    const { url, ...init } = restRequest(baseUrl, parsed.operation)
-    const response = await fetch(url, init)
-    const body = await response.text()
-    requireBought(response, body)
+    const { body, receipt, purchase: file } = await buyThrough(fetch, restRequest(baseUrl, parsed.operation))
+    if (receipt === 'missing') throw new PurchaseError('receipt_invalid', 'The answer has no receipt', { file })
     const answer = readAnswer(body)
     if (answersOperation(parsed.operation, answer)) return answer as T
     throw new PurchaseError('answer_unexpected', 'The answer has another form or another subject')
@@ -57,15 +56,28 @@ export function createMethods(
   }
 }
 
-function requireBought({ status, headers }: Response, body: string): void {
+/** A bought answer, and the settlement response with its receipt. */
+interface Bought {
+  body: string
+  receipt: BoughtAnswer['receipt']
+  settlement: string | undefined
+  /** The entry of the purchase. */
+  purchase: string
+}
+
+/** @throws a PurchaseError, with the code of the answer, for a refusal */
+export async function buyThrough(fetch: BuyerFetch, { url, ...init }: PurchaseRequest): Promise<Bought> {
+  const response = await fetch(url, init)
+  const { status, headers } = response
+  const body = await response.text()
   const file = headers.get('Purchase') ?? undefined
-  const of = file === undefined ? {} : { file }
   if (status !== 200) {
     const answer = describeAnswer({ status, body })
-    const text = `The service answered ${[status, answer.code].filter(Boolean).join(' ')}`
     const charged = headers.get('Charged') as Charged
-    throw new PurchaseError('service_refused', text, { answer, charged, ...of })
+    const text = `The service answered ${[status, answer.code].filter(Boolean).join(' ')}`
+    throw new PurchaseError('service_refused', text, { answer, charged, ...(file !== undefined && { file }) })
   }
-  if (headers.get('Receipt-Check') === 'missing')
-    throw new PurchaseError('receipt_invalid', 'The answer has no receipt', of)
+  const settlement = headers.get(PAYMENT_HEADERS.response) ?? undefined
+  const check = headers.get('Receipt-Check') as BoughtAnswer['receipt']
+  return { body, receipt: settlement === undefined ? 'missing' : check, settlement, purchase: file ?? '' }
 }

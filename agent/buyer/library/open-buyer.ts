@@ -1,7 +1,7 @@
 /**
  * The buyer of the commands that make many purchases in one folder. It pays only the receiver of its first purchase.
  */
-import { FREE_PATHS } from '../../operation/paths.ts'
+import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { DEPLOYMENTS, type Mode } from '../../payment/terms.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
@@ -34,6 +34,16 @@ export async function openBuyer(options: OpenBuyerOptions): Promise<Buyer> {
   const expected = { payTo, amountMax, amountPerDayMax }
   const { allowance } = options
   return createBuyer({ url, mode, key, folder, expected, maxAgeSeconds, readAuthorization, allowance, runtime })
+}
+
+/** The buyers of one folder, by the micro-USDC that they pay for a request. */
+export function openBuyers(options: Omit<OpenBuyerOptions, 'amountMax'>): (amountMax: number) => Promise<Buyer> {
+  const buyers = new Map<number, Promise<Buyer>>()
+  return (amountMax) => {
+    const buyer = buyers.get(amountMax) ?? openBuyer({ ...options, amountMax })
+    buyers.set(amountMax, buyer)
+    return buyer
+  }
 }
 
 /** Saves a list a request for each receipt. A new key is in the key set for an hour before it signs. */

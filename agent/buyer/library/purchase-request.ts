@@ -4,8 +4,7 @@
  */
 import * as z from 'zod'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
-import { A2A_VERSION, isA2aVersion } from '../../operation/entries.ts'
-import { FREE_PATHS } from '../../operation/paths.ts'
+import { A2A_VERSION, isA2aVersion, FREE_PATHS } from '../../operation/endpoints.ts'
 import { parseOperation, toNamed, type Operation, type Operations } from '../../operation/operation.ts'
 import { parseResourceUrl, resourceUrl } from '../../operation/resource.ts'
 import { parseJson } from '../../../store/base/read-body.ts'

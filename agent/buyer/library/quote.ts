@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { decodeBase64 } from '../../../store/base/base64.ts'
 import { canonicalJson } from '../../../store/base/canonical.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
-import { FREE_PATHS } from '../../operation/paths.ts'
+import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
 import { PurchaseError } from './purchase-error.ts'
@@ -93,6 +93,13 @@ export function compareQuote({ required, requirements }: DecodedQuote, expected:
       passed: requirements.maxTimeoutSeconds > 0 && requirements.maxTimeoutSeconds <= LIFETIME_SECONDS_MAX,
     },
   ]
+}
+
+/** @throws if the quote has other terms than the expected ones */
+export function requireTerms(quote: DecodedQuote, expected: ExpectedTerms): void {
+  const wrong = compareQuote(quote, expected).flatMap(({ name, passed }) => (passed ? [] : name))
+  if (wrong.length === 0) return
+  throw new PurchaseError('quote_unexpected', `The quote has an unexpected ${wrong.join(', ')}. Nothing was signed`)
 }
 
 function pathOf({ pathname, search, hash }: URL): string {

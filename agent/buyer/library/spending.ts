@@ -9,6 +9,7 @@ import { PurchaseError } from './purchase-error.ts'
 import { parsePurchase } from './purchase-file.ts'
 import { openStorage } from './folder-storage.ts'
 import type { BuyerStorage } from './storage.ts'
+import { toDay } from '../../../store/base/day.ts'
 
 const PREFIX = 'spending-'
 
@@ -56,7 +57,7 @@ export function openSpending({ storage, amountMax, now, readAuthorization }: Spe
   }
 
   async function reserve(wanted: Reservation): Promise<string> {
-    const day = dayOf(now())
+    const day = toDay(now())
     for (let isChecked = false; ;) {
       const current = await readChecked(day)
       if (spentOn(current) + wanted.amount > amountMax) {
@@ -94,7 +95,7 @@ export function openSpending({ storage, amountMax, now, readAuthorization }: Spe
  */
 export async function resetSpending(folder: string | BuyerStorage, now = new Date()): Promise<void> {
   const storage = openStorage(folder)
-  const day = dayOf(now)
+  const day = toDay(now)
   for (let number = (await lastReset(storage, day)) + 1; ; number += 1) {
     if (await storage.create(resetName(day, number), `${JSON.stringify({ reset_at: now.toISOString() })}\n`)) return
   }
@@ -113,7 +114,6 @@ interface Day {
   reservations: NamedReservation[]
 }
 
-const dayOf = (now: Date): string => now.toISOString().slice(0, 10)
 const spentOn = ({ reservations }: Day): number =>
   reservations.reduce((sum, { amount, isReleased }) => (isReleased ? sum : sum + amount), 0)
 

@@ -2,7 +2,7 @@
 import { createLocalJWKSet, generalVerify, type GeneralVerifyGetKey, type JSONWebKeySet } from 'jose'
 import * as z from 'zod'
 import { canonicalJson } from '../../../store/base/canonical.ts'
-import { FREE_PATHS } from '../../operation/paths.ts'
+import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { fetchKeySet } from './verify-purchase.ts'
 

@@ -1,14 +1,21 @@
 /** The action of the command `verify`: one line for each check of a purchase, or of an answer and its receipt. */
 import { basename } from 'node:path'
-import { FREE_PATHS } from '../../operation/paths.ts'
+import { FREE_PATHS } from '../../operation/endpoints.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../../payment/receipt/verify.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import type { Fetch } from '../../../store/base/bounded-fetch.ts'
 import { readAnswerFile, readReceiptFile, readTextFile } from './answer-file.ts'
-import { checkResponse, describe, fetchKeySet, keySetSchema } from './verify-purchase.ts'
-import { keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
+import {
+  checkResponse,
+  describe,
+  fetchKeySet,
+  keySetSchema,
+  keySetUrl,
+  purchasedReceipt,
+  verifyPurchase,
+} from './verify-purchase.ts'
 
 interface VerifyOptions {
   /** A purchase or an answer, in one of the forms of `readAnswerFile`. */

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { operationDigest } from '../../../store/base/canonical.ts'
 import { toNamed } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
-import { FREE_PATHS } from '../../operation/paths.ts'
+import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { findRoute } from '../../operation/resource.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import {

@@ -48,10 +48,13 @@ export interface Bought {
   open: Purchase[]
 }
 
-/** @param listed the keys of the list, whose own purchases are no batches */
+/** The operations of a list, by the keys of their rows. */
+type Listed = ReadonlyMap<string, Operation>
+
+/** @param listed the rows of the list, whose own purchases are no batches */
 export async function readBought(
   folder: string,
-  { baseUrl, now, listed }: { baseUrl: string; now: Date; listed: ReadonlySet<string> },
+  { baseUrl, now, listed }: { baseUrl: string; now: Date; listed: Listed },
 ): Promise<Bought> {
   const storage = folderStorage(folder)
   const bought: Bought = { rows: new Map(), batches: new Map(), refused: new Set(), committed: 0, open: [] }
@@ -78,10 +81,11 @@ function addBatch(batches: Bought['batches'], baseUrl: string, batch: Batch, sta
   for (const [at, item] of batch.items.entries()) batches.set(rowKey(baseUrl, item), { batch, at, state })
 }
 
-/** The batches in the folder, and those of the rows that have no purchase, in the order of the list. */
-export function planBatches(bought: Bought, baseUrl: string, list: ReadonlyMap<string, Operation>): Bought['batches'] {
+/** The batches in the folder, and those of the names that have no purchase, in the order of the list. */
+export function planBatches(bought: Bought, baseUrl: string, listed: Listed): Bought['batches'] {
   const plan = new Map(bought.batches)
-  const unpaid = [...list].flatMap(([key, operation]) => (bought.rows.has(key) || plan.has(key) ? [] : [operation]))
+  const isUnpaid = (key: string) => !bought.rows.has(key) && !plan.has(key)
+  const unpaid = [...listed].flatMap(([key, each]) => (each.definition === resolve && isUnpaid(key) ? [each] : []))
   for (let start = 0; start < unpaid.length; start += BATCH_ROWS_MAX) {
     const inputs = unpaid.slice(start, start + BATCH_ROWS_MAX).map(({ input }) => input)
     const parsed = parseOperation(BATCH, { operation: resolve.name, inputs })
@@ -93,12 +97,17 @@ export function planBatches(bought: Bought, baseUrl: string, list: ReadonlyMap<s
   return plan
 }
 
-/** The rows of the list by what is done for them, and the rows whose payments may be signed. */
-export function estimate(bought: Bought, batches: Bought['batches'], keys: ReadonlySet<string>) {
+/** The rows of the list by what is done for them, and the micro-USDC of the payments that may be signed. */
+export function estimate(
+  bought: Bought,
+  batches: Bought['batches'],
+  listed: Listed,
+  priceOf: (operation: Operation) => number,
+) {
   const rows = { paid: 0, open: 0, toPay: 0 }
   const counted = new Set<Batch>()
-  let signable = 0
-  for (const key of keys) {
+  let left = 0
+  for (const [key, operation] of listed) {
     const item = batches.get(key)
     const state = item?.state ?? bought.rows.get(key) ?? 'none'
     if (state === 'paid') rows.paid += 1
@@ -106,7 +115,7 @@ export function estimate(bought: Bought, batches: Bought['batches'], keys: Reado
     else rows.toPay += 1
     if (!maySign(state) || (item && counted.has(item.batch))) continue
     if (item) counted.add(item.batch)
-    signable += item?.batch.items.length ?? 1
+    left += (item?.batch.items.length ?? 1) * priceOf(operation)
   }
-  return { ...rows, signable }
+  return { ...rows, left }
 }

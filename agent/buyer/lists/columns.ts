@@ -1,46 +1,65 @@
 /** The columns that a list has and gets. */
-import type { Candidate } from '../../operation/result.ts'
-import { toSafeCell } from './csv-file.ts'
-import type { RowCells, RowResult } from './rows.ts'
+import type { Company } from '../../../store/dataset/company.ts'
+import { toText, type Cell } from '../../command-line/table-file.ts'
+import type { RowResult } from './rows.ts'
 
-type Columns = Partial<Record<keyof RowCells, number>>
+type Columns<Field extends string> = Partial<Record<Field, number>>
 
 /** Characters of a header in an error. */
 const SHOWN_MAX = 300
 
+/** Spaces of every kind, such as the no-break space in a header of Excel, are equal. */
+const toName = (cell: Cell | string) => toText(cell).normalize('NFC').replaceAll(/\s+/g, ' ').trim()
+
 /** @param names the header or the number, from 1, of each column */
-export function findColumns(names: RowCells, firstRow: readonly string[], hasHeader: boolean): Columns {
+export function findColumns<Field extends string>(
+  names: Partial<Record<Field, string>>,
+  firstRow: readonly Cell[],
+  hasHeader: boolean,
+): Columns<Field> {
+  const headers = firstRow.map(toName)
   const find = (name: string) => {
-    const named = hasHeader ? firstRow.indexOf(name) : -1
+    const named = hasHeader ? headers.indexOf(toName(name)) : -1
     const index = named === -1 && /^[1-9][0-9]{0,4}$/.test(name) ? Number(name) - 1 : named
-    if (index >= 0 && index < firstRow.length) return index
+    if (index >= 0 && index < headers.length) return index
     const known = hasHeader
-      ? `Its columns are: ${firstRow.join(' | ').slice(0, SHOWN_MAX)}`
-      : `It has ${firstRow.length} columns`
+      ? `Its columns are: ${headers.join(' | ').slice(0, SHOWN_MAX)}`
+      : `It has ${headers.length} columns`
     throw new Error(`The file has no column ${name}. ${known}. To name another separator, add --separator`)
   }
-  return Object.fromEntries(Object.entries(names).map(([field, name]) => [field, find(name)]))
+  return Object.fromEntries(
+    Object.entries<string | undefined>(names).map(([field, name]) => [field, find(name ?? '')]),
+  ) as Columns<Field>
 }
 
-export function readCells(row: readonly string[], columns: Columns): RowCells {
-  return Object.fromEntries(Object.entries(columns).map(([field, index]) => [field, row[index] ?? '']))
-}
+export const readCells = <Field extends string>(row: readonly Cell[], columns: Columns<Field>) =>
+  Object.fromEntries(
+    Object.entries<number | undefined>(columns).map(([field, index]) => [field, toText(row[index ?? -1])]),
+  ) as Partial<Record<Field, string>>
 
-const ALTERNATIVES_MAX = 3
+const ALTERNATIVES = [1, 2, 3].map((number) => `alternative_${number}`)
+const ADDRESS_LINES = 4
 
-const ADDED = [
+export const ADDED = [
   'company_number',
   'legal_name',
   'status',
+  'company_type',
+  ...Array.from({ length: ADDRESS_LINES }, (_, index) => `address_${index + 1}`),
+  'eircode',
+  'registered_date',
+  'status_date',
+  'next_annual_return_date',
   'decision',
   'score',
-  ...Array.from({ length: ALTERNATIVES_MAX }, (_, index) => `alternative_${index + 1}`),
+  'notes',
+  ...ALTERNATIVES.flatMap((name) => [`${name}_number`, `${name}_name`, `${name}_status`]),
   'snapshot_id',
   'receipt',
 ]
 
 /** The header of the added columns. A name that the file has already gets a number. */
-export function addedHeader(header: readonly string[]): string[] {
+export function addedHeader(header: readonly Cell[]): string[] {
   return ADDED.map((name) => {
     let unique = name
     for (let number = 2; header.includes(unique); number += 1) unique = `${name}_${number}`
@@ -49,33 +68,34 @@ export function addedHeader(header: readonly string[]): string[] {
 }
 
 /**
- * The added fields of a row. Only a matched row names a company. The decision of a refused row is the code of the
- * refusal.
+ * The added fields of a row. Only a matched or chosen row names a company. The decision of a refused row is the code of
+ * the refusal.
  * @param receiptFolder the folder of the purchases, as the column shows it
  */
-export function addedFields(result: RowResult, receiptFolder: string): string[] {
-  if (result.kind === 'empty') return toFields({})
-  const receipt = result.payment && `${receiptFolder}/${result.payment.purchase}`
-  if (result.kind === 'refused') return toFields({ decision: result.code, receipt })
-  const { answer } = result
-  const { status, match, candidates, snapshot_id } = answer
+export function addedFields(result: RowResult, notes: readonly string[], receiptFolder: string): string[] {
+  const values: Values = { ...describeResult(result), notes: notes.join('; ') }
+  if (result.kind !== 'empty' && result.payment) values['receipt'] = `${receiptFolder}/${result.payment.purchase}`
+  return ADDED.map((name) => String(values[name] ?? ''))
+}
+
+type Values = Record<string, string | number | null | undefined>
+
+function describeResult(result: RowResult): Values {
+  if (result.kind === 'empty') return {}
+  if (result.kind === 'refused') return { decision: result.code }
+  const { snapshot_id } = result.answer
+  if (result.kind === 'chosen') return { ...describeCompany(result.answer.company), decision: 'chosen', snapshot_id }
+  const { status: decision, match, candidates } = result.answer
   const others = candidates.filter(({ company }) => company.company_number !== match?.company.company_number)
-  return toFields({
-    company_number: match?.company.company_number,
-    legal_name: match?.company.legal_name,
-    status: match?.company.status,
-    decision: status,
-    score: candidates[0]?.score,
-    ...Object.fromEntries(others.slice(0, ALTERNATIVES_MAX).map(toAlternative)),
-    snapshot_id,
-    receipt,
+  const alternatives = ALTERNATIVES.map((name, index) => {
+    const { company_number, legal_name, status } = others[index]?.company ?? {}
+    return { [`${name}_number`]: company_number, [`${name}_name`]: legal_name, [`${name}_status`]: status }
   })
+  const company = match && describeCompany(match.company)
+  return Object.assign({ ...company, decision, score: candidates[0]?.score, snapshot_id }, ...alternatives) as Values
 }
 
-function toAlternative({ company, score }: Candidate, index: number): [string, string] {
-  return [`alternative_${index + 1}`, `${company.company_number} ${company.legal_name} (${score})`]
-}
-
-function toFields(values: Record<string, string | number | null | undefined>): string[] {
-  return ADDED.map((name) => toSafeCell(String(values[name] ?? '')))
+function describeCompany({ registered_address: { lines, eircode }, ...company }: Company): Values {
+  const shown = [...lines.slice(0, ADDRESS_LINES - 1), lines.slice(ADDRESS_LINES - 1).join(', ')]
+  return { ...company, eircode, ...Object.fromEntries(shown.map((line, index) => [`address_${index + 1}`, line])) }
 }

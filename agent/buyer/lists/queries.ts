@@ -49,7 +49,7 @@ export function parseBatch(text: string): Batch | undefined {
 export function parseQueries(values: Batch): [key: string, query: Query][] {
   return Object.entries(values).flatMap(([key, value]) => {
     const parsed = querySchema.safeParse(value).data
-    if (!parsed || parseRow(toCells(parsed))?.kind === 'invalid') return []
+    if (!parsed || parseRow(toCells(parsed)).kind === 'invalid') return []
     return [[key, { cells: toCells(parsed), limit: parsed.limit ?? 0, isForeign: isForeign(parsed.type) }]]
   })
 }

@@ -1,34 +1,40 @@
-/**
- * Resolves the rows of a list: one purchase of `resolve` for each row, or one for a batch of rows. Equal rows are one
- * purchase.
- */
+/** Buys the answers of rows: one purchase for a row, or one for a batch of rows. Equal rows are one purchase. */
 import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 import type { Buyer } from '../library/buyer.ts'
 import { REPEAT_STATUSES, type BuyerRuntime } from '../library/buy.ts'
+import { buyThrough } from '../library/methods.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { describeAnswer, PurchaseError } from '../library/purchase-error.ts'
-import { parseOperation, type Operation, type ParsedOperation } from '../../operation/operation.ts'
+import { lookup } from '../../operation/lookup.ts'
+import { parseOperation, type Operation } from '../../operation/operation.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
 import { resolve, type ResolveResponse } from '../../operation/resolve.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
-import { PAYMENT_HEADERS } from '../../payment/terms.ts'
-import { readSettlementResponse } from '../../payment/receipt/read.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
+import type { Company } from '../../../store/dataset/company.ts'
 import { BATCH_REFUSALS, rowKey, type Batch } from './batches.ts'
 
 /** The texts of a row. Blank ones count as missing. */
 export type RowCells = Partial<Record<'name' | 'company_number' | 'eircode' | 'address', string>>
 
+/** What a row asks for, and what was left out of it. */
+export interface ParsedRow {
+  kind: 'valid' | 'invalid' | 'empty'
+  /** Undefined unless the row is valid. */
+  operation?: Operation
+  notes: string[]
+}
+
 interface RowPayment {
   /** The entry of the purchase in the folder of the buyer. */
   purchase: string
-  /** Micro-USDC for the whole purchase. */
-  amount: number
 }
 
 export type RowResult =
   | { kind: 'bought'; answer: ResolveResponse; payment: RowPayment }
+  /** The record of the company that a person has chosen. */
+  | { kind: 'chosen'; answer: { company: Company; snapshot_id: string }; payment: RowPayment }
   /** Charged as a row of a batch. Without `payment`, a payment that was signed may still be charged. */
   | { kind: 'refused'; code: RefusalCode; payment?: RowPayment }
   /** The row has neither a name nor a number. */
@@ -37,9 +43,6 @@ export type RowResult =
 /** Rows that one call resolves. */
 export const ROWS_AT_ONCE = 10
 
-/** What the service answers for a row that it cannot resolve. Any other refusal ends the run. */
-const ROW_REFUSALS: ReadonlySet<RefusalCode> = new Set([...resolve.refusals, resolve.inputFault])
-
 /** An unpaid request that the service cannot answer at the moment is repeated for five minutes. */
 const PAUSE_MS = 5_000
 const ATTEMPTS_MAX = 60
@@ -47,10 +50,34 @@ const ATTEMPTS_MAX = 60
 /** Evidence that breaks the rules of the operation, such as "n/a" in place of an Eircode, is left out. */
 const EVIDENCE: ReadonlySet<string | null> = new Set(['eircode', 'address'])
 
+/** What a row asks for. A number that cannot be read is left out beside a name. */
+export function parseRow(cells: RowCells): ParsedRow {
+  const input: RowCells = {}
+  for (const [field, text = ''] of Object.entries(cells))
+    if (text.trim() !== '') input[field as keyof RowCells] = text.trim()
+  const notes: string[] = []
+  const leaveOut = (field: keyof RowCells) => {
+    notes.push(`${field} not read: ${input[field]}`)
+    delete input[field]
+  }
+  const number = input.company_number
+  const digits = readTypedNumber(number ?? '')?.digits
+  if (digits !== undefined) input.company_number = digits
+  else if (number !== undefined && input.name !== undefined) leaveOut('company_number')
+  if (input.name === undefined && input.company_number === undefined) return { kind: 'empty', notes }
+  for (;;) {
+    const parsed = parseOperation(resolve, input)
+    if (parsed.kind === 'valid') return { kind: 'valid', operation: parsed.operation, notes }
+    const { field, rule } = parsed.fault
+    if (!EVIDENCE.has(field)) return { kind: 'invalid', notes: [...notes, `${field ?? 'the row'} ${rule}`] }
+    leaveOut(field as keyof RowCells)
+  }
+}
+
 interface RowsOptions {
   baseUrl: string
-  /** The buyer of purchases of that many rows. */
-  buyerOf: (rows: number) => Promise<Buyer>
+  /** The buyer of one purchase with that many rows. */
+  buyerOf: (operation: Operation, rows: number) => Promise<Buyer>
   runtime: BuyerRuntime
   /** The batch of a row and its place in it, by the key of the row, if the batch has or will have a payment. */
   batches?: ReadonlyMap<string, { batch: Batch; at: number }>
@@ -60,17 +87,23 @@ interface RowsOptions {
 const BATCHES_KEPT = 8
 
 /**
- * Returns a function that resolves several rows at once, in their order. It rejects with the first error after every
- * row has ended: a `PurchaseError`, or the error of `fetch`. A later call with the same rows continues.
+ * Returns a function that buys the answers of several rows at once, in their order. It rejects with the first error
+ * after every row has ended: a `PurchaseError`, or the error of `fetch`. A later call with the same rows continues.
  */
 export function createRowResolver(options: RowsOptions) {
   const results = new LRUCache<Batch, Promise<RowResult[]>>({ max: BATCHES_KEPT })
-  const batchResults = (batch: Batch) => {
-    const bought = results.get(batch) ?? resolveBatch(options, batch)
-    results.set(batch, bought)
-    return bought
+  const resolveRow = async ({ kind, operation }: ParsedRow): Promise<RowResult> => {
+    if (kind === 'empty') return { kind }
+    if (!operation) return { kind: 'refused', code: resolve.inputFault }
+    const item = options.batches?.get(rowKey(options.baseUrl, operation))
+    if (!item) return buySingle(options, operation)
+    const bought = results.get(item.batch) ?? buyBatch(options, item.batch)
+    results.set(item.batch, bought)
+    const result = (await bought)[item.at]
+    if (!result) throw new Error('An answer to a batch has too few results')
+    return result
   }
-  return (rows: readonly RowCells[]) => allEnded(rows.map((cells) => resolveRow(options, batchResults, cells)))
+  return (rows: readonly ParsedRow[]) => allEnded(rows.map(resolveRow))
 }
 
 /** Like `Promise.all`, but rejects after all have ended. */
@@ -83,47 +116,15 @@ async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
   return settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
 }
 
-/** The operation that a row asks for. Undefined if the row has neither a name nor a number. */
-export function parseRow(cells: RowCells): ParsedOperation | undefined {
-  const input = Object.fromEntries(
-    Object.entries(cells)
-      .map(([field, text]) => [field, text.trim()])
-      .filter(([, text]) => text !== ''),
-  )
-  const { name, company_number: number } = input
-  if (name === undefined && number === undefined) return undefined
-  if (number !== undefined) input['company_number'] = readTypedNumber(number)?.digits ?? number
-  // "n/a" beside a name.
-  if (name !== undefined && !/[0-9]/.test(number ?? '')) delete input['company_number']
-  for (;;) {
-    const parsed = parseOperation(resolve, input)
-    if (parsed.kind === 'valid' || !EVIDENCE.has(parsed.fault.field)) return parsed
-    delete input[parsed.fault.field ?? '']
-  }
-}
-
-async function resolveRow(
-  options: RowsOptions,
-  batchResults: (batch: Batch) => Promise<RowResult[]>,
-  cells: RowCells,
-): Promise<RowResult> {
-  const parsed = parseRow(cells)
-  if (!parsed) return { kind: 'empty' }
-  if (parsed.kind === 'invalid') return { kind: 'refused', code: resolve.inputFault }
-  const { operation } = parsed
-  const item = options.batches?.get(rowKey(options.baseUrl, operation))
-  if (!item) return resolveSingle(options, operation)
-  const result = (await batchResults(item.batch))[item.at]
-  if (!result) throw new Error('An answer to a batch has too few results')
-  return result
-}
-
-async function resolveSingle(options: RowsOptions, operation: Operation): Promise<RowResult> {
-  const request = restRequest(options.baseUrl, operation)
-  const answered = await buyRequest(options, request, { rows: 1, refusals: ROW_REFUSALS })
+async function buySingle({ baseUrl, buyerOf, runtime }: RowsOptions, operation: Operation): Promise<RowResult> {
+  const { definition } = operation
+  const refusals = new Set([...definition.refusals, definition.inputFault])
+  const request = restRequest(baseUrl, operation)
+  const answered = await buyRequest(await buyerOf(operation, 1), runtime, request, refusals)
   if (answered.kind === 'refused') return { kind: 'refused', code: answered.code }
   // The buyer has checked that the answer has the form of the operation.
-  return { kind: 'bought', answer: parseJson(answered.body) as ResolveResponse, payment: answered.payment }
+  const { answer, payment } = answered
+  return { kind: definition === lookup ? 'chosen' : 'bought', answer, payment } as RowResult
 }
 
 const batchAnswerSchema = z.object({ results: z.array(z.object({ status: z.int(), body: z.unknown() })) })
@@ -132,15 +133,18 @@ const batchAnswerSchema = z.object({ results: z.array(z.object({ status: z.int()
  * The results of all rows of a batch. The rows of a batch that is refused as a whole are bought one by one: at once if
  * nothing was signed, else by the next run, which announces them.
  */
-async function resolveBatch(options: RowsOptions, { request, items }: Batch): Promise<RowResult[]> {
-  const answered = await buyRequest(options, request, { rows: items.length, refusals: BATCH_REFUSALS })
+async function buyBatch(options: RowsOptions, { request, items }: Batch): Promise<RowResult[]> {
+  const [first] = items
+  if (!first) return []
+  const buyer = await options.buyerOf(first, items.length)
+  const answered = await buyRequest(buyer, options.runtime, request, BATCH_REFUSALS)
   if (answered.kind === 'refused') {
     const { code, isSigned } = answered
     if (isSigned) return items.map(() => ({ kind: 'refused', code }))
-    return allEnded(items.map((item) => resolveSingle(options, item)))
+    return allEnded(items.map((item) => buySingle(options, item)))
   }
-  const { body, payment } = answered
-  return batchAnswerSchema.parse(parseJson(body)).results.map((result): RowResult => {
+  const { answer, payment } = answered
+  return batchAnswerSchema.parse(answer).results.map((result): RowResult => {
     if (result.status === 200) return { kind: 'bought', answer: result.body as ResolveResponse, payment }
     const { code } = describeAnswer({ status: result.status, body: JSON.stringify(result.body) })
     if (code === undefined) throw new Error('A result of a batch has an unknown code')
@@ -149,20 +153,20 @@ async function resolveBatch(options: RowsOptions, { request, items }: Batch): Pr
 }
 
 type Answered =
-  | { kind: 'bought'; body: string; payment: RowPayment }
+  | { kind: 'bought'; answer: unknown; payment: RowPayment }
   /** `isSigned`: the service has the payment and can settle it until it ends. */
   | { kind: 'refused'; code: RefusalCode; isSigned: boolean }
 
 /** Any other refusal than `refusals` ends the run. */
 export async function buyRequest(
-  { buyerOf, runtime }: Pick<RowsOptions, 'buyerOf' | 'runtime'>,
-  { url, ...init }: PurchaseRequest,
-  { rows, refusals }: { rows: number; refusals: ReadonlySet<RefusalCode> },
+  buyer: Buyer,
+  runtime: BuyerRuntime,
+  request: PurchaseRequest,
+  refusals: ReadonlySet<RefusalCode>,
 ): Promise<Answered> {
-  const buyer = await buyerOf(rows)
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (attempt > 1) await runtime.sleep(PAUSE_MS)
-    const answered = await buyOnce(() => buyer.fetch(url, init), refusals)
+    const answered = await buyOnce(buyer, request, refusals)
     if (answered !== 'later') return answered
   }
   throw new Error('The service has been overloaded or incomplete for minutes. Try again later')
@@ -170,29 +174,20 @@ export async function buyRequest(
 
 /** `later`: the service could not answer, or the receipt could not be checked. */
 async function buyOnce(
-  fetch: () => Promise<Response>,
+  buyer: Buyer,
+  request: PurchaseRequest,
   refusals: ReadonlySet<RefusalCode>,
 ): Promise<Answered | 'later'> {
-  const response = await fetch().catch((cause: unknown) => {
-    const code = cause instanceof PurchaseError ? cause.answer?.code : undefined
-    if (code !== undefined && refusals.has(code)) return { kind: 'refused', code, isSigned: true } as const
+  try {
+    const { body, receipt, purchase } = await buyThrough(buyer.fetch, request)
+    if (receipt === 'valid') return { kind: 'bought', answer: parseJson(body), payment: { purchase } }
+    if (receipt === 'unchecked') return 'later'
+  } catch (cause) {
+    const { code, answer, file } = cause instanceof PurchaseError ? cause : {}
+    if (answer?.code !== undefined && refusals.has(answer.code))
+      return { kind: 'refused', code: answer.code, isSigned: file !== undefined }
+    if (code === 'service_refused' && REPEAT_STATUSES.has(answer?.status ?? 0)) return 'later'
     throw cause
-  })
-  if ('kind' in response) return response
-  const { status, headers } = response
-  const body = await response.text()
-  if (status === 200) {
-    const check = headers.get('Receipt-Check')
-    if (check === 'unchecked') return 'later'
-    const settlement = readSettlementResponse(headers.get(PAYMENT_HEADERS.response) ?? '')
-    if (check !== 'valid' || !settlement) throw new Error('An answer of the service has no receipt. Check its URL')
-    const payment = { purchase: headers.get('Purchase') ?? '', amount: Number(settlement.amount) }
-    return { kind: 'bought', body, payment }
   }
-  const { code } = describeAnswer({ status, body })
-  const file = headers.get('Purchase') ?? undefined
-  if (code !== undefined && refusals.has(code)) return { kind: 'refused', code, isSigned: file !== undefined }
-  if (REPEAT_STATUSES.has(status)) return 'later'
-  const text = `The service refused a row with ${[status, code].filter(Boolean).join(' ')}`
-  throw new PurchaseError('service_refused', text, file === undefined ? {} : { file })
+  throw new Error('An answer of the service has no receipt. Check its URL')
 }

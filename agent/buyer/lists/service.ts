@@ -8,7 +8,7 @@ import { isLoopback, parseUrl } from '../../../store/base/url-policy.ts'
 import { PurchaseError } from '../library/buyer.ts'
 import { openBuyer, type OpenBuyerOptions } from '../library/open-buyer.ts'
 import { createManifest, parseBatch, parseQueries, toResult } from './queries.ts'
-import { createRowResolver, ROWS_AT_ONCE } from './rows.ts'
+import { createRowResolver, parseRow, ROWS_AT_ONCE } from './rows.ts'
 
 /** Ten queries, each with several thousand characters. */
 const BODY_BYTES_MAX = 256 * 1024
@@ -84,7 +84,7 @@ async function answerQueries({ resolveRows, print }: AnswerContext, form: URLSea
   const settled = await Promise.allSettled(
     queries.map(async ([key, query]) => {
       if (query.isForeign) return [key, { result: [] }] as const
-      const [result] = await resolveRows([query.cells])
+      const [result] = await resolveRows([parseRow(query.cells)])
       return [key, toResult(query, result)] as const
     }),
   )

@@ -6,15 +6,16 @@ import { replaceInvisible } from '../../../store/base/hidden.ts'
 import { fetchText } from '../../../store/base/bounded-fetch.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
 import type { Buyer } from '../library/buyer.ts'
+import { buyThrough } from '../library/methods.ts'
 import { openBuyer, type OpenBuyerOptions } from '../library/open-buyer.ts'
 import { restRequest } from '../library/purchase-request.ts'
-import { describeAnswer, PurchaseError, type Charged, type ServiceAnswer } from '../library/purchase-error.ts'
+import { PurchaseError, type Charged, type ServiceAnswer } from '../library/purchase-error.ts'
 import { INFO_TOOL, listTools, operationOf, refuseLongBatch } from '../../payment/tools.ts'
-import { FREE_PATHS } from '../../operation/paths.ts'
+import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { inputRefusal, parseOperation, type Operation } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { REFUSALS, refusalBody, type Refusal } from '../../operation/refusal.ts'
-import { DEPLOYMENTS, PAYMENT_HEADERS } from '../../payment/terms.ts'
+import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { PAYMENT_RESPONSE_META } from '../../payment/receipt/claims.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 
@@ -83,37 +84,19 @@ async function describeService({ baseUrl, runtime }: OpenBuyerOptions): Promise<
 }
 
 async function buy(baseUrl: string, buyer: Buyer, operation: Operation): Promise<CallToolResult> {
-  const { method, url, headers, body } = restRequest(baseUrl, operation)
-  const response = await buyer.fetch(url, { method, headers, body })
-  const text = await response.text()
-  if (response.status !== 200) return describeRefusal(response, text)
-  const check = response.headers.get('Receipt-Check')
-  const settlement = response.headers.get(PAYMENT_HEADERS.response)
-  if (settlement === null || check === 'missing')
+  const { body, receipt, settlement = '' } = await buyThrough(buyer.fetch, restRequest(baseUrl, operation))
+  if (receipt === 'missing')
     return toError(
       { code: 'receipt_missing', message: 'The answer has no receipt.' },
       { advice: 'Check the URL of the service.', charged: 'unknown' },
     )
-  if (check !== 'valid')
+  if (receipt !== 'valid')
     return toError(
       { code: 'receipt_unchecked', message: 'The keys of the service could not be read, so the receipt is unchecked.' },
       { advice: 'Repeat the same call. It is not charged again.', charged: 'unknown' },
     )
-  const receipt = parseJson(Buffer.from(settlement, 'base64').toString())
-  return { ...toResult(parseJson(text) as object), _meta: { [PAYMENT_RESPONSE_META]: receipt } }
-}
-
-/** Only codes are taken from the service. The texts are fixed. */
-function describeRefusal({ status, headers }: Response, body: string): CallToolResult {
-  const paymentRequired = headers.get(PAYMENT_HEADERS.required)
-  const { code } = describeAnswer({ status, body, paymentRequired })
-  const charged = headers.get('Charged') === 'no' ? 'no' : 'unknown'
-  if (code === undefined) {
-    const error = { code: 'service_refused', message: `The service refused the request with status ${status}.` }
-    return toError(error, { advice: 'Check the URL of the service.', charged })
-  }
-  const { message, advice } = REFUSALS[code]
-  return toError({ code, message }, { advice, charged })
+  const response = parseJson(Buffer.from(settlement, 'base64').toString())
+  return { ...toResult(parseJson(body) as object), _meta: { [PAYMENT_RESPONSE_META]: response } }
 }
 
 /**
@@ -125,9 +108,12 @@ const UNFUNDED_ADVICE = 'Tell the user to add USDC to the account of the key fil
 
 function describeFailure(cause: unknown): CallToolResult {
   if (cause instanceof PurchaseError) {
-    const { code, message, answer, charged } = cause
+    const { code, message, answer, charged, advice: known } = cause
+    // Only codes are taken from the service. The texts are fixed.
+    if (code === 'service_refused' && answer?.code !== undefined)
+      return toError({ code: answer.code, message: REFUSALS[answer.code].message }, { advice: known, charged })
     const unfunded = answer?.reason === 'insufficient_funds' ? UNFUNDED_ADVICE : REFUSED_ADVICE
-    const advice = code === 'payment_refused' ? unfunded : cause.advice
+    const advice = code === 'payment_refused' ? unfunded : known
     return toError({ code, message }, { advice, charged }, answer)
   }
   const error = { code: 'service_unreachable', message: 'The service does not answer, or not with the expected form.' }

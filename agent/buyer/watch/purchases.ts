@@ -1,8 +1,6 @@
 /** The purchases of `client watch`. Each has the snapshot id of its round as key, so that a repetition pays nothing. */
-import { parseJson } from '../../../store/base/read-body.ts'
 import type { Company } from '../../../store/dataset/company.ts'
-import type { Buyer } from '../library/buyer.ts'
-import { openBuyer, type OpenBuyerOptions } from '../library/open-buyer.ts'
+import { openBuyers, type OpenBuyerOptions } from '../library/open-buyer.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { buyRequest } from '../lists/rows.ts'
 import { changes, type ChangesResponse } from '../../operation/changes.ts'
@@ -26,8 +24,7 @@ export type Purchases = ReturnType<typeof createPurchases>
 export function createPurchases(options: PurchasesOptions) {
   const { baseUrl, mode, runtime } = options
   let left = options.totalMax
-  /** By the price that they accept. */
-  const buyers = new Map<number, Promise<Buyer>>()
+  const openBuyer = openBuyers({ ...options, maxAgeSeconds: Infinity })
 
   /** The body of the answer. Undefined if it is refused. */
   async function buy(definition: OperationDefinition, input: object, { price, key }: { price: number; key: string }) {
@@ -36,14 +33,9 @@ export function createPurchases(options: PurchasesOptions) {
     if (price > left) throw new Error('--max-total does not allow the next payment. Run again with a higher one')
     left -= price
     const { headers, ...request } = restRequest(baseUrl, parsed.operation)
-    const buyer = buyers.get(price) ?? openBuyer({ ...options, amountMax: price, maxAgeSeconds: Infinity })
-    buyers.set(price, buyer)
-    const answered = await buyRequest(
-      { buyerOf: () => buyer, runtime },
-      { ...request, headers: { ...headers, 'Idempotency-Key': key } },
-      { rows: 1, refusals: REFUSALS },
-    )
-    return answered.kind === 'bought' ? parseJson(answered.body) : undefined
+    const keyed = { ...request, headers: { ...headers, 'Idempotency-Key': key } }
+    const answered = await buyRequest(await openBuyer(price), runtime, keyed, REFUSALS)
+    return answered.kind === 'bought' ? answered.answer : undefined
   }
 
   return {

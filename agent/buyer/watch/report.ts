@@ -3,7 +3,7 @@ import { escapeHtml } from '../../../store/base/escape-html.ts'
 import { escapeInvisible } from '../../../store/base/hidden.ts'
 import type { Company } from '../../../store/dataset/company.ts'
 import { fieldSchema } from '../../operation/result.ts'
-import { filingStatus } from '../library/filing-status.ts'
+import { filingStatus } from '../../operation/filing-status.ts'
 import type { Change } from './state.ts'
 
 export interface Section {

@@ -7,19 +7,19 @@ import * as z from 'zod'
 import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../../store/dataset/source.ts'
 import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
-import { FREE_PATHS } from '../../operation/paths.ts'
-import { DEPLOYMENTS, MICRO_USDC_PER_USDC, type Mode } from '../../payment/terms.ts'
-import type { BuyerRuntime } from '../library/buy.ts'
-import { readNumbers } from './numbers.ts'
+import { readTable } from '../../command-line/table-file.ts'
+import { FREE_PATHS } from '../../operation/endpoints.ts'
+import { readTypedNumber } from '../../operation/typed-number.ts'
+import { COMPANY_NUMBER_PATTERN } from '../../../store/dataset/company.ts'
+import { findColumns, readCells } from '../lists/columns.ts'
+import { DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts'
+import type { CommandContext } from '../../command-line/context.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
 import { describeCompany, describeDue, describeList, toHtml, toLines, type Section } from './report.ts'
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
+import { toDay } from '../../../store/base/day.ts'
 
-interface WatchContext extends BuyerRuntime {
-  print: (line: string) => void
-  /** Asks the user a question. False if there is no user to ask. */
-  confirm: (question: string) => Promise<boolean>
-}
+type WatchContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'confirm'>
 
 interface WatchOptions {
   file: string
@@ -35,6 +35,25 @@ interface WatchOptions {
   isConfirmed: boolean
 }
 
+interface ListedNumbers {
+  /** Sorted, without repetitions. */
+  numbers: string[]
+  /** The numbers of the rows, from 1, with another text in the column. */
+  unreadable: number[]
+}
+
+/** @throws an error if the file cannot be read, or has no company number */
+async function readNumbers(file: string, column: string): Promise<ListedNumbers> {
+  const [header = [], ...rows] = (await readTable(file)).rows
+  const columns = findColumns({ number: column }, header, true)
+  const texts = rows.map((row) => readCells(row, columns).number?.trim() ?? '')
+  const found = texts.map((text) => readTypedNumber(text)?.digits ?? '')
+  const numbers = new Set(found.filter((number) => COMPANY_NUMBER_PATTERN.test(number)))
+  if (numbers.size === 0) throw new Error(`${file} has no company number in the column ${column}`)
+  const unreadable = texts.flatMap((text, index) => (text === '' || numbers.has(found[index] ?? '') ? [] : [index + 1]))
+  return { numbers: [...numbers].toSorted(), unreadable }
+}
+
 /** Whether a company changed. @throws an error if the run ends early */
 export async function watch(context: WatchContext, options: WatchOptions): Promise<boolean> {
   const { print, now } = context
@@ -43,8 +62,7 @@ export async function watch(context: WatchContext, options: WatchOptions): Promi
   const purchases = createPurchases({ ...options, folder: `${stateFile}.purchases`, runtime: context })
   const sections = describeList('Rows without a company number', unreadable)
   toLines(sections).forEach(print)
-  const due = ({ companies }: WatchState) =>
-    describeDue(Object.values(pick(companies, numbers)), now().toISOString().slice(0, 10))
+  const due = ({ companies }: WatchState) => describeDue(Object.values(pick(companies, numbers)), toDay(now()))
   const writeReport = async (state: WatchState) => {
     if (reportFile === undefined) return
     const title = `Watched companies of ${baseUrl}, ${now().toISOString()}`
@@ -86,7 +104,7 @@ async function planRound(
 
 /** @throws unless the user agrees */
 async function approve({ print, confirm }: WatchContext, { mode, totalMax, isConfirmed }: WatchOptions): Promise<void> {
-  print(`At most ${totalMax / MICRO_USDC_PER_USDC} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
+  print(`At most ${toUsdc(totalMax)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
   if (isConfirmed || (await confirm('Continue?'))) return
   throw new Error('Nothing was signed. To pay without a question, add --yes')
 }

@@ -2,7 +2,7 @@
  * What catalogues show of the service: the metadata of each quote, as a catalogue takes it from the first settlement.
  */
 import { buildQuote } from '../../payment/quote.ts'
-import { MICRO_USDC_PER_USDC, type Terms } from '../../payment/terms.ts'
+import { toUsdc, type Terms } from '../../payment/terms.ts'
 
 interface Listed {
   resource: { url: string; description: string; serviceName: string; tags: string[]; mimeType: string }
@@ -28,7 +28,7 @@ export function describeListing(terms: Terms, baseUrl: string): string[] {
       `  service      ${resource.serviceName}`,
       `  description  ${resource.description}`,
       `  tags         ${resource.tags.join(', ')}`,
-      `  price        ${Number(amount) / MICRO_USDC_PER_USDC} USDC on ${network}, paid to ${payTo}`,
+      `  price        ${toUsdc(amount)} USDC on ${network}, paid to ${payTo}`,
       `  input        ${JSON.stringify(input)}`,
       `  answer       ${resource.mimeType}`,
     ]

@@ -1,7 +1,7 @@
 /** Checks of the response log and of the dataset. They change nothing. */
 import { existsSync } from 'node:fs'
 import { findOwnerFault } from '../../service/check-log-owner.ts'
-import { checkReceiptKeys } from '../../service/check-receipt-keys.ts'
+import { checkReceiptKeys } from '../../service/card-keys.ts'
 import { isUrl } from '../../../store/base/url-policy.ts'
 import { datasetStatus, Catalog } from '../../../store/dataset/catalog.ts'
 import { catalogFolder, responsesFolder } from '../../../store/files/layout.ts'

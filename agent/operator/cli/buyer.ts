@@ -1,5 +1,5 @@
 /** What the program has of the buyer. `main.ts` connects the two, because neither room imports the other. */
-import type { AddCommand, CliContext, CommandContext, CommandResult } from '../../command-line/context.ts'
+import type { AddCommand, CommandContext, CommandResult, FindService } from '../../command-line/context.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import type { ReceiptCheck } from '../../payment/receipt/verify.ts'
 import type { Mode } from '../../payment/terms.ts'
@@ -8,16 +8,9 @@ import type { Fetch } from '../../../store/base/bounded-fetch.ts'
 
 export interface Buyer {
   /** The commands that buy. A service of this machine is their default. */
-  commands: (findService: (context: CliContext) => Promise<LocalService>) => readonly AddCommand[]
+  commands: (findService: FindService) => readonly AddCommand[]
   /** Loads the actions only when a command needs them. */
   loadActions: () => Promise<BuyerActions>
-}
-
-/** A service with the configuration of the environment. */
-interface LocalService {
-  url: string
-  mode: Mode
-  dataDirectory: string
 }
 
 export interface BuyerActions {

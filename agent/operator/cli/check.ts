@@ -1,5 +1,5 @@
 /** The command `check`: tests a configuration without selling, and with `--buy` also by one purchase on the testnet. */
-import { join } from 'node:path'
+import { purchasesFolder } from '../../../store/files/layout.ts'
 import type { Config } from '../../service/config.ts'
 import type { AddCommand, CommandContext } from '../../command-line/context.ts'
 import type { Buyer, BuyerActions } from './buyer.ts'
@@ -72,7 +72,7 @@ async function buyOne(
     mode,
     baseUrl: serviceUrl(config),
     keyFile,
-    purchasesDirectory: join(dataDirectory, 'purchases'),
+    purchasesDirectory: purchasesFolder(dataDirectory),
   })
   context.finish(result)
 }

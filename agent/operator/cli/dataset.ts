@@ -39,12 +39,15 @@ async function importSource(
 ): Promise<void> {
   const { importCommand } = await import('../../../store/import/command.ts')
   const { openImportBar } = await import('./import-bar.ts')
-  const { dataDirectory, archiveDirectory } = await loadConfig(context)
+  const { dataDirectory, archiveDirectory, facilitator } = await loadConfig(context)
   const path = isUrl(source) ? source : resolve(source)
   using bar = openImportBar(context)
   const target = { dataDirectory, archiveDirectory, path, synthetic, isForced, areChangesAccepted }
   const peakMemoryBytes = () => process.resourceUsage().maxRSS * 1024
   await importCommand({ ...target, now: context.now, peakMemoryBytes, ...bar })
+  const sample = 'agent/sandbox/register/day-5.csv'
+  if (facilitator.kind === 'sandbox' && !path.endsWith(sample))
+    bar.print(`sample      to sell the sample of the sandbox again: import ${sample} --synthetic`)
 }
 
 const SNAPSHOT_ID_HELP = `

@@ -5,8 +5,7 @@ import { matching } from '../../command-line/arguments.ts'
 import type { AddCommand, CommandContext } from '../../command-line/context.ts'
 import type { Config } from '../../service/config.ts'
 import { loadConfig } from './configuration.ts'
-
-const DAY_MS = 24 * 60 * 60 * 1000
+import { DAY_MS, toDay } from '../../../store/base/day.ts'
 
 const HELP = `
 Each import writes the journal. An archive is given with its date, ARCHIVE=DATE or ARCHIVE=TIME, or has its facts beside it in
@@ -60,7 +59,7 @@ export const addHistoryCommand: AddCommand = (program, context) => {
 
 /** Where past records remain after an erasure, and until when. */
 function placesOfRecords({ retentionDays, archiveDirectory }: Config, now: Date): string[] {
-  const end = new Date(now.getTime() + retentionDays * DAY_MS).toISOString().slice(0, 10)
+  const end = toDay(now.getTime() + retentionDays * DAY_MS)
   return [
     'past records remain in:',
     `  the response log: answers that were sold, until ${end}, or ${retentionDays} days after an open payment is final`,

@@ -1,4 +1,5 @@
 /** The command `registry`: the identity of the service in the ERC-8004 registries of Base Sepolia. */
+import { parseHttpUrl } from '../../command-line/arguments.ts'
 import type { AddCommand } from '../../command-line/context.ts'
 import { loadConfig, serviceUrl } from './configuration.ts'
 
@@ -18,7 +19,7 @@ export const addRegistryCommand: AddCommand = (program, context) => {
   registry
     .command('show')
     .description('show what a running service reports about its identity')
-    .option('--url <url>', 'the URL of the service; by default the one of the configuration')
+    .option('--url <url>', 'the URL of the service; by default the one of the configuration', parseHttpUrl)
     .action(async ({ url }: { url?: string }) => {
       const { showRegistration } = await import('../../../rest-facade/registry/command.ts')
       finish(await showRegistration({ url: url ?? serviceUrl(await loadConfig(context)), print, fetch }))
@@ -28,7 +29,7 @@ export const addRegistryCommand: AddCommand = (program, context) => {
     .description('print the transaction that registers the service')
     .action(async () => {
       const { printRegistrationCall } = await import('../../../rest-facade/registry/command.ts')
-      const { TESTNET_PATHS } = await import('../../operation/paths.ts')
+      const { TESTNET_PATHS } = await import('../../operation/endpoints.ts')
       const { DEPLOYMENTS } = await import('../../payment/terms.ts')
       const config = await loadConfig(context)
       printRegistrationCall({

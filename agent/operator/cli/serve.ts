@@ -48,12 +48,12 @@ export async function serve(
   const { startService } = await import('../../service/service.ts')
   const { openExternals } = await import('../../service/externals.ts')
   const { OPERATIONS } = await import('../../operation/operations.ts')
-  const { ANSWERS } = await import('../../answer/skills.ts')
+  const { ANSWERS } = await import('../../answer/answers.ts')
   const { keyRecovery } = await import('../../payment/key-recovery.ts')
   const { LogOutput } = await import('../../service/log-output.ts')
   const output = new LogOutput()
   const log = openLog(config.logLevel, output)
-  const { findIgnored } = await import('../../service/ignored-variables.ts')
+  const { findIgnored } = await import('../../service/config.ts')
   for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
   const { findQuickFaults } = await import('../check/list.ts')
   for (const fault of await findQuickFaults(config)) log.warn(fault, 'check_failed')
@@ -74,7 +74,14 @@ export async function serve(
   })
   const { externals, lines } = opened
   const version = await readVersion()
-  const runtime = { now, random: Math.random, timer, ...events, lostLogLines: () => output.lost }
+  const runtime = {
+    now,
+    clock: () => performance.now(),
+    random: Math.random,
+    timer,
+    ...events,
+    lostLogLines: () => output.lost,
+  }
   const sells = { operations: OPERATIONS, answers: ANSWERS }
   const service = await startService({ config, version, externals, allowed, ...sells, ...runtime })
   const signature_recovery = keyRecovery.kind

@@ -49,7 +49,7 @@ export const verifyCommand =
         const options = {
           file,
           receiptFile: receipt,
-          issuer: issuer?.replace(/\/$/, ''),
+          issuer,
           keySetFile: jwks,
           fetch,
           print,

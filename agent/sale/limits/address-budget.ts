@@ -29,18 +29,18 @@ const REPLAY_BYTES_PER_UNIT = 4_096
 /** Bounds the memory, below 30 MB. The address that was idle longest is forgotten first. */
 const ADDRESSES_MAX = 10_000
 
-interface Account {
-  minute: SlidingMinute
-  /** When a replay was last admitted although the budget was spent. */
-  lookedUpAt: number
-  inProgress: number
-}
-
 interface AddressBudgetsOptions {
   perMinute: number
   /** Milliseconds of a clock that never goes back. */
   clock: () => number
   addressesMax?: number
+}
+
+interface Account {
+  minute: SlidingMinute
+  /** When a replay was last admitted although the budget was spent. */
+  lookedUpAt: number
+  inProgress: number
 }
 
 export class AddressBudgets {
@@ -49,12 +49,13 @@ export class AddressBudgets {
 
   constructor(options: AddressBudgetsOptions) {
     this.#options = options
-    this.#accounts = new LRUCache({ max: options.addressesMax ?? ADDRESSES_MAX })
+    const memoMethod = (): Account => ({ minute: [], lookedUpAt: -Infinity, inProgress: 0 })
+    this.#accounts = new LRUCache({ max: options.addressesMax ?? ADDRESSES_MAX, memoMethod })
   }
 
   /** Begins a request of the address. */
   enter(address: string): RequestBudget {
-    return new RequestBudget(this.#accountOf(address), this.#options)
+    return new RequestBudget(this.#accounts.memo(address), this.#options)
   }
 
   /** The addresses that have spent their budget. */
@@ -63,41 +64,6 @@ export class AddressBudgets {
     const now = clock()
     return [...this.#accounts.values()].filter(({ minute }) => count(minute, now) >= perMinute).length
   }
-
-  #accountOf(address: string): Account {
-    const known = this.#accounts.get(address)
-    if (known) return known
-    const account = { minute: [], lookedUpAt: -Infinity, inProgress: 0 }
-    this.#accounts.set(address, account)
-    return account
-  }
-}
-
-/** The client of one request, as far as limits are concerned. */
-export interface Client {
-  /** The network address, which is the last of `prefixes`. */
-  address: string
-  /** From the widest to the narrowest (contract 6.2.7). */
-  prefixes: readonly string[]
-  budget: RequestBudget
-  connection: ClientConnection
-}
-
-/** What a sale does with the connection of its request. */
-interface ClientConnection {
-  /** Whether the request has ended: it was answered, or the client has disconnected. */
-  hasLeft: () => boolean
-  /** Calls `callback` when the request ends. The result cancels the call. */
-  onLeave: (callback: () => void) => () => void
-  /** Call it when the payment is verified or recorded: the connection is then not closed in favour of a new one. */
-  keepOpen: () => void
-}
-
-/** The connection of work that no client can end. */
-export const ALWAYS_OPEN: ClientConnection = {
-  hasLeft: () => false,
-  onLeave: () => () => undefined,
-  keepOpen: () => undefined,
 }
 
 /** What one request has cost the budget of its address. */
@@ -136,19 +102,15 @@ class RequestBudget {
     return undefined
   }
 
-  /**
-   * Charges a request for its first unit, before its body is read. If the budget is spent, one that may repeat a
-   * purchase is still admitted now and then.
-   */
+  /** Charges a request for its first unit, before its body is read. */
   admit({ mayReplay }: { mayReplay: boolean }): Refused | undefined {
     const limited = this.raiseTo(WEIGHTS.request)
-    return limited && mayReplay && this.#takeExemption() ? undefined : limited
+    return mayReplay ? this.#exempt(limited) : limited
   }
 
-  /** Charges a stored response for its size. If the budget is spent, one is still admitted now and then. */
+  /** Charges a stored response for its size. */
   chargeReplay(bytes: number): Refused | undefined {
-    const limited = this.spend(Math.ceil((bytes - REPLAY_BYTES_FREE) / REPLAY_BYTES_PER_UNIT))
-    return limited && (this.#isExempt || this.#takeExemption()) ? undefined : limited
+    return this.#exempt(this.spend(Math.ceil((bytes - REPLAY_BYTES_FREE) / REPLAY_BYTES_PER_UNIT)))
   }
 
   /** The request has cost nothing: it was replayed, or a remote service did not answer. */
@@ -164,12 +126,14 @@ class RequestBudget {
     if (quote) giveBack(minute, { at: quote.at, units: WEIGHTS.request })
   }
 
-  #takeExemption(): boolean {
+  /** Admits a replay now and then although the budget is spent. */
+  #exempt(limited: Refused | undefined): Refused | undefined {
+    if (!limited || this.#isExempt) return undefined
     const now = this.#options.clock()
-    if (now - this.#account.lookedUpAt < LOOK_UP_INTERVAL_MS) return false
+    if (now - this.#account.lookedUpAt < LOOK_UP_INTERVAL_MS) return limited
     this.#account.lookedUpAt = now
     this.#isExempt = true
-    return true
+    return undefined
   }
 }
 
@@ -177,3 +141,19 @@ class RequestBudget {
 export function tooManyInProgress(): Refused {
   return rateLimited(IN_PROGRESS_WAIT_MS)
 }
+
+/** The client of one request, as far as limits are concerned. */
+export interface Client {
+  /** From the widest to the narrowest, which is the network address (contract 6.2.7). */
+  prefixes: readonly string[]
+  budget: RequestBudget
+  /** Whether the request has ended: it was answered, or the client has disconnected. */
+  hasLeft: () => boolean
+  /** Calls `callback` when the request ends. The result cancels the call. */
+  onLeave: (callback: () => void) => () => void
+  /** Call it when the payment is verified or recorded: the connection is then not closed in favour of a new one. */
+  keepOpen: () => void
+}
+
+/** The members of a client that cannot end its work. */
+export const ALWAYS_OPEN = { hasLeft: () => false, onLeave: () => () => undefined, keepOpen: () => undefined }

@@ -1,67 +1,73 @@
 /**
- * A tree of items by address prefix. Its levels are the prefixes of a client, the widest first, so each operation
- * divides fairly between wide prefixes before narrow ones (contract 6.2.7). `at` is the level.
+ * Fair shares between the address prefixes of clients: between wide prefixes before narrow ones (contract 6.2.7).
  */
 
-type Path = readonly string[]
+interface OfClient {
+  /** From the widest to the narrowest. */
+  readonly prefixes: readonly string[]
+}
 
-export class PrefixTree<Item> {
-  /** The sum of all weights. */
+/** Waiting items, which are taken in turn of their prefixes. */
+export class PrefixTree<Item extends OfClient> {
   size = 0
   /** In the order of their turns. */
   readonly #branches = new Map<string, PrefixTree<Item>>()
-  /** The items of this prefix with their weights, the oldest first. */
-  readonly #items = new Map<Item, number>()
+  /** The items of this prefix, the oldest first. */
+  readonly #items = new Set<Item>()
 
-  add(path: Path, item: Item, weight = 1, at = 0): void {
-    this.size += weight
-    const prefix = path[at]
-    if (prefix === undefined) return void this.#items.set(item, weight)
+  add(item: Item, level = 0): void {
+    this.size += 1
+    const prefix = item.prefixes[level]
+    if (prefix === undefined) return void this.#items.add(item)
     const branch = this.#branches.get(prefix) ?? new PrefixTree<Item>()
-    if (branch.size === 0) this.#branches.set(prefix, branch)
-    branch.add(path, item, weight, at + 1)
+    this.#branches.set(prefix, branch)
+    branch.add(item, level + 1)
   }
 
-  /** Returns the weight of the item; 0 if it is not in the tree. */
-  remove(path: Path, item: Item, at = 0): number {
-    const prefix = path[at]
-    const branch = prefix === undefined ? undefined : this.#branches.get(prefix)
-    const weight = prefix === undefined ? (this.#items.get(item) ?? 0) : (branch?.remove(path, item, at + 1) ?? 0)
-    this.size -= weight
-    if (prefix === undefined) this.#items.delete(item)
-    else if (branch?.size === 0) this.#branches.delete(prefix)
-    return weight
-  }
-
-  /** The sum of the weights under a prefix. */
-  sizeOf(path: Path, at = 0): number {
-    const prefix = path[at]
-    return prefix === undefined ? this.size : (this.#branches.get(prefix)?.sizeOf(path, at + 1) ?? 0)
+  /** The item must be in the tree. */
+  remove(item: Item, level = 0): void {
+    this.size -= 1
+    const prefix = item.prefixes[level] ?? ''
+    const branch = this.#branches.get(prefix)
+    if (!branch) return void this.#items.delete(item)
+    branch.remove(item, level + 1)
+    if (branch.size === 0) this.#branches.delete(prefix)
   }
 
   /** Removes the oldest item of the prefix whose turn it is. Its next turn comes after one of every other prefix. */
   takeNext(): Item | undefined {
-    const [first] = this.#branches
-    if (!first) {
-      const [item] = this.#items.keys()
-      if (item !== undefined) this.remove([], item)
-      return item
-    }
-    const [prefix, branch] = first
-    const before = branch.size
-    const item = branch.takeNext()
-    this.size -= before - branch.size
+    const [turn] = this.#branches
+    const [item] = turn ? [turn[1].takeNext()] : this.#items
+    if (item === undefined) return undefined
+    this.size -= 1
+    this.#items.delete(item)
+    if (!turn) return item
+    const [prefix, branch] = turn
     this.#branches.delete(prefix)
     if (branch.size > 0) this.#branches.set(prefix, branch)
     return item
   }
 
-  /** The items of the prefix with the largest sum, the oldest first. Looks at wide prefixes before narrow ones. */
-  largest(under: Path = [], at = 0): Item[] {
-    const prefix = under[at]
-    if (prefix !== undefined) return this.#branches.get(prefix)?.largest(under, at + 1) ?? []
-    let found: PrefixTree<Item> | undefined
-    for (const branch of this.#branches.values()) if (branch.size > (found?.size ?? 0)) found = branch
-    return found ? found.largest() : [...this.#items.keys()]
+  *[Symbol.iterator](): Generator<Item> {
+    for (const branch of this.#branches.values()) yield* branch
+    yield* this.#items
   }
+}
+
+/** The items of the prefix with the largest sum of weights, in their order. */
+export function ofLargestPrefix<Item extends OfClient>(
+  items: Iterable<Item>,
+  weightOf: (item: Item) => number = () => 1,
+): Item[] {
+  let left = [...items]
+  for (let level = 0; left[0]?.prefixes[level] !== undefined; level += 1) {
+    const sums = new Map<string | undefined, number>()
+    for (const item of left) {
+      const prefix = item.prefixes[level]
+      sums.set(prefix, (sums.get(prefix) ?? 0) + weightOf(item))
+    }
+    const [largest] = [...sums].reduce((one, other) => (other[1] > one[1] ? other : one))
+    left = left.filter(({ prefixes }) => prefixes[level] === largest)
+  }
+  return left
 }

@@ -1,24 +1,25 @@
 /**
- * A semaphore for work. Waiting requests get a place round-robin over their address prefixes. Long work takes a place
- * for each of its parts, so that it delays others by one part only.
+ * A number of places for work. Waiting entries get a place round-robin over their address prefixes. Long work takes a
+ * place for each of its parts, so that it delays others by one part only.
  */
 import type { Client } from './address-budget.ts'
-import { PrefixTree } from './prefix-tree.ts'
+import { ofLargestPrefix, PrefixTree } from './prefix-tree.ts'
 
 /** Entries that wait for a place, at most (contract 6.2.4). Bounds the memory. */
 export const WAITING_MAX = 1_000
 
-type Waiter = Pick<Client, 'prefixes' | 'connection'>
+interface Entry extends Pick<Client, 'prefixes'> {
+  end: (isServed: boolean) => void
+}
 
 export class WorkQueue {
-  readonly #places: number
+  #free: number
   readonly #pause: (() => Promise<unknown>) | undefined
-  readonly #waiting = new PrefixTree<(isServed: boolean) => void>()
-  #taken = 0
+  readonly #waiting = new PrefixTree<Entry>()
 
   /** @param pause before work that has waited begins; for work that would hold the event loop one after the other */
   constructor(places: number, pause?: () => Promise<unknown>) {
-    this.#places = places
+    this.#free = places
     this.#pause = pause
   }
 
@@ -31,36 +32,44 @@ export class WorkQueue {
    * Takes a place until it is disposed. Undefined if the client leaves first, or if the queue is full and this client
    * is of the prefix with the most entries.
    */
-  async enter(client: Waiter): Promise<Disposable | undefined> {
-    if (client.connection.hasLeft()) return undefined
-    if (this.#taken < this.#places) this.#taken += 1
+  async enter(client: Pick<Client, 'prefixes' | 'hasLeft' | 'onLeave'>): Promise<Disposable | undefined> {
+    if (client.hasLeft()) return undefined
+    if (this.#free > 0) this.#free -= 1
     else if (!(await this.#wait(client))) return undefined
     else await this.#pause?.()
     let isHeld = true
     const leave = () => {
-      if (isHeld) this.#leave()
+      if (isHeld) this.leave()
       isHeld = false
     }
     return { [Symbol.dispose]: leave }
   }
 
-  #wait({ prefixes, connection }: Waiter): Promise<boolean> {
-    return new Promise((resolve) => {
-      const end = (isServed: boolean) => {
-        cancel()
-        this.#waiting.remove(prefixes, end)
-        resolve(isServed)
-      }
-      const cancel = connection.onLeave(() => end(false))
-      this.#waiting.add(prefixes, end)
-      if (this.#waiting.size > WAITING_MAX) this.#waiting.largest().at(-1)?.(false)
-    })
+  /** Begins the work now or when it gets a place, which must be given back with `leave`. */
+  run(prefixes: readonly string[], begin: () => void): void {
+    if (this.#free === 0) return this.#waiting.add({ prefixes, end: begin })
+    this.#free -= 1
+    begin()
   }
 
   /** The place goes to the next entry. */
-  #leave(): void {
+  leave(): void {
     const next = this.#waiting.takeNext()
-    if (next) next(true)
-    else this.#taken -= 1
+    if (next) next.end(true)
+    else this.#free += 1
+  }
+
+  #wait({ prefixes, onLeave }: Pick<Client, 'prefixes' | 'onLeave'>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const end = (isServed: boolean) => {
+        cancel()
+        if (!isServed) this.#waiting.remove(entry)
+        resolve(isServed)
+      }
+      const entry = { prefixes, end }
+      const cancel = onLeave(() => end(false))
+      this.#waiting.add(entry)
+      if (this.#waiting.size > WAITING_MAX) ofLargestPrefix(this.#waiting).at(-1)?.end(false)
+    })
   }
 }

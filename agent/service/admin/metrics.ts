@@ -8,10 +8,11 @@ import { ImportError } from '../../../store/import/errors.ts'
 import type { ImportResult } from '../../../store/import/run.ts'
 import type { ResponseRecord } from '../../../store/log/record.ts'
 import type { Report } from '../../../store/base/runtime.ts'
-import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../operation/paths.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../operation/endpoints.ts'
 import type { Outcome } from '../../operation/outcome.ts'
 import { priceKey, type Operations } from '../../operation/operation.ts'
 import { findRoute } from '../../operation/resource.ts'
+import { toUsdc } from '../../payment/terms.ts'
 import { DeadlineError } from '../../settlement/rpc/deadline.ts'
 import { isTimeout } from '../../settlement/rpc/time-limits.ts'
 import { RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
@@ -34,8 +35,6 @@ const ALERTED_EVENTS = [
   'settlement_not_on_chain',
 ]
 
-const MICRO_PER_USDC = 1_000_000
-
 /** Any other path is counted as this route, so a client cannot create labels. */
 const OTHER_ROUTE = 'other'
 const FIXED_ROUTES: ReadonlySet<string> = new Set([
@@ -44,6 +43,8 @@ const FIXED_ROUTES: ReadonlySet<string> = new Set([
   ...Object.values(FREE_PATHS),
   ...Object.values(TESTNET_PATHS),
 ])
+
+type GaugeValue = number | Iterable<readonly [string, number]> | undefined
 
 export class ServiceMetrics implements ServiceObserver {
   readonly registry = new Registry()
@@ -126,37 +127,25 @@ export class ServiceMetrics implements ServiceObserver {
     this.#imports.inc({ result: cause instanceof ImportError ? cause.code : 'other' })
   }
 
-  /** Registers a gauge that is read at each scrape. An undefined value is absent. */
-  addGauge(name: string, help: string, read: () => Promise<number | undefined> | number | undefined): void {
-    this.#addGauge({ name, help }, async (gauge) => {
-      const value = await read()
-      if (value !== undefined) gauge.set(value)
-    })
-  }
-
-  /** Registers a gauge with a value for each label. */
-  addLabelledGauge(
-    { name, help, label }: { name: string; help: string; label: string },
-    read: () => Promise<Iterable<readonly [string, number]>>,
-  ): void {
-    this.#addGauge({ name, help, labelNames: [label] }, async (gauge) => {
-      for (const [value, count] of await read()) gauge.set({ [label]: value }, count)
-    })
-  }
-
-  /** While the response log cannot be read, the other metrics are still shown. */
-  #addGauge(
-    options: { name: string; help: string; labelNames?: string[] },
-    setValues: (gauge: Gauge) => Promise<void>,
-  ): void {
-    const gauge = new Gauge({
-      ...options,
+  /**
+   * Registers a gauge that is read at each scrape: a number, or with a label a number for each of its values. An
+   * undefined value is absent. While the response log cannot be read, the other metrics are still shown.
+   */
+  addGauge(name: string, help: string, read: () => GaugeValue | Promise<GaugeValue>, label?: string): void {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
       registers: [this.registry],
       async collect() {
         gauge.reset()
         // Without labels, `reset` sets 0.
-        if (!options.labelNames) gauge.remove()
-        await setValues(gauge).catch(() => undefined)
+        if (label === undefined) gauge.remove()
+        const value = await Promise.resolve()
+          .then(read)
+          .catch(() => undefined)
+        if (typeof value === 'number') gauge.set(value)
+        else for (const [each, count] of value ?? []) gauge.set({ [label ?? '']: each }, count)
       },
     })
   }
@@ -189,7 +178,7 @@ export class ServiceMetrics implements ServiceObserver {
 
   onState({ state, requirements }: ResponseRecord): void {
     this.#transitions.inc({ state })
-    if (state === 'confirmed') this.#revenue.inc(Number(requirements['amount']) / MICRO_PER_USDC)
+    if (state === 'confirmed') this.#revenue.inc(toUsdc(Number(requirements['amount'])))
   }
 }
 
@@ -207,7 +196,7 @@ function methodOf(method: string): string {
 }
 
 /** The kind of a failed call of a remote service. The set is fixed, so no remote can create labels. */
-export function failureKind(cause: unknown): string {
+function failureKind(cause: unknown): string {
   if (cause instanceof DeadlineError || isTimeout(cause)) return 'timeout'
   if (cause instanceof RpcError) return 'rpc_error'
   if (cause instanceof WrongChain) return 'wrong_chain'

@@ -4,7 +4,11 @@ import { createServer, type ServerResponse } from 'node:http'
 import { isIP, type AddressInfo, type Socket } from 'node:net'
 import { hostname } from 'node:os'
 import type { Registry } from 'prom-client'
-import type { Report } from '../../../store/base/runtime.ts'
+import type { Report, Timer } from '../../../store/base/runtime.ts'
+import { datasetStatus, type Catalog } from '../../../store/dataset/catalog.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
+import type { Chain } from '../../settlement/chain/chain.ts'
+import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { toUrlHost } from '../../../store/base/url-policy.ts'
 
 /** A scrape needs one connection. Above this limit the oldest idle connection is closed. */
@@ -85,4 +89,38 @@ function send(response: ServerResponse, status: number, type: string, body: stri
   if (response.headersSent) return
   response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' })
   response.end(response.req.method === 'HEAD' ? undefined : body)
+}
+
+/** Shorter than the usual time limit of a probe. */
+const CHECK_MS_MAX = 2_000
+
+interface ReadinessParts {
+  catalog: Pick<Catalog, 'current'>
+  log: ResponseLog
+  /** Throws when the disk of the response log is nearly full. */
+  checkDisk: () => void
+  chain: Chain
+  now: () => Date
+  timer: Timer
+  isStopping: () => boolean
+}
+
+/** Whether a service can sell: a fresh dataset, a response log that can be written, and a chain that answers. */
+export async function checkServiceReadiness(parts: ReadinessParts): Promise<Record<string, boolean>> {
+  const { catalog, log, checkDisk, chain, now, timer, isStopping } = parts
+  const succeeds = (work: () => Promise<unknown>) =>
+    withDeadline({ timer, milliseconds: CHECK_MS_MAX }, async () => work()).then(
+      () => true,
+      () => false,
+    )
+  const [response_log, chainAnswers] = await Promise.all([
+    succeeds(async () => {
+      checkDisk()
+      await log.checkWritable()
+    }),
+    succeeds(() => chain.observe([])),
+  ])
+  const source = catalog.current()?.source
+  const dataset = source !== undefined && datasetStatus(source, now()) === 'ready'
+  return { dataset, response_log, chain: chainAnswers, running: !isStopping() }
 }

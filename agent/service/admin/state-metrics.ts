@@ -4,6 +4,7 @@ import type { ResponseLog } from '../../../store/log/responses.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
 import type { AddressBudgets } from '../../sale/limits/address-budget.ts'
 import type { WorkQueue } from '../../sale/limits/work-queue.ts'
+import type { Chain } from '../../settlement/chain/chain.ts'
 import type { RelayerFunds } from '../../settlement/facilitator/in-process-facilitator.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { ServiceMetrics } from './metrics.ts'
@@ -15,26 +16,25 @@ const FUNDS_MS_MAX = 2_500
 const WEI_PER_ETHER = 1e18
 
 interface ServiceState {
+  config: { rateLimitPerMinute: number }
+  externals: { chain: Chain; relayerFunds?: () => Promise<RelayerFunds> }
   catalog: Pick<Catalog, 'current'>
   log: ResponseLog
   budgets: AddressBudgets
   /** By name. */
   queues: Readonly<Record<string, WorkQueue>>
-  rateLimitPerMinute: number
-  relayerFunds: (() => Promise<RelayerFunds>) | undefined
   /** When the oldest payment was stored that has been open for long, in milliseconds. */
   oldestOpen: () => number
   lastBackup: () => Promise<{ created_at: string; bytes: number } | undefined>
-  isClockWrong: () => boolean
-  unusableNodes: () => number[]
-  lostLogLines: () => number
+  lostLogLines?: () => number
   readiness: () => Promise<Record<string, boolean>>
   now: () => Date
   timer: Timer
 }
 
 export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): void {
-  const { catalog, log, budgets, rateLimitPerMinute, now, timer } = state
+  const { config, externals, catalog, log, budgets, now, timer, lostLogLines = () => 0 } = state
+  const { chain, relayerFunds } = externals
   metrics.addGauge(
     'company_agent_dataset_age_seconds',
     'Time since the last successful retrieval of the dataset; absent without a dataset',
@@ -65,33 +65,35 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   metrics.addGauge(
     'company_agent_sales_per_minute_max',
     'Sales that are allowed in a minute (RATE_LIMIT_PER_MINUTE)',
-    () => rateLimitPerMinute,
+    () => config.rateLimitPerMinute,
   )
   metrics.addGauge(
     'company_agent_addresses_without_budget',
     'Client addresses that have spent their budget, of this process',
     () => budgets.countSpent(),
   )
-  metrics.addLabelledGauge(
-    { name: 'company_agent_queue_entries', help: 'Requests that wait for a place, by queue', label: 'queue' },
+  metrics.addGauge(
+    'company_agent_queue_entries',
+    'Requests that wait for a place, by queue',
     async () => Object.entries(state.queues).map(([name, { waiting }]) => [name, waiting]),
+    'queue',
   )
   metrics.addGauge(
     'company_agent_clock_wrong',
     'Whether the local clock is wrong, as far as the last observations of the chain show',
-    () => (state.isClockWrong() ? 1 : 0),
+    () => (chain.isClockWrong() ? 1 : 0),
   )
   metrics.addGauge(
     'company_agent_nodes_unusable',
     'Nodes of RPC_URL that have given no usable answer for a minute',
-    () => state.unusableNodes().length,
+    () => chain.unusableNodes().length,
   )
   metrics.addGauge(
     'company_agent_log_lines_lost',
     'Log lines of this process that did not fit into the buffer, because stderr was not read',
-    state.lostLogLines,
+    lostLogLines,
   )
-  addRelayerMetrics(metrics, state)
+  if (relayerFunds) addRelayerMetrics(metrics, { relayerFunds, timer })
   addBackupMetrics(metrics, state)
   metrics.addGauge(
     'company_agent_payments_without_record',
@@ -101,17 +103,21 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   addOpenPaymentMetrics(metrics, state)
   // Measured at each scrape, so an outage also shows without sales.
   const readiness = readInTime(timer, state.readiness)
-  metrics.addLabelledGauge(
-    { name: 'company_agent_ready', help: 'Whether each part that a sale needs works: 1 or 0', label: 'part' },
+  metrics.addGauge(
+    'company_agent_ready',
+    'Whether each part that a sale needs works: 1 or 0',
     async () => Object.entries((await readiness()) ?? {}).map(([part, isReady]) => [part, isReady ? 1 : 0]),
+    'part',
   )
 }
 
 function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, oldestOpen, now, timer }: ServiceState): void {
   const counts = readInTime(timer, () => log.countUnfinished())
-  metrics.addLabelledGauge(
-    { name: 'company_agent_open_payments', help: 'Payments whose outcome is not final, by state', label: 'state' },
+  metrics.addGauge(
+    'company_agent_open_payments',
+    'Payments whose outcome is not final, by state',
     async () => (await counts()) ?? [],
+    'state',
   )
   metrics.addGauge(
     'company_agent_oldest_open_payment_age_seconds',
@@ -131,8 +137,10 @@ function addBackupMetrics(metrics: ServiceMetrics, { lastBackup, now }: ServiceS
   metrics.addGauge('company_agent_backup_bytes', 'Size of the last complete backup', async () => (await read())?.bytes)
 }
 
-function addRelayerMetrics(metrics: ServiceMetrics, { relayerFunds, timer }: ServiceState): void {
-  if (!relayerFunds) return
+function addRelayerMetrics(
+  metrics: ServiceMetrics,
+  { relayerFunds, timer }: { relayerFunds: () => Promise<RelayerFunds>; timer: Timer },
+): void {
   const read = () => withDeadline({ timer, milliseconds: FUNDS_MS_MAX }, relayerFunds)
   metrics.addGauge(
     'company_agent_relayer_balance_ether',

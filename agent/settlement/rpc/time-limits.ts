@@ -6,7 +6,9 @@ export const NODE_MS_MAX = 5_000
 export const NODE_BATCH_MS_MAX = 30_000
 /** The node of the relayer. */
 export const RELAYER_NODE_MS_MAX = 10_000
-/** One `verify` and one `settle` fit in the 65 s of an A2A or MCP call. */
+/** A call over A2A or MCP (contract 4.5.10). A sale that exceeds it continues from step 10 on. */
+export const CALL_MS_MAX = 65_000
+/** One `verify` and one `settle` fit in a call. */
 export const FACILITATOR_MS_MAX = 30_000
 
 /** Whether a request ended because of its limit: the error of `post` in http-client.ts and of `AbortSignal.timeout`. */

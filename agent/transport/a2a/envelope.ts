@@ -3,8 +3,8 @@
  * text, two contents in one part and a missing role. It gets only the known members, so unknown ones have no effect.
  */
 import * as z from 'zod'
-import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
-import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
+import { parseRequest } from '../../../store/base/strict-json.ts'
+import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault } from './errors.ts'
 
 /** Contract 4.5.2. */
 const MESSAGE_ID_BYTES_MAX = 128
@@ -12,8 +12,8 @@ const MESSAGE_ID_BYTES_MAX = 128
 const RPC_ID_CHARACTERS_MAX = 256
 
 /** A JSON-RPC request. Its method and parameters are not checked yet. */
-export interface Envelope {
-  id: RpcId
+interface Envelope {
+  id: RpcFault['id']
   method: string
   params: unknown
 }
@@ -92,12 +92,11 @@ interface PaymentExtension {
 
 /** Checks the parameters of `SendMessage`, and returns their known members. Throws {@link RpcFault}. */
 export function readSendMessage({ id, params }: Envelope, extension: PaymentExtension): SendMessageParams {
-  const refuse = (fault: ErrorObject): never => {
+  const refuse = (fault: RpcFault['error']): never => {
     throw new RpcFault(fault, id)
   }
   const given = objectSchema.safeParse(params)
   if (!given.success) return refuse(invalidParams('params must be an object'))
-  if (isDeeperThan(given.data, JSON_LEVELS_MAX)) return refuse(invalidParams('they are nested too deeply'))
   const parsed = sendMessageSchema.safeParse(given.data)
   if (!parsed.success) return refuse(invalidParams(describeIssue(parsed.error.issues[0])))
   const { message, configuration } = parsed.data
@@ -133,7 +132,7 @@ function describeIssue(issue: z.core.$ZodIssue | undefined): string {
 
 /** A repeated member name gets an error with a null id, because the repeated member may be the id. */
 function decode(body: Uint8Array): unknown {
-  const read = parseStrictJson(body)
+  const read = parseRequest(body)
   switch (read.kind) {
     case 'invalid':
       throw new RpcFault(RPC_ERRORS.parse, null)
@@ -145,7 +144,7 @@ function decode(body: Uint8Array): unknown {
 }
 
 /** The id for the error response to an invalid envelope; null when the id is invalid too. */
-function readId(request: unknown): RpcId {
+function readId(request: unknown): RpcFault['id'] {
   const id = idSchema.safeParse(objectSchema.safeParse(request).data?.['id'])
   return id.success ? id.data : null
 }

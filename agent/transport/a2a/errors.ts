@@ -10,24 +10,22 @@ import {
   UnsupportedOperationError,
   VersionNotSupportedError,
 } from '@a2a-js/sdk/errors'
-import { A2A_VERSION } from '../../operation/entries.ts'
+import { A2A_VERSION } from '../../operation/endpoints.ts'
 
 /** The `error` member of a JSON-RPC response. */
-export interface ErrorObject {
+interface ErrorObject {
   code: number
   message: string
   data?: unknown
 }
 
-export type RpcId = string | number | null
-
 /** An invalid envelope or message. The route answers it. */
 export class RpcFault extends Error {
   override name = 'RpcFault'
   readonly error: ErrorObject
-  readonly id: RpcId
+  readonly id: string | number | null
 
-  constructor(error: ErrorObject, id: RpcId) {
+  constructor(error: ErrorObject, id: RpcFault['id']) {
     super(error.message)
     this.error = error
     this.id = id

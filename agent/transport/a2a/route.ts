@@ -2,30 +2,28 @@
  * `POST /a2a`: JSON-RPC of A2A 1.0 over the SDK's handlers. The route reads the body and sets the HTTP status itself,
  * because the SDK's Express handler answers every request with 200 and accepts invalid messages.
  */
-import type { AgentCard } from '@a2a-js/sdk'
 import { toJsonRpcError } from '@a2a-js/sdk/errors'
 import { DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import { Router, type Request, type Response } from 'express'
 import type { Report, Timer } from '../../../store/base/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executor.ts'
-import type { Client } from '../../sale/limits/address-budget.ts'
+import type { SaleRequest } from '../../sale/sale-context.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
-import { CALL_TIMEOUT_MS, CALLS_MAX, LATE } from '../call-limits.ts'
+import { CALL_BODY_BYTES_MAX, CALLS_MAX, LATE } from '../call-limits.ts'
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
 import type { Clients } from '../http/connections.ts'
 import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/request.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { refused } from '../../operation/outcome.ts'
-import { A2A_VERSION, isA2aVersion } from '../../operation/entries.ts'
-import { A2A_PATH } from '../../operation/paths.ts'
-import { PAYMENT_HEADERS } from '../../payment/terms.ts'
+import { A2A_PATH, A2A_VERSION, isA2aVersion, paymentExtensionUri } from '../../operation/endpoints.ts'
+import { PAYMENT_HEADERS, type Terms } from '../../payment/terms.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
-import { readEnvelope, readSendMessage, type Envelope } from './envelope.ts'
-import { errorOfCode, RPC_ERRORS, RpcFault, type RpcId } from './errors.ts'
+import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
+import { agentCard } from './card.ts'
+import { readEnvelope, readSendMessage } from './envelope.ts'
+import { errorOfCode, RPC_ERRORS, RpcFault } from './errors.ts'
 
-/** Contract 4.5.1. */
-export const A2A_BODY_BYTES_MAX = 16_384
 /** Contract 4.5.10. */
 export const RESPONSE_BYTES_MAX = 1_048_576
 /**
@@ -44,27 +42,27 @@ class NoTasks extends InMemoryTaskStore {
 
 interface A2aRouteOptions {
   executor: CompanyAgentExecutor
-  /**
-   * For the SDK's handler. The payment extension is not required in it: the SDK would enforce it for text messages too.
-   */
-  card: AgentCard
-  extensionUri: string
+  baseUrl: string
+  version: string
+  terms: Terms
   clients: Clients
   timer: Timer
   report: Report
 }
 
-interface SaleOfClient {
-  client: Client
-  paymentHeaders: readonly string[]
-}
-
 export function a2aRoute(options: A2aRouteOptions): Router {
-  const { executor, card, extensionUri, clients, timer, report } = options
+  const { executor, clients, timer, report, ...described } = options
+  const extensionUri = paymentExtensionUri(described.baseUrl)
+  // The SDK would enforce a required extension for text messages too.
+  const card = agentCard({ ...described, exampleCompany: undefined, extensionRequired: false })
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, new NoTasks(), executor))
   const calls = new WorkQueue(CALLS_MAX)
 
-  async function answer(request: Request, body: Uint8Array, sale: SaleOfClient): Promise<HttpResponseContent> {
+  async function answer(
+    request: Request,
+    body: Uint8Array,
+    sale: Pick<SaleRequest, 'client' | 'paymentHeaders'>,
+  ): Promise<HttpResponseContent> {
     checkType(request)
     const envelope = readEnvelope(body)
     const { id } = envelope
@@ -92,7 +90,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     const paymentHeaders = headerValues(request, PAYMENT_HEADERS.request)
     const limited = client.budget.admit({ mayReplay: paymentHeaders.length > 0 })
     if (limited) return sendResponse(response, renderOutcome(limited))
-    const body = await readBody(request, { bytesMax: A2A_BODY_BYTES_MAX, client })
+    const body = await readBody(request, { bytesMax: CALL_BODY_BYTES_MAX, client })
     if (typeof body === 'string') return refuse(response, { code: body })
     if (isEncoded(request)) return refuse(response, { code: 'unsupported_media_type' })
     // A call that exceeds the time limit continues and counts as running. Its answer is stored for a retry.
@@ -103,7 +101,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     })
     sendResponse(
       response,
-      await withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => work).catch(() => gatewayUnavailable(LATE)),
+      await withDeadline({ timer, milliseconds: CALL_MS_MAX }, () => work).catch(() => gatewayUnavailable(LATE)),
     )
   }
 
@@ -130,7 +128,11 @@ function readVersion(request: Request): string | undefined {
 }
 
 /** Calls the SDK. Replaces its error messages, because they may repeat input. */
-async function handle(handler: JsonRpcTransportHandler, request: Envelope, call: CompanyCall): Promise<object> {
+async function handle(
+  handler: JsonRpcTransportHandler,
+  request: ReturnType<typeof readEnvelope>,
+  call: CompanyCall,
+): Promise<object> {
   const handled = await handler.handle({ jsonrpc: '2.0', ...request }, call)
   if (Symbol.asyncIterator in handled) return { jsonrpc: '2.0', error: errorOfCode(await failureOf(handled)) }
   const { error } = handled as { error?: { code: number } }
@@ -143,7 +145,7 @@ async function failureOf(stream: AsyncIterator<unknown>): Promise<number> {
   return code
 }
 
-function renderRpc(id: RpcId, response: object): HttpResponseContent {
+function renderRpc(id: RpcFault['id'], response: object): HttpResponseContent {
   const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' }
   return { status: 200, headers, body: JSON.stringify({ ...response, id }) }
 }

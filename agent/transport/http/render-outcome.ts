@@ -1,6 +1,6 @@
 /** Turns an outcome, or an error of the HTTP protocol, into the status, headers and body of a response. */
-import type { Outcome } from '../../operation/outcome.ts'
-import { REFUSALS, refusalBody, WIRE_REFUSALS } from '../../operation/refusal.ts'
+import { refused, type Outcome } from '../../operation/outcome.ts'
+import { REFUSALS, refusalBody, type WIRE_CODES } from '../../operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
 
 export interface HttpResponseContent {
@@ -36,11 +36,7 @@ export function renderOutcome(outcome: Outcome): HttpResponseContent {
  * An error that is found before a request is routed, or on any route (contract 7.3). The connection ends with the
  * answer, because what follows cannot be trusted.
  */
-export function renderWireError(code: string): HttpResponseContent {
-  const { status, message } = WIRE_REFUSALS.get(code) ?? { status: 400, message: '' }
-  return {
-    status,
-    headers: { ...PRIVATE_JSON, Connection: 'close' },
-    body: JSON.stringify({ error: { code, message } }),
-  }
+export function renderWireError(code: (typeof WIRE_CODES)[number]): HttpResponseContent {
+  const content = renderOutcome(refused({ code }))
+  return { ...content, headers: { ...content.headers, Connection: 'close' } }
 }

@@ -22,7 +22,7 @@ export const REQUEST_ID_PATTERN = new RegExp(`^[A-Za-z0-9._~-]{1,${REQUEST_ID_CH
 export function assignRequestId(request: IncomingMessage): string {
   const [sent, ...more] = headerValues(request, REQUEST_ID_HEADER)
   const isKept = sent !== undefined && more.length === 0 && REQUEST_ID_PATTERN.test(sent)
-  const id = isKept ? sent : newRequestId()
+  const id = isKept ? sent : randomUUID()
   request.headers[HEADER_KEY] = id
   return id
 }
@@ -30,8 +30,4 @@ export function assignRequestId(request: IncomingMessage): string {
 /** The assigned id. Undefined on a server that assigns none. */
 export function requestIdOf(request: IncomingMessage): string | undefined {
   return request.headers[HEADER_KEY] as string | undefined
-}
-
-export function newRequestId(): string {
-  return randomUUID()
 }

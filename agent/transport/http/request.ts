@@ -3,12 +3,6 @@ import type { IncomingMessage } from 'node:http'
 import { isJsonType } from '../../../store/base/json-type.ts'
 import { parseUrl } from '../../../store/base/url-policy.ts'
 
-/** Of an address prefix that shares the event loop with others. */
-interface TurnTaker {
-  /** Runs the work when the requests of other address prefixes have had their turn. */
-  takeTurn: (work: () => void) => void
-}
-
 /**
  * The path and query of the request target. The target may be an absolute URL, whose host is ignored, and for OPTIONS
  * also `*`. Undefined for any other target (RFC 9112 section 3.2).
@@ -49,7 +43,7 @@ export function isEncoded({ headers }: IncomingMessage): boolean {
  */
 export function readBody(
   request: IncomingMessage,
-  { bytesMax, client }: { bytesMax: number; client: TurnTaker },
+  { bytesMax, client }: { bytesMax: number; client: { takeTurn: (work: () => void) => void } },
 ): Promise<Uint8Array | 'body_too_large' | 'invalid_body'> {
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve('body_too_large')
   return new Promise((resolve) => {

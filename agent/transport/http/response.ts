@@ -1,7 +1,7 @@
 /** Sends HTTP responses, and defines the headers that all of them share. */
-import type { ServerResponse } from 'node:http'
-import compression from 'compression'
-import type { Request, Response } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { gzip } from 'node:zlib'
+import type { Request } from 'express'
 import { refused } from '../../operation/outcome.ts'
 import type { Refusal } from '../../operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
@@ -12,8 +12,8 @@ import { REQUEST_ID_HEADER } from './request-id.ts'
 const HSTS_SECONDS = 31_536_000
 
 /** In a smaller answer compression saves less time on the network than it costs. A quote is never as large. */
-const COMPRESSED_BYTES_MIN = 16_384
-const compress = compression({ threshold: COMPRESSED_BYTES_MIN })
+const LARGE_CHARACTERS_MIN = 16_384
+export const GZIP_HEADERS = { 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' }
 
 /** CORS lets browser clients pay (contract 7.5). The other headers restrict what a browser does with an answer. */
 const COMMON_HEADERS = {
@@ -30,19 +30,29 @@ export function commonHeaders(baseUrl: string | undefined): Readonly<Record<stri
   return { ...COMMON_HEADERS, 'Strict-Transport-Security': `max-age=${HSTS_SECONDS}` }
 }
 
-/** Emitted for a response whose body is held back, for example until it is compressed, with its size in bytes. */
+/** Emitted for a response whose body is held back until it is compressed, with its size in bytes. */
 export const HELD_EVENT = 'held'
 
 /** Does nothing when the client has disconnected. A paid answer is stored, so the client can repeat the request. */
 export function sendResponse(response: ServerResponse, { status, headers, body }: HttpResponseContent): void {
   if (response.headersSent || response.destroyed) return
-  const bytes = Buffer.byteLength(body)
-  const send = () => {
-    response.writeHead(status, { ...headers, 'Content-Length': bytes })
-    response.end(response.req.method === 'HEAD' ? undefined : body)
+  const send = (form: string | Buffer, more: object = {}) => {
+    if (response.destroyed) return
+    response.writeHead(status, { ...headers, ...more, 'Content-Length': Buffer.byteLength(form) })
+    response.end(response.req.method === 'HEAD' ? undefined : form)
   }
-  if (status === 200 && bytes >= COMPRESSED_BYTES_MIN) compress(response.req as Request, response as Response, send)
-  else send()
+  if (status !== 200 || body.length < LARGE_CHARACTERS_MIN) return send(body)
+  // A string that waits for its reader takes several times its size.
+  const bytes = Buffer.from(body)
+  if (!acceptsGzip(response.req)) return send(bytes)
+  response.emit(HELD_EVENT, bytes.length)
+  // In another thread, because the largest answer takes tens of milliseconds.
+  gzip(bytes, (error, compressed) => (error ? send(bytes) : send(compressed, GZIP_HEADERS)))
+}
+
+/** Every client that decompresses knows gzip, so there is no other form. */
+export function acceptsGzip(request: IncomingMessage): boolean {
+  return (request as Request).acceptsEncodings('gzip', 'identity') === 'gzip'
 }
 
 export function refuse(response: ServerResponse, refusal: Refusal): void {

@@ -10,20 +10,12 @@ import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/reques
 import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
-import { CALLS_MAX } from '../call-limits.ts'
-import { MCP_PATH } from '../../operation/paths.ts'
+import { CALL_BODY_BYTES_MAX, CALLS_MAX } from '../call-limits.ts'
+import { MCP_PATH } from '../../operation/endpoints.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
-import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../../../store/base/strict-json.ts'
+import { parseRequest } from '../../../store/base/strict-json.ts'
 import { fixErrorMessages } from './protocol-error.ts'
 import { createServer } from './server.ts'
-
-/** Contract 4.6.6. Enough for a request and a payment of at most 8 KiB. */
-export const MCP_BODY_BYTES_MAX = 16_384
-/**
- * Contract 4.6.6. A batch of a hundred inputs has three hundred, with a payment that repeats the extensions of the
- * quote.
- */
-export const MCP_MEMBERS_MAX = 400
 
 type ServerParameters = Parameters<typeof createServer>
 type Caller = ServerParameters[1]
@@ -48,12 +40,12 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     // The payment is in the body.
     const limited = client.budget.admit({ mayReplay: true })
     if (limited) return sendResponse(response, renderOutcome(limited))
-    const body = await readBody(request, { bytesMax: MCP_BODY_BYTES_MAX, client })
+    const body = await readBody(request, { bytesMax: CALL_BODY_BYTES_MAX, client })
     const code = findFault(request, body, origin)
     if (code !== undefined) return refuse(response, { code })
     if (typeof body === 'string') return refuse(response, { code: body })
-    const parsed = parseStrictJson(body)
-    if (parsed.kind !== 'valid' || !isMessage(parsed.value))
+    const parsed = parseRequest(body)
+    if (parsed.kind !== 'valid' || Array.isArray(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
     // Without the body, which the SDK takes parsed. A web request with a body costs more (`bench perf --only mcp`).
     const web = new Request(`${origin}${MCP_PATH}`, {
@@ -79,11 +71,6 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
 /** The arguments of a tool call as they were sent. The SDK drops a member `__proto__`. */
 function argumentsOf(message: unknown): unknown {
   return (message as { params?: { arguments?: unknown } | null } | null)?.params?.arguments
-}
-
-/** The SDK copies and checks every member, so many of them take milliseconds. */
-function isMessage(value: unknown): boolean {
-  return !Array.isArray(value) && !isDeeperThan(value, JSON_LEVELS_MAX) && countMembers(value) <= MCP_MEMBERS_MAX
 }
 
 /** A page of another origin must not reach a service in the network of its visitor (MCP, streamable HTTP, security). */

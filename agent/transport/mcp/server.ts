@@ -3,12 +3,13 @@ import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@
 import type { Report, Timer } from '../../../store/base/runtime.ts'
 import type { CompanyAgentExecutor } from '../../sale/agent-executor.ts'
 import type { WorkQueue } from '../../sale/limits/work-queue.ts'
-import { CALL_TIMEOUT_MS, LATE } from '../call-limits.ts'
+import { LATE } from '../call-limits.ts'
 import type { SaleRequest } from '../../sale/sale-context.ts'
 import { refused, type Outcome } from '../../operation/outcome.ts'
 import { inputRefusal, parseOperation, type OperationDefinition } from '../../operation/operation.ts'
 import { resourceUrl } from '../../operation/resource.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
+import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
 import { paymentHeadersOf, PAYMENT_META, toToolResult } from './tool-result.ts'
 import { INFO_TOOL, operationOf, refuseLongBatch, type listTools } from '../../payment/tools.ts'
 
@@ -41,27 +42,28 @@ export function createServer(options: McpServerOptions, caller: Caller): Server 
     const definition = operationOf(params.name, executor.operations)
     if (definition === undefined && params.name !== INFO_TOOL)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
-    return callTool(options, { definition, params, caller })
+    return callTool(options, definition, { payment: params._meta?.[PAYMENT_META], caller })
   })
   return server
 }
 
-interface ToolCall<Definition> {
-  /** Undefined for the free tool. */
-  definition: Definition
-  params: { _meta?: Record<string, unknown> | undefined }
+interface ToolCall {
+  payment: unknown
   caller: Caller
 }
 
-/** Never rejects, because the SDK would send the message of the error to the client. */
+/**
+ * Without a definition, calls the free tool. Never rejects, because the SDK would send the message of the error to the
+ * client.
+ */
 async function callTool(
   options: McpServerOptions,
-  call: ToolCall<OperationDefinition | undefined>,
+  definition: OperationDefinition | undefined,
+  call: ToolCall,
 ): Promise<CallToolResult> {
-  const { definition } = call
   try {
     if (definition === undefined) return describeService(options.serviceInfo)
-    return toToolResult(await perform(options, { ...call, definition }))
+    return toToolResult(await perform(options, definition, call))
   } catch (cause) {
     options.report('mcp_call_failed', cause, call.caller.requestId)
     return toToolResult(refused({ code: 'internal_error' }))
@@ -69,25 +71,23 @@ async function callTool(
 }
 
 async function perform(
-  options: McpServerOptions,
-  { definition, params, caller: { args, ...caller } }: ToolCall<OperationDefinition>,
+  { executor, baseUrl, calls, timer }: McpServerOptions,
+  definition: OperationDefinition,
+  { payment, caller: { args, ...caller } }: ToolCall,
 ): Promise<Outcome> {
-  const { executor, baseUrl, calls, timer } = options
-  const payment = paymentHeadersOf(params._meta?.[PAYMENT_META])
   const parsed = parseOperation(definition, args ?? {})
   if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
   const { operation } = parsed
-  const url = resourceUrl(baseUrl, operation)
   const request = {
     operation,
-    paymentHeaders: payment,
-    resourceUrl: url,
+    paymentHeaders: paymentHeadersOf(payment),
+    resourceUrl: resourceUrl(baseUrl, operation),
     calls,
     notSold: refuseLongBatch(operation),
     ...caller,
   }
   // A sale that exceeds the time limit continues. Its answer is stored for a retry.
-  return withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => executor.perform(request)).catch((): Outcome =>
+  return withDeadline({ timer, milliseconds: CALL_MS_MAX }, () => executor.perform(request)).catch((): Outcome =>
     refused({ code: 'gateway_unavailable', detail: LATE }),
   )
 }

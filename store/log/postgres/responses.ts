@@ -39,7 +39,7 @@ import { checkSchema } from './schema.ts'
 const CLAIM_ATTEMPTS_MAX = 3
 
 /** The simulation runs them on a model of the tables. */
-export const STATEMENTS = {
+const STATEMENTS = {
   /**
    * Inserts a sale that is rolled back, and commits a table that disappears with the commit. So it needs the lock of a
    * sale, disk space, and the standby that a commit waits for. An update in place would also succeed on a full disk.
@@ -161,7 +161,7 @@ export async function openPostgresResponseLog({
   }
 }
 
-export class PostgresResponseLog implements ResponseLog {
+class PostgresResponseLog implements ResponseLog {
   readonly #database: Database
   readonly #pause: ((milliseconds: number) => Promise<unknown>) | undefined
 

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { answersOperation } from '../../../agent/buyer/library/purchase-request.ts'
 import { GAPS_MAX } from '../../../agent/operation/result.ts'
-import { ANSWERS, prepareAnswer } from '../../../agent/answer/skills.ts'
+import { ANSWERS, prepareAnswer } from '../../../agent/answer/answers.ts'
 import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
 import { companyKey } from '../../../store/files/layout.ts'
@@ -150,7 +150,7 @@ describe('the operations on earlier files', () => {
       })
     })
 
-    for (const count of [99, 100, 101, 201]) {
+    for (const count of [100, 201]) {
       it(`[2.11] has ${count} versions on pages of at most 100, which a later file does not change`, async () => {
         const start = Date.parse('2020-01-01')
         const files = Array.from({ length: count }, (_, at) =>
@@ -284,7 +284,7 @@ describe('the operations on earlier files', () => {
       })
 
       it('[4.10.2] [4.10.3] come on pages of any size, each change once', () => {
-        for (const limit of [1, 2, 3, 5]) {
+        for (const limit of [1, 3]) {
           const read: string[] = []
           let cursor: unknown
           do {
@@ -339,7 +339,7 @@ describe('the operations on earlier files', () => {
       expect(gapsOf({ since: '0001-01-01' })).to.have.lengthOf(GAPS_MAX)
     })
 
-    for (const limit of [1, 2, 4, 6, 7]) {
+    for (const limit of [1, 4]) {
       it(`[4.10.2] come on pages of ${limit}, each change once, also if a file is added meanwhile`, async () => {
         const paged = await openHistory(FILES)
         const read: string[] = []

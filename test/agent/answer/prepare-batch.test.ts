@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { lookup } from '../../../agent/operation/lookup.ts'
 import type { Operation, SingleDefinition } from '../../../agent/operation/operation.ts'
 import { resolve } from '../../../agent/operation/resolve.ts'
-import type { SkillContext } from '../../../agent/answer/registers.ts'
+import type { AnswerContext } from '../../../agent/answer/registers.ts'
 import { prepareBatch } from '../../../agent/answer/prepare-batch.ts'
 import { Journal } from '../../../store/history/journal.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
@@ -30,9 +30,9 @@ describe('the items of a batch', () => {
     register = await openTestRegister([{ number: '1', name: 'One Limited' }, ...rows])
   })
 
-  const prepare = (items: Items, change: Partial<SkillContext> = {}) =>
+  const prepare = (items: Items, change: Partial<AnswerContext> = {}) =>
     prepareBatch(items, {
-      skill: () => ({ ...register.context, ...change }),
+      openContext: () => ({ ...register.context, ...change }),
       enter: async () => ({ [Symbol.dispose]: () => undefined }),
     })
 
@@ -76,32 +76,6 @@ describe('the items of a batch', () => {
     expect(results.map(({ status }) => status)).to.deep.equal([200, 200, 200])
     expect(events).to.deep.equal(['pin', 'release'])
     await journal.close()
-    await register.close()
-  })
-
-  it('release their place if the snapshot cannot be opened', async () => {
-    let released = 0
-    const failure = await prepareBatch(lookups('1'), {
-      skill: () => {
-        throw new Error('unreadable')
-      },
-      enter: async () => ({ [Symbol.dispose]: () => void (released += 1) }),
-    }).catch((cause: unknown) => cause)
-    expect(failure).to.be.instanceOf(Error)
-    expect(released).to.equal(1)
-  })
-
-  it('[4.11.5] let other work run between slices of some milliseconds', async () => {
-    const prepared = prepare(lookups('1', '10', '11', '12', '13'), { now: ticking(5) })
-    let turns = 0
-    const count = () => {
-      turns += 1
-      counting = globalThis.setImmediate(count)
-    }
-    let counting = globalThis.setImmediate(count)
-    await prepared
-    clearImmediate(counting)
-    expect(turns).to.be.at.least(3)
     await register.close()
   })
 

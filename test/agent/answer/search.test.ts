@@ -95,18 +95,13 @@ describe('search', () => {
 
   const unusual: [what: string, q: string][] = [
     ['one word of 160 letters', 'abcdefghij'.repeat(16)],
-    ['eighty words of one letter', Array.from({ length: 80 }, () => 'a').join(' ')],
-    ['the same word many times', Array.from({ length: 26 }, () => 'foods').join(' ')],
     ['one letter and ampersands', `a${'&'.repeat(159)}`],
-    ['only digits', '1234567890'.repeat(16)],
     ['a letter with 150 combining marks', `kerrigan${'\u0335'.repeat(150)} x`],
     ['emoji', `${'😀'.repeat(150)} x`],
-    ['Arabic', 'شركة محدودة'],
     ['Chinese', '株式会社東京食品'],
     ['a character that NFKC expands to eighteen', 'ﷺ'.repeat(8)],
     ['only legal forms', 'limited limited limited'],
     ['names of built-in object members', '__proto__ constructor'],
-    ['a modifier letter', 'ˀˀˀ'],
   ]
   for (const [what, q] of unusual) {
     it(`answers ${what}`, () => {

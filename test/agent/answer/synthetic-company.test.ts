@@ -62,13 +62,6 @@ describe('the synthetic company', () => {
     }
   })
 
-  it('[1.7] resolves by name', () => {
-    const resolved = testnet.resolve({ name: NAME })
-    expect(resolved).to.deep.include({ status: 'matched', ...SYNTHETIC_PROVENANCE })
-    expect(resolved.match).to.include({ match_type: 'strict_name', score: 1000 })
-    expect(testnet.resolve({ name: 'Synthetic Test Company Ltd' }).match).to.include({ match_type: 'relaxed_name' })
-  })
-
   it('[1.7] is ranked with companies of the dataset, whose provenance the answer then has', () => {
     const resolved = testnet.resolve({ name: 'Synthetic Test Company' })
     expect(resolved).to.include({ status: 'ambiguous', match: null })

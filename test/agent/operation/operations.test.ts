@@ -1,4 +1,4 @@
-/** Input rules for every character of Unicode and for generated input. The limits are tested over the transports. */
+/** Every input rule once: limits of each member, characters of Unicode, and generated input. */
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
@@ -77,5 +77,105 @@ describe('any input', () => {
           expect(accepts('search', parsed.operation.input)).to.deep.equal(parsed.operation.input)
       }),
     )
+  })
+})
+
+describe('[4.2.1, 4.3.2, 10.1] a member of search or resolve', () => {
+  const FIELDS: Record<string, (text: unknown) => [operation: string, input: object]> = {
+    q: (q) => ['search', { q }],
+    name: (name) => ['resolve', { name }],
+    address: (address) => ['resolve', { name: 'abc', address }],
+  }
+  const STATUS: typeof FIELDS = { status: (status) => ['search', { q: 'abc', status }] }
+  const EIRCODES: typeof FIELDS = {
+    eircode: (eircode) => ['search', { q: 'abc', eircode }],
+    'eircode of resolve': (eircode) => ['resolve', { name: 'abc', eircode }],
+  }
+  const wide = (count: number) => '\u{10348}'.repeat(count)
+  const hidden = ['Foo\u0000Bar', 'Foo\u007FBar', 'Foo\u0086Bar', 'Foo\uFFF9Bar', 'Foo\uFFFEBar', 'Foo\uD800Bar']
+  const marks = `a${'\u0301'.repeat(900)}${'\u0316'.repeat(900)}`
+
+  /** Texts by their length in code points after normalisation. */
+  const FITTING = [
+    'abc',
+    '\tabc\r\n',
+    wide(3),
+    '\uFB01x',
+    '\uFB03',
+    'a'.repeat(160),
+    `  ${'a'.repeat(160)} `,
+    wide(160),
+  ]
+  FITTING.push('e\u0301'.repeat(160), `${'a'.repeat(158)}\uFB01`, `${' '.repeat(637)}abc`)
+  const UNFIT = ['', '     ', 'ab', '  ab  ', '\tab\r\n', wide(2), '\uFB01', 'ae\u0301', `${'a'.repeat(158)}\uFB03`]
+  UNFIT.push('a'.repeat(161), wide(161), `${' '.repeat(638)}abc`, '--- & ---', marks)
+  const CODES = ['D02X285', 'd02 x285', ' D 0 2 X 2 8 5 ', `D02X285${' '.repeat(9)}`]
+  const NO_CODES = [
+    `D02X285${' '.repeat(10)}`,
+    '',
+    'D02X28',
+    'D02X2856',
+    'D02-X285',
+    'D02X28é',
+    'Ｄ02X285',
+    'D02\u00A0X285',
+    7,
+  ]
+  const GROUPS: [name: string, fields: typeof FIELDS, fitting: unknown[], unfit: unknown[]][] = [
+    ['has 3 to 160 characters', FIELDS, FITTING, UNFIT],
+    ['is text without control characters', { ...FIELDS, ...STATUS }, [], [...hidden, null, 7, true, ['abc'], {}]],
+    ['has 1 to 80 characters as a status', STATUS, ['a', wide(80)], ['', ' ', 'a'.repeat(81)]],
+    ['is an Eircode of seven letters or digits', EIRCODES, CODES, NO_CODES],
+  ]
+  for (const [name, fields, fitting, unfit] of GROUPS)
+    it(name, () => {
+      for (const [field, build] of Object.entries(fields)) {
+        for (const text of fitting) accepts(...build(text))
+        for (const text of unfit) expect(refuses(...build(text))?.field).to.equal(field.split(' ')[0])
+      }
+    })
+
+  it('of more than 640 characters is not normalised', () => {
+    expect(refuses('resolve', { name: marks })?.rule).to.contain('at most 640 characters before normalisation')
+  })
+
+  it('loses characters that are displayed as nothing', () => {
+    for (const mark of ['\u202E', '\u2066', '\u061C', '\u200B', '\u200D', '\u00AD', '\uFE0F', '\u3164', '\u{E0041}'])
+      expect(accepts('search', { q: `Foo${mark}Bar` })).to.include({ q: 'FooBar' })
+  })
+
+  const RULES: Record<string, [operation: string, inputs: unknown[]][]> = {
+    'must be an object': [
+      ['search', [null, 7, 'abc', ['abc'], [{ q: 'abc' }]]],
+      ['resolve', [null, 7, 'abc', ['abc'], [{ name: 'abc' }]]],
+    ],
+    'q is required': [['search', [{}, JSON.parse('{"__proto__":{"q":"abc"}}')]]],
+    'limit must be a whole number from 1 to 10': [
+      ['search', [0, 11, -1, 1.5, 1e300, '5', '', null, true].map((limit) => ({ q: 'abc', limit }))],
+    ],
+    'unknown fields are not accepted': [
+      ['search', ['name', 'company_number', 'address', 'constructor'].map((field) => ({ q: 'abc', [field]: 'a' }))],
+      ['resolve', ['q', 'limit', 'status', 'constructor', ''].map((field) => ({ name: 'abc', [field]: 'a' }))],
+      ['search', [JSON.parse('{"q":"abc","__proto__":{"limit":1}}')]],
+    ],
+    'name or company_number is required': [['resolve', [{}, { address: 'abc' }, { eircode: 'D02X285' }]]],
+    '1 to 20 ASCII digits': [
+      ['resolve', ['', '1'.repeat(21), '-1', '١', 7, null].map((company_number) => ({ name: 'abc', company_number }))],
+      ['lookup', ['', '1'.repeat(21), '1\n', ' 1', '١٢٣', 1].map((company_number) => ({ company_number }))],
+    ],
+  }
+  for (const [rule, rows] of Object.entries(RULES))
+    it(rule, () => {
+      for (const [operation, inputs] of rows)
+        for (const input of inputs) {
+          const fault = refuses(operation, input)
+          expect(`${fault?.field ?? ''} ${fault?.rule}`).to.contain(rule)
+        }
+    })
+
+  it('has its greatest values', () => {
+    accepts('search', { q: 'abc', limit: 10, status: 'a'.repeat(80), eircode: 'D02X285' })
+    accepts('resolve', { name: 'abc', company_number: '9'.repeat(20), eircode: 'd02 x285', address: 'Main Street' })
+    accepts('lookup', { company_number: '1'.repeat(20) })
   })
 })

@@ -12,7 +12,7 @@ import { OPERATIONS } from '../../../agent/operation/operations.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 /** viem takes 2 ms per recovery. */
-const RUNS = 1_000
+const RUNS = 300
 
 interface Signed {
   authorization: AuthorizationFields

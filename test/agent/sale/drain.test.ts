@@ -41,10 +41,10 @@ describe('draining the executor', () => {
     const drained = executor.drain()
     settlements[0]?.()
     await drained
+    expect(await sale.unsettledRecords()).to.deep.equal([])
     const kinds = (await Promise.all(outcomes)).map(({ kind }) => kind)
     expect(kinds).to.deep.equal(['answer', 'refused', 'refused'])
     expect(sale.calls).to.deep.equal([])
-    expect(await sale.unsettledRecords()).to.deep.equal([])
   })
 
   it('does not wait for requests behind a payment with an unknown outcome', async () => {

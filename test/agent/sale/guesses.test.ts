@@ -70,23 +70,16 @@ describe('the verified payments of a payer', () => {
   })
   afterEach(() => sale.close())
 
-  it('[6.2.5] are sold one after the other if the balance pays for one', async () => {
+  it('[6.2.5] are sold one after the other if the balance pays for one; the next one gets 429', async () => {
     sale.script.observe = async () => ({ balance: 1_000n })
     const settlement = sale.block('settle')
     const first = sale.lookup(await signedPayment())
     await settlement.arrived(1)
-    const second = sale.lookup(await signedPayment())
-    while (sale.count('verify') < 2) await new Promise(setImmediate)
+    const second = await signedPayment()
+    expect(codeOf(await sale.lookup(second))).to.equal('rate_limited')
     expect(sale.count('settle')).to.equal(1)
     settlement.release()
-    expect([codeOf(await first), codeOf(await second)]).to.deep.equal(['answer', 'answer'])
-    expect(sale.calls.filter((call) => call === 'verify' || call === 'settle')).to.deep.equal([
-      'verify',
-      'settle',
-      'verify',
-      'verify',
-      'settle',
-    ])
+    expect([codeOf(await first), codeOf(await sale.lookup(second))]).to.deep.equal(['answer', 'answer'])
   })
 
   it('[6.2.5] are sold at once if the balance pays for all', async () => {

@@ -2,12 +2,8 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
-import { COLUMNS } from '../../../store/import/rows.ts'
 import { SANDBOX_DAYS, sampleRegister } from '../../support/sample/register.ts'
-import { SAMPLE_DAMAGE, SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../support/sample/showcase.ts'
-
-const isValid = (record: readonly string[]) =>
-  record.length === COLUMNS.length && /^[0-9]{1,20}$/.test(record[0] ?? '') && record[1]?.trim() !== ''
+import { SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../support/sample/showcase.ts'
 
 const days = () =>
   Promise.all(SANDBOX_DAYS.map(async ({ file, options }) => ({ text: await readFile(new URL(file), 'utf8'), options })))
@@ -19,18 +15,6 @@ describe('the register of the sandbox', () => {
     for (const { text, options } of await days()) {
       // A comparison of the texts would print them.
       expect(text === [...sampleRegister(options)].join(''), `${options.daysAgo} days ago`).to.equal(true)
-    }
-  })
-
-  it('has the columns of the register and the declared damage', async () => {
-    for (const { text } of await days()) {
-      expect(text.startsWith('\uFEFFcompany_num,company_name,')).to.equal(true)
-      const [header, ...records] = recordsOf(text)
-      expect(header).to.deep.equal([...COLUMNS])
-      const companies = records.filter(isValid)
-      expect(records.length - companies.length).to.equal(SAMPLE_DAMAGE.rejectedRows)
-      const numbers = [...new Map(companies.map((record) => [record.join(), record[0]])).values()]
-      expect(numbers.length - new Set(numbers).size).to.equal(SAMPLE_DAMAGE.quarantinedCompanies)
     }
   })
 

@@ -4,19 +4,16 @@ import {
   domainSeparator,
   getAddress,
   numberToHex,
-  pad,
   parseEventLogs,
   parseSignature,
-  serializeSignature,
   type Abi,
   type Address,
   type Hex,
 } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
-import { DOMAIN, signAuthorization, signCancellation, type AuthorizationMessage } from '../../support/eip3009.ts'
+import { DOMAIN, signAuthorization, type AuthorizationMessage } from '../../support/eip3009.ts'
 import { compiled, discard, openTestChain, refusalOf, TOKEN } from '../../support/sandbox-chain.ts'
 
-const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const USED = 'FiatTokenV2: authorization is used or canceled'
 const INVALID_SIGNATURE = 'FiatTokenV2: invalid signature'
 const FOREVER = 2n ** 256n - 1n
@@ -131,59 +128,5 @@ describe('the test token', () => {
     expect(await transferRefusal(changed, await sign(authorization))).to.equal(INVALID_SIGNATURE)
     const larger = authorize({ value: (await balanceOf(sandbox.accounts.buyer.address)) + 1n })
     expect(await transferRefusal(larger, await sign(larger))).to.equal('ERC20: transfer amount exceeds balance')
-  })
-
-  it('refuses a high s, and any v except 27 and 28', async () => {
-    const authorization = authorize()
-    const [v, r, s] = split(await sign(authorization))
-    const high = numberToHex(CURVE_ORDER - BigInt(s), { size: 32 })
-    const flipped = v === 27 ? 28 : 27
-    const wrong: [rule: string, ...signature: unknown[]][] = [
-      ["invalid signature 's' value", flipped, r, high],
-      ["invalid signature 's' value", serializeSignature({ r, s: high, v: BigInt(flipped) })],
-      ...[0, 1, 26, 29, 255].map((other) => ["invalid signature 'v' value", other, r, s] as [string, ...unknown[]]),
-      ['invalid signature', 27, pad('0x', { size: 32 }), s],
-      ['invalid signature length', `${r}${s.slice(2)}`],
-    ]
-    for (const [rule, ...signature] of wrong)
-      expect(await transferRefusal(authorization, ...signature)).to.equal(`ECRecover: ${rule}`)
-    expect(await transferRefusal(authorization, v, r, s)).to.equal('no refusal')
-  })
-
-  it('cancels a nonce with both signature forms', async () => {
-    const { address, privateKey } = sandbox.accounts.buyer
-    for (const overload of ['(v, r, s)', '(bytes)']) {
-      const authorization = authorize()
-      const signature = await signCancellation(privateKey, address, authorization.nonce)
-      const given = overload === '(bytes)' ? [signature] : split(signature)
-      expect(await perform('cancelAuthorization', address, authorization.nonce, ...given)).to.deep.equal([
-        { eventName: 'AuthorizationCanceled', logIndex: 0, authorizer: address, nonce: authorization.nonce },
-      ])
-      expect(await read('authorizationState', address, authorization.nonce)).to.equal(true)
-      expect(await refusal('cancelAuthorization', address, authorization.nonce, ...given)).to.equal(USED)
-      expect(await transferRefusal(authorization, await sign(authorization))).to.equal(USED)
-    }
-  })
-
-  it('verifies the signature of a contract account with ERC-1271', async () => {
-    const wallet = '0x00000000000000000000000000000000000a11e7'
-    const { abi: walletAbi, runtime } = await compiled('test/support/contracts/OwnerWallet.json')
-    const { client, accounts } = sandbox
-    await client.setCode({ address: wallet, bytecode: runtime })
-    const args = [accounts.buyer.address]
-    const hash = await client.writeContract({ address: wallet, abi: walletAbi, functionName: 'initialize', args })
-    await client.waitForTransactionReceipt({ hash })
-    await perform('mint', wallet, 5000n)
-
-    const from = getAddress(wallet)
-    const authorization = authorize({ from })
-    const foreign = await signAuthorization(generatePrivateKey(), authorization)
-    for (const signature of [foreign, '0x', pad('0x', { size: 2048 })]) {
-      expect(await transferRefusal(authorization, signature)).to.equal(INVALID_SIGNATURE)
-    }
-    const longer = `${await sign(authorization)}00ff` as const
-    const logs = await perform('transferWithAuthorization', ...members(authorization), longer)
-    expect(logs.map(({ eventName }) => eventName)).to.deep.equal(['AuthorizationUsed', 'Transfer'])
-    expect(await balanceOf(from)).to.equal(4000n)
   })
 })

@@ -11,7 +11,6 @@ import { privateKeyToAddress, generatePrivateKey } from 'viem/accounts'
 import { openExternals } from '../../../agent/service/externals.ts'
 import { readConfig } from '../../../agent/service/config.ts'
 import { buildRequirements, buildTerms } from '../../../agent/payment/terms.ts'
-import { startChain } from '../../../agent/sandbox/chain.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { relayerFolder } from '../../../store/files/layout.ts'
 import { rpc, testChainUrl } from '../../support/chain.ts'
@@ -157,24 +156,4 @@ describe('the configured externals', () => {
       node.close()
     })
   }
-
-  describe('on mainnet', () => {
-    let folder: string
-    let chain: Awaited<ReturnType<typeof startChain>>
-    before(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'mainnet-'))
-      chain = await startChain({ directory: folder, chainId: 8453 })
-    })
-    after(async () => {
-      await chain.stop()
-      await rm(folder, { recursive: true })
-    })
-
-    for (const FACILITATOR of ['self', 'http://127.0.0.1:1']) {
-      it(`accept a node of mainnet, and print no line, with FACILITATOR=${FACILITATOR}`, async () => {
-        const { lines } = await open(own({ MODE: 'mainnet', FACILITATOR, RPC_URL: chain.url }))
-        expect(lines).to.deep.equal([])
-      })
-    }
-  })
 })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import type { HttpServerLimits } from '../../../agent/service/http-server.ts'
-import { WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
+import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
 import { startFakedService, type FakedService } from '../../support/faked-service.ts'
 
 /** Text that no answer may repeat. */
@@ -44,8 +44,8 @@ function answers(heard: string): (string | number)[] {
 }
 
 /** Expects one JSON error and a closed connection. */
-function expectOnly(heard: string, code: string): void {
-  const { status, message } = WIRE_REFUSALS.get(code)!
+function expectOnly(heard: string, code: RefusalCode): void {
+  const { status, message } = REFUSALS[code]
   const [head = '', body = ''] = heard.split('\r\n\r\n')
   const headers = head.toLowerCase().split('\r\n')
   expect(headers[0]).to.match(new RegExp(`^http/1\\.1 ${status} `))
@@ -73,30 +73,18 @@ describe('the HTTP server', () => {
     const MALFORMED: [name: string, text: string][] = [
       ['not HTTP', `${MARK}\r\n\r\n`],
       ['TLS', '\x16\x03\x01\x02\x00\x01\x00'],
-      ['an unknown method', `${MARK} / HTTP/1.1\r\n${HOST}\r\n`],
-      ['a method in lower case', `get / HTTP/1.1\r\n${HOST}\r\n`],
       ['another version', `GET / HTTP/9.9\r\n${HOST}\r\n`],
-      ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
       ['bare CRs', `GET / HTTP/1.1\r${HOST.trim()}\rX: ${MARK}\r\r`],
       ['a bare CR in a header', `GET / HTTP/1.1\r\n${HOST}X: a\rSet-Cookie: ${MARK}\r\n\r\n`],
-      ['a NUL in a header', `GET / HTTP/1.1\r\n${HOST}X: \0${MARK}\r\n\r\n`],
       ['a blank in a header’s name', `GET / HTTP/1.1\r\n${HOST}${MARK} : a\r\n\r\n`],
-      ['a control character in the target', `GET /\x01${MARK} HTTP/1.1\r\n${HOST}\r\n`],
       ['no Host', `GET /attribution HTTP/1.1\r\nX: ${MARK}\r\n\r\n`],
       ['two Hosts', `GET /attribution HTTP/1.1\r\n${HOST}host: ${MARK}.example\r\n\r\n`],
-      ['the same Host twice', `GET /attribution HTTP/1.1\r\n${HOST}X: a\r\n${HOST}\r\n`],
       ['a Host with a path', `GET /attribution HTTP/1.1\r\nHost: 127.0.0.1/${MARK}\r\n\r\n`],
-      ['a Host with a user', `GET /attribution HTTP/1.1\r\nHost: ${MARK}@127.0.0.1\r\n\r\n`],
       ['chunks in HTTP/1.0', `${RESOLVE.replace('1.1', '1.0')}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-      ['two Hosts in HTTP/1.0', `GET /attribution HTTP/1.0\r\n${HOST}${HOST}\r\n`],
       ['the same length twice', `${RESOLVE}Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}`],
-      ['two lengths', `${RESOLVE}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
       ['a length and chunks', `${RESOLVE}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-      ['a length below zero', `${RESOLVE}Content-Length: -2\r\n\r\n{}`],
       ['a target that is not a path', `GET ${MARK} HTTP/1.1\r\n${HOST}\r\n`],
-      ['a target for OPTIONS only', `GET * HTTP/1.1\r\n${HOST}\r\n`],
       ['an absolute target without a valid host', `GET http://[::${MARK}/docs HTTP/1.1\r\n${HOST}\r\n`],
-      ['an absolute target of another protocol', `GET ftp://${MARK}.example/docs HTTP/1.1\r\n${HOST}\r\n`],
       ['a chunk without a size', `${RESOLVE}Transfer-Encoding: chunked\r\n\r\n${MARK}\r\n{}\r\n`],
     ]
     for (const [name, text] of MALFORMED)
@@ -122,15 +110,6 @@ describe('the HTTP server', () => {
         const heard = await talk(service, `GET /attribution HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
         expect(answers(heard), host).to.deep.equal([200])
       }
-    })
-
-    it('ignores what follows a request with Connection: close', async () => {
-      const last = GOOD.replace(HOST, `${HOST}Connection: close\r\n`)
-      for (const more of [GOOD, MARK, `${MARK}\r\n\r\n`])
-        expect(answers(await talk(service, last + more)), more).to.deep.equal([200])
-      const body = '{"name":"Plain Fixture Limited"}'
-      const head = `${RESOLVE}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n`
-      expect(answers(await talk(service, head + body + MARK))).to.deep.equal(['payment_required'])
     })
 
     it('answers 405 to CONNECT and ignores unknown Expect values', async () => {
@@ -193,16 +172,6 @@ describe('the HTTP server', () => {
       })
     }
 
-    it('ignores a client that disconnects during a request', async () => {
-      for (const text of [GOOD.slice(0, 20), `${RESOLVE}Content-Length: 9\r\n\r\n{`]) {
-        const socket = await dial(service)
-        const heard = hear(socket)
-        socket.write(text, () => socket.resetAndDestroy())
-        expect(await heard).to.equal('')
-      }
-      expect(answers(await talk(service, GOOD.replace(HOST, `${HOST}Connection: close\r\n`)))).to.deep.equal([200])
-    })
-
     after(() => expect([service.failures(), service.counts()]).to.deep.equal([[], { recorded: 0, settled: 0 }]))
   })
 
@@ -217,15 +186,6 @@ describe('the HTTP server', () => {
     ] as const)
       it(`[7.3, 8.11] answers 408 and closes: ${name}`, async () =>
         expectOnly(await talk(service, text), 'request_timeout'))
-
-    it('answers 408 to headers that arrive byte by byte', async () => {
-      const socket = await dial(service)
-      const heard = hear(socket)
-      socket.write(`GET / HTTP/1.1\r\n${HOST}X: `)
-      const drip = setInterval(() => socket.write('a'), 5)
-      expectOnly(await heard, 'request_timeout')
-      clearInterval(drip)
-    })
 
     it('[8.11] closes an idle connection without an answer', async () => {
       expect(answers(await talk(service, GOOD))).to.deep.equal([200])

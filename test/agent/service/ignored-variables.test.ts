@@ -1,7 +1,6 @@
 /** Variables that do nothing are found, with the reason. */
 import { expect } from 'chai'
-import { readConfig, VARIABLE_NAMES } from '../../../agent/service/config.ts'
-import { findIgnored } from '../../../agent/service/ignored-variables.ts'
+import { readConfig, VARIABLE_NAMES, findIgnored } from '../../../agent/service/config.ts'
 
 const REMOVED = {
   ADDRESS_BUDGET: /RATE_LIMIT_PER_MINUTE/,
@@ -24,6 +23,14 @@ describe('[14.1] variables that do nothing', () => {
       expect(found?.reason).to.match(reason).and.not.contain('Zz7value')
     })
   }
+
+  it('include misspelt names, with the right one', () => {
+    expect(ignoredIn({ PAYTO: 'x', RPCURL: 'y', data_dir: 'z', HOSTS: 'w' })).to.deep.equal([
+      { variable: 'PAYTO', reason: 'the name is PAY_TO' },
+      { variable: 'RPCURL', reason: 'the name is RPC_URL' },
+      { variable: 'data_dir', reason: 'the name is DATA_DIR' },
+    ])
+  })
 
   it('are none of those that the program reads', () => {
     expect(

@@ -11,7 +11,7 @@ const PROGRAM = fileURLToPath(new URL('../../programs/log-writer.js', import.met
 const MANY = 5_000
 
 async function startWriter(lines: number) {
-  const child = spawn(process.execPath, [PROGRAM, String(lines)])
+  const child = spawn(process.execPath, [PROGRAM, String(lines)], { timeout: 60_000, killSignal: 'SIGKILL' })
   const [lost] = (await once(child.stdout, 'data')) as [Buffer]
   return { child, lost: Number(String(lost)), exited: once(child, 'exit') as Promise<[number | null]> }
 }

@@ -4,20 +4,16 @@ import { readChainWith } from '../../../agent/settlement/chain/chain.ts'
 import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import { randomFor } from '../../support/random.ts'
-import type { ResponseRecord } from '../../../store/log/record.ts'
 import { LaggingChain } from '../../support/lagging-chain.ts'
 import { signedPayment, type AuthorizationFields } from '../../support/payments.ts'
-import { makeRecord } from '../../support/records.ts'
 import { codeOf, SaleHarness, settledReply } from '../../support/sale-harness.ts'
 
 const { chainId } = DEPLOYMENTS.testnet
 const SECOND_MS = 1_000
-const RUN_MS = 10 * SECOND_MS
 const MINUTE_MS = 60 * SECOND_MS
 /** Longer than the time until a block is final. */
 const FINAL_MS = 20 * MINUTE_MS
 const OPEN_PAYMENTS = 1_800
-const CALLS_PER_MINUTE_MAX = 25
 
 describe('the calls to the node', () => {
   let sale: SaleHarness
@@ -54,19 +50,6 @@ describe('the calls to the node', () => {
     })
   }
 
-  /** Runs the reconciler at its usual pace, and returns the calls of each minute. */
-  async function reconcileFor(milliseconds: number, reconciler: ReturnType<typeof openReconciler>): Promise<number[]> {
-    const calls: number[] = []
-    for (let minute = 0; minute * MINUTE_MS < milliseconds; minute += 1) {
-      for (let run = 0; run * RUN_MS < MINUTE_MS; run += 1) {
-        clock += RUN_MS
-        await reconciler.reconcileDue()
-      }
-      calls.push(takeCalls())
-    }
-    return calls
-  }
-
   it('[5.7.8] are one before a sale, none after its success, and three to confirm it beside the observation of all payments', async () => {
     sale.script.settle = async (payload) => {
       expect(takeCalls()).to.equal(1)
@@ -95,33 +78,4 @@ describe('the calls to the node', () => {
     expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
     expect(takeCalls()).to.equal(2)
   })
-
-  for (const state of ['unknown', 'settled'] as const)
-    it(`are at most ${CALLS_PER_MINUTE_MAX} a minute for ${OPEN_PAYMENTS} ${state} payments`, async () => {
-      const { log } = sale.context.payments
-      const time = new Date(clock).toISOString()
-      for (let index = 1; index <= OPEN_PAYMENTS; index += 1) {
-        const record = openRecord(index, { state, prepared_at: time, updated_at: time })
-        // Settled in a block that is not final during the test.
-        if (state === 'settled') send(record.payment)
-        await log.claim(record)
-      }
-      const reconciler = openReconciler()
-      const calls = await reconcileFor(10 * MINUTE_MS, reconciler)
-      await reconciler.stop()
-      expect(await log.unfinished()).to.have.lengthOf(OPEN_PAYMENTS)
-      // New payments are observed more often than every two minutes.
-      const later = calls.slice(4)
-      const mean = later.reduce((sum, count) => sum + count, 0) / later.length
-      expect(mean, calls.join(' ')).to.be.at.most(CALLS_PER_MINUTE_MAX)
-      expect(Math.min(...calls)).to.be.at.least(2)
-    })
-
-  /** A payment that expires too soon to be settled again. */
-  function openRecord(index: number, change: Partial<ResponseRecord>): ResponseRecord {
-    const nonce = `0x${index.toString(16).padStart(64, '0')}`
-    const validBefore = String(Math.floor(clock / SECOND_MS) + 10)
-    const payment_hash = index.toString(16).padStart(64, '0')
-    return makeRecord({ nonce, validBefore, payment_hash, from_block: '49000', payment_response: 'e30=', ...change })
-  }
 })

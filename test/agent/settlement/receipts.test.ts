@@ -124,9 +124,4 @@ describe('the receipt of a record', () => {
     services().log = log
     expect(receiptIn(headerOf(await sale.lookup(payment)))).to.be.a('string')
   })
-
-  it('is not added to a record that is not paid', async () => {
-    const record = makeRecord({ state: 'unknown' })
-    expect(await addMissingReceipt(services(), record, LOOKUP)).to.equal(record)
-  })
 })

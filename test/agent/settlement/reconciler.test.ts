@@ -118,14 +118,6 @@ describe('the reconciler', () => {
     expect(calls('settle')).to.equal(0)
   })
 
-  it('reconciles a settlement of an earlier process', async () => {
-    setNonce(paid(true))
-    await claim('settling')
-    passDelay()
-    await open().reconcileDue()
-    expect(await state()).to.equal('settled')
-  })
-
   it('reconciles a settlement that is newer than the clock, which was set back', async () => {
     open()
     await reconciler?.reconcileDue()
@@ -364,42 +356,6 @@ describe('the reconciler', () => {
       await reconciler?.reconcileDue()
       expect(await state()).to.equal('rejected')
     })
-
-  it('rejects a settlement whose nonce is cancelled, and the buyer gets payment_failed', async () => {
-    await sale.lookup(payment)
-    passDelay()
-    setNonce({ nonce: 'cancelled', isFinal: false })
-    await open().reconcileDue()
-    expect(await state()).to.equal('settled')
-    passObservations()
-    await reconciler?.reconcileDue()
-    expect(await state()).to.equal('unknown')
-    setNonce({ nonce: 'cancelled', isFinal: true })
-    await reconcileFully()
-    expect(await state()).to.equal('rejected')
-    const outcome = await sale.lookup(payment)
-    expect(outcome.kind === 'refused' && outcome.refusal.code).to.equal('payment_failed')
-  })
-
-  it('finds a transfer that the facilitator sent although it refused', async () => {
-    sale.script.settle = async () => ({
-      success: false,
-      errorReason: 'insufficient_funds',
-      transaction: '',
-      network: testTerms.network,
-    })
-    await sale.lookup(payment)
-    expect(await state()).to.equal('refused')
-    setNonce(free())
-    passDelay()
-    await open().reconcileDue()
-    expect(await state()).to.equal('refused')
-    expect(calls('settle')).to.equal(1)
-    setNonce(paid(true))
-    await reconcileFully()
-    expect(await state()).to.equal('confirmed')
-    expect((await sale.lookup(payment)).kind).to.equal('answer')
-  })
 
   it('changes nothing without an answer of the chain', async () => {
     await claim('unknown')

@@ -89,6 +89,7 @@ describe('the retention', () => {
     await storeRecord(log, young)
     const stop = start()
     await untilScheduled(1)
+    expect(await log.read('young')).not.to.equal(undefined)
     clock -= 1
     timers[0]?.callback()
     await untilScheduled(2)

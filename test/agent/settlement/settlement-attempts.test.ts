@@ -4,11 +4,10 @@ import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import { TRANSFER_REVERTED } from '../../../agent/settlement/facilitator/facilitator.ts'
 import { reconcile } from '../../../agent/settlement/reconcile.ts'
 import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
-import { header, signedPayment, type WirePayment } from '../../support/payments.ts'
+import { signedPayment, type WirePayment } from '../../support/payments.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
 import { priceOf } from '../../support/operations.ts'
-import { lookup } from '../../../agent/operation/lookup.ts'
 
 const UNKNOWN = 'payment_outcome_unknown'
 /** Seconds from the start of a settlement to the next one. The last value holds for all later ones. */
@@ -179,19 +178,6 @@ describe('the settlements of an unknown payment', () => {
       await reconcile(sale.context.payments, record ?? expect.fail('no record'), { cause: 'reconciler' })
       expect(codeOf(await sale.lookup(payment))).to.equal('answer')
       expect(sale.calls).to.deep.equal(['nonceState'])
-    })
-
-    it('[5.7.9] are allowed again after the clock was set back', async () => {
-      await retry()
-      sale.now = () => new Date(start - 1)
-      await retry()
-      expect(sale.count('nonceState')).to.equal(2)
-    })
-
-    it('[5.4.2] do not hide that a payment belongs to another request', async () => {
-      await retry()
-      const other = { definition: lookup, input: { company_number: '1' } }
-      expect(codeOf(await sale.perform(other, [header(payment)]))).to.equal('payment_replay_conflict')
     })
   })
 })

@@ -56,7 +56,9 @@ async function replays(url: string): Promise<Attack> {
   const { status } = await buyer.send(namesPaidBy(payment))
   buyer.close()
   if (status !== 200) throw new Error(`The batch got ${status}`)
-  return { requests: [lookupOverMcp(payment, NAMES)], paidCalls: 3 }
+  const replay = lookupOverMcp(payment, NAMES)
+  const compressed = { ...replay, headers: { ...replay.headers, 'Accept-Encoding': 'gzip' } }
+  return { requests: [replay, compressed], paidCalls: 3 }
 }
 
 const many = <T>(make: () => Promise<T>) => Promise.all(Array.from({ length: SIGNED }, make))

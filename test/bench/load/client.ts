@@ -1,11 +1,10 @@
 /** An HTTP/1.1 client over plain sockets. A client library would take more CPU time than the server under test. */
-import { chunkedBytes } from './chunked.ts'
 import { connect, type Socket } from 'node:net'
 import { median } from '../statistics.ts'
 import { cpuMicroseconds, type ServerProcess } from './server-process.ts'
 
 export interface LoadRequest {
-  method?: 'GET' | 'POST' | 'PUT'
+  method?: 'GET' | 'POST'
   path: string
   headers?: Record<string, string>
   body?: string
@@ -15,15 +14,13 @@ export interface LoadRequest {
   contains?: string
 }
 
-export interface LoadResponse {
+interface LoadResponse {
   status: number
-  /** Status line and headers. */
-  head: string
   body: string
 }
 
 /** One connection that is kept alive and carries one request at a time. */
-export class Connection implements Disposable {
+class Connection implements Disposable {
   readonly #socket: Socket
   #parts: Buffer[] = []
   #bytes = 0
@@ -42,13 +39,9 @@ export class Connection implements Disposable {
     })
   }
 
-  get isOpen(): boolean {
-    return this.#socket.writable
-  }
-
   send(bytes: string): Promise<LoadResponse> {
     return new Promise((resolve, reject) => {
-      if (!this.isOpen) return reject(new Error('The server closed the connection'))
+      if (!this.#socket.writable) return reject(new Error('The server closed the connection'))
       this.#pending = { resolve, reject }
       this.#socket.write(bytes)
     })
@@ -67,7 +60,6 @@ export class Connection implements Disposable {
     const whole = Buffer.concat(this.#parts)
     const response = {
       status: Number(whole.toString('latin1', 9, 12)),
-      head: whole.toString('latin1', 0, this.#expected.head),
       body: whole.toString('utf8', this.#expected.head),
     }
     this.#parts = []
@@ -80,17 +72,12 @@ export class Connection implements Disposable {
 function expectedBytes(received: Buffer): { head: number; total: number } | undefined {
   const end = received.indexOf('\r\n\r\n')
   if (end === -1) return undefined
-  const head = received.toString('latin1', 0, end)
-  if (/\r\ntransfer-encoding: *chunked/i.test(head)) {
-    const length = chunkedBytes(received.subarray(end + 4))
-    return length === undefined ? undefined : { head: end + 4, total: end + 4 + length }
-  }
-  const [, length] = /\r\ncontent-length: *(\d+)/i.exec(head) ?? []
+  const [, length] = /\r\ncontent-length: *(\d+)/i.exec(received.toString('latin1', 0, end)) ?? []
   if (length === undefined) throw new Error('The response has no Content-Length')
   return { head: end + 4, total: end + 4 + Number(length) }
 }
 
-export function toBytes({ method = 'GET', path, headers = {}, body }: LoadRequest): string {
+function toBytes({ method = 'GET', path, headers = {}, body }: LoadRequest): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const length = body === undefined ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`
   return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:4021\r\n${lines.join('')}${length}\r\n${body ?? ''}`

@@ -81,7 +81,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
 }
 
 /** The next IPC message. Rejects if the process exits first. */
-export async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
+async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   const waiting = new AbortController()
   const { signal } = waiting
   const exit = once(child, 'exit', { signal }).then(() => Promise.reject(new Error('A server process exited')))
@@ -104,6 +104,12 @@ export function pinClient(): Disposable {
 /** The longest time that the event loop of a program `serve` was held since the last call, in milliseconds. */
 export async function longestHoldMs({ child }: ServerProcess): Promise<number> {
   child.send('hold')
+  return nextMessage<number>(child)
+}
+
+/** The heap of a program `serve` after a garbage collection. */
+export async function heapBytes({ child }: ServerProcess): Promise<number> {
+  child.send('heap')
   return nextMessage<number>(child)
 }
 

@@ -1,6 +1,6 @@
-/** The kinds of requests that `perf` and `soak` send over HTTP. */
+/** The kinds of requests that `perf` and `sizing` send over HTTP. */
 import { CALLS_MAX } from '../../../agent/transport/call-limits.ts'
-import { MCP_PATH } from '../../../agent/operation/paths.ts'
+import { MCP_PATH } from '../../../agent/operation/endpoints.ts'
 import { BATCH, toolCall } from '../../support/transports.ts'
 import { signPayment } from './sign.ts'
 import type { LoadRequest } from './client.ts'
@@ -89,7 +89,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   },
 }
 
-export function lookupPath(companyNumber: string): string {
+function lookupPath(companyNumber: string): string {
   return `/api/v1/company/${companyNumber}`
 }
 

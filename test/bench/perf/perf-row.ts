@@ -13,9 +13,8 @@ export interface PerfSize {
   registerRows: number
   /** Queries of each kind. */
   queries: number
-  /** Rows of the import and of the large start. */
+  /** Rows of the import and of the largest search. */
   importRows: number
-  starts: number
 }
 
 export interface PerfContext {

@@ -60,18 +60,6 @@ export function comparisonTable({ compared }: Comparison): string {
   return markdown(['', 'queries', 'top 1', 'top 5', 'p50 ms', 'p95 ms', 'p99 ms'], lines)
 }
 
-/** A row per class, a column per engine. */
-export function comparisonByClass(comparison: Comparison): string {
-  const { questions, compared } = comparison
-  const classes = new Map(questions.map(({ class: each }) => [each.id, each.label]))
-  const lines = [...classes].map(([id, label]) => {
-    const asked = questions.filter((question) => question.class.id === id).length
-    const shares = rightFirst(comparison, (each) => each === id).map((right) => percent(right / asked))
-    return [`${id} ${label}`, String(asked)].concat(shares)
-  })
-  return markdown(['class', 'queries', ...compared.map(({ name }) => name)], lines)
-}
-
 /** By engine, how many questions of the classes have a right first answer. */
 function rightFirst({ questions, compared }: Comparison, isOfClass: (id: string) => boolean): number[] {
   return compared.map(

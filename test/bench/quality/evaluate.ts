@@ -3,15 +3,15 @@ import type { Operation, SingleDefinition } from '../../../agent/operation/opera
 import { resolveResponseSchema } from '../../../agent/operation/resolve.ts'
 import type { Candidate } from '../../../agent/operation/result.ts'
 import { searchResponseSchema } from '../../../agent/operation/search.ts'
-import type { SkillContext } from '../../../agent/answer/registers.ts'
-import { prepareAnswer } from '../../../agent/answer/skills.ts'
+import type { AnswerContext } from '../../../agent/answer/registers.ts'
+import { prepareAnswer } from '../../../agent/answer/answers.ts'
 import type { Question } from './questions.ts'
 
 export type Named = ReturnType<typeof toNamed>
 type Resolution = 'right' | 'wrong' | 'ambiguous' | 'conflicting' | 'no_match' | 'refused'
 export type Evaluation = ReturnType<typeof evaluate>
 
-export function evaluate(question: Question, context: SkillContext) {
+export function evaluate(question: Question, context: AnswerContext) {
   const found = search(question.search, context)
   const rank = found.findIndex(({ number }) => question.accepted.includes(number))
   const { status, match, first } = resolve(question.resolve, context)
@@ -31,14 +31,14 @@ export function evaluate(question: Question, context: SkillContext) {
 }
 
 /** Nothing if the search is refused. */
-function search(operation: Operation<SingleDefinition>, context: SkillContext): Named[] {
+function search(operation: Operation<SingleDefinition>, context: AnswerContext): Named[] {
   const prepared = prepareAnswer(operation, context)
   if (prepared.kind === 'refused') return []
   return searchResponseSchema.parse(JSON.parse(prepared.body)).candidates.map(toNamed)
 }
 
 /** `first`: the first candidate, whatever the status. */
-export function resolve(operation: Operation<SingleDefinition>, context: SkillContext) {
+function resolve(operation: Operation<SingleDefinition>, context: AnswerContext) {
   const prepared = prepareAnswer(operation, context)
   if (prepared.kind === 'refused') {
     const status = prepared.refusal.code === 'company_not_found' ? 'no_match' : 'refused'

@@ -1,7 +1,7 @@
 /** The contenders of a search by name: the product and other search engines. */
 import type { SearchResponse } from '../../../agent/operation/search.ts'
-import type { SkillContext } from '../../../agent/answer/registers.ts'
-import { prepareAnswer } from '../../../agent/answer/skills.ts'
+import type { AnswerContext } from '../../../agent/answer/registers.ts'
+import { prepareAnswer } from '../../../agent/answer/answers.ts'
 import { installPeers, peerPath } from '../install-peers.ts'
 import { coreWords } from '../quality/names.ts'
 import { RANKED, type Contender, type OpenContender } from './contender.ts'
@@ -33,7 +33,7 @@ function withPeerTexts(open: OpenPeer): OpenContender {
 }
 
 /** The product from the input of a request to the body of its response, with validation of both. */
-export function productContender(context: SkillContext, operation: 'search' | 'resolve' = 'search'): Contender {
+export function productContender(context: AnswerContext, operation: 'search' | 'resolve' = 'search'): Contender {
   return {
     name: operation === 'search' ? 'this service' : 'this service, resolve',
     top(name) {

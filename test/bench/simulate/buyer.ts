@@ -33,8 +33,6 @@ export class SimulatedBuyer {
   /** What it wants, see `operationFor`. */
   numbers: string
   body: string | undefined
-  /** Whether its payment was settled without a record. It then signs no other, and asks the operator. */
-  isSettledElsewhere = false
   /** Whether a response is awaited. */
   isWaiting = false
   readonly #options: BuyerOptions
@@ -43,8 +41,6 @@ export class SimulatedBuyer {
   #needsPayment = true
   /** Whether another request with the current payment may still be in progress: duplicated, abandoned or unanswered. */
   #isUnsure = false
-  /** Payment ids: none, one for each payment, or the same for all until that is refused. */
-  #idPolicy: 'none' | 'each' | 'same'
 
   constructor(payer: string, options: BuyerOptions) {
     this.payer = payer
@@ -53,7 +49,6 @@ export class SimulatedBuyer {
     this.numbers = sim.pick(NUMBERS)
     if (sim.chance(BATCH_SHARE)) this.numbers += ` ${sim.pick([...NUMBERS, MISSING, QUARANTINED])}`
     if (sim.chance(0.1)) this.numbers = this.numbers.replace(/^./, sim.pick([MISSING, QUARANTINED]))
-    this.#idPolicy = sim.pick(['none', 'none', 'each', 'same'] as const)
     // Some buyers send one request and return only after the faults have ended.
     if (sim.chance(0.1)) this.#sends = SENDS_MAX - 1
     sim.afterNoFlush(sim.between(0, startMsMax), () => this.go())
@@ -66,7 +61,7 @@ export class SimulatedBuyer {
   /** Sends the next request, unless the buyer has its response, waits for one, or has reached a limit. */
   go(): void {
     const { sim } = this.#options
-    if (this.body !== undefined || this.isWaiting || this.isSettledElsewhere) return
+    if (this.body !== undefined || this.isWaiting) return
     if (sim.injectsFaults && this.#sends >= SENDS_MAX) return
     if (this.#needsPayment) {
       if (this.signed.length >= PAYMENTS_MAX) return
@@ -80,9 +75,8 @@ export class SimulatedBuyer {
     const nonce = newNonce(sim.random)
     const isShort = sim.injectsFaults && sim.chance(0.4)
     const lifetime = isShort ? sim.between(16, 60) : 300
-    const id = { none: undefined, each: `purchase-${nonce.slice(2, 18)}`, same: 'purchase-of-today' }[this.#idPolicy]
     const { payer: from, numbers } = this
-    const payment = paymentOf({ from, nonce, validBefore: seconds(sim) + lifetime, id, numbers })
+    const payment = paymentOf({ from, nonce, validBefore: seconds(sim) + lifetime, numbers })
     this.signed.push(payment)
     this.#needsPayment = false
     this.#isUnsure = false
@@ -136,19 +130,13 @@ export class SimulatedBuyer {
     else {
       const { status } = renderOutcome(outcome)
       const { code } = outcome.refusal
-      const isIdTaken = code === 'payment_replay_conflict' && this.#idPolicy === 'same'
-      if (isIdTaken) sim.count('state a payment id is taken')
-      if (status === 402 || isIdTaken) {
+      if (status === 402) {
         const left = (Number(payment.authorization.validBefore) + 1) * 1_000 - sim.now
         // Certain if it comes from a record, if no other request is in progress, or if the authorization has expired.
         const isSure = code === 'payment_failed' || !this.#isUnsure || left <= 0
-        if (!isSure) wait = left
-        else {
-          this.#needsPayment = true
-          if (isIdTaken) this.#idPolicy = 'each'
-        }
+        if (isSure) this.#needsPayment = true
+        else wait = left
       }
-      if (code === 'payment_already_settled') this.isSettledElsewhere = true
       // Not charged, so the same payment can buy another company.
       if (code === 'company_not_found' || code === 'source_data_conflict') this.numbers = pickNumbers(sim, this.numbers)
     }

@@ -92,12 +92,6 @@ export class SimulatedChain {
     return spend.block <= this.#final
   }
 
-  /** Mines a block now, in addition to the regular ones. */
-  mine(): void {
-    this.#mine(seconds(this.#sim))
-    this.#final = Math.max(this.#final, this.head.number - this.#finalLag)
-  }
-
   /** Removes the newest blocks and mines as many others. */
   reorganise(depth: number): void {
     const kept = this.head.number - depth
@@ -111,7 +105,8 @@ export class SimulatedChain {
 
   #next(): void {
     this.#sim.afterNoFlush(this.#blockMs, () => {
-      this.mine()
+      this.#mine(seconds(this.#sim))
+      this.#final = Math.max(this.#final, this.head.number - this.#finalLag)
       if (this.#sim.injectsFaults && this.#sim.chance(this.#reorganisationShare))
         this.reorganise(this.#sim.between(1, 2))
       this.#next()

@@ -1,21 +1,11 @@
-/** Random events during the period with faults: clocks, the chain, payers, third parties and the operator. */
-import { describe } from './buyer.ts'
+/** Random events during the period with faults: clocks, the chain, payers and third parties. */
 import { NUMBERS } from './catalog.ts'
-import { short } from './chain.ts'
 import { transferOf } from './facilitator.ts'
-import { newNonce, paymentOf, TERMS } from './payment.ts'
-import type { Purchase, Scenario } from './scenario.ts'
-import { DAY_MS } from './simulator.ts'
+import { paymentOf, TERMS } from './payment.ts'
+import type { Scenario } from './scenario.ts'
 
 /** The longest time between two events. */
 const INTERVAL_MS_MAX = 4_000
-/** A clock that is wrong by weeks is right again after at most this time. Its server sells nothing meanwhile. */
-const WEEKS_OFF_MS_MAX = 60_000
-/** If a record is lost, its buyer waits at most this long before it repeats the request. */
-const REPEAT_LOST_MS_MAX = 30_000
-/** For one run. Each of these payments is retried at the end, which takes time. */
-const REUSED_IDS_MAX = 3
-
 type RandomEvent = (scenario: Scenario) => void
 
 const EVENTS: readonly RandomEvent[] = [
@@ -26,10 +16,8 @@ const EVENTS: readonly RandomEvent[] = [
   preempt,
   spendElsewhere,
   askUnpaid,
-  reuseId,
   stopServer,
   changeChain,
-  loseRecord,
 ]
 
 /** Schedules events until the faults end. */
@@ -42,15 +30,9 @@ export function scheduleEvents(scenario: Scenario): void {
   })
 }
 
-function setClock({ sim, servers, facilitator, losesRecords }: Scenario): void {
+function setClock({ sim, servers, facilitator }: Scenario): void {
   const server = sim.pick(servers)
-  const sign = losesRecords ? 1 : sim.pick([1, -1])
-  if (sim.fault('a clock jumps by weeks', 0.1)) {
-    server.setClock(sim.pick([31, 40]) * DAY_MS * sign)
-    sim.after(sim.between(0, WEEKS_OFF_MS_MAX), () => server.setClock(0))
-  } else if (sim.fault('a clock jumps', 0.4)) {
-    server.setClock(sim.pick([0, 5_000, 60_000, 600_000]) * sign)
-  }
+  if (sim.fault('a clock jumps', 0.4)) server.setClock(sim.pick([0, 5_000, 60_000, 600_000]) * sim.pick([1, -1]))
   facilitator.wereRefusalsUncheckable ||= server.isClockBehind
 }
 
@@ -102,22 +84,6 @@ function misuse(scenario: Scenario): void {
   scenario.ask(numbers, [header], (outcome) => invariants.answered({ payment, isMisuse: true, numbers }, outcome))
 }
 
-/** Another payment with the same payment id. It may buy only once the first payment is void. */
-function reuseId(scenario: Scenario): void {
-  const { sim, buyers, log, invariants, reusedIds } = scenario
-  const buyer = sim.pick(buyers)
-  const { current: first, numbers } = buyer
-  if (first?.id === undefined || !log.records.has(first.identity) || reusedIds.length >= REUSED_IDS_MAX) return
-  const validBefore = Number(first.authorization.validBefore)
-  const payment = paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: first.id, numbers })
-  reusedIds.push({ buyer, payment })
-  sim.count('fault a payment id is used for another payment')
-  sim.trace(buyer.payer.slice(0, 4), () => `signs ${short(payment.key)} with the id of ${short(first.key)}`)
-  scenario.ask(numbers, [payment.header], (outcome) =>
-    invariants.answered({ payment, isMisuse: invariants.isHeldBy(first.identity), numbers }, outcome),
-  )
-}
-
 function askUnpaid(scenario: Scenario): void {
   const numbers = scenario.sim.pick(NUMBERS)
   scenario.ask(numbers, [], (outcome) =>
@@ -130,34 +96,7 @@ function stopServer({ sim, servers }: Scenario): void {
   void sim.pick(servers).stop()
 }
 
-function changeChain({ sim, nodes, facilitator, losesRecords }: Scenario): void {
-  if (sim.chance(0.3)) nodes.change({ mayFork: !losesRecords })
+function changeChain({ sim, nodes, facilitator }: Scenario): void {
+  if (sim.chance(0.3)) nodes.change()
   facilitator.wereRefusalsUncheckable ||= nodes.isFork
-}
-
-/** Restores the log from a copy without a confirmed record. The buyer repeats its request, also after `validBefore`. */
-function loseRecord(scenario: Scenario): void {
-  const { sim, buyers, log, servers, invariants, losesRecords } = scenario
-  if (!losesRecords) return
-  const buyer = sim.pick(buyers)
-  const payment = buyer.signed.find(({ identity }) => log.records.get(identity)?.state === 'confirmed')
-  if (!payment) return
-  sim.count('fault a record is lost')
-  for (const server of servers) if (server.isUp) scenario.crash(server)
-  log.lose(payment.identity)
-  invariants.lost(payment.identity)
-  repeat(scenario, { payment, numbers: buyer.numbers })
-}
-
-function repeat(scenario: Scenario, purchase: Purchase): void {
-  const { sim, invariants } = scenario
-  const { payment, numbers } = purchase
-  sim.after(sim.between(0, REPEAT_LOST_MS_MAX), () => {
-    if (!sim.injectsFaults) return
-    scenario.ask(numbers, [payment.header], (outcome) => {
-      sim.count(`answer without a record: ${describe(outcome)}`)
-      invariants.answered({ payment, isMisuse: false, numbers }, outcome)
-    })
-    repeat(scenario, purchase)
-  })
 }

@@ -114,11 +114,6 @@ export interface SettlementObserver {
   onSettled: (key: string, owner: Owner) => void
 }
 
-interface FacilitatorOptions {
-  refusedPayers: ReadonlySet<string>
-  mayCheckBalanceFirst: boolean
-}
-
 export class SimulatedFacilitator {
   /**
    * Whether a clock was behind the chain or the nodes followed a fork. A block that seems newer than a refusal then
@@ -138,13 +133,13 @@ export class SimulatedFacilitator {
   /** Payers that it refuses at verification and at settlement. */
   readonly #refusedPayers: ReadonlySet<string>
 
-  constructor(sim: Simulator, chain: SimulatedChain, { refusedPayers, mayCheckBalanceFirst }: FacilitatorOptions) {
+  constructor(sim: Simulator, chain: SimulatedChain, refusedPayers: ReadonlySet<string>) {
     this.#sim = sim
     this.#chain = chain
     this.#refusedPayers = refusedPayers
     this.#faultShare = sim.pick([0, 0.2, 0.5, 0.8])
     this.#success = sim.pick([success, success, successWithoutPrefix])
-    this.#checksBalanceFirst = mayCheckBalanceFirst && sim.chance(0.5)
+    this.#checksBalanceFirst = sim.chance(0.5)
   }
 
   /** Whether it made a false report, or refused a transfer that a server could not find afterwards. */

@@ -34,7 +34,6 @@ function isDone(scenario: Scenario, buyer: SimulatedBuyer): boolean {
 function cannotBuy({ chain, refusedPayers }: Scenario, buyer: SimulatedBuyer): boolean {
   const { payer } = buyer
   return (
-    buyer.isSettledElsewhere ||
     refusedPayers.has(payer) ||
     (chain.balances.get(payer) ?? 0n) < priceOf(buyer.numbers) ||
     buyer.signed.length >= PAYMENTS_MAX
@@ -56,9 +55,8 @@ export function checkFinalState(scenario: Scenario): void {
 
 /** Retries all payments, the oldest first. Every outcome must now agree with the chain. */
 export async function retryAll(scenario: Scenario): Promise<void> {
-  const { buyers, reusedIds } = scenario
-  for (const { signed, numbers } of buyers) for (const payment of signed) await retry(scenario, { payment, numbers })
-  for (const { buyer, payment } of reusedIds) await retry(scenario, { payment, numbers: buyer.numbers })
+  for (const { signed, numbers } of scenario.buyers)
+    for (const payment of signed) await retry(scenario, { payment, numbers })
 }
 
 async function retry(scenario: Scenario, { payment, numbers }: Purchase): Promise<void> {

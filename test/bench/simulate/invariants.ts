@@ -5,22 +5,18 @@
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import { isFinal, isIdFree, type ResponseRecord } from '../../../store/log/record.ts'
+import type { ResponseRecord } from '../../../store/log/record.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { MISSING, QUARANTINED } from './catalog.ts'
 import { short, type SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
-import type { StoredRecords } from './log.ts'
+import type { SimulatedLog } from './log.ts'
 import { isPrice, priceOf, TERMS, type SimulatedPayment } from './payment.ts'
-import { RETENTION_DAYS } from './server.ts'
 import type { Owner, Simulator } from './simulator.ts'
 import { FACILITATOR_MS_MAX } from '../../../agent/settlement/rpc/time-limits.ts'
 
 /** A server may miss what another one writes while it reads. */
 const LOOK_MS_MAX = 10
-const RETENTION_MS = RETENTION_DAYS * 24 * 60 * 60_000
-/** The age of a record can be wrong by ten minutes of the clock that removes it and six minutes of a node that lags. */
-const SKEW_MS_MAX = 20 * 60_000
 
 export class BrokenInvariant extends Error {
   override name = 'BrokenInvariant'
@@ -37,7 +33,7 @@ interface Observed {
   sim: Simulator
   chain: SimulatedChain
   facilitator: SimulatedFacilitator
-  log: StoredRecords
+  log: SimulatedLog
 }
 
 /** The request of a response. */
@@ -63,18 +59,11 @@ export class Invariants {
   readonly #begunAt = new Map<string, number>()
   readonly #sent = new Map<string, number>()
   readonly #inFlight = new Map<string, { owner: Owner; since: number }[]>()
-  /** Every record that was claimed with a payment id. */
-  readonly #claimedUnder = new Map<string, string[]>()
-  readonly #pruned = new Set<string>()
-  readonly #lost = new Set<string>()
-  /** The time at which each record became final, which no clock of a server can change. */
-  readonly #endedAt = new Map<string, number>()
 
   constructor(observed: Observed) {
     this.#observed = observed
     const { log } = observed
     log.onWrite = (record, before) => this.#written(record, before)
-    log.onPrune = (record) => this.#removed(record)
   }
 
   fail(invariant: string, detail: string): void {
@@ -102,29 +91,6 @@ export class Invariants {
         this.fail('L4 stopped during a settlement', short(key))
   }
 
-  /** After a start, no final record is older than the retention. An open record is never removed, however old it is. */
-  pruned(): void {
-    const { sim, log } = this.#observed
-    for (const { identity, updated_at, state } of log.records.values())
-      if (isFinal(state) && sim.now - Date.parse(updated_at) > RETENTION_MS + SKEW_MS_MAX)
-        this.fail('R2 an old record is kept', short(identity))
-  }
-
-  /**
-   * The log was restored without the record. Its payment buys nothing more, and no answer may make its buyer sign
-   * again.
-   */
-  lost(identity: string): void {
-    this.#pruned.add(identity)
-    this.#lost.add(identity)
-  }
-
-  /** Whether the record holds its payment id. */
-  isHeldBy(identity: string): boolean {
-    const state = this.#observed.log.records.get(identity)?.state
-    return state !== undefined && !isIdFree(state)
-  }
-
   answered({ payment, isMisuse, numbers }: CheckedRequest, outcome: Outcome): void {
     const { status, headers } = renderOutcome(outcome)
     if (headers['Cache-Control'] !== 'private, no-store') this.fail('I12 cacheable', String(status))
@@ -136,10 +102,6 @@ export class Invariants {
   ended(payment: SimulatedPayment, outcome: Outcome): void {
     const { status } = renderOutcome(outcome)
     const { chain, facilitator } = this.#observed
-    if (this.#pruned.has(payment.identity)) {
-      if (outcome.kind === 'answer') this.fail('R3 sold again after it was removed', short(payment.key))
-      return
-    }
     const { key } = payment
     const isOwed = this.isPaid(key)
     if (isOwed !== (outcome.kind === 'answer'))
@@ -160,7 +122,6 @@ export class Invariants {
     const { sim, chain, facilitator, log } = this.#observed
     if (!payment) return this.fail('I2 data without payment', 'without a payment')
     const { key, identity } = payment
-    if (this.#lost.has(identity)) return this.fail('R3 sold again after it was lost', short(key))
     if (isMisuse) return this.fail('I9 data for a misused payment', short(key))
     if (BigInt(payment.authorization.value) !== priceOf(numbers)) this.fail('I2 data for another price', short(key))
     if (!chain.everPaid.has(key) && !facilitator.hasMisreported(key)) this.fail('I2 data without payment', short(key))
@@ -198,8 +159,7 @@ export class Invariants {
     const record = log.records.get(identity)
     if (code === 'payment_replay_conflict' && record && numbersIn(record.body) === numbers)
       this.fail('I9 a conflict with itself', short(key))
-    if (code === 'payment_already_settled' && !this.#pruned.has(identity))
-      this.fail('I3 a paid response is lost', `${short(key)} has no record`)
+    if (code === 'payment_already_settled') this.fail('I3 a paid response is lost', `${short(key)} has no record`)
     if (status !== 402) return
     const isLongBegun = sim.now - (this.#begunAt.get(key) ?? sim.now) > LOOK_MS_MAX
     if (isLongBegun && record && !['refused', 'rejected', 'expired'].includes(record.state))
@@ -207,35 +167,12 @@ export class Invariants {
     if (this.isPaid(key)) this.fail('I15 402 for a paid payment', short(key))
   }
 
-  #removed({ identity, state }: ResponseRecord): void {
-    const { sim } = this.#observed
-    this.#pruned.add(identity)
-    if (!['confirmed', 'rejected', 'expired'].includes(state))
-      this.fail('R1 an unfinished record is removed', `${short(identity)} is ${state}`)
-    if (sim.now - (this.#endedAt.get(identity) ?? sim.now) < RETENTION_MS - SKEW_MS_MAX)
-      this.fail('R1 a young record is removed', short(identity))
-  }
-
-  /** Reads the payment id from the payment and not from the product's record. */
-  #claimed({ identity, payment }: ResponseRecord): void {
-    const { extensions } = payment as { extensions?: Record<string, { info: { id?: string } }> }
-    const id = extensions?.['payment-identifier']?.info.id
-    if (id === undefined) return
-    const name = `${identity.split('/').at(-2)}/${id}`
-    const earlier = this.#claimedUnder.get(name) ?? []
-    if (earlier.some((each) => this.isHeldBy(each))) this.fail('I13 a payment id names two purchases', short(identity))
-    if (earlier.length > 0) this.#observed.sim.count('state a payment id is free again')
-    this.#claimedUnder.set(name, [...earlier, identity])
-  }
-
   #written(record: ResponseRecord, before: ResponseRecord | undefined): void {
     const { chain, facilitator } = this.#observed
     const { identity, state } = record
     const key = identity.split('/').slice(-2).join('/')
     const spend = chain.spends.get(key)
-    if (!before) this.#claimed(record)
     if (record.receipt !== undefined) this.#receiptsOnDisk.add(record.receipt)
-    if (isFinal(state)) this.#endedAt.set(identity, this.#observed.sim.now)
     if (before && (before.body !== record.body || before.payment_hash !== record.payment_hash))
       this.fail('I1 a record changes its purchase', short(key))
     switch (state) {

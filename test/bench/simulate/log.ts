@@ -1,5 +1,5 @@
 /**
- * The response log in LMDB of the simulation: compare-and-set over memory that all servers share. A call takes effect
+ * The response log of the simulation: compare-and-set over memory that all servers share. A call takes effect
  * at one time and is acknowledged later. A crash may come before, between or after the two.
  */
 import {
@@ -7,7 +7,6 @@ import {
   checkTransition,
   isFinal,
   isVersion,
-  isIdFree,
   type Claim,
   type RecordChange,
   type RecordVersion,
@@ -20,57 +19,41 @@ import { short } from './chain.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
 /** A write that has not taken effect. */
-export interface Write {
+interface Write {
   owner: Owner
   apply: () => void
 }
 
-/** The records on disk and the writes in progress, for both models of the response log. */
-export abstract class StoredRecords {
+export class SimulatedLog {
   /** The records on disk. */
   readonly records = new Map<string, ResponseRecord>()
   /** Called for every record that is written. */
   onWrite: (record: ResponseRecord, before: ResponseRecord | undefined) => void = () => undefined
-  /** Called for every record that is removed. */
-  onPrune: (record: ResponseRecord) => void = () => undefined
-  protected readonly sim: Simulator
-  protected readonly inProgress = new Set<Write>()
+  readonly #sim: Simulator
+  readonly #inProgress = new Set<Write>()
   /** The sales of the last minute, and their limit. */
   readonly #sales: SlidingMinute = []
   readonly #salesMax: number
   readonly #unfinished = new Set<string>()
 
   constructor(sim: Simulator) {
-    this.sim = sim
+    this.#sim = sim
     this.#salesMax = sim.pick([120, 120, 3])
   }
 
-  protected takeSale() {
-    return spend(this.#sales, { units: 1, max: this.#salesMax, timeMs: this.sim.now })
-  }
-
-  /** The log of one server process. */
-  abstract open(owner: Owner): ResponseLog
-
   /** Each write in progress of the crashed process takes effect or is lost. */
   crash(owner: Owner): void {
-    for (const write of this.inProgress) {
+    for (const write of this.#inProgress) {
       if (write.owner !== owner) continue
-      this.inProgress.delete(write)
-      if (!this.sim.chance(0.5)) continue
-      this.sim.count('fault crash: a write in flight survives')
+      this.#inProgress.delete(write)
+      if (!this.#sim.chance(0.5)) continue
+      this.#sim.count('fault crash: a write in flight survives')
       attempt(write.apply)
     }
   }
 
-  /** Removes a final record, like a restore from a copy without it. No server may be running. */
-  lose(identity: string): void {
-    this.sim.trace('disk', () => `${short(identity)} is lost`)
-    this.records.delete(identity)
-  }
-
   isWriting(owner: Owner): boolean {
-    return [...this.inProgress].some((write) => write.owner === owner)
+    return [...this.#inProgress].some((write) => write.owner === owner)
   }
 
   unfinished(): string[] {
@@ -92,10 +75,10 @@ export abstract class StoredRecords {
     return ofPayer.filter((identity) => this.records.get(identity)?.state === 'unknown').length
   }
 
-  protected put(record: ResponseRecord): ResponseRecord {
+  #put(record: ResponseRecord): ResponseRecord {
     const before = this.records.get(record.identity)
-    this.sim.count(`state ${before?.state ?? 'none'} -> ${record.state}`)
-    this.sim.trace(
+    this.#sim.count(`state ${before?.state ?? 'none'} -> ${record.state}`)
+    this.#sim.trace(
       'disk',
       () => `${short(record.identity)} ${before?.state ?? 'none'} -> ${record.state} #${record.attempt}`,
     )
@@ -106,22 +89,10 @@ export abstract class StoredRecords {
     return record
   }
 
-  protected remove(record: ResponseRecord): void {
-    this.sim.count(`state ${record.state} -> removed`)
-    this.sim.trace('disk', () => `${short(record.identity)} is removed`)
-    this.records.delete(record.identity)
-    this.onPrune(record)
-  }
-}
-
-/** The model of the log in LMDB. */
-export class SimulatedLog extends StoredRecords {
-  readonly #ids = new Map<string, string>()
-
   /** The log of one server process. */
   open(owner: Owner): ResponseLog {
     return {
-      read: (identity, paymentId) => this.#read(owner, () => this.#find(identity, paymentId)),
+      read: (identity) => this.#read(owner, () => this.records.get(identity)),
       claim: (record) => this.#write(owner, () => this.#claim(record)),
       advance: (from, change) => this.#write(owner, () => this.#advance(from, change)),
       countSales: async () => 0,
@@ -134,7 +105,7 @@ export class SimulatedLog extends StoredRecords {
       countUnfinished: async () => new Map(),
       noteUnrecorded: async () => true,
       unrecorded: async () => [],
-      prune: ({ before, max }) => this.#write(owner, () => this.#prune(before.toISOString(), max)),
+      prune: async () => 0,
       checkWritable: () => this.#write(owner, () => undefined),
       owner: async () => undefined,
       setOwner: async (next) => next,
@@ -145,13 +116,8 @@ export class SimulatedLog extends StoredRecords {
     }
   }
 
-  override lose(identity: string): void {
-    this.#release(this.records.get(identity) as ResponseRecord)
-    super.lose(identity)
-  }
-
   #read<T>(owner: Owner, read: () => T): Promise<T> {
-    const sim = this.sim
+    const sim = this.#sim
     return new Promise((resolve, reject) => {
       const isFailed = sim.fault('store: a read fails', 0.01)
       // The record can change before the caller has it.
@@ -162,7 +128,7 @@ export class SimulatedLog extends StoredRecords {
   }
 
   #write<T>(owner: Owner, write: () => T): Promise<T> {
-    const sim = this.sim
+    const sim = this.#sim
     return new Promise((resolve, reject) => {
       const tell = (work: () => void) => void sim.after(sim.between(0, 20), work, owner)
       if (sim.fault('store: the disk is full', 0.015)) return tell(() => reject(new Error('ENOSPC')))
@@ -172,12 +138,12 @@ export class SimulatedLog extends StoredRecords {
         tell(() => (isUnacknowledged ? reject(new Error('EIO')) : resolve(written)))
       }
       const pending = { owner, apply }
-      this.inProgress.add(pending)
+      this.#inProgress.add(pending)
       const delay = sim.fault('store: a slow disk', 0.02) ? sim.between(1_000, 20_000) : sim.between(0, 20)
       sim.afterNoFlush(
         delay,
         () => {
-          this.inProgress.delete(pending)
+          this.#inProgress.delete(pending)
           try {
             apply()
           } catch (cause) {
@@ -189,49 +155,19 @@ export class SimulatedLog extends StoredRecords {
     })
   }
 
-  #find(identity: string, paymentId?: string): ResponseRecord | undefined {
-    const found = this.records.get(identity)
-    if (found || paymentId === undefined) return found
-    const holder = this.records.get(this.#ids.get(paymentId) ?? '')
-    return holder && isIdFree(holder.state) ? undefined : holder
-  }
-
   #claim(record: ResponseRecord): Claim {
-    const holder = this.#find(record.identity, record.payment_id)
+    const holder = this.records.get(record.identity)
     if (holder) return { kind: 'taken', record: holder }
-    const sale = this.takeSale()
+    const sale = spend(this.#sales, { units: 1, max: this.#salesMax, timeMs: this.#sim.now })
     if (sale.kind === 'full') return sale
-    if (record.payment_id !== undefined) this.#ids.set(record.payment_id, record.identity)
-    this.put(record)
+    this.#put(record)
     return { kind: 'claimed', record }
   }
 
   #advance(from: RecordVersion, change: RecordChange & { state: RecordState }): ResponseRecord | undefined {
     checkTransition(from, change)
     const found = this.records.get(from.identity)
-    if (!isVersion(found, from)) return undefined
-    const id = found.payment_id
-    if (id !== undefined && isIdFree(from.state) && this.#isFree(id)) this.#ids.set(id, from.identity)
-    return this.put(applyChange(found, change))
-  }
-
-  #isFree(paymentId: string): boolean {
-    const holder = this.records.get(this.#ids.get(paymentId) ?? '')
-    return holder === undefined || isIdFree(holder.state)
-  }
-
-  #prune(before: string, max: number): number {
-    const isOver = ({ state, updated_at }: ResponseRecord) => isFinal(state) && updated_at < before
-    const ended = [...this.records.values()].filter(isOver).slice(0, max)
-    for (const record of ended) {
-      this.#release(record)
-      this.remove(record)
-    }
-    return ended.length
-  }
-
-  #release({ identity, payment_id = '' }: ResponseRecord): void {
-    if (this.#ids.get(payment_id) === identity) this.#ids.delete(payment_id)
+    return isVersion(found, from) ? this.#put(applyChange(found, change)) : undefined
   }
 }
 

@@ -82,9 +82,6 @@ export class SimulatedNodes {
     sim.count(`node the tag finalized is ${this.#finalTag}`)
   }
 
-  /** Whether single calls may reach a node of another chain. */
-  mayMixChains = true
-
   /** The product's reader of the chain, for one server process. */
   open(owner: Owner, now: () => Date): Chain {
     const nodes = Array.from({ length: this.#count }, (_, node) => this.#client(owner, node))
@@ -103,11 +100,11 @@ export class SimulatedNodes {
    * belong to another chain. Once in a run: with two forks, the two observations that end a payment could come from one
    * each.
    */
-  change({ mayFork }: { mayFork: boolean }): void {
+  change(): void {
     const sim = this.#sim
     if (this.#wasReplaced) return
     this.#wasReplaced = true
-    const isFork = mayFork && sim.chance(0.5)
+    const isFork = sim.chance(0.5)
     const isLie = isFork && this.#count > 1
     const milliseconds = sim.between(5_000, isLie ? LIE_MS_MAX : isFork ? FORK_MS_MAX : OTHER_CHAIN_MS_MAX)
     sim.count(isFork ? 'fault chain: a fork with the same id' : 'fault chain: another chain')
@@ -122,7 +119,7 @@ export class SimulatedNodes {
   }
 
   #isFromWrongChain(after: number): boolean {
-    if (!this.mayMixChains || this.#wrongChainShare === 0 || this.#sim.now < after) return false
+    if (this.#wrongChainShare === 0 || this.#sim.now < after) return false
     return this.#sim.fault('chain: a reply of another chain', this.#wrongChainShare)
   }
 

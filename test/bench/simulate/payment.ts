@@ -38,8 +38,6 @@ export interface SimulatedPayment {
   key: string
   /** The key of the response log. */
   identity: string
-  /** The id of the extension payment-identifier. */
-  id: string | undefined
   header: string
   authorization: AuthorizationFields
 }
@@ -63,7 +61,6 @@ export interface PaymentFields {
   isForged?: boolean
   /** Unsigned extra text in the payload. */
   remark?: string
-  id?: string | undefined
 }
 
 export function newNonce(random: () => number): string {
@@ -78,7 +75,6 @@ export function paymentOf({
   numbers,
   isForged = false,
   remark,
-  id,
 }: PaymentFields): SimulatedPayment {
   const accepted = buildRequirements(TERMS, Number(priceOf(numbers)))
   const authorization: AuthorizationFields = {
@@ -90,18 +86,15 @@ export function paymentOf({
     nonce,
   }
   const signature = isForged ? `0x${'99'.repeat(66)}` : signatureOf(authorization)
-  const extensions = { 'payment-identifier': { info: { required: false, id } } }
   const payload = {
     x402Version: 2,
     accepted,
     payload: { authorization, signature },
     ...(remark && { remark }),
-    ...(id !== undefined && { extensions }),
   }
   return {
     key: keyOf(from, nonce),
     identity: [accepted.network, accepted.asset, from, nonce].join('/').toLowerCase(),
-    id,
     header: Buffer.from(JSON.stringify(payload)).toString('base64'),
     authorization,
   }

@@ -1,19 +1,11 @@
-/**
- * One run of the simulation: a period with faults, recovery without them, days that pass in a quarter of the runs, and
- * a last retry of every payment.
- */
-import type { LogKind } from '../log-kind.ts'
+/** One run of the simulation: a period with faults, recovery without them, and a last retry of every payment. */
 import { scheduleEvents } from './events.ts'
 import { checkFinalState, isAtRest, retryAll } from './final-state.ts'
-import { DAY_MS, Simulator } from './simulator.ts'
+import { Simulator } from './simulator.ts'
 import { Scenario } from './scenario.ts'
 
 /** Long enough for every authorization to expire, for its block to be final, and for the reconciler's longest wait. */
 const RECOVERY_MS_MAX = 45 * 60_000
-/** Old records must be removed this soon after a start, if the chain has a new block. */
-const PRUNED_AT_ONCE_MS_MAX = 10_000
-/** Without a new block they must be removed this soon, because the removal is tried again after ten minutes. */
-const PRUNED_LATER_MS_MAX = 15 * 60_000
 
 export interface RunResult {
   seed: number
@@ -27,12 +19,11 @@ interface RunOptions {
   seed: number
   seen: Map<string, number>
   isTraced?: boolean
-  logKind: LogKind
 }
 
-export async function run({ seed, seen, isTraced = false, logKind }: RunOptions): Promise<RunResult> {
+export async function run({ seed, seen, isTraced = false }: RunOptions): Promise<RunResult> {
   const sim = new Simulator({ seed, seen, isTraced })
-  const scenario = new Scenario(sim, logKind)
+  const scenario = new Scenario(sim)
   try {
     await execute(scenario)
   } catch (cause) {
@@ -58,8 +49,6 @@ async function execute(scenario: Scenario): Promise<void> {
   if (isBroken()) return
   checkFinalState(scenario)
   if (isBroken()) return
-  if (sim.chance(0.25)) await passDays(scenario)
-  if (isBroken()) return
   await retryAll(scenario)
 }
 
@@ -83,19 +72,4 @@ function stopFaults({ sim, nodes, catalog, servers, buyers }: Scenario): void {
     server.start()
   }
   for (const buyer of buyers) sim.after(sim.between(0, 10_000), () => buyer.go())
-}
-
-/** Restarts all servers days later. At a start, old final records are removed. */
-async function passDays({ sim, chain, invariants, servers }: Scenario): Promise<void> {
-  const days = sim.pick([1, 20, 29, 31, 60])
-  sim.count(`state ${days} days pass`)
-  sim.trace('simulator', () => `${days} days pass`)
-  for (const server of servers) server.crash()
-  sim.sleep(days * DAY_MS)
-  // Records are removed only if the newest block agrees with the clock. Without a new block, that is tried again later.
-  const isBlockNew = sim.chance(0.8)
-  if (isBlockNew) chain.mine()
-  for (const server of servers) server.start()
-  await sim.run(isBlockNew ? PRUNED_AT_ONCE_MS_MAX : PRUNED_LATER_MS_MAX)
-  invariants.pruned()
 }

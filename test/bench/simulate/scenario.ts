@@ -3,14 +3,12 @@
  * buyers.
  */
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import type { LogKind } from '../log-kind.ts'
 import { SimulatedBuyer } from './buyer.ts'
 import { SimulatedChain } from './chain.ts'
 import { SimulatedCatalog } from './catalog.ts'
-import { SimulatedDatabase } from './database.ts'
 import { SimulatedFacilitator } from './facilitator.ts'
 import { Invariants } from './invariants.ts'
-import { SimulatedLog, type StoredRecords } from './log.ts'
+import { SimulatedLog } from './log.ts'
 import { SimulatedNodes } from './node.ts'
 import { operationFor, type SimulatedPayment } from './payment.ts'
 import { SimulatedServer } from './server.ts'
@@ -41,25 +39,17 @@ export class Scenario {
   readonly chain: SimulatedChain
   readonly nodes: SimulatedNodes
   readonly facilitator: SimulatedFacilitator
-  readonly log: StoredRecords
+  readonly log: SimulatedLog
   readonly catalog: SimulatedCatalog
   readonly invariants: Invariants
   readonly servers: readonly SimulatedServer[]
   readonly buyers: readonly SimulatedBuyer[]
   /** Payers whose payments the facilitator refuses. */
   readonly refusedPayers: ReadonlySet<string>
-  /** Payments with the id of another payment. */
-  readonly reusedIds: { buyer: SimulatedBuyer; payment: SimulatedPayment }[] = []
-  /**
-   * Whether records are lost. Then no clock is behind, nodes follow no fork, no reply is of another chain, and the
-   * facilitator reports a used nonce first, because these are the assumptions for a payment without a record
-   * (docs/reliability.md).
-   */
-  readonly losesRecords: boolean
   readonly faultPeriodMs: number
   readonly crashShare: number
 
-  constructor(sim: Simulator, logKind: LogKind) {
+  constructor(sim: Simulator) {
     this.sim = sim
     const serverCount = sim.pick([1, 2, 2, 3])
     this.chain = new SimulatedChain(sim)
@@ -70,14 +60,9 @@ export class Scenario {
     const payers = Array.from({ length: sim.between(1, 4) }, (_, index) => `0x${String(index + 1).repeat(40)}`)
     this.refusedPayers = new Set(payers.filter(() => sim.chance(0.04)))
     for (const payer of payers) this.chain.balances.set(payer, sim.chance(0.1) ? 1_500n : 100_000n)
-    this.losesRecords = sim.chance(0.2)
-    this.nodes.mayMixChains = !this.losesRecords
-    this.facilitator = new SimulatedFacilitator(sim, this.chain, {
-      refusedPayers: this.refusedPayers,
-      mayCheckBalanceFirst: !this.losesRecords,
-    })
+    this.facilitator = new SimulatedFacilitator(sim, this.chain, this.refusedPayers)
     const { chain, nodes, facilitator } = this
-    this.log = logKind === 'postgres' ? new SimulatedDatabase(sim) : new SimulatedLog(sim)
+    this.log = new SimulatedLog(sim)
     this.catalog = new SimulatedCatalog(sim)
     const { log, catalog } = this
     const invariants = new Invariants({ sim, chain, facilitator, log })

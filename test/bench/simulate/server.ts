@@ -12,19 +12,17 @@ import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
 import { RecentAttempts } from '../../../agent/settlement/recent-attempts.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
-import { startRetention } from '../../../agent/settlement/retention.ts'
 import type { ReceiptClaims } from '../../../agent/payment/receipt/claims.ts'
 import { writeUnsigned } from '../../support/unsigned-receipt.ts'
 import type { SettlementObserver, SimulatedFacilitator } from './facilitator.ts'
-import type { StoredRecords } from './log.ts'
+import type { SimulatedLog } from './log.ts'
 import type { SimulatedNodes } from './node.ts'
 import { TERMS } from './payment.ts'
 import type { SimulatedCatalog } from './catalog.ts'
 import type { Owner, Simulator } from './simulator.ts'
-import { ANSWERS } from '../../../agent/answer/skills.ts'
+import { ANSWERS } from '../../../agent/answer/answers.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
-export const RETENTION_DAYS = 30
 /** How long a stop waits for open requests. */
 const GRACE_MS_MAX = 10_000
 /** The longest graceful stop: several deadlines of externals, and slow disks. */
@@ -39,7 +37,7 @@ export interface ServerOptions {
   sim: Simulator
   nodes: SimulatedNodes
   facilitator: SimulatedFacilitator
-  log: StoredRecords
+  log: SimulatedLog
   catalog: SimulatedCatalog
   settlements: SettlementObserver
   /** Called with each line of a server's log. */
@@ -60,7 +58,6 @@ export class SimulatedServer {
   #owner: Owner
   #executor: CompanyAgentExecutor | undefined
   #reconciler: ReturnType<typeof startReconciler> | undefined
-  #endRetention: () => Promise<void> = () => Promise.resolve()
   #isStopping = false
   #stopping = new AbortController()
   readonly #waiting = new Set<Answer>()
@@ -114,14 +111,11 @@ export class SimulatedServer {
       },
       verifications: new WorkQueue(VERIFICATIONS_MAX),
       computations: new WorkQueue(1),
-      payers: new PayerReservations(timer),
+      payers: new PayerReservations(),
       paymentMutex: turns,
       stopSignal: this.#stopping.signal,
     }
     this.#executor = new CompanyAgentExecutor({ context: seller, baseUrl: BASE_URL, help: () => '' })
-    const { report } = seller.payments
-    const retention = { log: seller.payments.log, chain: seller.payments.chain, days: RETENTION_DAYS }
-    this.#endRetention = startRetention({ ...retention, now, timer, report })
     this.#reconciler = startReconciler({
       payments: seller.payments,
       timer,
@@ -164,7 +158,6 @@ export class SimulatedServer {
     sim.after(STOP_MS_MAX, () => onStuck(owner), owner)
     await new Promise<void>((resolve) => void sim.after(sim.between(0, GRACE_MS_MAX), resolve, owner))
     await this.#reconciler?.stop()
-    await this.#endRetention()
     await this.#executor?.drain()
     sim.after(
       0,
@@ -194,8 +187,7 @@ export class SimulatedServer {
     // Each request comes from another address, because buyers here repeat faster than a budget allows.
     this.#asked += 1
     const address = `client ${this.#asked}`
-    const budget = this.#budgets.enter(address)
-    const client = { address, prefixes: [address], budget, connection: ALWAYS_OPEN }
+    const client = { prefixes: [address], budget: this.#budgets.enter(address), ...ALWAYS_OPEN }
     const order = { operation, paymentHeaders, client, resourceUrl: resourceUrl(BASE_URL, operation) }
     this.#waiting.add(answer)
     void this.#answerWith(answer, { owner, outcome: this.#executor.perform(order) })

@@ -20,8 +20,6 @@ interface Event {
   cancelled: boolean
 }
 
-export const DAY_MS = 24 * 60 * 60_000
-
 /** 2026-11-21, in milliseconds: the start of every run. */
 const START_MS = 1_795_219_200_000
 
@@ -97,12 +95,6 @@ export class Simulator {
   /** Schedules `run`, which settles no promise. The queue then goes on without waiting for microtasks. */
   afterNoFlush(milliseconds: number, run: () => void, owner?: Owner): void {
     this.#schedule(milliseconds, run, owner).needsNoFlush = true
-  }
-
-  /** Advances the clock and delays all pending events by the same time. */
-  sleep(milliseconds: number): void {
-    this.now += milliseconds
-    for (const event of this.#queue) event.time += milliseconds
   }
 
   #schedule(milliseconds: number, run: () => void, owner: Owner | undefined): Event {

@@ -2,27 +2,19 @@
 import { expect } from 'chai'
 import { resolve as resolveOperation, resolveResponseSchema } from '../../../agent/operation/resolve.ts'
 import { extensionRequired, RPC_ERRORS } from '../../../agent/transport/a2a/errors.ts'
-import { paymentExtensionUri } from '../../../agent/transport/a2a/card.ts'
 import { REFUSALS } from '../../../agent/operation/refusal.ts'
 import { companyResponseSchema } from '../../../agent/operation/result.ts'
 import { searchResponseSchema } from '../../../agent/operation/search.ts'
 import { OPERATIONS, SINGLE_OPERATIONS } from '../../../agent/operation/operations.ts'
-import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payment/terms.ts'
-import { A2A_BODY_BYTES_MAX } from '../../../agent/transport/a2a/route.ts'
-import { CALLS_MAX } from '../../../agent/transport/call-limits.ts'
-import { formatUsd } from '../../../rest-facade/documents/deployment.ts'
-import {
-  loadTemplates,
-  renderDocuments,
-  type WrittenDocument,
-} from '../../../rest-facade/documents/render-documents.ts'
+import { DEPLOYMENTS, buildTerms, type Mode, toUsdc } from '../../../agent/payment/terms.ts'
+import { CALL_BODY_BYTES_MAX, CALLS_MAX } from '../../../agent/transport/call-limits.ts'
+import { renderDocuments } from '../../../rest-facade/documents/render-documents.ts'
+import { loadTemplates, type WrittenDocument } from '../../../rest-facade/documents/templates.ts'
 import { listRoutes } from '../../../rest-facade/documents/routes.ts'
 import { definitionOf } from '../../support/operations.ts'
 
 const PAY_TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const BASE_URL = 'https://a-rather-long-name-for-a-service.example.test'
-/** Readers of agents cut longer documents. */
-const MARKDOWN_BYTES_MAX = 27_000
 
 const LICENCE = { name: 'Some Licence 1.0', url: 'https://licences.example.test/some' }
 
@@ -35,7 +27,6 @@ async function renderFor(mode: Mode, a2aEnabled = true, number: string | undefin
     addressBudget: 193,
     a2aEnabled,
     retentionDays: 45,
-    extensionUri: paymentExtensionUri(BASE_URL),
     exampleCompany: number === undefined ? undefined : { company_number: number, date: '2026-01-02' },
     statuses: 'Dissolved, Normal',
     licence: LICENCE,
@@ -48,6 +39,9 @@ const GUIDES = new Map([
   ['/a2a', '/docs/a2a.md'],
   ['/mcp', '/docs/mcp.md'],
 ])
+
+/** The script of the page has the constants of both modes. */
+const withoutScript = (text: string) => text.replace(/<script[^]*<\/script>/, '')
 
 const readText = (pages: ReadonlyMap<string, WrittenDocument>, path: string) => pages.get(path)?.text ?? ''
 
@@ -87,10 +81,6 @@ for (const mode of ['testnet', 'mainnet'] as const) {
         const named = readText(pages, path).match(/(?<=^\| \d{3} \| )\w+/gm) ?? []
         expect(named).to.have.members(Object.keys(REFUSALS))
       })
-
-      it(`${path} is below the size limit`, () => {
-        expect(Buffer.byteLength(readText(pages, path))).to.be.within(4_000, MARKDOWN_BYTES_MAX)
-      })
     }
 
     it('have network, asset, receiver, domain and prices of this deployment only', () => {
@@ -98,7 +88,8 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       const other = DEPLOYMENTS[mode === 'testnet' ? 'mainnet' : 'testnet']
       for (const path of ['/docs/api.md', '/llms.txt', '/openapi.json'])
         expect(readText(pages, path), path).to.contain(own.asset).and.contain(PAY_TO)
-      for (const [path, { text }] of pages) {
+      for (const [path, { text: whole }] of pages) {
+        const text = withoutScript(whole)
         expect(text, path).not.to.contain(other.asset)
         expect(text, path).not.to.match(new RegExp(`${other.network}\\b`))
         if (path !== '/testnet-client.py') expect(text, path).not.to.match(/\{\{|undefined|\[object/)
@@ -107,7 +98,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
         `name \`${own.domain.name}\`, version \`${own.domain.version}\``,
       )
       for (const { name, prices } of SINGLE_OPERATIONS) {
-        const price = formatUsd(prices[mode])
+        const price = String(toUsdc(prices[mode]))
         expect(readText(pages, '/docs/api.md')).to.match(
           new RegExp(`\\| ${name} \\| .* \\| ${prices[mode]} \\| ${price} \\|`),
         )
@@ -118,16 +109,11 @@ for (const mode of ['testnet', 'mainnet'] as const) {
 
     it('[4.4.13] have the licence of the dataset', () => {
       expect(readText(pages, '/docs/api.md')).to.contain(`is\n${LICENCE.name}, ${LICENCE.url};`)
-      expect(readText(pages, '/docs')).to.contain(`its licence (${LICENCE.name})`)
+      expect(readText(pages, '/docs')).to.match(new RegExp(`its\\s+licence\\s+\\(${LICENCE.name}\\)`))
       const { info } = JSON.parse(readText(pages, '/openapi.json')) as { info: { license: object } }
       expect(info.license).to.deep.equal({ name: `Data: ${LICENCE.name}`, url: LICENCE.url })
       const own = ({ text }: WrittenDocument) => text.replace(/Creative Commons Zero[^"&]*/g, '')
       for (const [path, page] of pages) expect(own(page), path).not.to.match(/Creative Commons|CC BY/)
-    })
-
-    it('have the limits of the deployment', () => {
-      expect(readText(pages, '/docs/api.md')).to.contain('77 sales a minute').and.contain('kept 45 days')
-      expect(readText(pages, '/llms.txt')).to.contain('share 77 sales a minute')
     })
 
     it('have exactly the routes of the deployment', () => {
@@ -141,12 +127,6 @@ for (const mode of ['testnet', 'mainnet'] as const) {
         const name = guide === undefined ? `${method.toUpperCase()} ${path}` : `${BASE_URL}${path}`
         expect(text.includes(name), path).to.equal(isServed)
       }
-    })
-
-    it('mention the synthetic company and the test client on testnet only', () => {
-      const all = [...pages.values()].map(({ text }) => text).join('\n')
-      expect(all.includes('is always available')).to.equal(mode === 'testnet')
-      expect(all.includes('testnet-client.py')).to.equal(mode === 'testnet')
     })
 
     it('have example answers that the response schemas accept', () => {
@@ -199,16 +179,6 @@ for (const mode of ['testnet', 'mainnet'] as const) {
           resource,
         ).to.equal(true)
     })
-
-    it('link only to routes of this service', () => {
-      for (const path of ['/docs/api.md', '/docs/a2a.md', '/llms.txt']) {
-        const links = [...readText(pages, path).matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => String(link))
-        expect(links.length, path).to.be.at.least(3)
-        const routes = listRoutes({ terms: { mode, operations: OPERATIONS }, a2aEnabled: true })
-        const known = new Set(routes.map((route) => BASE_URL + route.path))
-        for (const link of links) expect(known, path).to.include(link)
-      }
-    })
   })
 }
 
@@ -219,7 +189,7 @@ describe('the A2A guide', () => {
     const errors = [...Object.values(RPC_ERRORS), extensionRequired('')]
     const codes = [...new Set(errors.map(({ code }) => String(code)))]
     expect(text.match(/(?<=^\| )-32\d{3}/gm)).to.have.members(codes)
-    for (const limit of [`${A2A_BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} structured calls settle at once`])
+    for (const limit of [`${CALL_BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} structured calls settle at once`])
       expect(text).to.contain(limit)
     const resolution = `- body of a resolution: ${resolveOperation.bodyBytesMax! / 1024} KiB\n`
     expect(readText(pages, '/docs/api.md')).to.contain(resolution)

@@ -51,15 +51,7 @@ interface FaultCase {
 /** Faults of single replies and of HTTP are tested with the JSON-RPC client. */
 const CASES: FaultCase[] = [
   { name: 'status 500', fault: ({ response }) => void response.writeHead(500).end('[]') },
-  {
-    name: 'a valid reply with status 203',
-    fault: async ({ answer, response }) => sendJson(Object.assign(response, { statusCode: 203 }), await answer()),
-  },
   { name: 'one object instead of a batch', fault: changing(([first]) => first) },
-  {
-    name: 'an error instead of a batch',
-    fault: changing(() => ({ jsonrpc: '2.0', id: null, error: { code: -32_600, message: '' } })),
-  },
   {
     name: 'a refusal of every batch',
     fault: (exchange) =>
@@ -76,7 +68,6 @@ const CASES: FaultCase[] = [
   { name: 'errors without data', fault: each(({ id, jsonrpc }) => ({ id, jsonrpc, error: { code: 3, message: '' } })) },
   { name: 'empty data', fault: result(() => '0x'), batches: ['calls'] },
   { name: 'data without its last byte', fault: result((data) => data.slice(0, -2)), batches: ['calls'] },
-  { name: 'data without its last word', fault: result((data) => data.slice(0, -64)), batches: ['calls'] },
   {
     name: 'data with invalid offsets',
     fault: result((data) => data.replace(/0{62}(a0|20)/, `${'0'.repeat(60)}ffff`)),
@@ -115,10 +106,6 @@ const PAGE_FAULTS: [what: string, change: Parameters<typeof each>[0]][] = [
   ...[7, 9].map((last): (typeof PAGE_FAULTS)[number] => [
     `getLastIndex returns ${last} of 8`,
     (answer, position) => (position === 0 ? { ...answer, result: `0x${String(last).padStart(64, '0')}` } : answer),
-  ]),
-  ...UNEXPECTED_REVERTS.map((data): (typeof PAGE_FAULTS)[number] => [
-    `readFeedback reverts with ${data}`,
-    (answer) => (answer.error === undefined ? answer : reverted(answer, data)),
   ]),
 ]
 
@@ -258,14 +245,4 @@ describe('the registry routes with a faulty node', () => {
       expect(proxy.batches.length - before).to.equal(batch === 'head' ? 1 : 2)
     })
   }
-
-  it('keep the URL of the node out of the log', async () => {
-    const served = await open()
-    await served.get('/agent.json')
-    proxy.fail(({ response }) => void response.destroy())
-    await served.get(page)
-    proxy.fail(({ response }) => void response.writeHead(307, { Location: `${proxy.url}/else` }).end())
-    await served.get(`${page}&limit=3`)
-    expect(served.reports).to.deep.equal(['reputation_unread UNREACHABLE', 'reputation_unread UNREACHABLE'])
-  })
 })

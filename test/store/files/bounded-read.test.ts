@@ -32,7 +32,7 @@ describe('a bounded read', () => {
   it('returns nothing of a device or a pipe without an end, and closes it', async () => {
     expect(await readUpTo(await open('/dev/zero'), BYTES_MAX)).to.equal(undefined)
     await promisify(execFile)('mkfifo', [path])
-    const writer = spawn('sh', ['-c', 'yes > "$0"', path])
+    const writer = spawn('sh', ['-c', 'yes > "$0"', path], { timeout: 60_000 })
     const ended = once(writer, 'exit')
     expect(await readUpTo(await open(path), BYTES_MAX)).to.equal(undefined)
     // The writer ends because nothing reads the pipe any more.

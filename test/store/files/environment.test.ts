@@ -1,13 +1,12 @@
 /**
  * Environments that are damaged, of another kind or of another layout: each is refused with one line and not changed.
  */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { open } from 'lmdb'
 import { FORMER_LAYOUT_VERSION, LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from '../../../store/files/layout.ts'
 import { openEnvironment, StoreError } from '../../../store/files/environment.ts'
-import { openSnapshot } from '../../../store/dataset/snapshot.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const KINDS = Object.keys(LAYOUT_VERSION) as EnvironmentKind[]
@@ -127,18 +126,5 @@ describe('an LMDB environment', () => {
     await writeFileOf(Buffer.alloc(0))
     expect(refusal(() => openEnvironment({ folder, kind: 'catalog', readOnly: true }))).to.include('LMDB')
     await openEnvironment({ folder, kind: 'catalog' }).close()
-  })
-
-  it('is refused if its folder is a file', async () => {
-    await writeFile(folder, 'x')
-    for (const readOnly of [false, true]) {
-      expect(refusal(() => openEnvironment({ folder, kind: 'catalog', readOnly }))).to.include('cannot be opened')
-    }
-    expect(await readFile(folder, 'utf8')).to.equal('x')
-  })
-
-  it('is refused and not created if it does not exist and is opened read-only', async () => {
-    expect(refusal(() => openSnapshot(folder))).to.include('cannot be opened')
-    expect(await readdir(directory)).to.deep.equal([])
   })
 })

@@ -9,7 +9,6 @@ import { historyDigest } from '../../../store/history/digest.ts'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
 import { Journal } from '../../../store/history/journal.ts'
 import { recordRetrievals } from '../../../store/history/retrieval.ts'
-import type { ImportError } from '../../../store/import/errors.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { registerRow, toCsv } from '../../support/register.ts'
@@ -90,18 +89,6 @@ describe('an import and the journal', () => {
     const journal = new Journal(directory)
     expect(journal.gaps('2026-01-04', '2026-01-06')).to.deep.equal(['2026-01-04'])
     await journal.close()
-  })
-
-  it('ends without a result if it is stopped while the journal is written', async () => {
-    await importOn('2026-01-01', FIRST)
-    const served = catalog.retrieval()?.snapshot_id
-    for (const text of [FIRST, SECOND]) {
-      const stopping = new AbortController()
-      const record = () => Promise.reject(new Error('killed')).finally(() => stopping.abort())
-      const stopped = importOn('2026-01-05', text, { record, signal: stopping.signal })
-      expect(await stopped.catch((cause: unknown) => (cause as ImportError).code)).to.equal('stopped')
-    }
-    expect(catalog.retrieval()?.snapshot_id).to.equal(served)
   })
 
   it('is repeated after a kill between its two writes without recording anything twice', async () => {

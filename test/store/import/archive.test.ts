@@ -1,5 +1,4 @@
 /** Tests of archives on disk: the detection of their type, and the refusal of damaged and oversized ones. */
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -62,36 +61,19 @@ describe('an archive', () => {
     }
   })
 
-  it('is unpacked completely if it is larger than the buffers', async () => {
-    const content = 'x'.repeat(3_000_000)
-    expect(await contentOf(await fileOf(buildZip({ ...member, content })))).to.equal(content)
-  })
-
-  it('may have a member with an upper-case name', async () => {
-    expect(await contentOf(await fileOf(buildZip({ ...member, name: 'COMPANIES.CSV' })))).to.equal(CSV)
-  })
-
   for (const [what, code, ...members] of [
     // Without a member it has no local header and is not recognised as a ZIP.
     ['no member', 'done'],
     ['two members', 'archive_members', member, { name: 'readme.csv', content: '' }],
     ['the CSV in a folder', 'done', { name: 'data/', content: '' }, { ...member, name: 'data/companies.csv' }],
-    ['a description beside the CSV', 'done', { name: 'readme.txt', content: 'x' }, member],
-    ['an empty folder beside the CSV', 'done', { name: 'data/', content: '' }, member],
     ['the files of macOS beside the CSV', 'done', member, { name: '__MACOSX/._companies.csv', content: 'x' }],
-    ['a hundred members', 'done', ...others(99), member],
     ['more than a hundred members', 'archive_members', ...others(100), member],
     ['another compression method', 'archive_compression', { ...member, stated: { method: 9 } }],
-    ['a member that is not compressed', 'done', { ...member, stated: { method: 0 } }],
     ['a member that is not a CSV', 'archive_members', { ...member, name: 'companies.xlsx' }],
-    ['only a folder', 'archive_members', { name: 'data/', content: '' }],
     ['a member named ../companies.csv', 'archive_damaged', { ...member, name: '../companies.csv' }],
     ['a member named /companies.csv', 'archive_damaged', { ...member, name: '/companies.csv' }],
-    ['a member named a\\companies.csv', 'archive_damaged', { ...member, name: 'a\\companies.csv' }],
-    ['a member named C:/companies.csv', 'archive_damaged', { ...member, name: 'C:/companies.csv' }],
     ['an encrypted member', 'archive_damaged', { ...member, stated: { encrypted: true } }],
     ['a stated size that is too small', 'archive_damaged', { ...member, stated: { size: 1 } }],
-    ['a stated size that is too large', 'archive_damaged', { ...member, stated: { size: 10_000 } }],
     ['a stated size above the limit', 'csv_too_large', { ...member, stated: { size: CSV_BYTES_MAX + 1 } }],
     ['a wrong checksum', 'archive_damaged', { ...member, stated: { crc: 1 } }],
   ] as [what: string, code: string, ...members: ZipMember[]][]) {
@@ -119,11 +101,6 @@ describe('an archive', () => {
       expect(await outcomeOf(openCsv(path))).to.equal('source_unreadable')
       expect(await outcomeOf(sha256OfFile(path))).to.equal('source_unreadable')
     }
-  })
-
-  it('is identified by the SHA-256 of its bytes', async () => {
-    const bytes = buildZip(member)
-    expect(await sha256OfFile(await fileOf(bytes))).to.equal(createHash('sha256').update(bytes).digest('hex'))
   })
 
   it('may have as many bytes as the limit, but not one more', async () => {

@@ -114,7 +114,10 @@ describe('a build in a child process', function () {
     const denied = process.getuid?.() === 0 ? [...WITHOUT_NICE, ...nice] : nice
     const change = `require('node:os').setPriority(${constants.priority.PRIORITY_BELOW_NORMAL})`
     const [program = '', ...options] = denied
-    const { stderr } = spawnSync(program, [...options, process.execPath, '-e', change], { encoding: 'utf8' })
+    const { stderr } = spawnSync(program, [...options, process.execPath, '-e', change], {
+      encoding: 'utf8',
+      timeout: 10_000,
+    })
     if (!stderr.includes('EACCES')) return this.skip()
     const args = ['import', REGISTER, join(directory, 'data')]
     const child = startChild('test/programs/run-import.js', args, {}, denied)
@@ -214,7 +217,9 @@ describe('a build in a child process', function () {
       before(async function () {
         const folder = await makeTemporaryDirectory()
         files = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') }
-        const made = spawnSync('openssl', [...SELF_SIGNED, '-keyout', files.key, '-out', files.cert])
+        const made = spawnSync('openssl', [...SELF_SIGNED, '-keyout', files.key, '-out', files.cert], {
+          timeout: 60_000,
+        })
         if (made.status !== 0) return this.skip()
         process.env['NODE_EXTRA_CA_CERTS'] = files.cert
       })

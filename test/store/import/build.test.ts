@@ -105,9 +105,7 @@ describe('an import', () => {
     const other = { ...one, company_name: 'ANOTHER' }
     const third = { ...one, company_name: 'A THIRD' }
     for (const [what, rows] of [
-      ['two different records', [one, other]],
       ['three different records', [one, other, third]],
-      ['the first record again after a different one', [one, other, one]],
       ['the first record twice before a different one', [one, one, other]],
       ['the different record twice', [one, other, other]],
     ] as const) {
@@ -159,13 +157,6 @@ describe('an import', () => {
       const zip = buildZip({ name: 'companies.csv', content: toCsv(...rows, odd) })
       expect((await importFile(zip)).info.snapshot_id).to.equal(id)
       expect(await snapshots()).to.have.lengthOf(1)
-    })
-
-    it('that does not depend on rejected rows or batches', async () => {
-      const full = numberedRows(BATCH_ROWS + 1)
-      const id = (await importRows(...full)).info.snapshot_id
-      const rejected = registerRow({ company_name: '' })
-      expect((await importRows(rejected, ...full.toReversed())).info.snapshot_id).to.equal(id)
     })
   })
 
@@ -335,15 +326,6 @@ describe('an import', () => {
     expect(await building()).to.deep.equal([])
   })
 
-  it('may run twice at the same time', async () => {
-    const path = join(directory, 'same.csv')
-    await writeFile(path, toCsv(one, two))
-    const request = { dataDirectory: directory, catalog, path, publication: CRO_COMPANIES, now: () => now }
-    await Promise.all([importDataset(request), importDataset(request)])
-    expect(numbers()).to.deep.equal(['1', '2'])
-    expect(await building()).to.deep.equal([])
-  })
-
   describe('removes all snapshots', () => {
     const hour = 60 * 60 * 1000
     const passAnHour = () => void (now = new Date(now.getTime() + hour))
@@ -373,24 +355,9 @@ describe('an import', () => {
       expect(previous.find('1')).to.deep.include({ legal_name: 'ONE' })
       expect(await snapshots()).to.have.lengthOf(3)
     })
-
-    it('but new ones, which another import may be about to publish', async () => {
-      const other = await importRows(one)
-      for (const row of [two, three]) await importRows(row)
-      expect(await snapshots()).to.include(folderOf(other))
-    })
   })
 
   describe('switches to the new snapshot', () => {
-    it('[11.6] while requests go on reading the previous one', async () => {
-      await importRows(one)
-      const previous = current()
-      await importRows(two)
-      expect(current().find('1')).to.equal(undefined)
-      expect(previous.find('1')).to.deep.include({ legal_name: 'ONE' })
-      expect(previous.find('2')).to.equal(undefined)
-    })
-
     it('also if it is an earlier one, without closing the one that was read last', async () => {
       await importRows(one)
       current()
@@ -411,14 +378,6 @@ describe('an import', () => {
         current()
       }
       expect(() => previous.find('1')).to.throw()
-    })
-
-    it('but not if the same snapshot is imported in another form', async () => {
-      await importRows(one, two)
-      const previous = current()
-      await importRows(two, one)
-      expect(previous.find('1')).to.deep.include({ legal_name: 'ONE' })
-      expect(current()).to.equal(previous)
     })
   })
 })

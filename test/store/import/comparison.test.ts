@@ -105,10 +105,9 @@ describe('a file of the register', () => {
       expect(await isPublished(toCsv(...register.slice(0, 0.9 * ROWS)))).to.equal(true)
     })
 
-    for (const column of ['company_name', 'company_status', 'company_address_4', 'eircode', 'nard'] as const) {
+    for (const column of ['company_name', 'nard'] as const) {
       it(`[11.12] may change ${column} in a fifth of the records`, async () => {
-        const other = { company_name: 'OTHER', company_status: 'Other', company_address_4: 'Other' }
-        const change = { ...other, eircode: 'T12 XY99', nard: '2026-10-01' }
+        const change = { company_name: 'OTHER', nard: '2026-10-01' }
         const withChanges = (count: number) => changed(count, () => ({ [column]: change[column] }))
         expect(await isPublished(withChanges(0.2 * ROWS + 1))).to.equal(false)
         expect(await isPublished(withChanges(0.2 * ROWS))).to.equal(true)
@@ -140,7 +139,7 @@ describe('a file of the register', () => {
       ])
     })
 
-    for (const damaged of ['\uFFFD', 'Ã‰', 'Â£', 'â€™']) {
+    for (const damaged of ['\uFFFD', 'Ã‰']) {
       it(`[11.12] may have ${JSON.stringify(damaged)} in a hundred more records, also in new ones`, async () => {
         const added = numberedRows(50, 5_000, { company_name: damaged })
         const withDamage = (count: number) =>

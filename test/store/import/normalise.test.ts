@@ -54,18 +54,6 @@ describe('a row of the register', () => {
     })
   })
 
-  it('needs only a number and a name', () => {
-    const empty = Object.fromEntries(COLUMNS.map((column) => [column, ' '])) as RegisterRow
-    const { registered_address, company_number, legal_name, findings, ...rest } = company({
-      ...empty,
-      company_num: '1',
-      company_name: 'A',
-    })
-    expect([company_number, legal_name, findings]).to.deep.equal(['1', 'A', []])
-    expect(registered_address).to.deep.equal({ lines: [], eircode: null })
-    expect(new Set(Object.values(rest))).to.deep.equal(new Set([null]))
-  })
-
   it('becomes a valid company or is rejected, whatever its content', () => {
     const anyDate = fc
       .tuple(fc.nat(9999), fc.nat(13), fc.nat(32))
@@ -147,11 +135,6 @@ describe('a text of the register', () => {
     })
   }
 
-  it('has single spaces in the status and the type', () => {
-    expect(company({ company_status: 'Normal ' }).status).to.equal('Normal')
-    expect(company({ company_type: ' LTD  -  x ' }).company_type).to.equal('LTD - x')
-  })
-
   it('[11.3] contains no hidden character of Unicode', () => {
     for (const text of allOfUnicode(64)) {
       const { company_type, status, legal_name, registered_address, findings } = company({
@@ -199,12 +182,6 @@ describe('an address of the register', () => {
     expect(lines('1 STREET', '', ' , ', 'Ireland')).to.deep.equal(['1 STREET', 'Ireland'])
     expect(lines(', Ireland', 'DUBLIN 7, DUBLIN,', 'A,, B')).to.deep.equal(['Ireland', 'DUBLIN 7, DUBLIN', 'A,, B'])
   })
-
-  it('[11.3] loses hidden characters, which are counted', () => {
-    const { registered_address, findings } = company({ company_address_2: 'A\u202EB' })
-    expect(registered_address.lines[1]).to.equal('AB')
-    expect(findings).to.deep.equal(['hidden_characters_removed'])
-  })
 })
 
 describe('a date of the register', () => {
@@ -216,18 +193,6 @@ describe('a date of the register', () => {
       expect(company({ [column]: '1901-01-01' })).to.deep.include({ [field]: null, findings: ['date_sentinel'] })
     })
   }
-
-  it('may have a time of midnight, as in the datastore', () => {
-    for (const time of ['T00:00:00', 'T00:00:00Z', 'T00:00:00.000', 'T00:00:00.000Z']) {
-      expect(company({ nard: `2015-06-01${time}` }).next_annual_return_date).to.equal('2015-06-01')
-    }
-  })
-
-  it('may be old, far in the future or a leap day', () => {
-    for (const date of ['1844-01-01', '1899-12-31', '2000-02-29', '2024-02-29', '2999-12-31']) {
-      expect(company({ company_reg_date: date })).to.deep.include({ registered_date: date, findings: [] })
-    }
-  })
 
   it('is null and counted if it is malformed, or a placeholder with a time', () => {
     const malformed = '2023-02-29 1900-02-29 2015-13-01 2015-00-10 2015-6-1 01/06/2015 20150601 x 2015-06-01T12:30:00'

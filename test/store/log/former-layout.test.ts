@@ -128,6 +128,7 @@ describe('a response log of layout version 1', () => {
     const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLD, responsesFolder(directory)], {
       cwd: ROOT,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      timeout: 60_000,
     })
     await once(holder, 'message')
     const pid = String(holder.pid)

@@ -41,17 +41,12 @@ describe('the similarity of names', () => {
   const different: [string, string][] = [
     ['KERRY NO 57 LIMITED', 'KERRY NO 58 LIMITED'],
     ['KERRY II LIMITED', 'KERRY III LIMITED'],
-    ['KERRY PHASE2 LIMITED', 'KERRY PHASE3 LIMITED'],
     ['KERRY 2 LIMITED', 'KERRY LIMITED'],
-    ['KERRY LIMITED', 'KERRY 2 LIMITED'],
     ['LEASING NO 5 LIMITED', 'LEASING NO 6 LIMITED'],
     ['KERRY FOODS LIMITED', 'KERRY LIMITED'],
-    ['KERRY LIMITED', 'KERRY FOODS LIMITED'],
     ['KERRY FOODS LIMITED', 'KERRY FOODS DAC'],
     ['DERRY FOODS LIMITED', 'KERBY FOODS LIMITED'],
-    ['AB FOODS LIMITED', 'AC FOODS LIMITED'],
     ['ANYDAY POWER LIMITED', 'POWER ANYDAY LIMITED'],
-    ['MH&AM STORES LIMITED', 'AM&MH STORES LIMITED'],
   ]
   for (const [query, registered] of different) {
     it(`[12.2] is too low for a match with evidence for ${query} and ${registered}`, () => {
@@ -75,12 +70,6 @@ describe('the similarity of names', () => {
       expect(similarity(query, registered)).to.be.within(least, most)
     })
   }
-
-  it('counts a repeated word as often as it occurs', () => {
-    expect(similarity('DUM DUM LIMITED', 'DUM LIMITED')).to.be.below(MATCH_WITH_EVIDENCE)
-    expect(similarity('DUM LIMITED', 'DUM DUM LIMITED')).to.be.below(MATCH_WITH_EVIDENCE)
-    expect(similarity('DUM DUM', 'DUM DUM LIMITED')).to.equal(0.9999)
-  })
 
   it('[2.5] has four decimals, from 0 to 0.9999', () => {
     fc.assert(

@@ -142,17 +142,6 @@ describe('createBuyer', () => {
       expect(await again.text()).to.equal(first)
     }))
 
-  it('[15.1] removes the temporary files of crashes after a day', async () => {
-    const name = 'a-0.json.01234567-89ab-cdef-0123-456789abcdef.tmp'
-    await writeFile(join(folder, name), '{')
-    const one = buyer()
-    const leftovers = async () => (await readdir(folder)).filter((each) => each.endsWith('.tmp'))
-    await one.fetch(urlOf(COMPANY))
-    expect(await leftovers()).to.deep.equal([name])
-    await buyer({ now: () => new Date(Date.now() + 2 * DAY_MS) }).fetch(urlOf(COMPANY))
-    expect(await leftovers()).to.deep.equal([])
-  })
-
   it('[15.3] pays again for another Idempotency-Key, which it does not send', () =>
     paysTimes(2, async () => {
       const sent = new Set<string | null>()
@@ -367,16 +356,6 @@ describe('createBuyer', () => {
       expect(receiptIn((await savedPurchase()).answer?.payment_response ?? '')).to.be.a('string')
     }))
 
-  it('throws for a purchase of another request, and changes nothing', async () => {
-    await buyer().fetch(urlOf(COMPANY))
-    const saved = await savedPurchase()
-    const [name = ''] = await readdir(folder)
-    const request = { ...saved.request, url: urlOf('company/00000000') }
-    await writeFile(join(folder, name), JSON.stringify({ ...saved, request, answer: null }))
-    expect(await failureOf(buyer().fetch(urlOf(COMPANY)))).to.include({ code: 'purchase_unreadable' })
-    expect(await savedPurchase()).to.deep.equal({ ...saved, request, answer: null })
-  })
-
   it('[15.3] buys again if a finished purchase is older than maxAgeSeconds, and repeats an unfinished one', () =>
     paysTimes(2, async () => {
       const later = { maxAgeSeconds: 60, now: () => new Date(Date.now() + DAY_MS) }
@@ -475,14 +454,6 @@ describe('createBuyer', () => {
     expect(() => buyer({ key: '0x12' })).to.throw('The key must be 0x and 64 hex digits')
   })
 
-  it('refuses a damaged purchase file, and keeps it', async () => {
-    await buyer().fetch(urlOf(COMPANY))
-    const path = join(folder, (await readdir(folder))[0] ?? '')
-    await writeFile(path, 'damaged')
-    expect((await failureOf(buyer().fetch(urlOf(COMPANY)))).code).to.equal('purchase_unreadable')
-    expect(await readFile(path, 'utf8')).to.equal('damaged')
-  })
-
   it('rejects an aborted call, and the next call returns the answer of the same purchase', () =>
     paysTimes(1, async () => {
       const aborting = new AbortController()
@@ -552,13 +523,6 @@ describe('[15.2] the spending of a day', () => {
     expect(await reserve(wanted('three', 3000))).to.equal('spending-2026-11-23-0.json')
   })
 
-  it('reserves for purchases that run at once', async () => {
-    const reserve = open()
-    const names = await Promise.all(Array.from({ length: 30 }, (_, index) => reserve(wanted(`p${index}`, 100, index))))
-    expect(names).to.deep.equal(names.map((_, index) => `spending-2026-11-22-${index}.json`))
-    expect(await codeOf(reserve(wanted('p30', 1)))).to.equal('day_limit_reached')
-  })
-
   it('accepts a purchase that another process makes after a new process has read the day', async () => {
     const other = open()
     const slow: BuyerStorage = {
@@ -575,11 +539,7 @@ describe('[15.2] the spending of a day', () => {
   const LOSSES: Record<string, (names: string[]) => Promise<void>> = {
     'the first file is missing': ([first = '']) => rm(pathOf(first)),
     'the last file is missing': (names) => rm(pathOf(names.at(-1) ?? '')),
-    'all files are missing': async (names) => {
-      for (const name of names) await rm(pathOf(name))
-    },
     'a file is damaged': ([first = '']) => writeFile(pathOf(first), '{}'),
-    'a file is empty': (names) => writeFile(pathOf(names.at(-1) ?? ''), ''),
   }
   for (const [title, lose] of Object.entries(LOSSES)) {
     it(`blocks if ${title}, also in a new process, until the day is reset`, async () => {

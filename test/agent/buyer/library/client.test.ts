@@ -7,11 +7,8 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { decodePaymentSignatureHeader, encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { recoverTypedDataAddress } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { signPurchase } from '../../../../agent/buyer/library/buy.ts'
 import { signerOf } from '../../../../agent/buyer/library/open-signer.ts'
-import { createAuthorization, typedDataOf, type Signer } from '../../../../agent/buyer/library/signer.ts'
 import { fileEntry } from '../../../../agent/buyer/library/folder-storage.ts'
 import { readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
 import { compareQuote, decodeQuote, isWithinLimit } from '../../../../agent/buyer/library/quote.ts'
@@ -100,21 +97,6 @@ describe('a signed quote', () => {
     expect(accepted).to.deep.equal(checked)
     expect(payload).to.have.nested.property('authorization.to', checked?.payTo)
     expect(payload).to.have.nested.property('authorization.value', checked?.amount)
-  })
-
-  it('has the signature of a private key, also if a signer of a wallet gives it', async () => {
-    const account = privateKeyToAccount(KEY)
-    const asWallet: Signer = {
-      address: account.address,
-      // A wallet gets the typed data as JSON.
-      signTypedData: async (typed) => account.signTypedData(JSON.parse(JSON.stringify(typed)) as never),
-    }
-    const decoded = decodeQuote(encodePaymentRequiredHeader(quote()))
-    const data = typedDataOf(decoded, createAuthorization(decoded, account.address, new Date()))
-    const signatures = [await asWallet.signTypedData(data), await (await signerOf(KEY)).signTypedData(data)]
-    expect(signatures[0]).to.equal(signatures[1])
-    const signed = { ...data, signature: signatures[0] }
-    expect(await recoverTypedDataAddress(signed as never)).to.equal(account.address)
   })
 })
 
@@ -285,15 +267,10 @@ describe('the client', () => {
   })
 
   for (const [status, code, advice] of [
-    [400, 'x', undefined],
     [402, 'payment_failed', undefined],
-    [403, 'x', undefined],
     [404, 'company_not_found', 'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.'],
-    [409, 'constructor', undefined],
     [409, 'payment_already_settled', 'Do not sign another payment. Keep this one and contact the operator.'],
-    [413, 'body_too_large', 'Change the request.'],
     [501, 'x', undefined],
-    [520, 'x', undefined],
   ] as const) {
     it(`[14.5, 14.18] does not know whether it was charged after ${status} ${code} to a payment, and proposes no second signature`, async () => {
       answers = [{ status, body: { error: { code, message: 'sign again' } } }]
@@ -342,29 +319,6 @@ describe('the client', () => {
     expect(await client('address', '--key-file', file, '--new')).to.equal(1)
   })
 
-  it('names the nearest command of a mistyped one', async () => {
-    expect(await client('serch', 'x')).to.equal(2)
-    expect(printed.at(-1)).to.contain("unknown command 'serch'").and.to.contain('search')
-  })
-
-  it('shows a body that is JSON, also if it repeats a member and so has no valid answer', async () => {
-    answers = [{ status: 400, text: '{"shown":1,"shown":2}' }]
-    expect(await client('--verbose', 'lookup', '1')).to.equal(4)
-    expect(printed).to.include('  "shown": 2')
-    expect(printed).not.to.include('The body is not JSON.')
-  })
-
-  it('prints the advice of the error table for a refusal before a payment', async () => {
-    const refusing: typeof fetch = async () =>
-      Response.json({ error: { code: 'company_not_found', message: 'y' } }, { status: 404 })
-    const { code, stderr } = await runCommand(['client', 'lookup', '1', '--url', BASE], {
-      environment: { DATA_DIR: directory },
-      fetch: refusing,
-    })
-    expect(code).to.equal(1)
-    expect(stderr).to.match(/\ncharged: no\. Use the number /)
-  })
-
   const SETTLED = { success: true, transaction, network: 'eip155:84532' } as const
   const HEADERS: Record<string, string | undefined> = {
     'no settlement response': undefined,
@@ -390,12 +344,6 @@ describe('the client', () => {
       /^The receipt is wrong: signature\. The answer is in \S+\. Keep the file of the purchase/,
     )
     expect((await readPurchase(fileEntry(purchasePath()))).answer?.status).to.equal(200)
-  })
-
-  it('tells that a receipt was not checked if the key set cannot be read', async () => {
-    keys = null
-    expect(await client('lookup', '1')).to.equal(0)
-    expect(printed.at(-1)).to.equal('The receipt was not checked: the key set cannot be read.')
   })
 
   describe('with a service that publishes false data', () => {
@@ -426,16 +374,6 @@ describe('the client', () => {
         'The quote differs from what is expected on mainnet: amount. Nothing was signed. ' +
           'To pay more than the limit, add --max-amount.',
       )
-    })
-
-    it('[14.7] signs at most --max-amount', async () => {
-      pricedAt(1_000_000)
-      const buy = (max: string) => client('lookup', '1', '--mode', 'mainnet', '--max-amount', max)
-      expect(await buy('999999')).to.equal(1)
-      expect(paymentsSent()).to.have.lengthOf(0)
-      expect(await buy('1000000')).to.equal(0)
-      expect(await buy('1000001')).to.equal(0)
-      expect(paymentsSent()).to.have.lengthOf(2)
     })
 
     const cardOf = (url: string) => ({
@@ -577,16 +515,5 @@ describe('the client', () => {
       expect(printed.at(-1)).to.equal(line)
     }
     expect(requests).to.deep.equal([])
-  })
-
-  it('names the service that cannot be reached', async () => {
-    const url = 'http://127.0.0.1:1'
-    for (const args of [['lookup', '1'], ['verify-card']]) {
-      const { code, stderr } = await runCommand(['client', ...args, '--url', url], {
-        environment: { DATA_DIR: directory },
-      })
-      expect(code).to.equal(1)
-      expect(stderr).to.equal(`Cannot reach ${url}. Start the service there, or name another with --url\n`)
-    }
   })
 })

@@ -41,7 +41,7 @@ describe('the file of a private key', () => {
 
   it('is read up to a bound if it is a pipe without an end', async () => {
     await promisify(execFile)('mkfifo', ['-m', '600', path])
-    const writer = spawn('sh', ['-c', 'while sleep 0.01; do echo 0123456789; done > "$0"', path])
+    const writer = spawn('sh', ['-c', 'while sleep 0.01; do echo 0123456789; done > "$0"', path], { timeout: 60_000 })
     try {
       expect(await read()).to.equal(noKey())
     } finally {

@@ -107,6 +107,7 @@ async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<
     totalMax: undefined,
     isConfirmed: run.isConfirmed,
     isBatched: run.isBatched,
+    review: undefined,
     readAuthorization: undefined,
   } as const
   await reconcileFile(context, options).catch(() => undefined)

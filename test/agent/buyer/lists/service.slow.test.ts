@@ -233,14 +233,6 @@ describe('[15.12] the command reconcile-service', function () {
     expect(paid).to.equal(1)
   })
 
-  it('answers 503 with Retry-After if the company service cannot be reached', async () => {
-    const response = await post(await start(['--pay-to', service.payTo], 'http://127.0.0.1:9'), {
-      q0: { query: 'Plain Fixture' },
-    })
-    expect([response.status, response.statusText]).to.deep.equal([503, 'service_unreachable'])
-    expect(response.headers.get('Retry-After')).to.equal('5')
-  })
-
   it('refuses requests of other web pages, and of names that are bound to this address', async () => {
     const url = await start()
     const query = { q0: { query: 'Numbered Fixture 9' } }

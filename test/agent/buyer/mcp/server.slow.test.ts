@@ -1,12 +1,11 @@
 /** The command `mcp` as a real process, with the official client over stdio and the real service. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
-import { generatePrivateKey } from 'viem/accounts'
 import { sha256Hex } from '../../../../store/base/canonical.ts'
 import { OPERATIONS } from '../../../../agent/operation/operations.ts'
 import { TESTNET_TERMS } from '../../../support/expected-terms.ts'
@@ -106,23 +105,6 @@ describe('[15.5, 15.10] the command mcp', function () {
     }
   })
 
-  it('reports an empty wallet with the reason, and no advice that a tool cannot follow', () =>
-    paysTimes(0, async () => {
-      await writeFile(keyFile, generatePrivateKey(), { mode: 0o600 })
-      const { client } = await connect()
-      const refused = await call(client, LOOKUP)
-      expect(codeOf(refused)).to.equal('payment_refused')
-      expect(refused.structuredContent).to.have.deep.property('service', {
-        status: 402,
-        code: 'payment_rejected',
-        reason: 'insufficient_funds',
-      })
-      expect(refused.structuredContent).to.have.nested.property('next.charged', 'unknown')
-      const { client: informed } = await connect(['--rpc', service.rpcUrl])
-      expect((await call(informed, LOOKUP)).structuredContent).to.have.nested.property('next.charged', 'no')
-      expect(textOf(refused)).to.contain('add USDC').and.to.not.contain('Idempotency-Key')
-    }))
-
   it('pays only the receiver of the first purchase of the folder, unless --pay-to names one', () =>
     paysTimes(1, async () => {
       const pass = async (path: string, response: ServerResponse) => {
@@ -180,24 +162,6 @@ describe('[15.5, 15.10] the command mcp', function () {
     } finally {
       await behind.stop()
     }
-  })
-
-  it('begins the spending of the day again with --reset-day only', () =>
-    paysTimes(2, async () => {
-      const folder = join(directory, 'purchases')
-      await call((await connect()).client, LOOKUP)
-      const spending = (await readdir(folder)).find((name) => name.startsWith('spending-')) ?? ''
-      await rm(join(folder, spending))
-      expect(codeOf(await call((await connect()).client, OTHER))).to.equal('spending_unknown')
-      const args = ['mcp', '--url', service.url, '--key-file', keyFile, '--folder', folder, '--reset-day']
-      expect(await runCommand(args)).to.include({ code: 0 })
-      expect(codeOf(await call((await connect()).client, OTHER))).to.equal(false)
-    }))
-
-  it('reports a service_info that the service refuses as an error', async () => {
-    using failing = await listen(createServer((_request, response) => response.writeHead(500).end('{}')))
-    const { client } = await connect([], { url: failing.url })
-    expect(codeOf(await client.callTool({ name: 'service_info', arguments: {} }))).to.equal('service_unreachable')
   })
 
   it('bounds the text of service_info', async () => {

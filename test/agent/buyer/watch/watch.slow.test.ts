@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import type { CliContext } from '../../../../agent/command-line/context.ts'
-import { startChild } from '../../../support/child.ts'
 import { runCommand, type CliResult } from '../../../support/cli.ts'
 import { runPython, skipWithoutPython } from '../../../support/python.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
@@ -108,21 +107,6 @@ describe('[15.13] the command client watch', function () {
       expect(await transfersOf(async () => void (result = await run()))).to.equal(0)
       expect([result?.code, result?.lines.at(-1)]).to.deep.equal([0, `${WATCHED} companies, 0 changed`])
     }
-  })
-
-  it('reports all changes since the last run, also of several files', async () => {
-    await run()
-    for (let at = 0; at < 3; at += 1) await watched.importNext()
-    const result = await run()
-    const companies = companiesIn(result)
-    const numbers = new Set<string>()
-    for (const at of [0, 1, 2]) for (const number of Object.keys(await compare(at, at + 1))) numbers.add(number)
-    expect(Object.keys(companies).toSorted()).to.deep.equal([...numbers].toSorted())
-    expect(companies['1005']).to.deep.equal(['added to the register', 'removed from the register'])
-    expect(companies['1001']).to.include.members([
-      'legal_name: NUMBER 1001 -> RENAMED <b>& CO',
-      'legal_name: RENAMED <b>& CO -> RENAMED AGAIN',
-    ])
   })
 
   it('[4.10.3] has the changes of its numbers over each transport', async () => {
@@ -235,24 +219,5 @@ describe('[15.13] the command client watch', function () {
     for (const at of [0, 1])
       for (const [number, lines] of Object.entries(expected(await compare(at, at + 1))))
         expect(seen[number], number).to.include.members(lines)
-  })
-
-  it('pays nothing twice if its process is killed', async () => {
-    const kill = async (milliseconds: number) => {
-      const child = startChild('agent/main.js', args(), { DATA_DIR: directory })
-      const timer = setTimeout(() => child.process.kill('SIGKILL'), milliseconds)
-      const end = await child.ended
-      clearTimeout(timer)
-      return end
-    }
-    const began = performance.now()
-    expect(await transfersOf(async () => expect(await kill(240_000)).to.equal(0))).to.equal(FIRST_PAYMENTS)
-    const whole = performance.now() - began
-    await watched.importNext()
-    const paid = await transfersOf(async () => {
-      for (const share of [0.5, 0.65, 0.8, 0.9]) if ((await kill(whole * share)) === 3) return
-      expect(await kill(240_000)).to.be.oneOf([0, 3])
-    })
-    expect(paid).to.equal(GROUPS + 1)
   })
 })

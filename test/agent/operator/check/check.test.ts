@@ -82,14 +82,6 @@ describe('the command check', function () {
     expect(stderr).to.match(/^PAY_TO must be an address/)
   })
 
-  it('warns of a variable that does nothing', () =>
-    expectOne('variables', /^WARNING FACILITATOR_URL does nothing: there is no such variable/, {
-      FACILITATOR_URL: 'x',
-    }))
-
-  it('names what replaces a removed variable', () =>
-    expectOne('variables', /^WARNING MCP_ENABLED does nothing: MCP is always on/, { MCP_ENABLED: 'false' }))
-
   for (const [name, mode] of [
     ['data directory', 0o755],
     ['keys', 0o755],
@@ -178,8 +170,6 @@ describe('the command check', function () {
     for (const [fault, reply, pattern] of [
       ['another network', answer(200, { kinds: [{ ...KINDS.kinds[0], network: 'eip155:1' }] }), /does not settle/],
       ['version 1 only', answer(200, { kinds: [{ ...KINDS.kinds[0], x402Version: 1 }] }), /does not settle/],
-      ['no list', answer(200, { kinds: 'all' }), /does not list what it supports/],
-      ['an error', answer(500, KINDS), /does not list what it supports \(status 500\)/],
     ] as const) {
       it(`fails with ${fault}`, async () => {
         supported = reply
@@ -269,14 +259,6 @@ describe('the command check', function () {
         'FAILED /llms.txt answers with status 404: let the proxy pass every path',
       ])
     })
-  })
-
-  it('escapes text of other parties', async () => {
-    using other = await listen(
-      createServer((_, response) => response.end(JSON.stringify({ access: { network: '\u001b[2J', pay_to: 'x\ny' } }))),
-    )
-    const { text } = await check({ BASE_URL: other.url })
-    expect(text).to.contain(String.raw`is a service of \u{1b}[2J that pays x\u{a}y`)
   })
 
   describe('with --buy', () => {

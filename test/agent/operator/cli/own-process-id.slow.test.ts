@@ -53,7 +53,7 @@ describe('[14.10] a service whose process id another process of the data directo
   it('runs in a child process beside the other one, stops alone, and starts again after a kill of both', async function () {
     // Some users may not create namespaces of process ids.
     const [unshare = '', ...options] = AS_FIRST
-    if (spawnSync(unshare, [...options, 'true']).status !== 0) return this.skip()
+    if (spawnSync(unshare, [...options, 'true'], { timeout: 10_000 }).status !== 0) return this.skip()
     const first = await start()
     expect(await childrenOf(first.pid)).to.deep.equal([])
     const second = await start()

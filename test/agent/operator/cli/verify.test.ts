@@ -8,16 +8,15 @@ import { decodePaymentResponseHeader } from '@x402/core/http'
 import { SYNTHETIC_COMPANY } from '../../../../store/dataset/synthetic.ts'
 import { checkDataset } from '../../../../agent/operator/cli/verify-checks.ts'
 import { RUNTIME } from '../../../../agent/buyer/library/buy.ts'
-import { buyIntoFile } from '../../../../agent/buyer/library/buy-into-file.ts'
+import { buyIntoFile } from '../../../../agent/buyer/library/buy.ts'
 import { fileEntry } from '../../../../agent/buyer/library/folder-storage.ts'
 import { readPurchase, writePurchase, type Purchase } from '../../../../agent/buyer/library/purchase-file.ts'
 import { a2aRequest, type PurchaseRequest } from '../../../../agent/buyer/library/purchase-request.ts'
-import { verifyPurchase } from '../../../../agent/buyer/library/verify-purchase.ts'
 import { runCommand } from '../../../support/cli.ts'
 import { REGISTER } from '../../../support/fixtures.ts'
 import { recordArchive } from '../../../support/journal.ts'
 import { startTestService, type TestService } from '../../../support/service.ts'
-import { claimsFor, flipByte, keySetOf, makeReceiptKey, receiptFor } from '../../../support/signed-receipt.ts'
+import { claimsFor, keySetOf, makeReceiptKey, receiptFor } from '../../../support/signed-receipt.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { receiptIn } from '../../../support/unsigned-receipt.ts'
 import { parseNamed } from '../../../support/operations.ts'
@@ -28,7 +27,6 @@ describe('[5.9.5] the command verify', function () {
   this.timeout(240_000)
   let service: TestService
   let directory: string
-  let keySet: unknown
   let jwks: string
 
   before(async () => {
@@ -36,7 +34,6 @@ describe('[5.9.5] the command verify', function () {
     directory = await makeTemporaryDirectory()
     jwks = join(directory, 'jwks.json')
     const text = await (await fetch(`${service.url}/.well-known/jwks.json`)).text()
-    keySet = JSON.parse(text)
     await writeFile(jwks, text)
   })
   after(() => service.stop())
@@ -204,11 +201,8 @@ describe('[5.9.5] the command verify', function () {
     const search = await readPurchase(fileEntry(pathOf('search')))
     const cases: [failed: string[], by: (purchase: Purchase) => Purchase][] = [
       [['answer', 'snapshot'], withAnswer({ body: '{}' })],
-      [['answer', 'snapshot'], withAnswer({ body: 'not JSON' })],
       [['request'], (purchase) => ({ ...purchase, request: search.request })],
       [['payment'], (purchase) => ({ ...purchase, payment: search.payment })],
-      [['payment'], (purchase) => ({ ...purchase, payment: 'e30=' })],
-      [['payment'], (purchase) => ({ ...purchase, payment: 'not base64' })],
       [
         ['issuer'],
         (purchase) => ({ ...purchase, quote: { resource: { url: 'https://other.example/api/v1/company/73848' } } }),
@@ -223,19 +217,6 @@ describe('[5.9.5] the command verify', function () {
     ])
     const { stderr, code } = await verify(pathOf('changed'))
     expect([code, stderr]).to.deep.equal([1, 'The key set of the issuer is not known: add --issuer or --jwks\n'])
-  })
-
-  it('fails for every changed byte of the settlement response', async () => {
-    const purchase = await readPurchase(fileEntry(pathOf('lookup')))
-    const { payment_response } = purchase.answer ?? expect.fail('no answer')
-    const passed: string[] = []
-    const isValid = async (answer: Partial<NonNullable<Purchase['answer']>>) =>
-      (await verifyPurchase(withAnswer(answer)(purchase), keySet)).isValid
-    expect(await isValid({})).to.equal(true)
-    const header = payment_response ?? ''
-    for (let at = 0; at < header.length; at += 1)
-      if (await isValid({ payment_response: flipByte(header, at, 1 + (at % 127)) })) passed.push(`header ${at}`)
-    expect(passed).to.deep.equal([])
   })
 
   it('reads the transfer from the chain with --rpc', async () => {

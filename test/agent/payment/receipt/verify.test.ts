@@ -66,7 +66,9 @@ describe('the verification of a receipt', function () {
       )
     })
 
-    it(`[5.9.5] fails for every changed byte of the ${name}, its receipt and the key set`, async () => {
+    // Every byte of the first answer, and some of the others, because the check does not depend on the operation.
+    const step = sold === Object.values(ANSWERS)[0] ? 1 : 11
+    it(`[5.9.5] fails for changed bytes of the ${name}, its receipt and the key set`, async () => {
       const texts = [JSON.stringify(sold), receiptFor(key, sold), JSON.stringify(keySetOf(key).keys)]
       const run = (answerText = '', receipt = '', keys = '') =>
         verifyTexts(answerText, receipt, `{"keys":${keys},"compromised":[]}`)
@@ -74,7 +76,7 @@ describe('the verification of a receipt', function () {
       const masks = fc.sample(fc.integer({ min: 1, max: 255 }), { numRuns: 97, seed: 20 })
       const passed: string[] = []
       for (const [index, text] of texts.entries()) {
-        for (let at = 0; at < Buffer.byteLength(text); at += 1) {
+        for (let at = 0; at < Buffer.byteLength(text); at += step) {
           const changed = [...texts]
           changed[index] = flipByte(text, at, masks[at % masks.length] ?? 1)
           if ((await run(...changed)).isValid) passed.push(`${index} ${at} ${changed[index]}`)

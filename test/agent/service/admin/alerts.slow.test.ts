@@ -13,11 +13,8 @@ import { expect } from 'chai'
 import { KEYS_REFRESH_MS } from '../../../../keys/keyring.ts'
 import pg from 'pg'
 import { responsesFolder } from '../../../../store/files/layout.ts'
-import { LmdbResponseLog } from '../../../../store/log/lmdb-responses.ts'
-import { UNRECORDED_MAX } from '../../../../store/log/responses.ts'
 import type { Externals } from '../../../../agent/service/service.ts'
-import { makeRecord } from '../../../support/records.ts'
-import { findPostgres, makeEmptyLog, withPool } from '../../../support/postgres.ts'
+import { findPostgres, makeEmptyLog } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
 import { pausesOnly } from '../../../support/timers.ts'
 import { shortTimers } from '../../../support/timers.ts'
@@ -35,7 +32,7 @@ const CLOSED_URL = 'http://127.0.0.1:9/register.zip'
 type Samples = Map<string, string>
 
 interface Scenario {
-  /** The alert is about requests, so it cannot fire while nobody sends any. */
+  /** `each` sends requests itself. Other scenarios buy once in each minute. */
   needsLoad?: boolean
   options?: TestServiceOptions | (() => Promise<TestServiceOptions>)
   /** Before the first scrape. */
@@ -80,25 +77,6 @@ async function damage(text: string): Promise<void> {
   await writeFile(file, bytes)
 }
 
-/** The database refuses connections. */
-async function refuseConnections(): Promise<void> {
-  const name = new URL(databaseUrl).pathname.slice(1)
-  const end = 'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = $1'
-  const other = Object.assign(new URL(databaseUrl), { pathname: '/postgres' })
-  await withPool(other.href, async (pool) => {
-    await pool.query(`alter database "${name}" allow_connections false`)
-    await pool.query(end, [name])
-  })
-}
-
-/** The next test uses the same database. */
-async function acceptConnections(): Promise<void> {
-  if (databaseUrl === '') return
-  const other = Object.assign(new URL(databaseUrl), { pathname: '/postgres' })
-  const name = new URL(databaseUrl).pathname.slice(1)
-  await withPool(other.href, (pool) => pool.query(`alter database "${name}" allow_connections true`))
-}
-
 let databaseUrl = ''
 /** Holds a lock in the database until the service stops. */
 let locking: pg.Client | undefined
@@ -114,25 +92,6 @@ async function loseRecord(): Promise<void> {
     whileStopped: () => rm(responsesFolder(service.directory), { recursive: true }),
     allowed: { newLog: true },
   })
-}
-
-async function fillUnrecorded(): Promise<void> {
-  const log = new LmdbResponseLog(service.directory)
-  const identities = Array.from({ length: UNRECORDED_MAX }, (_, index) => `other-${index}`)
-  const found_at = new Date().toISOString()
-  await Promise.all(identities.map((identity) => log.noteUnrecorded({ identity, transaction: '0x', found_at })))
-  await log.close()
-}
-
-async function fillSettled(): Promise<void> {
-  const log = new LmdbResponseLog(service.directory)
-  const nonces = Array.from({ length: 1_001 }, (_, index) => `0x${index.toString(16).padStart(64, '0')}`)
-  const claims = nonces.map((nonce) => {
-    const record = makeRecord({ nonce, state: 'settled' })
-    return log.claim({ ...record, requirements: { ...record.requirements, payTo: service.payTo } })
-  })
-  await Promise.all(claims)
-  await log.close()
 }
 
 const noteBackup = (bytes: number) =>
@@ -156,7 +115,7 @@ const unknownPayment: Pick<Scenario, 'options' | 'cause'> = {
   cause: buy,
 }
 
-/** A key is the name of an alert, or of several scenarios of one alert with a colon and what differs. */
+/** By the name of the alert. */
 const SCENARIOS: Record<string, Scenario> = {
   CompanyAgentDown: { cause: () => service.stop() },
   CompanyAgentSaleFailed: {
@@ -185,10 +144,6 @@ const SCENARIOS: Record<string, Scenario> = {
   },
   CompanyAgentPaymentDamaged: damagedRecord,
   CompanyAgentPaymentUnknown: unknownPayment,
-  'CompanyAgentPaymentUnknown: among more than 1,000 settled ones': {
-    ...unknownPayment,
-    before: () => service.restart({ whileStopped: fillSettled }),
-  },
   CompanyAgentSettlementNotOnChain: {
     options: {
       replaceExternals: ({ chain, ...own }) => ({
@@ -200,6 +155,7 @@ const SCENARIOS: Record<string, Scenario> = {
             const observed = await chain.observe(payments, options)
             return isDown ? showUnpaid(observed, node ?? (options.otherThan === 0 ? 1 : 0)) : observed
           },
+          findTransfers: async (queries) => queries.map(() => undefined),
         },
       }),
     },
@@ -212,13 +168,6 @@ const SCENARIOS: Record<string, Scenario> = {
   },
   CompanyAgentPaymentWithoutRecord: {
     before: loseRecord,
-    cause: () => requests().lookup('00000000', payment),
-  },
-  'CompanyAgentPaymentWithoutRecord: the list is full': {
-    before: async () => {
-      await loseRecord()
-      await service.restart({ whileStopped: fillUnrecorded })
-    },
     cause: () => requests().lookup('00000000', payment),
   },
   CompanyAgentPaymentOld: {
@@ -288,14 +237,6 @@ const SCENARIOS: Record<string, Scenario> = {
     each: buy,
   },
   CompanyAgentDatabaseLost: {
-    options: async () => ({
-      timer: shortTimers,
-      environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) },
-    }),
-    cause: refuseConnections,
-    minutes: 4,
-  },
-  'CompanyAgentDatabaseLost: the table of the sales is locked': {
     needsLoad: true,
     options: async () => ({
       timer: shortTimers,
@@ -378,9 +319,6 @@ async function scrape(used: ReadonlySet<string>): Promise<Samples> {
   return samples
 }
 
-/** The alert of a key of `SCENARIOS`. */
-const alertOf = (key: string) => key.replace(/:.*/, '')
-
 /** A unit test of promtool with the state of the alert before the cause and at the end. */
 function unitTest(alert: string, scrapes: readonly Samples[]) {
   const series = new Set(scrapes.flatMap((samples) => [...samples.keys()]))
@@ -410,7 +348,7 @@ describe('the alerts', function () {
   let used: Set<string>
 
   before(async function () {
-    if (spawnSync('promtool', ['--version']).status !== 0) return this.skip()
+    if (spawnSync('promtool', ['--version'], { timeout: 10_000 }).status !== 0) return this.skip()
     directory = await mkdtemp(join(tmpdir(), 'alerts-'))
     used = new Set((await readFile(RULES, 'utf8')).match(/\b(?:company_agent|nodejs)_\w+/g))
   })
@@ -418,21 +356,17 @@ describe('the alerts', function () {
   afterEach(async () => {
     laterMs = 0
     isDown = false
-    await acceptConnections()
   })
 
   it('are all tested', async () => {
     const names = [...(await readFile(RULES, 'utf8')).matchAll(/alert: (\w+)/g)].map(([, name = '']) => name)
-    expect(new Set(Object.keys(SCENARIOS).map(alertOf))).to.deep.equal(new Set(names))
+    expect(new Set(Object.keys(SCENARIOS))).to.deep.equal(new Set(names))
   })
 
-  const loads = Object.entries(SCENARIOS).flatMap(([alert, scenario]) =>
-    (scenario.needsLoad ? [true] : [false, true]).map((isLoaded) => ({ alert, scenario, isLoaded })),
-  )
-  for (const { alert, scenario, isLoaded } of loads) {
+  for (const [alert, scenario] of Object.entries(SCENARIOS)) {
     const { options = {}, before: prepare, cause, each, minutes = LASTING_MINUTES } = scenario
-    it(`fire after their cause while it lasts, and not before: ${alert}, ${isLoaded ? 'under load' : 'idle'}`, async function () {
-      if (alertOf(alert) === 'CompanyAgentDatabaseLost' && findPostgres() === undefined) return this.skip()
+    it(`fire after their cause while it lasts, and not before: ${alert}`, async function () {
+      if (alert === 'CompanyAgentDatabaseLost' && findPostgres() === undefined) return this.skip()
       const given = typeof options === 'function' ? await options() : options
       service = await startTestService({ now, ...given, environment: { ADMIN_PORT: '0', ...given.environment } })
       const scrapes: Samples[] = []
@@ -443,7 +377,7 @@ describe('the alerts', function () {
         for (let minute = 0; minute < minutes; minute += 1) {
           await each?.()
           // A stopped service and an outage refuse it.
-          if (isLoaded && !scenario.needsLoad) await buy().catch(() => undefined)
+          if (!scenario.needsLoad) await buy().catch(() => undefined)
           scrapes.push(await scrape(used))
         }
       } finally {
@@ -453,7 +387,7 @@ describe('the alerts', function () {
       }
       const file = join(directory, 'test.yml')
       // YAML includes JSON.
-      await writeFile(file, JSON.stringify(unitTest(alertOf(alert), scrapes)))
+      await writeFile(file, JSON.stringify(unitTest(alert, scrapes)))
       const failed = await promisify(execFile)('promtool', ['test', 'rules', file]).then(
         () => '',
         ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { json as readBody } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { decodeProtectedHeader, jwtVerify } from 'jose'
-import { failureKind } from '../../../../agent/service/admin/metrics.ts'
 import { readConfig } from '../../../../agent/service/config.ts'
 import { describeCause } from '../../../../agent/service/log.ts'
 import { openRemoteFacilitators } from '../../../../agent/service/externals.ts'
@@ -217,16 +216,6 @@ describe('[5.8.1] several facilitators', () => {
     expect(two.paths).to.deep.equal(['/verify', '/settle'])
   })
 
-  it('the failure of the last one has the kind that the metrics count', async () => {
-    two.answers['/verify'] = failed
-    one.answers['/verify'] = failed
-    const { facilitator } = sale.context.payments
-    const failure = await facilitator
-      .verify((await signedPayment()) as never, {} as never)
-      .catch((cause: unknown) => cause)
-    expect(failureKind(failure)).to.equal('http_status')
-  })
-
   it('a refusal of the first one counts, and the second one is not asked', async () => {
     one.answers['/verify'] = () => ({ status: 200, body: { isValid: false, invalidReason: 'insufficient_funds' } })
     expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_rejected')
@@ -259,13 +248,6 @@ describe('[5.8.1] several facilitators', () => {
       expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_rejected')
       expect(two.paths).to.deep.equal([])
     })
-  })
-
-  it('the payment is not charged if none of them answers', async () => {
-    one.answers['/verify'] = failed
-    two.answers['/verify'] = failed
-    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_verification_unavailable')
-    expect(await recorded()).to.deep.equal([])
   })
 
   it('a retry settles again with the one that verified, whatever the order is now', async () => {
@@ -435,15 +417,7 @@ describe('[14.2] the credentials of a CDP API key', () => {
     ['no secret', { CDP_API_KEY_ID: 'k' }, /^CDP_API_KEY_ID must come with/],
     ['no id', { CDP_API_KEY_SECRET: bytes }, /^CDP_API_KEY_ID must come with/],
     ['a file that is missing', { ...key, CDP_API_KEY_SECRET: '/none' }, NO_KEY],
-    ['a file without an end', { ...key, CDP_API_KEY_SECRET: '/dev/zero' }, NO_KEY],
-    ['a path with a zero', { ...key, CDP_API_KEY_SECRET: '/none\0' }, NO_KEY],
     ['32 bytes', { ...key, CDP_API_KEY_SECRET: d }, NO_KEY],
-    [
-      'the public key of another key',
-      { ...key, CDP_API_KEY_SECRET: Buffer.from(bytes, 'base64').fill(7, 40).toString('base64') },
-      NO_KEY,
-    ],
-    ['text', { ...key, CDP_API_KEY_SECRET: 'not a key' }, NO_KEY],
     [
       'another curve',
       { ...key, CDP_API_KEY_SECRET: other.privateKey.export({ type: 'sec1', format: 'pem' }).toString() },

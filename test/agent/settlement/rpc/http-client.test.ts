@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { post } from '../../../../agent/settlement/rpc/http-client.ts'
-import { ENDINGS, startBodyServer } from '../../../support/body-endings.ts'
 import { listen, type ListeningServer } from '../../../support/listen.ts'
 
 const BYTES_MAX = 1_000
@@ -49,22 +48,6 @@ describe('the HTTP client', () => {
     expect(connections).to.be.at.most(2)
   })
 
-  for (const ending of ENDINGS) {
-    it(`${ending.isWhole ? 'returns' : 'refuses'} a reply that the server ends ${ending.name}`, async () => {
-      const body = Buffer.alloc(100_000, 'x')
-      const bodies = await startBodyServer(body)
-      bodies.use(ending)
-      try {
-        for (let count = 0; count < 3; count += 1) {
-          const reply = send({ url: bodies.url, bytesMax: body.length })
-          const isEqual = await reply.then(({ bytes }) => bytes.equals(body)).catch(() => false)
-          expect(isEqual).to.equal(ending.isWhole)
-        }
-      } finally {
-        bodies.close()
-      }
-    })
-  }
   describe('for a server that closes idle connections', () => {
     let bodies: string[]
 

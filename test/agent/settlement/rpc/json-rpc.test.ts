@@ -80,11 +80,6 @@ describe('the JSON-RPC client', () => {
       .and.to.not.contain('secret-key')
   })
 
-  it('returns a null result', async () => {
-    answer = ({ id }) => ({ jsonrpc: '2.0', id, result: null })
-    expect(await ask()).to.equal('answered')
-  })
-
   for (const result of [null, '0x', '', 84_532]) {
     it(`checks again after the chain id ${JSON.stringify(result)}, which names no chain`, async () => {
       answer = ({ id }) => ({ jsonrpc: '2.0', id, result })

@@ -158,11 +158,6 @@ describe('the response log in PostgreSQL', function () {
       await (await open(url)).close()
     })
 
-    it('a database without a schema', async () => {
-      await refusal('alter table schema_migrations rename to renamed')
-      await withPool(url, (pool) => pool.query('alter table renamed rename to schema_migrations'))
-    })
-
     for (const value of ['off', 'local', 'remote_write']) {
       it(`a database with synchronous_commit = ${value}, also if a pooler would drop a setting of the session`, async () => {
         const setting = `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit`
@@ -197,17 +192,6 @@ describe('the response log in PostgreSQL', function () {
         expect(failure).to.equal('StoreError: RESPONSE_LOG cannot be used: it did not answer in time')
       } finally {
         silent.close()
-      }
-    })
-
-    it('a read-only database', async () => {
-      const name = new URL(url).pathname.slice(1)
-      const setting = `alter database ${name} set default_transaction_read_only`
-      try {
-        expect(await refusal(`${setting} = on`)).to.contain('read-only')
-      } finally {
-        // Through another database, because connections to this one are refused.
-        await withPool(url.replace(`/${name}`, '/postgres'), (pool) => pool.query(`${setting} = off`))
       }
     })
   })

@@ -1,0 +1,51 @@
+/** The table of the functions that answer the operations. */
+import { StoreError } from '../../store/files/environment.ts'
+import { itemsOf, type Operation, type SingleDefinition } from '../operation/operation.ts'
+import type { SINGLE_OPERATIONS } from '../operation/operations.ts'
+import type { Refused } from '../operation/outcome.ts'
+import { answerLookup, answerResolve, answerSearch } from './companies.ts'
+import { answerAsOf, answerChanges, answerHistory } from './history.ts'
+import { isSynthetic, listStatuses, type AnswerFunction, type AnswerContext } from './registers.ts'
+
+/** Does not compile while an operation of the service has no function. */
+export const ANSWERS: {
+  [Each in (typeof SINGLE_OPERATIONS)[number] as Each['name']]: AnswerFunction<Each>
+} = {
+  lookup: answerLookup,
+  search: answerSearch,
+  resolve: answerResolve,
+  history: answerHistory,
+  as_of: answerAsOf,
+  changes: answerChanges,
+}
+
+export type PreparedAnswer = { kind: 'prepared'; body: string; snapshotId: string } | Refused
+
+/** Whether the operation needs a loaded and fresh dataset. */
+export function needsDataset(operation: Operation, context: Pick<AnswerContext, 'hasSyntheticCompany'>): boolean {
+  return itemsOf(operation).some(({ input }) => !isSynthetic(input['company_number'], context))
+}
+
+/** What a quote says about an input before anything is paid. Nothing while the names cannot be read. */
+export function describeInput({ definition, input }: Operation, context: AnswerContext) {
+  if (definition.kind === 'batch') return undefined
+  try {
+    return definition.quoteNote?.(input, () => listStatuses(context))
+  } catch (cause) {
+    if (cause instanceof StoreError) return undefined
+    throw cause
+  }
+}
+
+/** The JSON text that is stored and sold. Throws when the answer violates its published schema. */
+export function prepareAnswer(
+  { definition, input }: Operation<SingleDefinition>,
+  context: AnswerContext,
+): PreparedAnswer {
+  const answer = context.answers[definition.name]
+  if (!answer) throw new Error(`Nothing answers ${definition.name}`)
+  const computed = answer(input as never, context)
+  if (computed.kind === 'refused') return computed
+  const checked = definition.answerSchema.parse(computed.answer)
+  return { kind: 'prepared', body: JSON.stringify(checked), snapshotId: checked.snapshot_id }
+}

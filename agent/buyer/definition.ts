@@ -1,0 +1,117 @@
+/** A command of the buyer as a row of a table, and how the command line gets it. */
+import { join } from 'node:path'
+import { Option, type Command } from 'commander'
+import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
+import { openAuthorizationCheck } from './library/authorization-state.ts'
+import type { CliContext, CommandContext, CommandResult } from '../command-line/context.ts'
+
+export type Values = Record<string, string | number | boolean | undefined>
+
+/** What a command runs with. */
+export interface Call {
+  context: CommandContext
+  /** The arguments, by their names in the definition. */
+  args: Record<string, string>
+  /** The options that are given or have a default. */
+  options: Values
+  /** The service, the key and the limits. Ends the command if one of `needs` is missing. */
+  target: (...needs: Need[]) => Promise<Target>
+  /** Ends the command because of wrong arguments. */
+  refuse: (fault: string) => never
+}
+
+export interface Definition {
+  name: string
+  description: string
+  arguments?: Record<string, [syntax: string, description: string]>
+  options?: readonly Option[]
+  help?: string
+  run: (call: Call) => Promise<CommandResult | void>
+}
+
+/** The service that is meant when the user names none. */
+interface DefaultService {
+  url: string
+  mode: Mode
+  /** Has the folder of the purchases, and of the sandbox with its buyer's key. */
+  dataDirectory: string
+}
+
+/** Undefined in a program that has no service. */
+export type FindService = (context: CliContext) => Promise<DefaultService | undefined>
+
+type Need = 'url' | 'keyFile'
+type Target = Awaited<ReturnType<typeof readTarget>>
+
+export function option(flags: string, description: string, parse?: (text: string) => unknown): Option {
+  const made = new Option(flags, description)
+  return parse ? made.argParser(parse) : made
+}
+export const required = (made: Option): Option => made.makeOptionMandatory()
+export const modeOption = () => option('--mode <mode>', 'the network to pay on').choices(['testnet', 'mainnet'])
+
+export function addDefinition(
+  parent: Command,
+  context: CommandContext,
+  { name, description, arguments: args = {}, options = [], help = '', run }: Definition,
+  findService: FindService,
+): void {
+  const command = parent.command(name).description(description).addHelpText('after', help)
+  for (const [syntax, text] of Object.values(args)) command.argument(syntax, text)
+  for (const each of options) command.addOption(each)
+  command.action(async () => {
+    const named = Object.keys(args).flatMap((key, index) => {
+      const value = command.args[index]
+      return value === undefined ? [] : [[key, value]]
+    })
+    const result = await run({
+      context: withClearFailures(context),
+      args: Object.fromEntries(named) as Record<string, string>,
+      options: command.opts(),
+      target: (...needs) => readTarget(context, command, findService, needs),
+      refuse: (fault) => command.error(`error: ${fault}`),
+    })
+    if (result !== undefined) context.finish(result)
+  })
+}
+
+type ClientOptions = Partial<Record<'url' | 'keyFile' | 'a2aUrl' | 'rpc', string>> & {
+  mode?: Mode
+  maxAmount?: number
+} & Partial<Record<'a2a' | 'json' | 'verbose', boolean>>
+
+async function readTarget(context: CommandContext, command: Command, findService: FindService, needs: Need[]) {
+  const service = await findService(context)
+  const options = command.optsWithGlobals<ClientOptions>()
+  const { url = service?.url, mode = service?.mode ?? 'testnet', maxAmount, a2a = false, a2aUrl, rpc } = options
+  const { keyFile = service && join(service.dataDirectory, 'sandbox', 'buyer.key') } = options
+  for (const [need, value] of Object.entries({ url, keyFile }))
+    if (value === undefined && needs.includes(need as Need))
+      command.error(`error: option '--${need === 'url' ? 'url' : 'key-file'}' is required`)
+  const { asset } = DEPLOYMENTS[mode]
+  return {
+    baseUrl: (url ?? '').replace(/\/(?:mcp\/?)?$/, ''),
+    keyFile: keyFile ?? '',
+    mode,
+    amountMax: maxAmount,
+    a2a,
+    a2aUrl,
+    json: options.json,
+    verbose: options.verbose,
+    readAuthorization: rpc === undefined ? undefined : openAuthorizationCheck(context.fetch, { url: rpc, asset }),
+    purchasesDirectory: join(service?.dataDirectory ?? '.', 'purchases'),
+  }
+}
+
+/** Adds the origin to network failures, which `fetch` reports as "fetch failed". */
+function withClearFailures(context: CommandContext): CommandContext {
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    try {
+      return await context.fetch(input, init)
+    } catch (cause) {
+      const { origin } = new URL(input instanceof Request ? input.url : input)
+      throw new Error(`Cannot reach ${origin}. Start the service there, or name another with --url`, { cause })
+    }
+  }
+  return { ...context, fetch }
+}

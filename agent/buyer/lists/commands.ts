@@ -1,0 +1,150 @@
+/** The commands that buy for the rows of a list. */
+import { setFlagsFromString } from 'node:v8'
+import { parseAmount, parseSeparator } from '../../command-line/arguments.ts'
+import type { CommandContext, CommandResult } from '../../command-line/context.ts'
+import { readPrivateKey } from '../library/private-key.ts'
+import { PurchaseError } from '../library/purchase-error.ts'
+import { option, required, type Call, type Definition, type Values } from '../definition.ts'
+
+const RECONCILE_HELP = `
+Writes the list again with the company of each row: its number, name, status, type, address and dates, the decision and its
+score, notes on what was not read, up to three alternatives, snapshot_id and receipt. Only the decision "matched" names a
+company. Equal rows are bought once. Each purchase is a file in OUT.purchases, which "verify" checks. With --batch one payment
+buys up to 25 rows; numbers that are missing or quarantined are charged then.
+
+--review writes the rows that need a person to a file. Write the number of the right company into its last column, and run
+the same command again: it buys the records of these numbers, and the decision is then "chosen".
+
+After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. To buy the list again, remove
+OUT.purchases or name another --out.
+
+Example:
+  reconcile suppliers.csv --column Supplier --eircode-column Postcode --review review.csv --max-total 50000000`
+
+const WATCH_HELP = `
+The first run buys the record of each company and keeps it in STATE. Each later run asks for the id of the snapshot, which
+is free. It buys nothing if it is that of the last run; otherwise it buys the changes since then, 100 companies for a
+payment, and the records that changed. The exit status is 3 if something changed, and 0 if nothing did.
+
+After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. STATE and the folder STATE.purchases
+belong together.
+
+Example:
+  watch suppliers.csv --column Number --state watch.json --report watch.html --max-total 2000000`
+
+const FILE: Definition['arguments'] = { file: ['<file>', 'a CSV in UTF-8 or Windows-1252, or an .xlsx file'] }
+const yesOption = () => option('--yes', 'pay without a question')
+
+export const LISTS: readonly Definition[] = [
+  {
+    name: 'reconcile',
+    description: 'Buy a decision for each row of a spreadsheet',
+    arguments: FILE,
+    options: [
+      required(option('--column <column>', 'the column of the names: its header, or its number from 1')),
+      option('--number-column <column>', 'the column of the company numbers'),
+      option('--eircode-column <column>', 'the column of the Eircodes, as evidence'),
+      option('--address-column <column>', 'the column of a part of the address, as evidence'),
+      option('--no-header', 'the first row is data; name columns by their numbers'),
+      option(
+        '--separator <text>',
+        'the separator of the fields, "tab" for a tabulator; by default it is found',
+        parseSeparator,
+      ),
+      option('--out <file>', 'the file to write, a CSV or .xlsx; by default FILE.reconciled.csv or .xlsx'),
+      option('--review <file>', 'write the rows that need a person; if it exists, take the numbers that are in it'),
+      option(
+        '--max-total <n>',
+        'pay at most this for the list, earlier runs included; required on mainnet',
+        parseAmount,
+      ),
+      option('--batch', 'buy up to 25 rows with one payment'),
+      yesOption(),
+    ],
+    help: RECONCILE_HELP,
+    run: reconcile,
+  },
+  {
+    name: 'watch',
+    description: 'Buy what changed in the companies of a spreadsheet',
+    arguments: FILE,
+    options: [
+      required(option('--column <column>', 'the column of the company numbers: its header, or its number from 1')),
+      required(option('--state <file>', 'the file that keeps the records from one run to the next')),
+      option('--report <file>', 'the HTML file to write'),
+      required(option('--max-total <n>', 'pay at most this in a run, in micro-USDC', parseAmount)),
+      yesOption(),
+    ],
+    help: WATCH_HELP,
+    run: watch,
+  },
+]
+
+/** How much the heap may grow between two collections. By default Node.js keeps twice the memory of a long list. */
+const HEAP_GROWING_PERCENT = 50
+
+async function reconcile(call: Call): Promise<CommandResult> {
+  const { context, options } = call
+  const { file = '' } = call.args
+  const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
+  const { out, maxTotal } = options
+  const target = await readListTarget(call)
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`)
+  const { reconcileFile } = await import('./reconcile-file.ts')
+  const { openBar } = await import('../../command-line/progress-bar.ts')
+  const list = {
+    ...target,
+    file,
+    out: String(out ?? file.replace(/(?:\.csv|(\.xlsx))?$/i, (_end, sheet = '.csv') => `.reconciled${sheet}`)),
+    columns: definedTexts({ name, company_number, eircode, address }),
+    separator: options['separator'] as string | undefined,
+    review: options['review'] as string | undefined,
+    hasHeader: options['header'] !== false,
+    totalMax: maxTotal as number | undefined,
+    isConfirmed: options['yes'] === true,
+    isBatched: options['batch'] === true,
+  }
+  return endOf(context, async () => {
+    const isKnown = await reconcileFile({ ...context, openBar: () => openBar(context) }, list)
+    return isKnown || 'outcome unknown'
+  })
+}
+
+const STATUS_CHANGED = 3
+
+async function watch(call: Call): Promise<CommandResult> {
+  const { context, options } = call
+  const { file = '' } = call.args
+  const { watch: run } = await import('../watch/watch.ts')
+  const list = {
+    ...(await readListTarget(call)),
+    file,
+    column: String(options['column']),
+    stateFile: String(options['state']),
+    reportFile: options['report'] as string | undefined,
+    totalMax: Number(options['maxTotal']),
+    isConfirmed: options['yes'] === true,
+  }
+  return endOf(context, async () => ((await run(context, list)) ? STATUS_CHANGED : true))
+}
+
+const definedTexts = (values: Values): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).filter((each): each is [string, string] => each[1] !== undefined))
+
+async function readListTarget({ options, target, refuse }: Call) {
+  const { a2a, keyFile, ...found } = await target('url', 'keyFile')
+  const isLimited = found.mode !== 'mainnet' || options['maxTotal'] !== undefined
+  if (!isLimited) refuse("option '--max-total' is required on mainnet")
+  if (a2a) refuse("option '--a2a' cannot be used with a list")
+  return { ...found, key: await readPrivateKey(keyFile) }
+}
+
+/** The result of a run, or of a purchase that has stopped it. */
+async function endOf({ note }: CommandContext, run: () => Promise<CommandResult>): Promise<CommandResult> {
+  return run().catch((cause: unknown) => {
+    if (!(cause instanceof PurchaseError)) throw cause
+    note(`${cause.message}. ${cause.advice}`)
+    note('The same command continues, and pays nothing twice.')
+    return cause.charged === 'no' ? false : 'outcome unknown'
+  })
+}

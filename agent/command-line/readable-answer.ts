@@ -1,0 +1,101 @@
+/** An answer as a person reads it on a terminal. The command line escapes what it prints. */
+import type { ChangesResponse } from '../operation/changes.ts'
+import type { HistoryResponse } from '../operation/history.ts'
+import type { ResolveResponse } from '../operation/resolve.ts'
+import type { SearchResponse } from '../operation/search.ts'
+import type { Company } from '../../store/dataset/company.ts'
+
+/** The lines of an answer that has the form of its operation. Undefined for an operation without such a form. */
+export function toReadable(operation: string, answer: unknown): string[] | undefined {
+  return FORMS[operation]?.(answer as never)
+}
+
+const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
+  lookup: ({ company }: { company: Company }) => toCard(company),
+  as_of: ({ company }: { company: Company }) => toCard(company),
+  search: ({ candidates }: SearchResponse) => toRanking(candidates),
+  resolve: ({ status, match, candidates }: ResolveResponse) => {
+    const verdict = match ? `${status}: ${match.company.company_number} ${match.company.legal_name}` : status
+    return [verdict, ...toRanking(candidates)]
+  },
+  history: ({ versions, complete_since }: HistoryResponse) => [
+    ...toTable(
+      versions.map(({ first_seen, last_seen, state, company, changed }) => [
+        first_seen.date,
+        last_seen?.date ?? 'today',
+        state,
+        company?.legal_name ?? '',
+        company?.status ?? '',
+        changed.join(', '),
+      ]),
+      ['from', 'until', 'state', 'name', 'status', 'changed'],
+    ),
+    `The history is complete since ${complete_since}.`,
+  ],
+  changes: ({ changes, next_cursor }: ChangesResponse) => [
+    ...toTable(
+      changes.map(({ date, company_number, kind, changed, before, after }) => [
+        date,
+        company_number,
+        kind,
+        (after ?? before)?.legal_name ?? '',
+        (after ?? before)?.status ?? '',
+        changed.join(', '),
+      ]),
+      ['date', 'number', 'kind', 'name', 'status', 'changed'],
+    ),
+    ...(next_cursor === null ? [] : [`More: --cursor ${next_cursor}`]),
+  ],
+  batch: toResults,
+}
+
+/** An answer of a batch: a line for each of its results. */
+function toResults({ results }: { results: { status: number; body: BatchBody }[] }): string[] {
+  const rows = results.map(({ status, body }) => {
+    const { company = body.match?.company, error } = body
+    return [String(status), company?.company_number ?? '', company?.legal_name ?? '', error?.code ?? body.status ?? '']
+  })
+  return toTable(rows, ['status', 'number', 'name', 'result'])
+}
+
+/** What the items of a batch have: a company, a resolution, or a refusal. */
+interface BatchBody {
+  company?: Company
+  match?: { company: Company } | null
+  status?: string
+  error?: { code: string }
+}
+
+function toCard({ registered_address: address, ...company }: Company): string[] {
+  const rows = Object.entries({
+    ...company,
+    registered_address: [...address.lines, address.eircode].filter(Boolean).join(', '),
+  })
+  return toTable(rows.flatMap(([name, value]) => (value === null || value === '' ? [] : [[name, value]])))
+}
+
+const toRanking = (candidates: SearchResponse['candidates']): string[] =>
+  toTable(
+    candidates.map(({ company, score }) => [
+      String(score),
+      company.company_number,
+      company.legal_name,
+      company.status ?? '',
+    ]),
+    ['score', 'number', 'name', 'status'],
+  )
+
+/** Columns of equal width. */
+export function toTable(rows: readonly string[][], header?: string[]): string[] {
+  const all = header ? [header, ...rows] : rows
+  const widths = all.reduce<number[]>(
+    (most, row) => row.map((text, index) => Math.max(most[index] ?? 0, text.length)),
+    [],
+  )
+  return all.map((row) =>
+    row
+      .map((text, index) => text.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}

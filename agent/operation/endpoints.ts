@@ -1,0 +1,66 @@
+/** How the service is reached: the paths of all routes but the paid ones, and the protocols with their versions. */
+
+export const API_PREFIX = '/api/v1'
+
+export const A2A_PATH = '/a2a'
+
+export const MCP_PATH = '/mcp'
+
+export const FREE_PATHS = {
+  metadata: `${API_PREFIX}/meta`,
+  attribution: '/attribution',
+  index: '/',
+  guide: '/docs',
+  apiGuide: '/docs/api.md',
+  a2aGuide: '/docs/a2a.md',
+  mcpGuide: '/docs/mcp.md',
+  llmsTxt: '/llms.txt',
+  openApi: '/openapi.json',
+  serverJson: '/server.json',
+  robotsTxt: '/robots.txt',
+  jwks: '/.well-known/jwks.json',
+  agentCard: '/.well-known/agent-card.json',
+  x402: '/.well-known/x402',
+} as const
+
+/** Free routes of testnet deployments. */
+export const TESTNET_PATHS = {
+  registrationFile: '/.well-known/agent-registration.json',
+  registryIdentity: '/agent.json',
+  reputation: `${API_PREFIX}/reputation`,
+  testnetClient: '/testnet-client.py',
+} as const
+
+export const A2A_VERSION = '1.0'
+
+export const OPENAPI_VERSION = '3.1.0'
+
+/** The versions of MCP that the SDK speaks, newest first. */
+export const MCP_VERSIONS = [
+  '2026-07-28',
+  '2025-11-25',
+  '2025-06-18',
+  '2025-03-26',
+  '2024-11-05',
+  '2024-10-07',
+] as const
+
+/** A patch number does not count (A2A 1.0 section 3.6). */
+export function isA2aVersion(version: string | undefined): boolean {
+  return version?.replace(/^([0-9]+\.[0-9]+)\.[0-9]+$/, '$1') === A2A_VERSION
+}
+
+/** The URI of the payment extension of A2A. It links to a section of the HTML guide. */
+export function paymentExtensionUri(baseUrl: string): string {
+  return `${baseUrl}${FREE_PATHS.guide}#http-x402-v1`
+}
+
+/** What the agent card, the registration file and server.json name. */
+export function listEndpoints(baseUrl: string) {
+  return {
+    guide: { url: `${baseUrl}${FREE_PATHS.guide}` },
+    a2a: { url: `${baseUrl}${A2A_PATH}`, card: `${baseUrl}${FREE_PATHS.agentCard}`, version: A2A_VERSION },
+    mcp: { url: `${baseUrl}${MCP_PATH}`, version: MCP_VERSIONS[0] },
+    openApi: { url: `${baseUrl}${FREE_PATHS.openApi}`, version: OPENAPI_VERSION },
+  }
+}

@@ -1,0 +1,161 @@
+/** Renders the page (contract 4.4.2) from the operations and from the files that the build has written to dist/page. */
+import { createHash } from 'node:crypto'
+import { toJsonSchema } from '../../agent/operation/json-schema.ts'
+import { endpoint, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
+import { escapeHtml } from '../../store/base/escape-html.ts'
+import type { DocumentedDeployment } from './deployment.ts'
+import { fill, type Templates, type WrittenDocument } from './templates.ts'
+
+/** What a buyer compares before it signs (docs/payments.md), in the order of the page. */
+const CHECKS = ['host', 'resource', 'network', 'token', 'receiver', 'amount', 'expiry', 'account']
+
+const FAUCET = '<a href="https://faucet.circle.com">faucet.circle.com</a>'
+
+const SAMPLES = [
+  ['fetch', 'sample-fetch.js'],
+  ['Python', 'sample-python.sh'],
+  ['MCP', 'sample-mcp.js'],
+  ['A2A', 'sample-a2a.js'],
+] as const
+
+/** Style and script are inline. The policy allows only these, by their hashes. */
+export function renderPage(
+  deployment: DocumentedDeployment,
+  values: ReadonlyMap<string, string>,
+  templates: Templates,
+): WrittenDocument {
+  const { sandboxAccount, terms } = deployment
+  const style = templates['page.css']
+  // A script ends at the first end tag, also within a text.
+  const script = templates[sandboxAccount ? 'page-sandbox.js' : 'page.js'].replaceAll('</script', '<\\/script')
+  const [, flowStyle = ''] = /<style>([^]*?)<\/style>/.exec(templates['flow.svg']) ?? []
+  const samples = SAMPLES.filter(([name]) => name !== 'Python' || terms.mode === 'testnet')
+  const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
+  const parts: [string, string][] = [
+    ['style', `<style>${style}</style>`],
+    ['script', `<script type="module">${script}</script>`],
+    ['account', sandboxAccount ?? ''],
+    ['forms', renderForms(deployment)],
+    ['pay', renderPay(sandboxAccount !== undefined)],
+    ['price_rows', terms.operations.map((each) => renderPrice(each, values)).join('\n')],
+    ['checks', CHECKS.map((name) => `<dt>${titleOf(name)}</dt><dd data-check="${name}">–</dd>`).join('\n')],
+    ['faucet', terms.mode === 'testnet' ? `Test USDC comes from ${FAUCET}.` : ''],
+    ['flow', `<div class="wide" tabindex="0" role="region" aria-label="Picture">${templates['flow.svg']}</div>`],
+    ['samples', samples.map(([name, file]) => renderSample(name, fill(templates[file], values))).join('\n')],
+  ]
+  return {
+    type: 'text/html',
+    text: fill(templates['page.html'], new Map([...escaped, ...parts])),
+    contentSecurityPolicy: policyOf([style, flowStyle], script),
+  }
+}
+
+/** The policy of a document with these styles and this script only. */
+export function policyOf(styles: readonly string[], script?: string): string {
+  return [
+    "default-src 'none'",
+    `style-src ${styles.map(cspHash).join(' ')}`,
+    ...(script === undefined ? [] : [`script-src ${cspHash(script)}`, "connect-src 'self'"]),
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+function cspHash(text: string): string {
+  return `'sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}'`
+}
+
+function renderSample(name: string, code: string): string {
+  return `<details name="samples"><summary>${name}</summary><pre tabindex="0">${escapeHtml(code)}</pre></details>`
+}
+
+function renderPrice(definition: OperationDefinition, values: ReadonlyMap<string, string>): string {
+  const cells = [definition.skill.name, endpoint(definition), values.get(`usd_${definition.name}`) ?? '']
+  return `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`
+}
+
+function renderPay(hasSandbox: boolean): string {
+  const sandbox = '<button type="submit" value="sandbox">Pay with the sandbox’s account</button>\n'
+  const wallet = '<button type="submit" value="wallet">Pay with a wallet</button>'
+  return `<div class="pay"><p class="total">–</p>${hasSandbox ? sandbox : ''}${wallet}</div>`
+}
+
+/** A choice of the single operations, and the members of each. Batches are bought as lists. */
+function renderForms(deployment: DocumentedDeployment): string {
+  const single = deployment.terms.operations.filter(({ kind }) => kind === 'single')
+  const choices = single.map(
+    ({ name }, at) =>
+      `<label><input type="radio" name="operation" value="${name}"${at === 0 ? ' checked' : ''} />${titleOf(name)}</label>`,
+  )
+  const legend = '<legend>Buy an answer</legend>'
+  return [
+    `<fieldset class="choices">${legend}${choices.join('\n')}</fieldset>`,
+    ...single.map((each, at) => renderFields(each, { deployment, isHidden: at > 0 })),
+  ].join('\n')
+}
+
+interface FieldsOptions {
+  deployment: DocumentedDeployment
+  isHidden: boolean
+}
+
+/** The members of the first example, with its values, and the others as more options. */
+function renderFields(definition: OperationDefinition, { deployment, isHidden }: FieldsOptions): string {
+  const { name, tool, inputSchema } = definition
+  const [example = {}] = definition.examples(deployment.exampleCompany) as Record<string, string | number>[]
+  const { properties } = toJsonSchema(inputSchema, 'input') as { properties: Record<string, MemberSchema> }
+  const required = requiredMembers(definition)
+  const members = Object.entries(properties)
+  const isShown = ([member]: (typeof members)[number]) => member in example || required.includes(member)
+  const render = ([member, schema]: (typeof members)[number]) =>
+    renderField({ id: `${name}-${member}`, member, schema, value: String(example[member] ?? '') })
+  const more = members.filter((each) => !isShown(each)).map(render)
+  return `<fieldset name="${name}"${isHidden ? ' hidden' : ''}>
+<legend>${escapeHtml(tool.title)}</legend>
+${members.filter(isShown).map(render).join('\n')}
+${more.length === 0 ? '' : `<details><summary>More options</summary><div class="fields">${more.join('\n')}</div></details>`}
+<small>${escapeHtml(tool.charge)}</small>
+</fieldset>`
+}
+
+interface MemberSchema {
+  type?: string
+  description?: string
+  enum?: string[]
+  format?: string
+  minimum?: number
+  maximum?: number
+  maxLength?: number
+}
+
+interface Field {
+  id: string
+  member: string
+  schema: MemberSchema
+  value: string
+}
+
+/** A description is the purpose, a colon and the rule. The purpose names a member whose own name says nothing. */
+function renderField({ id, member, schema, value }: Field): string {
+  const [, purpose = '', rule = schema.description ?? ''] = /^([^:.]*): (.*)$/.exec(schema.description ?? '') ?? []
+  const hint = `<small id="${id}-hint">${escapeHtml(rule)}</small>`
+  return `<label for="${id}">${member.length > 1 ? titleOf(member) : purpose}${hint}${renderControl({ id, member, schema, value })}</label>`
+}
+
+function renderControl({ id, member, schema, value }: Field): string {
+  const named = `id="${id}" name="${member}" aria-describedby="${id}-hint"`
+  if (schema.enum) {
+    const options = ['', ...schema.enum].map((each) => `<option value="${each}">${titleOf(each) || 'any'}</option>`)
+    return `<select ${named}>${options.join('')}</select>`
+  }
+  const type = schema.format === 'date' ? 'date' : schema.type === 'integer' ? 'number' : 'text'
+  const range = type === 'number' ? ` min="${schema.minimum}" max="${schema.maximum}"` : ''
+  return `<input ${named} type="${type}"${range} value="${escapeHtml(value)}" autocomplete="off" />`
+}
+
+const titleOf = (name: string): string => {
+  const words = name.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

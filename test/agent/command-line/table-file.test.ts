@@ -1,0 +1,147 @@
+/** The table of a list: formats, encodings, sheets, faults by line, and cells that run no formula. */
+import { readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { findColumns } from '../../../agent/buyer/lists/columns.ts'
+import { toSafeCell } from '../../../agent/command-line/safe-cell.ts'
+import { readTable, writeTable } from '../../../agent/command-line/table-file.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+describe('the table of a list', () => {
+  let directory: string
+  let path: string
+  before(async () => {
+    directory = await makeTemporaryDirectory()
+    path = join(directory, 'list.csv')
+  })
+  const read = async (content: string | Buffer, separator?: string) => {
+    await writeFile(path, content)
+    return readTable(path, separator)
+  }
+  const faultOf = (content: string | Buffer) =>
+    read(content).then(
+      () => 'none',
+      ({ message }: Error) => message.replace(path, 'FILE'),
+    )
+
+  for (const [name, text, separator] of [
+    ['a comma', 'a,b\n1,2\n', ','],
+    ['a semicolon, although names have commas', 'a;b\n"Smith, Jones";x\nJones, Smith;y\n', ';'],
+    ['a tabulator', 'a\tb\n1\t2\n', '\t'],
+    ['a bar', 'a|b\r\n1|2\r\n', '|'],
+    ['no separator, although names have commas', 'name\nSmith, Jones\nSmith, Jones, Doe\n', ';'],
+    ['quoted separators', '"a;b;c",d\n"1;2;3",4\n', ','],
+    ['the separator of a first line for Excel', 'sep=;\r\na,b;c\r\n1;2\r\n', ';'],
+  ] as const)
+    it(`finds ${name}`, async () => {
+      const { format, rows } = await read(text)
+      expect(format.separator).to.equal(separator)
+      expect(rows).to.have.length(
+        text.startsWith('name') ? 3 : text.trim().split('\n').length - (text.startsWith('sep') ? 1 : 0),
+      )
+    })
+
+  it('reads what it has written, for any fields, separators and line ends', async () => {
+    const field = fc.string({ unit: fc.constantFrom(...Array.from('ab ,;|\t"\'\r\n=é€\u{1F600}')), maxLength: 6 })
+    const table = fc
+      .integer({ min: 2, max: 4 })
+      .chain((width) =>
+        fc.array(fc.array(field, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 5 }),
+      )
+    const formats = fc.record({
+      separator: fc.constantFrom(',', ';', '\t', '|', '~', '::'),
+      lineEnd: fc.constantFrom('\n' as const, '\r\n' as const),
+      hasByteOrderMark: fc.constant(true),
+    })
+    await fc.assert(
+      fc.asyncProperty(table, formats, async (rows, format) => {
+        await writeTable(path, { rows, format }, { addedFrom: 9 })
+        expect((await readTable(path, format.separator)).rows).to.deep.equal(rows)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('reads every byte of Windows-1252 as the standard decoder does, and UTF-8', async () => {
+    const bytes = Buffer.from(Array.from({ length: 0xff - 0x7f }, (_, index) => index + 0x80))
+    const { format, rows } = await read(Buffer.concat([Buffer.from('a,'), bytes, Buffer.from('\n')]))
+    const [[, cell = ''] = []] = rows as string[][]
+    expect(format.hasByteOrderMark).to.equal(true)
+    expect(cell.slice(0x82 - 0x80, 0x8d - 0x80)).to.equal('‚ƒ„…†‡ˆ‰Š‹Œ')
+    expect(cell.slice(0x91 - 0x80, 0xa0 - 0x80)).to.equal('‘’“”•–—˜™š›œ\u009džŸ')
+    expect(cell.slice(0xa0 - 0x80)).to.equal(bytes.subarray(0x20).toString('latin1'))
+    expect((await read('é,€\n')).rows).to.deep.equal([['é', '€']])
+  })
+
+  it('keeps empty lines, short rows, spaces and quotes inside of fields', async () => {
+    const { rows } = await read('a,b\n\n 5" pipe ,x\nc\n')
+    expect(rows).to.deep.equal([
+      ['a', 'b'],
+      ['', ''],
+      [' 5" pipe ', 'x'],
+      ['c', ''],
+    ])
+  })
+
+  it('names the lines with too many fields, and the line of a quote that is not closed', async () => {
+    expect(await faultOf('sep=,\na,b\n1,2\n"x\ny",2,3\n1,2,\n4,5,6\n')).to.equal(
+      'FILE has more than the 2 fields of its first row in line 5, 7. Add --separator',
+    )
+    expect(await faultOf(`a,b\n1,2\n"${'x,y\n'.repeat(600_000)}`)).to.equal('FILE is not valid CSV after line 2')
+    expect(await faultOf(Buffer.from('\uFEFFname\nTwin\n', 'utf16le'))).to.match(/^FILE is not text in UTF-8/)
+    expect(await faultOf(Buffer.from('PK\u0003\u0004nothing'))).to.match(/^FILE is not an \.xlsx file/)
+  })
+
+  it('writes Windows-1252 as UTF-8 with a byte order mark', async () => {
+    const { format } = await read(Buffer.from('na\xefve,b\n', 'latin1'))
+    await writeTable(path, { rows: [['naïve', 'Ł']], format }, { addedFrom: 9 })
+    expect(await readFile(path, 'utf8')).to.equal('\uFEFFnaïve,Ł\n')
+  })
+
+  it('reads and writes sheets, whose numbers, dates and truth values stay what they are', async () => {
+    const sheet = join(directory, 'list.xlsx')
+    const { format } = await read('a\n')
+    const rows = [
+      ['Company\u00a0Number', 'Name', 'Since', 'Active'],
+      [335801, '=1+1', new Date('2020-01-31'), true],
+      ['', 'B', '', false],
+    ]
+    await writeTable(sheet, { rows, format }, { addedFrom: 1 })
+    const table = await readTable(sheet)
+    expect(table.rows).to.deep.equal(rows)
+    await writeTable(path, table, { addedFrom: 9 })
+    expect((await readFile(path, 'utf8')).split('\n')[1]).to.equal('335801,=1+1,2020-01-31,true')
+  })
+
+  it('finds columns whose headers have no-break or repeated spaces', () => {
+    const header = ['A', ' Company\u00a0 Number ']
+    expect(findColumns({ number: 'Company Number', other: '1' }, header, true)).to.deep.equal({ number: 1, other: 0 })
+    expect(() => findColumns({ number: 'Number' }, header, true)).to.throw(/Its columns are: A \| Company Number\./)
+  })
+
+  it('makes every text that a spreadsheet would run a plain text', () => {
+    for (const text of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '＝1', '＠A'])
+      expect(toSafeCell(text)).to.equal(`'${text}`)
+    for (const text of ['', 'A = B', '3-D LIMITED', "'=1"]) expect(toSafeCell(text)).to.equal(text)
+  })
+
+  it('starts no formula under another separator, and quotes added texts', async () => {
+    for (const separator of [',', ';', '\t', '|'])
+      expect(toSafeCell(`A${separator} "=1+1${separator}X`)).to.equal(`A${separator} "'=1+1${separator}X`)
+    const { format } = await read('a,b\n')
+    const row = ['=own text', 'ADDED NAME', 'ECHO;=1+1', '700005', '']
+    await writeTable(path, { rows: [row], format }, { addedFrom: 1 })
+    expect(await readFile(path, 'utf8')).to.equal('=own text,"ADDED NAME","ECHO;\'=1+1",700005,\n')
+  })
+
+  it('replaces a link instead of writing through it', async () => {
+    const { format } = await read('a,b\n')
+    const target = `${path}.target`
+    const link = `${path}.link`
+    await writeFile(target, 'kept')
+    await symlink(target, link)
+    await writeTable(link, { rows: [['a']], format }, { addedFrom: 1 })
+    expect([await readFile(target, 'utf8'), await readFile(link, 'utf8')]).to.deep.equal(['kept', 'a\n'])
+  })
+})

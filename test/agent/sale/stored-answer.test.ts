@@ -1,0 +1,33 @@
+/** A retry gets the answer that was sold, whatever the dataset is now. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { signedPayment } from '../../support/payments.ts'
+import { registerRow, toCsv } from '../../support/register.ts'
+import { SaleHarness } from '../../support/sale-harness.ts'
+
+describe('a retry', () => {
+  it('[5.6.2] gets the stored answer after another snapshot is current', async () => {
+    const sale = await SaleHarness.open()
+    try {
+      const importName = async (company_name: string) => {
+        const path = join(sale.directory, 'register.csv')
+        await writeFile(path, toCsv(registerRow({ company_num: '73848', company_name })))
+        await sale.import(path)
+      }
+      const bodyOf = async (payment: unknown) => {
+        const outcome = await sale.lookup(payment, '73848')
+        return outcome.kind === 'answer' ? outcome.body : outcome.refusal.code
+      }
+      const payment = await signedPayment()
+      await importName('BEFORE LIMITED')
+      const sold = await bodyOf(payment)
+      expect(sold).to.contain('BEFORE LIMITED')
+      await importName('AFTER LIMITED')
+      expect(await bodyOf(await signedPayment())).to.contain('AFTER LIMITED')
+      expect(await bodyOf(payment)).to.equal(sold)
+    } finally {
+      await sale.close()
+    }
+  })
+})

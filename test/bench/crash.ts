@@ -1,0 +1,104 @@
+/**
+ * `bench crash [--runs N] [--only TEXT] [--call NAME] [--seed S]`: kills each subject with SIGKILL before a system call
+ * that writes, syncs, renames or sends, and runs it again as its user would. The points of death are all such calls of
+ * one run that is not killed. What must be true afterwards is with each subject.
+ */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { randomFor } from '../support/random.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { openBuyerScene, openReconcileScene, openWatchScene } from './crash/buyers.ts'
+import { openFirstStartScene, openImportScene } from './crash/directories.ts'
+import { openSaleScene } from './crash/sales.ts'
+import { readPoints, strace, wasKilled, type Death } from './crash/trace.ts'
+import { markdown } from './markdown.ts'
+import { print } from './print.ts'
+import { failureBound } from './statistics.ts'
+
+const RUNS_DEFAULT = '20'
+
+export interface Scene extends AsyncDisposable {
+  /** Runs the subject once under this command of strace, until it ends or dies. */
+  run(tracer: readonly string[]): Promise<void>
+  /** Runs the subject again, to its end. @returns what is wrong then */
+  recover(): Promise<string[]>
+}
+
+const SUBJECTS: Record<string, () => Promise<Scene>> = {
+  'a sale, then a restart': () => openSaleScene({ log: 'lmdb', processes: 1 }),
+  'a sale, beside a second process': () => openSaleScene({ log: 'lmdb', processes: 2 }),
+  'a sale on PostgreSQL, beside a second process': () => openSaleScene({ log: 'postgres', processes: 2 }),
+  'the first start': openFirstStartScene,
+  'an import': openImportScene,
+  'a buyer': openBuyerScene,
+  'client reconcile': openReconcileScene,
+  'client watch': openWatchScene,
+}
+
+interface Result {
+  subject: string
+  points: number
+  deaths: number
+  faults: string[]
+}
+
+export async function crash(options: Record<string, string>): Promise<boolean> {
+  const { runs = RUNS_DEFAULT, only = '', call, seed = String(Date.now() % 1_000_000) } = options
+  if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) {
+    print('SKIPPED: strace is not installed or may not trace, so nothing was killed')
+    return true
+  }
+  print(`seed ${seed}`)
+  const results: Result[] = []
+  for (const [subject, open] of Object.entries(SUBJECTS)) {
+    if (!subject.includes(only)) continue
+    await using scene = await open()
+    const began = performance.now()
+    const result = await killAll(subject, scene, { runs: Number(runs), seed: Number(seed), call })
+    print(`${subject}: ${result.deaths} deaths in ${Math.round((performance.now() - began) / 1000)} s`)
+    results.push(result)
+  }
+  const lines = results.map(({ subject, points, deaths, faults }) =>
+    [subject, points, deaths, faults.length].map(String),
+  )
+  print(`\n${markdown(['subject', 'points of death', 'deaths', 'faults'], lines)}\n`)
+  const faults = results.flatMap((each) => each.faults)
+  for (const fault of faults) print(`FAULT ${fault}`)
+  const deaths = results.reduce((sum, each) => sum + each.deaths, 0)
+  print(`${deaths} deaths, ${faults.length} faults. ${failureBound(deaths)}`)
+  return faults.length === 0 && results.every((each) => each.deaths > 0)
+}
+
+interface Plan {
+  runs: number
+  seed: number
+  /** Only before this call. */
+  call: string | undefined
+}
+
+async function killAll(subject: string, scene: Scene, { runs, seed, call }: Plan): Promise<Result> {
+  const trace = join(await makeTemporaryDirectory(), 'trace')
+  await scene.run(strace(trace))
+  const faults: string[] = []
+  const note = (death: string, found: string[]) =>
+    faults.push(...found.map((fault) => `${subject}, ${death}: ${fault}`))
+  note('not killed', await scene.recover())
+  const points = [...(await readPoints(trace))].filter(([name]) => name === (call ?? name))
+  let deaths = 0
+  for (const death of drawDeaths(points, seed).slice(0, runs)) {
+    await scene.run(strace(trace, death))
+    if (await wasKilled(trace)) deaths += 1
+    note(`killed before ${death.call} ${death.at}`, await scene.recover())
+  }
+  return { subject, points: points.reduce((sum, [, count]) => sum + count, 0), deaths, faults }
+}
+
+/** One of each call in turn, because a rare rename is as interesting as each of many writes. */
+function drawDeaths(points: readonly (readonly [string, number])[], seed: number): Death[] {
+  const drawn = points.flatMap(([call, count], index) => {
+    const random = randomFor(seed, index, 0)
+    const numbers = Array.from({ length: count }, (_, at) => ({ at: at + 1, key: random() }))
+    return numbers.toSorted((one, other) => one.key - other.key).map(({ at }, turn) => ({ call, at, turn }))
+  })
+  return drawn.toSorted((one, other) => one.turn - other.turn)
+}

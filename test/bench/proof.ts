@@ -1,0 +1,90 @@
+/**
+ * `npm run proof`: runs every program at its full size, in a process of its own, and writes its file in
+ * docs/benchmarks, which names the commit, proof.md with the verdicts of all, and the figures of docs/benchmarks.md.
+ * `--only NAME,...` runs the named programs only. A program that fails is reported; the others still run.
+ */
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { format, resolveConfig } from 'prettier'
+import { git } from './commit.ts'
+import { describeMachine } from './machine.ts'
+import { withFigures } from './page-tables.ts'
+import { print } from './print.ts'
+import { toFile, toSummary, type ProvedRun } from './proof-file.ts'
+import { PROOF_SECTIONS, type ProofSection } from './proof-sections.ts'
+
+const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
+const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
+const OUT_DEFAULT = join(ROOT, 'docs/benchmarks')
+/** Shows some figures of the files. */
+const PAGE = join(ROOT, 'docs/benchmarks.md')
+/** Longer than any program takes on a slow machine. */
+const PROGRAM_MS_MAX = 3_600_000
+const LIMITS = { maxBuffer: 2 ** 26, timeout: PROGRAM_MS_MAX }
+
+export async function proof({ out = OUT_DEFAULT, only }: Record<string, string>): Promise<boolean> {
+  const names = PROOF_SECTIONS.map(([name]) => name)
+  const wanted = only?.split(',') ?? names
+  if (!wanted.every((name) => names.includes(name))) throw new Error(`--only is a list of ${names.join(', ')}`)
+  const commit = describeCommit()
+  const style = { ...(await resolveConfig(join(OUT_DEFAULT, 'proof.md'))), parser: 'markdown' }
+  const write = async (name: string, text: string) => writeFile(join(out, `${name}.md`), await format(text, style))
+  await mkdir(out, { recursive: true })
+  let failed = 0
+  for (const section of PROOF_SECTIONS.filter(([name]) => wanted.includes(name))) {
+    const run = await runSection(section, commit)
+    if (!run.isPassed) failed += 1
+    await write(run.name, toFile(run))
+    const written = names.filter((name) => existsSync(join(out, `${name}.md`)))
+    const reads = written.map(async (name) => [name, await readFile(join(out, `${name}.md`), 'utf8')] as const)
+    const files = new Map(await Promise.all(reads))
+    await write('proof', toSummary(files))
+    if (out === OUT_DEFAULT)
+      await writeFile(PAGE, await format(withFigures(await readFile(PAGE, 'utf8'), files), style))
+  }
+  print(`${failed} of ${wanted.length} programs failed`)
+  return failed === 0
+}
+
+/** Ignores changes of the files that this program itself writes. */
+function describeCommit(): string {
+  const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks')
+  return git('rev-parse', '--short', 'HEAD') + (changes && ' with changes')
+}
+
+async function runSection([name, options, target]: ProofSection, commit: string): Promise<ProvedRun> {
+  const args = [name, ...options.split(' ').filter(Boolean)]
+  const command = `npm run bench -- ${args.join(' ')}`
+  print(command)
+  const began = performance.now()
+  const { isPassed, output } = await runProgram(args)
+  const seconds = Math.round((performance.now() - began) / 1000)
+  if (!isPassed) print(`${output}\n${name} failed`)
+  const last = output.split('\n').at(-1) ?? ''
+  const run = `${seconds} s, ${describeMachine()}`
+  return {
+    name,
+    facts: { command: `\`${command}\``, commit, run, target },
+    measured: last.startsWith('|') ? 'see below' : last,
+    isPassed,
+    details: toDetails(isPassed, output),
+  }
+}
+
+async function runProgram(args: string[]): Promise<{ isPassed: boolean; output: string }> {
+  const { isPassed, stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, ...args], LIMITS).then(
+    (output) => ({ isPassed: true, ...output }),
+    (failure: { stdout: string; stderr: string }) => ({ isPassed: false, ...failure }),
+  )
+  return { isPassed, output: (isPassed ? stdout : stdout + stderr).trim() }
+}
+
+/** The whole output if it contains a table or the program has failed. Otherwise nothing. */
+function toDetails(isPassed: boolean, output: string): string {
+  if (/^\|/m.test(output)) return output
+  return isPassed ? '' : `\`\`\`text\n${output}\n\`\`\``
+}

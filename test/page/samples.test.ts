@@ -1,0 +1,61 @@
+/** The code samples of the page, as a reader copies them, buy from a running service. */
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { send } from '../support/raw-http.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+
+/** Packages are found from here. */
+const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
+const run = promisify(execFile)
+
+describe('the code samples of the page', () => {
+  let service: TestService
+  let samples: Map<string, string>
+
+  before(async () => {
+    service = await startTestService()
+    const { text } = await send({ url: service.url, path: '/docs' })
+    const found = text.matchAll(/<summary>(\w+)<\/summary><pre[^>]*>([^]*?)<\/pre>/g)
+    const unescaped = (html: string) =>
+      html.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
+    samples = new Map([...found].map(([, name = '', code = '']) => [name, unescaped(code)]))
+  })
+  after(() => service.stop())
+
+  it('are four', () => {
+    expect([...samples.keys()]).to.deep.equal(['fetch', 'Python', 'MCP', 'A2A'])
+  })
+
+  for (const [name, shown] of [
+    ['fetch', 'SYNTHETIC TEST COMPANY LIMITED'],
+    ['MCP', 'candidates'],
+    ['A2A', 'candidates'],
+  ] as const) {
+    it(`${name} pays once and prints the answer`, async () => {
+      const paid = await service.transfersOf(async () => {
+        const env = { ...process.env, BUYER_KEY: service.buyerKey }
+        const { stdout } = await run(process.execPath, ['--input-type=module', '-e', samples.get(name) ?? ''], {
+          cwd: ROOT,
+          env,
+        })
+        expect(stdout).to.contain(shown)
+      })
+      expect(paid).to.equal(1)
+    })
+  }
+
+  it('Python pays once and prints the answer', async () => {
+    const cwd = await makeTemporaryDirectory()
+    await writeFile(join(cwd, 'buyer.key'), service.buyerKey, { mode: 0o600 })
+    const paid = await service.transfersOf(async () => {
+      const { stdout } = await run('sh', ['-c', samples.get('Python') ?? ''], { cwd })
+      expect(stdout).to.contain('SYNTHETIC TEST COMPANY LIMITED')
+    })
+    expect(paid).to.equal(1)
+  })
+})

@@ -1,0 +1,171 @@
+/** How the page looks and is used in Chromium: sizes, dark mode, keyboard, print, lists, and the rules of axe. */
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import type { Browser, BrowserPage, View } from '../support/browser.ts'
+import { click, DESKTOP, fill, pay, requireBrowser, seen, status } from '../support/page.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+/** Includes the start of the browser on a busy machine. */
+const BROWSER_TIMEOUT_MS = 120_000
+
+const VIEWS: Record<string, View> = {
+  'a small phone': { width: 360, height: 780, isMobile: true, scheme: 'light' },
+  'a dark phone': { width: 360, height: 780, isMobile: true, scheme: 'dark' },
+  'a light tablet': { width: 768, height: 1024, isMobile: false, scheme: 'light' },
+  'a light desktop': DESKTOP,
+  'a dark desktop': { ...DESKTOP, scheme: 'dark' },
+}
+
+/** Rules that need the whole document of an application, or that axe cannot decide here. */
+const AXE = `axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))`
+const SHIFTS = `globalThis.shift = 0; new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value
+}).observe({ type: 'layout-shift', buffered: true })`
+
+describe('the page in a browser', function () {
+  this.timeout(BROWSER_TIMEOUT_MS)
+  let service: TestService
+  let browser: Browser | undefined
+  let axe: string
+
+  before(async function () {
+    browser = await requireBrowser(this)
+    service = await startTestService()
+    axe = await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+  })
+  after(async () => {
+    await browser?.close()
+    await (service as TestService | undefined)?.stop()
+  })
+
+  async function open(view: View, path = '/'): Promise<BrowserPage> {
+    const page = await browser!.open(view)
+    await page.send('Page.addScriptToEvaluateOnNewDocument', { source: SHIFTS })
+    await page.goTo(service.url + path)
+    return page
+  }
+
+  for (const [name, view] of Object.entries(VIEWS)) {
+    it(`fits ${name}, keeps the rules of axe, shifts nothing and logs no error, also with an answer`, async () => {
+      const page = await open(view)
+      await seen(page, '#state', /companies/)
+      await page.run(axe)
+      expect(await page.run(AXE)).to.deep.equal([])
+      expect(await page.run('globalThis.shift')).to.equal(0)
+      await fill(page, 'search', { q: 'limited' })
+      await pay(page)
+      await status(page, /^Bought/)
+      await page.run(`for (const each of document.querySelectorAll('details')) each.open = true`)
+      expect(await page.run(AXE)).to.deep.equal([])
+      expect(await page.run('[document.documentElement.scrollWidth, innerWidth]')).to.deep.equal([
+        view.width,
+        view.width,
+      ])
+      // Chromium logs every response that is not 2xx.
+      expect(page.errors.filter((text) => !/status of 402 \(/.test(text))).to.deep.equal([])
+      const origins = page.requests.filter((url) => !/^(data|blob):/.test(url)).map((url) => new URL(url).origin)
+      expect([...new Set(origins)]).to.deep.equal([service.url])
+    })
+  }
+
+  for (const path of ['/docs/api', '/docs/mcp', '/api/v1/company/00000000']) {
+    it(`keeps the rules of axe on ${path}, at 360 pixels`, async () => {
+      const page = await open(VIEWS['a small phone']!, path)
+      await page.run(axe)
+      expect(await page.run(AXE)).to.deep.equal([])
+      expect(await page.run('document.documentElement.scrollWidth')).to.equal(360)
+    })
+  }
+
+  it('is bought from with the keyboard alone', async () => {
+    const page = await open(DESKTOP)
+    const press = async (key: string) => {
+      const text = key === 'Enter' ? { text: '\r' } : {}
+      await page.send('Input.dispatchKeyEvent', {
+        type: 'keyDown',
+        key,
+        code: key,
+        windowsVirtualKeyCode: key === 'Tab' ? 9 : 13,
+        ...text,
+      })
+      await page.send('Input.dispatchKeyEvent', { type: 'keyUp', key, code: key })
+    }
+    let tabs = 0
+    while ((await page.run('document.activeElement.value')) !== 'sandbox') {
+      expect((tabs += 1)).to.be.below(20)
+      await press('Tab')
+    }
+    await press('Enter')
+    await status(page, /^Bought/)
+  })
+
+  it('is a 402 that leads to the purchase', async () => {
+    const page = await open(DESKTOP, '/api/v1/search?q=sample%20trading')
+    await page.goTo((await page.run(`document.querySelector('a').href`)) as string)
+    await seen(page, '#state', /companies/)
+    expect(await page.run(`document.querySelector('#search-q').value`)).to.equal('sample trading')
+  })
+
+  it('prints answers without forms', async () => {
+    const page = await open(DESKTOP)
+    await page.send('Emulation.setEmulatedMedia', { media: 'print' })
+    const shown = await page.run(
+      `['form', 'nav', '#result'].map((each) => document.querySelector(each).checkVisibility())`,
+    )
+    expect(shown).to.deep.equal([false, false, true])
+  })
+
+  it('shows the price of a list as it is typed, buys it as batches, and shows and saves a table', async () => {
+    const page = await open(DESKTOP)
+    const names = Array.from({ length: 28 }, (_, at) => `Unknown Name Number ${at} Ltd`)
+    const lines = ['73848', '=1+1 TRADING', 'x', ...names]
+    await page.run(`(() => {
+      const form = document.querySelector('#list')
+      form.elements.lines.value = ${JSON.stringify(lines.join('\n'))}
+      form.dispatchEvent(new Event('input'))
+    })()`)
+    expect(await seen(page, '#list .total', /USDC/)).to.equal('30 lines = 0.06 USDC in 2 payments')
+    expect(await seen(page, '#list-faults', /./)).to.contain('"x" is no valid query')
+    expect(
+      await service.transfersOf(() =>
+        click(page, '#list [value=sandbox]').then(() => status(page, /^2 of 2 payments/)),
+      ),
+    ).to.equal(2)
+    const rows = `[...document.querySelectorAll('#rows tbody tr')].map((row) => row.innerText.split('\\t'))`
+    const shown = (await page.run(rows)) as string[][]
+    expect(shown).to.have.length(30)
+    expect(shown.at(-1)).to.include.members(['73848', 'matched'])
+    await page.run(`(() => {
+      const filter = document.querySelector('#rows input')
+      filter.value = 'number 1'
+      filter.dispatchEvent(new Event('input'))
+    })()`)
+    expect(await page.run(`${rows}.length`)).to.equal(11)
+    await click(page, '#rows th:nth-child(1) button')
+    await click(page, '#rows th:nth-child(1) button')
+    expect(((await page.run(rows)) as string[][])[0]?.[0]).to.equal('Unknown Name Number 19 Ltd')
+    await page.run(
+      `URL.createObjectURL = (blob) => { blob.text().then((text) => { globalThis.saved = text }); return '#' }`,
+    )
+    await click(page, '#rows > button')
+    const csv = (await page.run('new Promise((resolve) => setTimeout(() => resolve(globalThis.saved), 300))')) as string
+    expect(csv)
+      .to.match(/"Asked","Decision","Number","Company"\r\n/)
+      .and.contain(`"'=1+1 TRADING"`)
+  })
+
+  it('reads the names of a CSV file in any usual form', async () => {
+    const page = await open(DESKTOP)
+    const csv = 'Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf\u00e9 Ltd\r\n'
+    const bytes = [...Buffer.from(csv, 'latin1')]
+    await page.run(`(() => {
+      const transfer = new DataTransfer()
+      transfer.items.add(new File([new Uint8Array(${JSON.stringify(bytes)})], 'list.csv'))
+      const field = document.querySelector('[type=file]')
+      field.files = transfer.files
+      field.dispatchEvent(new Event('change'))
+    })()`)
+    expect(await seen(page, '#list .total', /2 lines/)).to.contain('0.004 USDC')
+    expect(await page.run(`document.querySelector('#lines').value`)).to.equal('Smith; "Sons" Ltd\nCaf\u00e9 Ltd')
+  })
+})
