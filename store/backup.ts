@@ -76,8 +76,26 @@ export async function backUp(options: NewBackupOptions): Promise<RecordCounts> {
   await checkFreeBytes(options)
   const counts = await writeBackup({ ...options, folder: partial })
   await renameDurably(partial, folder)
+  await noteBackup(options)
   if (keep !== undefined) await removeOld(dirname(folder), keep)
   return counts
+}
+
+const lastBackupFile = (dataDirectory: string) => join(dataDirectory, 'last-backup.json')
+const lastBackupSchema = z.strictObject({ created_at: z.string(), bytes: z.int().nonnegative() })
+
+/** For the metrics of the service, which does not know the folders of backups. */
+async function noteBackup({ dataDirectory, folder }: NewBackupOptions): Promise<void> {
+  const { created_at, files } = await readManifest(folder)
+  let bytes = 0
+  for (const path of Object.keys(files)) bytes += (await stat(join(folder, path))).size
+  await writeFileAtomically(lastBackupFile(dataDirectory), `${JSON.stringify({ created_at, bytes })}\n`)
+}
+
+/** The time and the size of the last complete backup. Undefined before the first one. */
+export async function readLastBackup(dataDirectory: string) {
+  const text = await readFile(lastBackupFile(dataDirectory), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : lastBackupSchema.parse(JSON.parse(text))
 }
 
 /** What an interrupted backup has left: with this name, and with any name if old backups are removed. */

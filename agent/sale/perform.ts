@@ -165,7 +165,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   const onWait = () => call?.[Symbol.dispose]()
   const sold = await unknownIfFailed(payments.report, () =>
     claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }).catch((cause: unknown) => {
-      payments.pastObservations.noteFailed(examined.identity, preparedAt)
+      payments.recentAttempts.noteFailed(examined.identity, preparedAt)
       throw cause
     }),
   )

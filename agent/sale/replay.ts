@@ -111,7 +111,7 @@ async function retry(
 ): Promise<{ record: ResponseRecord; waitMs: number }> {
   const current = await waitForOtherProcess(payments, record, waitLimit)
   if (!mayChange(current)) return { record: current, waitMs: 0 }
-  const waitMs = payments.pastObservations.waitMs(current.identity, isOpen(current.state) ? undefined : ENDED_MS)
+  const waitMs = payments.recentAttempts.waitMs(current.identity, isOpen(current.state) ? undefined : ENDED_MS)
   if (waitMs > 0) return { record: current, waitMs }
   // Abandons the attempt of a process that has died or takes too long. The reconciler then settles the record too.
   const open = isStarted(current.state) ? await advanceOrReload(payments, current, { state: 'unknown' }) : current
@@ -124,8 +124,8 @@ async function waitForOtherProcess(
   record: ResponseRecord,
   { until, stopSignal }: WaitLimit,
 ): Promise<ResponseRecord> {
-  const { pastObservations } = payments
-  const isInProgress = () => pastObservations.isInProgress(current) && !pastObservations.isAbandoned(current)
+  const { recentAttempts } = payments
+  const isInProgress = () => recentAttempts.isInProgress(current) && !recentAttempts.isAbandoned(current)
   let current = record
   for (let looks = 0; looks < LOOKS_MAX && isInProgress(); looks += 1) {
     if (stopSignal.aborted || payments.monotonic() + LOOK_MS > until) break

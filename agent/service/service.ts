@@ -40,10 +40,11 @@ import { mcpRoute } from '../transport/mcp/route.ts'
 import { openToolList } from '../payment/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
 import type { Chain } from '../settlement/chain/chain.ts'
-import { PastObservations } from '../settlement/past-observations.ts'
+import { RecentAttempts } from '../settlement/recent-attempts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
 import type { RelayerFunds } from '../settlement/facilitator/in-process-facilitator.ts'
+import { readLastBackup } from '../../store/backup.ts'
 import { startReconciler } from '../settlement/reconciler.ts'
 import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, DEPLOYMENTS, type Terms } from '../payment/terms.ts'
@@ -126,7 +127,9 @@ export async function startService(given: ServiceOptions) {
     const isStopping = () => stopping.signal.aborted
     // Probes of the operator do not count in the metrics.
     const unobserved = { ...options, externals: given.externals }
-    const admin = metrics && (await startAdmin(unobserved, { metrics, catalog, log, budgets, queues, isStopping }))
+    let oldestOpen = (): number => Infinity
+    const state = { catalog, log, budgets, queues, isStopping, oldestOpen: () => oldestOpen() }
+    const admin = metrics && (await startAdmin(unobserved, { ...state, metrics }))
     if (admin) closers.push(() => admin.close())
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, log, now, timer, report })
@@ -154,10 +157,22 @@ export async function startService(given: ServiceOptions) {
     await startDataset(options, { catalog, metrics }, closers)
     const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(context.paymentMutex) })
     closers.push(() => reconciler.stop())
+    oldestOpen = () => reconciler.oldestOpen()
 
     const registry = await openAgentRegistry(options, baseUrl)
     const observe = metrics?.observeRequests()
-    const parts = { baseUrl, terms, catalog, journal: context.journal, executor, registry, clients, shown, observe, keys }
+    const parts = {
+      baseUrl,
+      terms,
+      catalog,
+      journal: context.journal,
+      executor,
+      registry,
+      clients,
+      shown,
+      observe,
+      keys,
+    }
     server.open(await createRoutes(options, parts))
     // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
@@ -206,7 +221,10 @@ async function openOwnLog({ config, externals, allowed = {}, now, report }: Serv
   }
 }
 
-interface AdminParts extends Omit<Parameters<typeof addStateMetrics>[1], keyof ServiceOptions | 'readiness'> {
+interface AdminParts extends Omit<
+  Parameters<typeof addStateMetrics>[1],
+  keyof ServiceOptions | 'lastBackup' | 'readiness'
+> {
   metrics: ServiceMetrics
   catalog: Catalog
   isStopping: () => boolean
@@ -223,7 +241,8 @@ async function startAdmin(options: ServiceOptions, parts: AdminParts) {
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
     : () => undefined
   const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
-  addStateMetrics(metrics, { ...options, ...parts, readiness })
+  const lastBackup = () => readLastBackup(config.dataDirectory)
+  addStateMetrics(metrics, { ...options, ...parts, lastBackup, readiness })
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
   return server.catch((cause: unknown) => {
@@ -255,7 +274,7 @@ function createSaleContext(
       log,
       facilitator,
       chain,
-      pastObservations: new PastObservations(now),
+      recentAttempts: new RecentAttempts(now),
       signReceipt,
       now,
       monotonic: clock,

@@ -22,10 +22,7 @@ const REVERTS_MAX = 2
 /** The nonce of a payment, as an observation shows it. */
 export type NonceState =
   /** In a block at `time`. `finalTime` is that of the newest final block, 0 if it was not observed. Both in seconds. */
-  | { nonce: 'free'; time: bigint; finalTime: bigint }
-  | NonceUse
-  /** Used, but the transfer or cancellation was not read. */
-  | { nonce: 'unread' }
+  { nonce: 'free'; time: bigint; finalTime: bigint } | NonceUse
 
 export const CHAIN_STATUSES = [
   /** The nonce was used by Transfer(payer, payTo, amount). Any account may have sent the transaction. */
@@ -69,7 +66,6 @@ export function interpretNonce({ nonceState, authorization, requirements, now }:
       // A nonce that is free in the newest block is also free in the final block before it.
       if (nonceState.finalTime >= BigInt(authorization.validBefore)) return 'expired_final'
       return isLate(authorization, now) ? 'expiring' : 'free'
-    case 'unread':
     case 'unclear':
       return 'unclear'
   }

@@ -1,6 +1,8 @@
 /** Observes the payments of records, all with one call. Receipts and logs are read only for a used nonce. */
+import type { Hex } from 'viem'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { Observation, ObserveOptions } from './chain/observe.ts'
+import { ANCHOR_DEPTH_BLOCKS } from './chain/view.ts'
 import { WrongChain } from './rpc/json-rpc.ts'
 import { isPayment, type NonceState } from './decide.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
@@ -8,11 +10,12 @@ import { recordedPayment } from '../payment/recorded-payment.ts'
 import { ACCEPTED_SECONDS_MAX } from '../payment/terms.ts'
 import type { PaymentServices } from './services.ts'
 
-type Observer = Pick<PaymentServices, 'chain' | 'now'>
+type Observer = Pick<PaymentServices, 'chain'>
 
 /** One record with the observation that includes its payment. */
 export interface ObservedRecord {
   observation: Observation
+  isNonceUsed: boolean
   /** Rejects if the chain cannot be read, or is not the chain of the record. */
   readNonce: () => Promise<NonceState>
 }
@@ -26,8 +29,51 @@ export async function observeRecords(
   const observation = await observer.chain.observe(records.map(toObserved), options)
   return records.map((record, index) => ({
     observation,
+    isNonceUsed: observation.payments[index]?.isNonceUsed ?? false,
     readNonce: () => readNonce(observer, record, { observation, payment: observation.payments[index] }),
   }))
+}
+
+/** Blocks by which the clock of the service and that of the chain usually differ less. */
+const MARGIN_BLOCKS = 32n
+
+/** Finds the transfers of records in the logs of a node, all with a few calls. What is not found is not decided. */
+export async function findPayments(
+  { chain, report }: Pick<PaymentServices, 'chain' | 'report'>,
+  records: readonly ResponseRecord[],
+  options: ObserveOptions,
+): Promise<Map<ResponseRecord, ObservedRecord>> {
+  const observation = await chain.observe([], options)
+  const queries = records.map((record) => toQuery(record, observation))
+  const uses = (await unlessUnreadable({ report }, () => chain.findTransfers(queries, observation))) ?? []
+  return new Map(
+    records.flatMap((record, index) => {
+      const read = uses[index]
+      return read ? [[record, { observation, isNonceUsed: true, readNonce: read }] as const] : []
+    }),
+  )
+}
+
+function toQuery(record: ResponseRecord, observation: Observation) {
+  const { payment, requirements } = recordedPayment(record)
+  const { from, nonce } = payment.payload.authorization
+  const lower = (hex: string) => hex.toLowerCase() as Hex
+  return {
+    token: lower(requirements.asset),
+    from: lower(from),
+    nonce: lower(nonce),
+    receiver: lower(requirements.payTo),
+    // The newest block before the settlement. A reorganisation can only cause an observation of its own.
+    fromBlock: BigInt(record.from_block) + ANCHOR_DEPTH_BLOCKS,
+    toBlock: blockAt(BigInt(Math.ceil(Date.parse(record.updated_at) / 1000)), observation),
+  }
+}
+
+/** The number of the block at a time in seconds, or a later one. Assumes equal times between blocks. */
+function blockAt(seconds: bigint, { number, time, final }: Observation): bigint {
+  if (!final || final.time >= time || seconds >= time) return number
+  const block = number - ((time - seconds) * (number - final.number)) / (time - final.time) + MARGIN_BLOCKS
+  return block < number ? block : number
 }
 
 function toObserved(record: ResponseRecord) {
@@ -37,7 +83,7 @@ function toObserved(record: ResponseRecord) {
 }
 
 async function readNonce(
-  { chain, now }: Observer,
+  { chain }: Observer,
   record: ResponseRecord,
   { observation, payment }: { observation: Observation; payment: Observation['payments'][number] | undefined },
 ): Promise<NonceState> {
@@ -50,7 +96,6 @@ async function readNonce(
     if (!isOwnChain) throw new WrongChain()
     return { nonce: 'free', time, finalTime: final?.time ?? 0n }
   }
-  if (record.state === 'settled' && !mayBeFinal(record, final, now())) return { nonce: 'unread' }
   const { recordedBlock: block, ...nonce } = toObserved(record)
   const { payment: paid, requirements } = recordedPayment(record)
   const { authorization } = paid.payload
@@ -68,13 +113,6 @@ const CLOCK_DIFFERENCE_SECONDS_MAX = 600
 export function earliestSettlement({ validBefore }: TransferAuthorization, { time }: Observation): bigint {
   const last = BigInt(validBefore) < time ? BigInt(validBefore) : time
   return last - BigInt(ACCEPTED_SECONDS_MAX + CLOCK_DIFFERENCE_SECONDS_MAX)
-}
-
-/** The use of the nonce of a settled record is not read until its block can be final. */
-function mayBeFinal({ updated_at }: ResponseRecord, final: Observation['final'], now: Date): boolean {
-  const settledAt = Date.parse(updated_at)
-  // A recorded time in the future is ignored: the clock was ahead, and no block may reach that time for weeks.
-  return final !== undefined && (Number(final.time) * 1000 >= settledAt || settledAt > now.getTime())
 }
 
 /** Returns undefined if the chain cannot be read, and reports the cause. */

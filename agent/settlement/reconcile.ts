@@ -1,13 +1,19 @@
 /** Reconciles a record with what an observation of the chain shows of its payment: observe, decide, act. */
-import type { ResponseRecord } from '../../store/log/record.ts'
+import { isFinal, type FirstDenial, type ResponseRecord } from '../../store/log/record.ts'
+import type { Observation } from './chain/observe.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { isNear } from './chain/clock.ts'
 import { decide, type Action, type Cause, type NonceState } from './decide.ts'
 import { facilitatorError } from './facilitator/facilitators.ts'
-import type { Denial } from './past-observations.ts'
 import type { PaymentServices } from './services.ts'
-import { advance, recordDecision, reload } from './record-decision.ts'
+import { advance, advanceOrReload, recordDecision, reload } from './record-decision.ts'
 import { settleAgain, type WaitLimit } from './settle.ts'
+
+/** The shortest distance of two observations that end a payment, on the local clock and in block time. */
+export const APART_MS = 60_000
+
+/** Actions that leave a payment unpaid. One observation can come from a fork, so two must agree. */
+type Denial = 'reopen' | 'rejected' | 'expired'
 
 interface Reconciliation {
   cause: Cause
@@ -33,9 +39,9 @@ export async function reconcileObserved(
   observed: ObservedRecord,
   { cause, waitLimit }: Reconciliation,
 ): Promise<ResponseRecord> {
-  const { pastObservations, now, report } = payments
+  const { recentAttempts, now, report } = payments
   const { observation } = observed
-  pastObservations.noteObserved(record.identity)
+  recentAttempts.noteObserved(record.identity)
   const nonceState = await unlessUnreadable(payments, observed.readNonce)
   if (!nonceState) return record
   // The request that began this settlement has ended without its outcome.
@@ -43,11 +49,12 @@ export async function reconcileObserved(
   if (!open) return reload(payments, record)
   const action = decide({ record: open, nonceState, now: now(), cause })
   if (isDenial(action)) {
-    if (!(await isDenied(payments, open, observed, { denial: action, cause }))) return open
-  } else if (nonceState.nonce !== 'unclear') pastObservations.forgetDenial(open.identity)
+    const judged = await judgeDenial(payments, open, observed, { denial: action, cause })
+    if (judged !== 'confirmed') return noteDenial(payments, open, judged)
+  }
   switch (action) {
     case 'wait':
-      return open
+      return nonceState.nonce === 'unclear' ? open : noteDenial(payments, open, undefined)
     case 'settle':
       return settleAgain(payments, open, waitLimit)
     case 'reopen': {
@@ -66,24 +73,46 @@ function isDenial(action: Action): action is Denial {
 
 /**
  * An end without an answer to the buyer needs two observations that agree, and none of a working node that contradicts:
- * of two nodes or, while no other one works, of one node with a minute and a new final block between them.
+ * of two nodes or, while no other one works, with a minute and a new final block between them. Returns what is to be
+ * noted for the next observation if this one is not confirmed.
  */
-async function isDenied(
+async function judgeDenial(
   payments: PaymentServices,
   record: ResponseRecord,
   { observation }: ObservedRecord,
   { denial, cause }: { denial: Denial; cause: Cause },
-): Promise<boolean> {
-  const { chain, pastObservations, now } = payments
+): Promise<'confirmed' | FirstDenial | undefined> {
+  const { chain, now } = payments
   const others = Array.from({ length: chain.nodeCount }, (_, node) => node).filter((node) => node !== observation.node)
   const states = await Promise.all(others.map((node) => readFrom(payments, record, node)))
   const actions = states.flatMap((nonceState) =>
     nonceState ? [decide({ record, nonceState, now: now(), cause })] : [],
   )
-  if (actions.length === 0) return pastObservations.isConfirmed(record.identity, denial, observation)
-  if (actions.every((action) => action === denial)) return true
-  pastObservations.forgetDenial(record.identity)
-  return false
+  if (actions.length > 0) return actions.every((action) => action === denial) ? 'confirmed' : undefined
+  const { first_denial: first } = record
+  const { time, final } = observation
+  const at = now()
+  const isSame = first?.action === denial && Date.parse(first.at) <= at.getTime()
+  if (isSame && at.getTime() - Date.parse(first.at) < APART_MS) return first
+  if (isSame && isLater(observation, first)) return 'confirmed'
+  // The first one can come from a fork that is ahead of the chain, so it is replaced after a minute.
+  return { action: denial, time: String(time), final_block: String(final?.number ?? ''), at: at.toISOString() }
+}
+
+function isLater({ time, final }: Observation, first: FirstDenial): boolean {
+  const isFinalNewer = final !== undefined && first.final_block !== '' && final.number > BigInt(first.final_block)
+  return isFinalNewer && Number(time - BigInt(first.time)) * 1000 >= APART_MS
+}
+
+/** Stores the first denial of a payment, or removes it because a later observation contradicts it. */
+async function noteDenial(
+  payments: PaymentServices,
+  record: ResponseRecord,
+  first_denial: FirstDenial | undefined,
+): Promise<ResponseRecord> {
+  if (record.first_denial === first_denial || isFinal(record.state)) return record
+  const { state, updated_at } = record
+  return advanceOrReload(payments, record, { state, updated_at, first_denial })
 }
 
 /** Undefined if the node does not work: it does not answer, or its block is old. */

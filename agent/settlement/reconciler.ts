@@ -2,30 +2,31 @@
  * Reconciles every record that is not final with the chain, at start and then every few seconds, without a request of
  * the buyer. The mutex of the payment is held meanwhile, so a concurrent retry waits for the result.
  */
-import { isVersion, type ResponseRecord } from '../../store/log/record.ts'
+import { LRUCache } from 'lru-cache'
+import { isFinal, type ResponseRecord } from '../../store/log/record.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
-import type { Observation } from './chain/observe.ts'
 import { PAYMENTS_MAX } from './chain/view.ts'
-import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
-import { APART_MS } from './past-observations.ts'
+import { findPayments, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
+import { advance } from './record-decision.ts'
 import type { PaymentServices } from './services.ts'
-import { reconcileObserved } from './reconcile.ts'
+import { APART_MS, reconcileObserved } from './reconcile.ts'
 
 const INTERVAL_MS = 10_000
+/** Records that are read and observed together. */
+const RECORDS_MAX = 1_000
 /** Records that are acted on at the same time. A stop waits for them. */
-const CONCURRENCY_MAX = 4
-/** A run reads one 18th of the records that are due, but at least as many as one observation holds. */
-const RUNS_FOR_ALL = 18
+const CONCURRENCY_MAX = 32
 /** The delay of a record is half its age, within these limits. Blocks on Base become final after about 15 minutes. */
 const DELAY_MIN_MS = 10_000
 const DELAY_MAX_MS = 120_000
-/** Nothing is urgent for a settled record: until its block is final, only an audit is due. */
-const DELAY_SETTLED_MS_MAX = 300_000
+/** For a settled record whose nonce is used: until its block is final, nothing is urgent. */
+const DELAY_SEEN_MS_MAX = 900_000
 /** Without records the chain is still observed, to check the clock. */
 const CLOCK_CHECK_MS = 60_000
-/** At once if the clock was set by more than this. */
-const CLOCK_SET_MS = 5_000
+/** Payments that have been open for so long are remembered for longer than they are deferred. */
+const LONG_OPEN_MS = 3_600_000
+const LONG_OPEN_PAYMENTS_MAX = 1_000
 
 interface ReconcilerOptions {
   payments: PaymentServices
@@ -46,13 +47,14 @@ class Reconciler {
   readonly #stopping = new AbortController()
   #lastRun: Promise<void> = Promise.resolve()
   #cancel = (): void => undefined
-  /**
-   * When each record is due, by identity. On the monotonic clock, like `#observedAt`. A record without an entry is due.
-   */
-  #dueTimes = new Map<string, number>()
+  /** Until when records are skipped that could not be read or written, by identity. On the monotonic clock. */
+  readonly #failed = new Map<string, number>()
+  /** When payments that have been open for long were prepared, by identity. */
+  readonly #longOpen = new LRUCache<string, number>({ max: LONG_OPEN_PAYMENTS_MAX, ttl: 2 * DELAY_SEEN_MS_MAX })
+  /** On the monotonic clock. */
   #observedAt = -Infinity
-  /** The local clock minus the monotonic one, at the last observation. */
-  #clockOffset = 0
+  /** The largest difference of the local clock from the monotonic one. */
+  #offsetMax = -Infinity
   /** The next run prefers another one, so a faulty node cannot keep a record open. */
   #lastNode: number | undefined
 
@@ -78,104 +80,122 @@ class Reconciler {
     await this.#lastRun
   }
 
+  /** When the oldest of the payments was stored that have been open for an hour, in milliseconds. Else Infinity. */
+  oldestOpen(): number {
+    return Math.min(...this.#longOpen.values())
+  }
+
   async #run(): Promise<void> {
-    if (this.#stopping.signal.aborted) return
-    const { log, report } = this.#options.payments
+    const { monotonic, report } = this.#options.payments
     try {
-      const due = this.#findDue(await log.unfinished())
-      const count = Math.max(PAYMENTS_MAX, Math.ceil(due.length / RUNS_FOR_ALL))
-      for (let start = 0; start < Math.min(count, due.length); start += PAYMENTS_MAX)
-        await this.#reconcileBatch(due.slice(start, start + PAYMENTS_MAX))
-      if (this.#isClockCheckDue()) await this.#observe([])
+      for (let isMore = true; isMore && !this.#stopping.signal.aborted;) isMore = await this.#reconcileNext()
+      if (monotonic() - this.#observedAt >= CLOCK_CHECK_MS) await this.#observe([])
     } catch (cause) {
       report('reconciler_failed', cause)
     }
   }
 
-  #isClockCheckDue(): boolean {
-    const { monotonic } = this.#options.payments
-    const isSet = Math.abs(this.#readClockOffset() - this.#clockOffset) > CLOCK_SET_MS
-    return isSet || monotonic() - this.#observedAt >= CLOCK_CHECK_MS
+  /** Returns whether more records may be due. */
+  async #reconcileNext(): Promise<boolean> {
+    const records = await this.#readDue()
+    if (records.length === 0) return false
+    const observed = await this.#observe(records)
+    await forEach(observed.entries(), ([record, each]) => this.#reconcileOne(record, each))
+    return records.length === RECORDS_MAX && observed.size === records.length
   }
 
-  #readClockOffset(): number {
+  /** The local clock, which goes on here when it is set back. */
+  #time(): number {
     const { now, monotonic } = this.#options.payments
-    return now().getTime() - monotonic()
+    this.#offsetMax = Math.max(this.#offsetMax, now().getTime() - monotonic())
+    return monotonic() + this.#offsetMax
   }
 
   /** The longest overdue first. */
-  #findDue(identities: readonly string[]): string[] {
-    const now = this.#options.payments.monotonic()
-    this.#dueTimes = new Map(identities.map((identity) => [identity, this.#dueTimes.get(identity) ?? -Infinity]))
-    const due = [...this.#dueTimes].filter(([, time]) => time <= now)
-    return due.toSorted(([, one], [, other]) => one - other).map(([identity]) => identity)
+  async #readDue(): Promise<ResponseRecord[]> {
+    const { log, recentAttempts, monotonic } = this.#options.payments
+    for (const [identity, until] of this.#failed) if (until <= monotonic()) this.#failed.delete(identity)
+    const identities = await log.due({ before: new Date(this.#time() + 1), max: RECORDS_MAX + this.#failed.size })
+    const read: (ResponseRecord | undefined)[] = []
+    await forEach(identities.entries(), ([index, identity]) =>
+      this.#unlessFailed(identity, async () => void (read[index] = await log.read(identity))),
+    )
+    const records = read.flatMap((record) => (record && !recentAttempts.isInProgress(record) ? [record] : []))
+    return records.slice(0, RECORDS_MAX)
   }
 
-  #defer(record: ResponseRecord, { final }: Observation): void {
-    const { now, pastObservations } = this.#options.payments
-    const { identity, prepared_at, state } = record
-    const half = Math.abs(now().getTime() - Date.parse(prepared_at)) / 2
-    const maxMs = state === 'settled' ? DELAY_SETTLED_MS_MAX : DELAY_MAX_MS
-    // A final block past `validBefore` ends an open payment.
-    const { validBefore } = recordedPayment(record).payment.payload.authorization
-    const untilEndMs = final ? Number(BigInt(validBefore) - final.time) * 1000 : 0
-    const delays = [half, maxMs, ...(untilEndMs > 0 ? [untilEndMs] : [])]
-    if (pastObservations.isDenied(identity)) delays.push(APART_MS)
-    this.#dueTimes.set(identity, this.#observedAt + Math.max(Math.min(...delays), DELAY_MIN_MS))
-  }
-
-  async #reconcileBatch(identities: readonly string[]): Promise<void> {
-    const { log, pastObservations } = this.#options.payments
-    const records: ResponseRecord[] = []
-    for (const identity of identities) {
-      await this.#unlessFailed(identity, async () => {
-        const record = await log.read(identity)
-        if (record && !pastObservations.isInProgress(record)) records.push(record)
-      })
-    }
-    if (records.length === 0 || this.#stopping.signal.aborted) return
-    // Concurrent workers share one iterator, so each record is reconciled once.
-    const queue = (await this.#observe(records)).entries()
-    const work = async () => {
-      for (const [index, observed] of queue) {
-        if (this.#stopping.signal.aborted) return
-        await this.#reconcileOne(records[index] as ResponseRecord, observed)
-      }
-    }
-    await Promise.all(Array.from({ length: CONCURRENCY_MAX }, work))
-  }
-
-  async #observe(records: readonly ResponseRecord[]): Promise<ObservedRecord[]> {
+  /** Without the records whose payments cannot be read. */
+  async #observe(records: readonly ResponseRecord[]): Promise<Map<ResponseRecord, ObservedRecord>> {
     const { payments } = this.#options
-    this.#observedAt = payments.monotonic()
-    this.#clockOffset = this.#readClockOffset()
     const options = { withFinal: true, otherThan: this.#lastNode }
-    const observed = (await unlessUnreadable(payments, () => observeRecords(payments, records, options))) ?? []
-    this.#lastNode = observed[0]?.observation.node ?? this.#lastNode
+    this.#observedAt = payments.monotonic()
+    const settled = records.filter(({ state }) => state === 'settled')
+    const found = await unlessUnreadable(payments, () => findPayments(payments, settled, options))
+    const observed = found ?? new Map<ResponseRecord, ObservedRecord>()
+    const others = records.filter((record) => !observed.has(record))
+    for (let start = 0; start < others.length; start += PAYMENTS_MAX) {
+      const part = others.slice(start, start + PAYMENTS_MAX)
+      const states = await unlessUnreadable(payments, () => observeRecords(payments, part, options))
+      if (!states) break
+      part.forEach((record, index) => observed.set(record, states[index] as ObservedRecord))
+    }
+    this.#lastNode = [...observed.values()].at(-1)?.observation.node ?? this.#lastNode
     return observed
   }
 
-  #reconcileOne(record: ResponseRecord, observed: ObservedRecord): Promise<void> {
+  async #reconcileOne(record: ResponseRecord, observed: ObservedRecord): Promise<void> {
     const { payments, runExclusively } = this.#options
-    return this.#unlessFailed(record.identity, () =>
+    if (this.#stopping.signal.aborted) return
+    // A record that has changed since it was read is not written.
+    await this.#unlessFailed(record.identity, () =>
       runExclusively(record.payment_hash, async () => {
-        const current = await payments.log.read(record.identity)
-        // The observation belongs to the version that was read before. A record that has changed since is skipped.
-        if (!isVersion(current, record)) return
-        const reconciled = await reconcileObserved(payments, current, observed, { cause: 'reconciler' })
-        this.#defer(reconciled, observed.observation)
+        const reconciled = await reconcileObserved(payments, record, observed, { cause: 'reconciler' })
+        await this.#defer(reconciled, observed)
       }),
     )
+  }
+
+  async #defer(record: ResponseRecord, observed: ObservedRecord): Promise<void> {
+    const { payments } = this.#options
+    const { identity, prepared_at, state, updated_at } = record
+    const ageMs = this.#time() - Date.parse(prepared_at)
+    this.#longOpen.delete(identity)
+    if (isFinal(state)) return
+    if (ageMs >= LONG_OPEN_MS) this.#longOpen.set(identity, Date.parse(prepared_at))
+    const due_at = new Date(this.#time() + delayOf(record, observed, ageMs)).toISOString()
+    await advance(payments, record, { state, updated_at, due_at })
   }
 
   /** A record can be corrupt, or the disk full. The other records are still reconciled. */
   async #unlessFailed(identity: string, work: () => Promise<void>): Promise<void> {
     const { monotonic, report } = this.#options.payments
+    if (this.#failed.has(identity)) return
     try {
       await work()
     } catch (cause) {
       report('record_not_reconciled', cause)
-      this.#dueTimes.set(identity, monotonic() + DELAY_MAX_MS)
+      this.#failed.set(identity, monotonic() + DELAY_MAX_MS)
     }
   }
+}
+
+function delayOf(record: ResponseRecord, { observation, isNonceUsed }: ObservedRecord, ageMs: number): number {
+  const { state, updated_at, first_denial } = record
+  const { validBefore } = recordedPayment(record).payment.payload.authorization
+  const isSeen = state === 'settled' && isNonceUsed
+  // A final block past the settlement confirms it, and one past `validBefore` ends an open payment.
+  const expectedAt = isSeen ? Date.parse(updated_at) : Number(validBefore) * 1000
+  const expectedMs = observation.final ? expectedAt - Number(observation.final.time) * 1000 : 0
+  const delays = isSeen ? [DELAY_SEEN_MS_MAX] : [Math.abs(ageMs) / 2, DELAY_MAX_MS]
+  if (first_denial) delays.push(APART_MS)
+  if (isSeen || expectedMs > 0) delays.push(expectedMs)
+  return Math.max(DELAY_MIN_MS, Math.min(...delays))
+}
+
+/** Works on some entries at the same time. The workers share the iterator. */
+async function forEach<Entry>(entries: IterableIterator<Entry>, work: (entry: Entry) => Promise<void>): Promise<void> {
+  const workOn = async () => {
+    for (const entry of entries) await work(entry)
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY_MAX }, workOn))
 }

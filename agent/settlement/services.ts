@@ -1,10 +1,10 @@
-/** What the payment code uses: response log, facilitator, chain, past observations, clocks, timer and report. */
+/** What the payment code uses: response log, facilitator, chain, recent attempts, clocks, timer and report. */
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import type { Chain } from './chain/chain.ts'
 import type { Facilitator } from './facilitator/facilitator.ts'
 import type { ReceiptClaims } from '../payment/receipt/claims.ts'
-import type { PastObservations } from './past-observations.ts'
+import type { RecentAttempts } from './recent-attempts.ts'
 
 export interface PaymentServices {
   log: ResponseLog
@@ -12,7 +12,7 @@ export interface PaymentServices {
   chain: Chain
   /** Adds the issuer and signs with the current key. */
   signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => Promise<string>
-  pastObservations: PastObservations
+  recentAttempts: RecentAttempts
   now: () => Date
   /** Milliseconds of a clock that is never set. */
   monotonic: () => number

@@ -29,6 +29,7 @@
  *     payment-ids: payer, id    -> identity, one per record that has a payment id and is not void
  *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
  *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log/log-owner.ts)
+ *   {DATA_DIR}/last-backup.json    the time and the size of the last backup
  *   {DATA_DIR}/receivers.json      the receivers that this directory was used with
  *   {DATA_DIR}/relayers/{address}/ LMDB: the process that settles with this relayer
  *     'layout'                  -> { kind: 'lock', version }

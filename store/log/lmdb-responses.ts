@@ -42,7 +42,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
-import { listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from './responses.ts'
+import { lateAfter, listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from './responses.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
 /** Parsed records in memory. A run of the reconciler seldom reads more. */
@@ -147,11 +147,13 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
-    const keys = UNFINISHED_STATES.flatMap((state) => {
-      const end = `${state}:${before.toISOString()}`
-      return this.#list({ start: `${state}:`, end, limit: max }).map((key) => key.slice(state.length))
-    })
-    return keys.toSorted().slice(0, max).map(identityIn)
+    const [time, late] = [before, lateAfter(before)].map((each) => each.toISOString())
+    const keys = UNFINISHED_STATES.flatMap((state) => [
+      ...this.#list({ start: `${state}:`, end: `${state}:${time}`, limit: max }),
+      ...this.#list({ start: `${state}:${late}`, end: `${state};`, limit: max }),
+    ])
+    const byTime = keys.map((key) => key.slice(key.indexOf(':') + 1)).toSorted()
+    return byTime.slice(0, max).map(identityIn)
   }
 
   async countUnfinished(): Promise<Map<RecordState, number>> {

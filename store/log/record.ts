@@ -42,6 +42,17 @@ export const RECORD_STATES = Object.keys(TRANSITIONS) as (keyof typeof TRANSITIO
 
 export type RecordState = (typeof RECORD_STATES)[number]
 
+/** The first observation of any process that showed a payment as not paid, until another one agrees or disagrees. */
+export interface FirstDenial {
+  /** The change that it would make. */
+  readonly action: string
+  /** Of the newest block, in seconds. */
+  readonly time: string
+  readonly final_block: string
+  /** On the local clock. */
+  readonly at: string
+}
+
 export interface ResponseRecord {
   /** Network, asset, payer and nonce, in lower case. */
   readonly identity: string
@@ -89,11 +100,7 @@ export interface ResponseRecord {
   readonly receipt?: string | undefined
   /** When the record is to be looked at next. Absent means at once. */
   readonly due_at?: string
-  /**
-   * The first observation that showed the payment as not paid, until another one agrees or disagrees, of any process:
-   * the end that it would have, block time, number of the final block, local time and node.
-   */
-  readonly first_denial?: Readonly<Record<string, string>> | undefined
+  readonly first_denial?: FirstDenial | undefined
   /** Like all times of a record, ISO 8601 in UTC. */
   readonly prepared_at: string
   readonly updated_at: string

@@ -59,10 +59,10 @@ export interface ResponseLog {
    */
   unfinished(): Promise<string[]>
   /**
-   * At most `max` of them that are due before a time, earliest first. A record without `due_at` has been due since it
-   * was prepared.
+   * At most `max` of them that are due before a time, earliest first. A record without `due_at` has been
+   * due since it was prepared. One that is due much later than records are deferred is due now: the clock was set back.
    * @example
-   * for (const identity of await log.due({ before: new Date(), max: 100 })) await reconcile(identity)
+   * for (const identity of await log.due({ before: new Date(), max: 100 })) await look(identity)
    */
   due(request: { before: Date; max: number }): Promise<string[]>
   /**
@@ -98,6 +98,12 @@ export interface ResponseLog {
   newestRecords(): Promise<ResponseRecord[]>
   close(): Promise<void>
 }
+
+/** No record is deferred for longer. */
+const DEFERRED_MS_MAX = 3_600_000
+
+/** The time after which a record is due although it is later. */
+export const lateAfter = (before: Date) => new Date(before.getTime() + DEFERRED_MS_MAX)
 
 /** Bounds the list of payments without a record. It is longer than an operator can work through. */
 export const UNRECORDED_MAX = 1_000

@@ -1,12 +1,12 @@
 /** Backup and restore of a running service's response log and keys. */
-import { appendFile, cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { backUp, restore } from '../../store/backup.ts'
+import { backUp, readLastBackup, restore } from '../../store/backup.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
 import { encodeEntry } from '../../store/dataset/company-entry.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
@@ -106,6 +106,14 @@ describe('a backup', () => {
     const bytes = await readFile(join(target.dataDirectory, 'history', 'data.mdb'))
     expect(bytes.includes('KEPT LIMITED')).to.equal(true)
     expect(bytes.includes('ERASED LIMITED')).to.equal(false)
+  })
+
+  it('is noted with its time and its size when it is complete', async () => {
+    await claimMany(10)
+    expect(await readLastBackup(source.dataDirectory)).to.equal(undefined)
+    await backUp({ ...source, folder, now }).then(() => failureOf(backUp({ ...source, folder, now: () => new Date() })))
+    const { size } = await stat(join(folder, 'responses', 'data.mdb'))
+    expect(await readLastBackup(source.dataDirectory)).to.deep.equal({ created_at: now().toISOString(), bytes: size })
   })
 
   it('is refused when its folder exists', async () => {

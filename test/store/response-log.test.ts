@@ -12,7 +12,7 @@ import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 const updated_at = '2026-01-02T00:00:00.000Z'
 const report = () => undefined
 
-const DENIAL = { end: 'expired', block_time: '2000000001', final_number: '7', observed_at: updated_at }
+const DENIAL = { action: 'expired', time: '2000000001', final_block: '7', at: updated_at }
 
 /** More sales than a test makes. */
 const SALES_MAX = 5_000
@@ -200,10 +200,12 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       const [settled, unknown, prepared] = records as [ResponseRecord, ResponseRecord, ResponseRecord]
       await log.advance(settled, { state: 'settled', updated_at, due_at: at(1) })
       await log.advance(unknown, { state: 'unknown', updated_at, due_at: '2026-02-01T00:00:00.000Z' })
-      expect(await due(updated_at)).to.deep.equal(['i0', 'i3', 'i2'])
+      expect(await due('2026-01-31T23:30:00.000Z')).to.deep.equal(['i0', 'i3', 'i2'])
       await reopen()
       await log.advance(prepared, { state: 'expired', updated_at })
       expect(await due('2026-03-01T00:00:00.000Z')).to.deep.equal(['i0', 'i3', 'i1'])
+      // Records are never deferred that far, so the clock was set back.
+      expect(await due(at(9))).to.deep.equal(['i0', 'i3', 'i1'])
       expect(await log.unfinished()).to.have.members(['i0', 'i1', 'i3'])
     })
 

@@ -14,7 +14,7 @@ import type { Observation } from '../../agent/settlement/chain/observe.ts'
 import type { ObservedPayment } from '../../agent/settlement/chain/view.ts'
 import type { Chain } from '../../agent/settlement/chain/chain.ts'
 import type { NonceState } from '../../agent/settlement/decide.ts'
-import { PastObservations } from '../../agent/settlement/past-observations.ts'
+import { RecentAttempts } from '../../agent/settlement/recent-attempts.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { importDataset } from '../../store/import/run.ts'
@@ -208,7 +208,7 @@ export class SaleHarness {
           : call('nonceState', () => this.#observeRecorded(payments))(),
       findUse: async () => {
         const found = await script.nonceState()
-        return found.nonce === 'free' || found.nonce === 'unread' ? { nonce: 'unclear' } : found
+        return found.nonce === 'free' ? { nonce: 'unclear' } : found
       },
     }
     return {
@@ -220,7 +220,7 @@ export class SaleHarness {
         log: new LmdbResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
         facilitator,
         chain,
-        pastObservations: new PastObservations(() => this.now()),
+        recentAttempts: new RecentAttempts(() => this.now()),
         signReceipt: async (claims) => writeUnsigned(claims, randomUUID()),
         now: () => this.now(),
         monotonic: () => this.now().getTime(),

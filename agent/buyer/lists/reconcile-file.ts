@@ -217,4 +217,3 @@ async function approve(
   if (left === 0 || isConfirmed || (await confirm('Continue?'))) return { left }
   throw new Error('Nothing was signed. To pay without a question, add --yes')
 }
-

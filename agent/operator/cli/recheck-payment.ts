@@ -23,12 +23,14 @@ interface Recheck extends Pick<PaymentServices, 'log' | 'chain' | 'now' | 'repor
  * otherwise. Returns whether the transfer is there.
  */
 export async function recheckPayment(recheck: Recheck): Promise<boolean> {
-  const { log, now, print, identity, fromBlock } = recheck
+  const { log, chain, now, print, identity, fromBlock } = recheck
   const record = await log.read(identity.toLowerCase())
   if (!record) {
     print('the record does not exist')
     return false
   }
+  // Without the hash of the recorded block, only a comparison of all nodes shows that they belong to one chain.
+  if (fromBlock !== undefined) for (let node = 0; node < chain.nodeCount; node += 1) await chain.observe([], { node })
   const [observed] = await observeRecords(recheck, [searchedFrom(record, fromBlock)], { withFinal: true })
   if (!observed) throw new Error('An observation has no state of its payment')
   const nonceState = await searchUse(observed)

@@ -9,10 +9,6 @@ import type { RelayerFunds } from '../../settlement/facilitator/in-process-facil
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { ServiceMetrics } from './metrics.ts'
 
-/** The age of the oldest open payment is that of these at most, because reading one is a disk access. */
-const READ_PAYMENTS_MAX = 1_000
-/** Every open payment is due before it. */
-const END_OF_TIME = new Date('9999-12-31T00:00:00Z')
 /** A scrape waits for the response log no longer than this. Then it shows what the last read has found. */
 const LOG_MS_MAX = 1_000
 /** By default a scrape by Prometheus has ten seconds, and other gauges need time to read the database. */
@@ -27,6 +23,9 @@ interface ServiceState {
   budgets: AddressBudgets
   /** By name. */
   queues: Readonly<Record<string, WorkQueue>>
+  /** When the oldest payment was stored that has been open for long, in milliseconds. */
+  oldestOpen: () => number
+  lastBackup: () => Promise<{ created_at: string; bytes: number } | undefined>
   lostLogLines?: () => number
   readiness: () => Promise<Record<string, boolean>>
   now: () => Date
@@ -95,6 +94,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     lostLogLines,
   )
   if (relayerFunds) addRelayerMetrics(metrics, { relayerFunds, timer })
+  addBackupMetrics(metrics, state)
   metrics.addGauge(
     'company_agent_payments_without_record',
     'Payments that the chain shows as settled and that have no record; the answer to them is 409',
@@ -111,7 +111,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   )
 }
 
-function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, now, timer }: ServiceState): void {
+function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, oldestOpen, now, timer }: ServiceState): void {
   const counts = readInTime(timer, () => log.countUnfinished())
   metrics.addGauge(
     'company_agent_open_payments',
@@ -119,16 +119,22 @@ function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, now, timer }: Ser
     async () => (await counts()) ?? [],
     'state',
   )
-  const oldest = readInTime(timer, () => readOldest(log))
   metrics.addGauge(
     'company_agent_oldest_open_payment_age_seconds',
-    'Time since the oldest payment without a final outcome was stored; 0 without one',
-    async () => {
-      const time = await oldest()
-      // The clock can have been set back, or be that of another machine.
-      return time === undefined ? undefined : Math.max(0, (now().getTime() - time) / 1000)
-    },
+    'Age of the oldest payment that has no final outcome after an hour; 0 without one',
+    // The clock can have been set back, or be that of another machine.
+    () => Math.max(0, (now().getTime() - oldestOpen()) / 1000),
   )
+}
+
+/** Absent without a backup of this directory. */
+function addBackupMetrics(metrics: ServiceMetrics, { lastBackup, now }: ServiceState): void {
+  const read = async () => lastBackup().catch(() => undefined)
+  metrics.addGauge('company_agent_backup_age_seconds', 'Time since the last complete backup', async () => {
+    const last = await read()
+    return last && (now().getTime() - Date.parse(last.created_at)) / 1000
+  })
+  metrics.addGauge('company_agent_backup_bytes', 'Size of the last complete backup', async () => (await read())?.bytes)
 }
 
 function addRelayerMetrics(
@@ -146,17 +152,6 @@ function addRelayerMetrics(
     'Settlements that the balance of the relayer pays for; absent while the chain does not answer',
     async () => Number((await read()).settlements),
   )
-}
-
-/** When the oldest open payment was stored, in milliseconds. Infinity without one. */
-async function readOldest(log: ResponseLog): Promise<number> {
-  let oldest = Infinity
-  for (const identity of await log.due({ before: END_OF_TIME, max: READ_PAYMENTS_MAX })) {
-    // Undefined when the payment became final since the list was read. The reconciler reports a damaged one.
-    const record = await log.read(identity).catch(() => undefined)
-    if (record) oldest = Math.min(oldest, Date.parse(record.prepared_at))
-  }
-  return oldest
 }
 
 /** A read that runs once at a time. The result is undefined after a failure. */

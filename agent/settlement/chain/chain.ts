@@ -1,28 +1,28 @@
 /** Reads one chain through one or several nodes. Only these reads decide a payment whose outcome is unknown. */
-import { numberToHex, pad, toEventSelector, type Hex } from 'viem'
+import { pad, type Hex } from 'viem'
 import * as z from 'zod'
 import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
 import { FINAL_CONFIRMATIONS_DEFAULT, findBlockBefore, hash, hexNumber, readBlock } from './blocks.ts'
 import { ClockCheck } from './clock.ts'
+import {
+  CANCELED,
+  isLogOf,
+  logSchema,
+  parseTransfer,
+  readLogs,
+  USED,
+  type EventLog,
+  type NonceKey,
+  type Transfer,
+} from './event-logs.ts'
+import { keyOf, TransferSearch, type PaymentQuery } from './find-transfers.ts'
 import { openObserver, type Observation } from './observe.ts'
-import { RangeSearch } from './search-block-ranges.ts'
+import { RangeSearch, type BlockRange } from './search-block-ranges.ts'
 
 /** Blocks that are searched if the first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
 /** How much earlier than needed a search by time may begin: the first range of a search (`search-block-ranges.ts`). */
 const BLOCKS_TOO_EARLY_MAX = 1_000n
-
-export const USED = toEventSelector('AuthorizationUsed(address,bytes32)')
-export const CANCELED = toEventSelector('AuthorizationCanceled(address,bytes32)')
-export const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
-
-interface Transfer {
-  from: string
-  to: string
-  value: bigint
-  /** Transaction hash, lower case. */
-  transaction: string
-}
 
 /** What used a nonce. */
 export type NonceUse =
@@ -31,6 +31,9 @@ export type NonceUse =
   | { nonce: 'cancelled'; isFinal: boolean }
   /** No matching log was found. */
   | { nonce: 'unclear' }
+
+/** Reads whether the block of a use is final, once for all uses of a block. */
+type UseReader = () => Promise<NonceUse>
 
 const UNCLEAR: NonceUse = { nonce: 'unclear' }
 
@@ -48,22 +51,15 @@ interface UseQuery {
 export interface Chain extends ReturnType<typeof openObserver> {
   /** Finds what used a nonce that an observation shows as used. Throws if the node cannot be read. */
   findUse(query: UseQuery, observation: Observation): Promise<NonceUse>
+  /**
+   * Finds the transfers of many payments with few calls, in the order of the queries. Undefined where none is found,
+   * which decides nothing. Throws if the node cannot be read.
+   */
+  findTransfers(queries: readonly PaymentQuery[], observation: Observation): Promise<(UseReader | undefined)[]>
   readonly nodeCount: number
   /** Whether the local clock is wrong, as far as the last observations show. */
   isClockWrong(): boolean
 }
-
-const logSchema = z.object({
-  address: z.string(),
-  topics: z.array(hash),
-  data: z.string(),
-  transactionHash: hash,
-  logIndex: hexNumber,
-  blockNumber: hexNumber,
-  blockHash: hash,
-  removed: z.boolean().optional(),
-})
-type EventLog = z.infer<typeof logSchema>
 
 const receiptSchema = z.object({
   status: hexNumber,
@@ -90,6 +86,7 @@ interface ChainOptions {
 interface ObservedNode {
   rpc: Rpc
   search: RangeSearch
+  transfers: TransferSearch
   newest: Pick<Observation, 'number' | 'time' | 'final'>
 }
 
@@ -109,16 +106,20 @@ export function readChainWith(nodes: readonly Rpc[], options: ChainOptions): Cha
     onClockChange = () => undefined,
   } = options
   const clock = new ClockCheck(now, onClockChange)
-  const searches = nodes.map(() => new RangeSearch(searchesMax))
+  const searches = nodes.map((rpc) => {
+    return { rpc, search: new RangeSearch(searchesMax), transfers: new TransferSearch() }
+  })
+  const nodeOf = (observation: Observation): ObservedNode => {
+    const node = searches[observation.node]
+    if (!node) throw new Error('An observation names no node')
+    return { ...node, newest: observation }
+  }
   return {
     ...openObserver(nodes, { ...options, finalConfirmations: BigInt(finalConfirmations), clock }),
     nodeCount: nodes.length,
     isClockWrong: () => clock.isWrong,
-    findUse(query, observation) {
-      const [rpc, search] = [nodes[observation.node], searches[observation.node]]
-      if (!rpc || !search) throw new Error('An observation names no node')
-      return findUse({ rpc, search, newest: observation }, query)
-    },
+    findUse: (query, observation) => findUse(nodeOf(observation), query),
+    findTransfers: (queries, observation) => findTransfers(nodeOf(observation), queries),
   }
 }
 
@@ -138,12 +139,6 @@ async function findUse(node: ObservedNode, query: UseQuery): Promise<NonceUse> {
   return searchLogs(node, nonce, { fromBlock, isNewestFirst: true })
 }
 
-interface NonceKey {
-  token: string
-  from: Hex
-  nonce: Hex
-}
-
 async function searchLogs(
   node: ObservedNode,
   nonce: NonceKey,
@@ -155,23 +150,18 @@ async function searchLogs(
     from: fromBlock <= newest.number ? fromBlock : blocksBefore(newest.number, BLOCKS_BEFORE_NEWEST),
     to: newest.number,
     isNewestFirst,
-    read: async (range) => (await readLogs(rpc, nonce, range))[0],
+    read: (range) => readUse(rpc, nonce, range),
   })
   if (!log) return UNCLEAR
   if (log.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(node, log) }
   return readTransfer(node, nonce, log.transactionHash)
 }
 
-/** Reads the logs of the use or cancellation of this nonce. Ignores unrelated logs that the node may return. */
-async function readLogs(rpc: Rpc, nonce: NonceKey, { from, to }: { from: bigint; to: bigint }): Promise<EventLog[]> {
-  const range = { fromBlock: numberToHex(from), toBlock: numberToHex(to) }
-  const filter = { address: nonce.token, topics: [[USED, CANCELED], pad(nonce.from), nonce.nonce], ...range }
-  const logs = z.array(logSchema).parse(await rpc('eth_getLogs', [filter]))
-  return logs.filter((log) => log.removed !== true && (isLogOf(log, nonce, USED) || isLogOf(log, nonce, CANCELED)))
-}
-
-function isLogOf({ address, topics }: EventLog, { token, from, nonce }: NonceKey, event: Hex): boolean {
-  return address.toLowerCase() === token && topics[0] === event && topics[1] === pad(from) && topics[2] === nonce
+/** Reads the log of the use or cancellation of this nonce. */
+async function readUse(rpc: Rpc, nonce: NonceKey, range: BlockRange): Promise<EventLog | undefined> {
+  const topics = [[USED, CANCELED], pad(nonce.from), nonce.nonce]
+  const logs = await readLogs(rpc, { address: nonce.token, topics }, range)
+  return logs.find((log) => isLogOf(log, nonce, USED) || isLogOf(log, nonce, CANCELED))
 }
 
 /** Reads the transfer of this nonce from a transaction. Unclear if the transaction has none. */
@@ -181,23 +171,26 @@ async function readTransfer(node: ObservedNode, nonce: NonceKey, transaction: st
   const use = receipt.logs.find((log) => isLogOf(log, nonce, USED))
   // The token logs the transfer directly after the use. Other transfers in the transaction are unrelated.
   const next = receipt.logs.find((log) => use && log.logIndex === use.logIndex + 1n)
-  const transfer = next && parseTransfer(next, nonce)
+  const transfer = next && parseTransfer(next, nonce.token)
   if (!transfer) return UNCLEAR
   return { nonce: 'used', transfer, isFinal: await isFinal(node, receipt) }
 }
 
-function parseTransfer(
-  { address, topics, data, transactionHash }: EventLog,
-  { token }: NonceKey,
-): Transfer | undefined {
-  const [event, from, to] = topics
-  const isTransfer = address.toLowerCase() === token && event === TRANSFER && /^0x[0-9a-f]{64}$/.test(data)
-  if (!isTransfer || from === undefined || to === undefined) return undefined
-  return { from: topicToAddress(from), to: topicToAddress(to), value: BigInt(data), transaction: transactionHash }
-}
-
-function topicToAddress(topic: string): string {
-  return `0x${topic.slice(26)}`
+async function findTransfers(node: ObservedNode, queries: readonly PaymentQuery[]): Promise<(UseReader | undefined)[]> {
+  const found = await node.transfers.find(node.rpc, queries)
+  const finality = new Map<string, Promise<boolean>>()
+  return queries.map((query) => {
+    const use = found.get(keyOf(query))
+    return (
+      use &&
+      (async () => {
+        const { transfer, block } = use
+        const read = finality.get(block.blockHash) ?? isFinal(node, block)
+        finality.set(block.blockHash, read)
+        return { nonce: 'used', transfer, isFinal: await read }
+      })
+    )
+  })
 }
 
 /** Whether a block is final: not above the final block, and still the block at its height. */

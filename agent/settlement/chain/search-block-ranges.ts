@@ -15,7 +15,7 @@ export const RANGES_MAX = 20
 const REORG_BLOCKS_MAX = 64n
 const SEARCHES_MAX = 1_000
 
-interface BlockRange {
+export interface BlockRange {
   from: bigint
   to: bigint
 }
@@ -88,7 +88,7 @@ export class RangeSearch {
 }
 
 /** Whether a smaller range may help: the node refused this one, sent too much, or took too long. */
-function isTooWide(cause: unknown): boolean {
+export function isTooWide(cause: unknown): boolean {
   // More calls would make it worse. The next search continues here.
   if (cause instanceof RateLimited) return false
   if (cause instanceof ReplyError) return cause.code !== 'UNREACHABLE'

@@ -8,7 +8,7 @@ import { ReplyError } from '../rpc/post-json.ts'
 /** Limited by the size of code (24 KiB), which the result must not exceed, and by the gas of a call. */
 export const PAYMENTS_MAX = 100
 /** Blocks between the newest block and the anchor. No reorganisation is deeper. The contract has the same number. */
-const ANCHOR_DEPTH_BLOCKS = 64n
+export const ANCHOR_DEPTH_BLOCKS = 64n
 
 const WORD_DIGITS = 64
 const WORD_BYTES = 32n

@@ -9,6 +9,9 @@ import { NODE_BATCH_MS_MAX, NODE_MS_MAX } from './time-limits.ts'
 /** Fits the largest expected reply: ten feedback entries with two tags of 24 KiB each, in hex digits. */
 const REPLY_BYTES_MAX = 1_048_576
 
+/** Fits the transfers to one receiver in a block that has nothing else. */
+const LOGS_BYTES_MAX = 8 * REPLY_BYTES_MAX
+
 /** An error reply of the node. Only the x402 facilitator may read `message`, which is untrusted text. */
 export class RpcError extends Error {
   override name = 'RpcError'
@@ -49,7 +52,8 @@ let lastId = 0
 
 export function openRpc({ url, timeoutMs = NODE_MS_MAX }: { url: string; timeoutMs?: number }): Rpc {
   return async (method, params = []) => {
-    const reply = await send(toRequest({ method, params }), { url, timeoutMs })
+    const bytesMax = method === 'eth_getLogs' ? LOGS_BYTES_MAX : REPLY_BYTES_MAX
+    const reply = await send(toRequest({ method, params }), { url, timeoutMs, bytesMax })
     if (reply.kind === 'error') throw reply.error
     return reply.result
   }
@@ -99,8 +103,8 @@ function toReply({ result, error }: z.infer<typeof replySchema>): RpcReply {
   return error ? { kind: 'error', error: new RpcError(error) } : { kind: 'result', result }
 }
 
-function postToNode(post: { url: string; body: unknown; timeoutMs: number; signal?: AbortSignal }) {
-  return postJson({ ...post, bytesMax: REPLY_BYTES_MAX, isTypeChecked: false })
+function postToNode(post: { url: string; body: unknown; timeoutMs: number; signal?: AbortSignal; bytesMax?: number }) {
+  return postJson({ bytesMax: REPLY_BYTES_MAX, ...post, isTypeChecked: false })
 }
 
 /** The node belongs to another chain than the configured one. */

@@ -28,7 +28,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from '../record.ts'
-import { listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from '../responses.ts'
+import { lateAfter, listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
 import { checkSchema } from './schema.ts'
@@ -88,7 +88,10 @@ const STATEMENTS = {
     else $9 end
   where identity = $1 and revision = $2`,
   LIST_UNFINISHED: 'select identity from responses where final_at is null and identity > $1 order by identity limit $2',
-  LIST_DUE: 'select identity from responses where final_at is null and due_at < $1 order by due_at limit $2',
+  /** Each half uses an index. */
+  LIST_DUE: `(select identity, due_at from responses where final_at is null and due_at < $1 order by due_at limit $2)
+  union all (select identity, due_at from responses where final_at is null and due_at > $3 order by due_at limit $2)
+  order by due_at limit $2`,
   /** Finds the rows with the index `responses_unfinished`. */
   COUNT_UNFINISHED: 'select state, count(*)::int as count from responses where final_at is null group by state',
   PRUNE: `delete from responses where identity in
@@ -235,7 +238,7 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
-    const values = [before.toISOString(), max]
+    const values = [before.toISOString(), max, lateAfter(before).toISOString()]
     const { rows } = await this.#query<{ identity: string }>(STATEMENTS.LIST_DUE, values)
     return rows.map(({ identity }) => identity)
   }

@@ -50,7 +50,7 @@ describe('the calls to the node', () => {
     })
   }
 
-  it('[5.7.8] are one before a sale, none after its success, and two to confirm it beside the observation of all payments', async () => {
+  it('[5.7.8] are one before a sale, none after its success, and three to confirm it beside the observation of all payments', async () => {
     sale.script.settle = async (payload) => {
       expect(takeCalls()).to.equal(1)
       return { ...settledReply(payload), transaction: send(payload) }
@@ -62,8 +62,8 @@ describe('the calls to the node', () => {
     const reconciler = openReconciler()
     await reconciler.reconcileDue()
     expect(await sale.context.payments.log.unfinished()).to.deep.equal([])
-    // Final block and state of the payments, then receipt and block of this one.
-    expect(takeCalls()).to.equal(2 + 2)
+    // Final block and newest block, then the use of the nonce, the transfer, and whether its block is final.
+    expect(takeCalls()).to.equal(2 + 3)
     await reconciler.stop()
   })
 

@@ -271,7 +271,7 @@ describe('the reconciler', () => {
           setNonce(paid(false))
           passObservations()
           await reconciler?.reconcileDue()
-          passObservations()
+          clock += 130 * SECOND_MS
           expect(await readAgain()).to.equal(false)
         }
         clock += 130 * SECOND_MS
@@ -403,6 +403,17 @@ describe('the reconciler', () => {
     finish?.()
     await busy
     passDelay()
+    await reconciler?.reconcileDue()
+    expect(await state()).to.equal('settled')
+  })
+
+  it('goes on when the clock is set back', async () => {
+    await claim('unknown')
+    setNonce({ nonce: 'unclear' })
+    await open().reconcileDue()
+    setClockBack(30 * 60 * SECOND_MS)
+    passDelay()
+    setNonce(paid(true))
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('settled')
   })

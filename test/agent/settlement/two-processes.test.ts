@@ -4,7 +4,7 @@ import { perform } from '../../../agent/sale/perform.ts'
 import type { SaleContext } from '../../../agent/sale/sale-context.ts'
 import { KeyedMutex } from '../../../agent/sale/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import { PastObservations } from '../../../agent/settlement/past-observations.ts'
+import { RecentAttempts } from '../../../agent/settlement/recent-attempts.ts'
 import { makeClient } from '../../support/clients.ts'
 import { header, signedPayment, type WirePayment } from '../../support/payments.ts'
 import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
@@ -65,7 +65,7 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
     return {
       ...rest,
       paymentMutex: new KeyedMutex(),
-      payments: { ...payments, pastObservations: new PastObservations(sale.now) },
+      payments: { ...payments, recentAttempts: new RecentAttempts(sale.now) },
     }
   }
 

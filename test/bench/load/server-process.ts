@@ -40,8 +40,8 @@ export function testProgram(name: string): string {
 }
 
 /** A facilitator and a chain node, by default on the core of the client, so that they take no time from the servers. */
-export function startRemotes(core: Core = 'client', rpcMs = 0): Promise<ServerProcess> {
-  return startServer({ name: 'remotes', program: testProgram('remote-services'), args: [String(rpcMs)], core })
+export function startRemotes(core: Core = 'client', ...args: readonly number[]): Promise<ServerProcess> {
+  return startServer({ name: 'remotes', program: testProgram('remote-services'), args: args.map(String), core })
 }
 
 const PACKAGE = readFileSync(fileURLToPath(import.meta.resolve('#root/package.json')), 'utf8')

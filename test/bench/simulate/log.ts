@@ -13,7 +13,7 @@ import {
   type ResponseRecord,
   type RecordState,
 } from '../../../store/log/record.ts'
-import type { ResponseLog } from '../../../store/log/responses.ts'
+import { lateAfter, type ResponseLog } from '../../../store/log/responses.ts'
 import { spend, type SlidingMinute } from '../../../store/base/sliding-minute.ts'
 import { short } from './chain.ts'
 import type { Owner, Simulator } from './simulator.ts'
@@ -60,6 +60,16 @@ export class SimulatedLog {
     return [...this.#unfinished]
   }
 
+  /** Those that are due before `before` or after `late`, earliest first. */
+  due(before: string, late: string): string[] {
+    const timeOf = (identity: string) => {
+      const record = this.records.get(identity)
+      return record?.due_at ?? record?.prepared_at ?? before
+    }
+    const due = this.unfinished().filter((identity) => timeOf(identity) < before || timeOf(identity) > late)
+    return due.toSorted((one, other) => (timeOf(one) < timeOf(other) ? -1 : 1))
+  }
+
   countUnknown(prefix: string): number {
     const ofPayer = this.unfinished().filter((identity) => identity.startsWith(prefix))
     return ofPayer.filter((identity) => this.records.get(identity)?.state === 'unknown').length
@@ -88,7 +98,10 @@ export class SimulatedLog {
       countSales: async () => 0,
       countUnknown: async (prefix) => this.countUnknown(prefix),
       unfinished: () => this.#read(owner, () => this.unfinished()),
-      due: () => this.#read(owner, () => this.unfinished()),
+      due: ({ before, max }) => {
+        const [time, late] = [before, lateAfter(before)].map((each) => each.toISOString()) as [string, string]
+        return this.#read(owner, () => this.due(time, late).slice(0, max))
+      },
       countUnfinished: async () => new Map(),
       noteUnrecorded: async () => true,
       unrecorded: async () => [],

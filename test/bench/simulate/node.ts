@@ -5,7 +5,7 @@
 import { readChainWith, type Chain } from '../../../agent/settlement/chain/chain.ts'
 import { RpcError, type Rpc } from '../../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/settlement/rpc/post-json.ts'
-import { toBlock, toLogs, toReceipt, toView } from '../../support/remotes/wire.ts'
+import { isShown, toBlock, toLogs, toReceipt, toView, type FilterTopics } from '../../support/remotes/wire.ts'
 import { blockHash, FINAL_LAG_MAX, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
 import { keyOf, TERMS } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
@@ -57,6 +57,8 @@ export class SimulatedNodes {
   readonly #lagMax: number
   /** The most blocks of one search of logs. */
   readonly #logBlocksMax: number
+  /** The most values of a topic. */
+  readonly #logValuesMax: number
   readonly #finalTag: 'known' | 'unknown' | 'null'
   /** The share of the calls that reach a node of another chain, as behind a load balancer. */
   readonly #wrongChainShare: number
@@ -71,6 +73,7 @@ export class SimulatedNodes {
     this.#chain = chain
     this.#lagMax = sim.pick([0, 0, 1, 2, 30])
     this.#logBlocksMax = sim.pick([Infinity, Infinity, Infinity, 1_000, 100, 10, 10, 3])
+    this.#logValuesMax = sim.pick([Infinity, Infinity, 1])
     this.#finalTag = sim.pick(['known', 'known', 'known', 'unknown', 'null'] as const)
     this.#wrongChainShare = sim.pick([0, 0, 0, 0, 0.002, 0.02])
     this.#count = sim.pick([1, 1, 1, 2, 3])
@@ -241,15 +244,21 @@ export class SimulatedNodes {
     return spend && spend.block <= Math.min(view.newest, view.sharedTo) ? spend : undefined
   }
 
-  #logs({ fromBlock, toBlock: last, topics: [, from, nonce] }: LogFilter, view: View): unknown {
+  #logs({ fromBlock, toBlock: last, topics }: LogFilter, view: View): unknown {
     if (Number(last) - Number(fromBlock) >= this.#logBlocksMax) {
       this.#sim.count('node a range of logs is refused')
       return refusal('block range is too wide')
     }
-    const spend = this.#spend(`0x${from.slice(26)}`, nonce, view)
-    if (!spend || spend.block < Number(fromBlock) || spend.block > Number(last)) return []
-    if (this.#sim.fault('chain: logs are missing', 0.05)) return []
-    return toLogs(spend, spend.hash, this.#block(spend.block, view) as Block).slice(0, 1)
+    if ([topics[2] ?? []].flat().length > this.#logValuesMax) {
+      this.#sim.count('node too many topics are refused')
+      return refusal('too many topics')
+    }
+    const until = Math.min(Number(last), view.newest, view.sharedTo)
+    const spends = [...this.#chain.spends.values()].filter(({ block }) => block >= Number(fromBlock) && block <= until)
+    if (spends.length > 0 && this.#sim.fault('chain: logs are missing', 0.05)) return []
+    return spends.flatMap((spend) =>
+      toLogs(spend, spend.hash, this.#block(spend.block, view) as Block).filter((log) => isShown(log, topics)),
+    )
   }
 
   #receipt(hash: string, view: View): unknown {
@@ -263,7 +272,7 @@ export class SimulatedNodes {
 interface LogFilter {
   fromBlock: string
   toBlock: string
-  topics: [unknown, string, string]
+  topics: FilterTopics
 }
 
 function refusal(message: string): RpcError {

@@ -10,7 +10,7 @@ import { describeCause } from '../../../agent/service/log.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
-import { PastObservations } from '../../../agent/settlement/past-observations.ts'
+import { RecentAttempts } from '../../../agent/settlement/recent-attempts.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import type { ReceiptClaims } from '../../../agent/payment/receipt/claims.ts'
 import { writeUnsigned } from '../../support/unsigned-receipt.ts'
@@ -102,7 +102,7 @@ export class SimulatedServer {
         log: log.open(owner),
         facilitator: facilitator.client(owner, settlements),
         chain: nodes.open(owner, now),
-        pastObservations: new PastObservations(now),
+        recentAttempts: new RecentAttempts(now),
         signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => this.#signReceipt(claims, owner),
         now,
         monotonic: () => sim.now,

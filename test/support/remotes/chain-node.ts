@@ -1,8 +1,9 @@
 /** The fake chain node: the JSON-RPC methods that the service calls, answered from the ledger. */
 import { numberToHex, pad } from 'viem'
+import { TRANSFER } from '../../../agent/settlement/chain/event-logs.ts'
 import { RpcError } from '../../../agent/settlement/rpc/json-rpc.ts'
 import type { Ledger } from './ledger.ts'
-import { toBlock, toLogs, toReceipt, toView } from './wire.ts'
+import { isShown, toBlock, toLogs, toReceipt, toView, type FilterTopics } from './wire.ts'
 
 const NONCE_DIGITS = 64
 /** Enough for every payment of a test. */
@@ -48,7 +49,7 @@ export function replyTo(
     case 'eth_getTransactionReceipt':
       return receipt(ledger, String(first), newest)
     case 'eth_getLogs':
-      return logs(ledger, first as { toBlock: string; topics: string[] }, newest)
+      return logs(ledger, first as LogFilter, newest)
     default:
       throw new RpcError({ code: -32_601, message: `${method} is not available` })
   }
@@ -80,14 +81,23 @@ function receipt(ledger: Ledger, hash: string, newest: number) {
   return toReceipt(transfer.authorization, hash, ledger.block(transfer.block))
 }
 
-/** Only the use of one nonce is searched for. */
-function logs(
-  ledger: Ledger,
-  { toBlock: last, topics: [, , nonce = ''] }: { toBlock: string; topics: string[] },
-  newest: number,
-) {
+interface LogFilter {
+  fromBlock: string
+  toBlock: string
+  topics: FilterTopics
+}
+
+function logs(ledger: Ledger, { fromBlock, toBlock: last, topics }: LogFilter, newest: number) {
   if (Number(last) > newest) throw new RpcError({ code: -32_000, message: 'block range extends beyond the head' })
-  const transfer = ledger.transferOf(nonce)
-  if (!transfer || transfer.block > Number(last)) return []
-  return toLogs(transfer.authorization, transfer.transaction, ledger.block(transfer.block)).slice(0, 1)
+  const isNear = ({ block: at }: { block: number }) => at >= Number(fromBlock) && at <= Number(last)
+  const transfers =
+    topics[0] === TRANSFER
+      ? ledger.transfersIn(Number(fromBlock), Number(last))
+      : [topics[2] ?? []]
+          .flat()
+          .flatMap((nonce) => ledger.transferOf(nonce) ?? [])
+          .filter(isNear)
+  return transfers.flatMap(({ authorization, transaction, block: at }) =>
+    toLogs(authorization, transaction, ledger.block(at)).filter((log) => isShown(log, topics)),
+  )
 }

@@ -46,6 +46,7 @@ export class Ledger {
   readonly #originMs: number
   readonly #now: () => number
   readonly #byNonce = new Map<string, LedgerTransfer>()
+  readonly #byBlock = new Map<number, LedgerTransfer[]>()
   readonly #byTransaction = new Map<string, LedgerTransfer>()
 
   constructor(options: LedgerOptions) {
@@ -99,6 +100,12 @@ export class Ledger {
     return this.#byTransaction.get(transaction)
   }
 
+  /** The transfers in a range of blocks. */
+  transfersIn(from: number, to: number): LedgerTransfer[] {
+    const blocks = [...this.#byBlock.keys()].filter((block) => block >= from && block <= to)
+    return blocks.flatMap((block) => this.#byBlock.get(block) ?? [])
+  }
+
   /** Undefined if the nonce was used before. */
   transfer(authorization: AuthorizationFields, block = this.newest): LedgerTransfer | undefined {
     const { nonce } = authorization
@@ -109,6 +116,7 @@ export class Ledger {
     const transfer = { authorization, transaction, block }
     this.#byNonce.set(nonce, transfer)
     this.#byTransaction.set(transaction, transfer)
+    this.#byBlock.set(block, [...(this.#byBlock.get(block) ?? []), transfer])
     return transfer
   }
 }

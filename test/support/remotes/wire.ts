@@ -1,6 +1,6 @@
 /** Encodes blocks, logs, receipts and results of the view as replies of JSON-RPC, for the fake chain nodes. */
 import { numberToHex, pad, type Hex } from 'viem'
-import { CANCELED, TRANSFER, USED } from '../../../agent/settlement/chain/chain.ts'
+import { CANCELED, TRANSFER, USED } from '../../../agent/settlement/chain/event-logs.ts'
 import { encodeView } from '../../../agent/settlement/chain/view.ts'
 import { DOMAIN } from '../eip3009.ts'
 
@@ -94,6 +94,13 @@ export function toLogs({ kind, from, to, value, nonce }: NodeSpend, transaction:
   if (kind === 'cancel') return [use]
   const data = numberToHex(BigInt(value), { size: 32 })
   return [use, { ...common, logIndex: '0x1', topics: [TRANSFER, payer, payee], data }]
+}
+
+/** The topics of a filter: a value, several of them, or null for any. */
+export type FilterTopics = readonly (string | readonly string[] | null)[]
+
+export function isShown({ topics }: { topics: readonly string[] }, filter: FilterTopics): boolean {
+  return filter.every((wanted, index) => wanted === null || [wanted].flat().includes(topics[index] ?? ''))
 }
 
 export function toReceipt(spend: NodeSpend, transaction: string, block: NodeBlock) {

@@ -1,6 +1,7 @@
 /** The command `payments recheck`, on a real response log and a scripted chain. */
 import { expect } from 'chai'
 import type { Chain } from '../../../../agent/settlement/chain/chain.ts'
+import { WrongChain } from '../../../../agent/settlement/rpc/json-rpc.ts'
 import type { ObservedPayment } from '../../../../agent/settlement/chain/view.ts'
 import type { NonceState } from '../../../../agent/settlement/decide.ts'
 import { observationOf, WORKING } from '../../../support/fake-chain.ts'
@@ -35,10 +36,12 @@ describe('payments recheck', () => {
   })
   afterEach(() => log.close())
 
-  function recheck(identity: string, shown: NonceState[], fromBlock?: bigint): Promise<boolean> {
+  function recheck(identity: string, shown: NonceState[], fromBlock?: bigint, nodeCount = 1): Promise<boolean> {
     const chain: Chain = {
       ...WORKING,
-      observe: async (payments) => {
+      nodeCount,
+      observe: async (payments, { node = 0 } = {}) => {
+        if (node > 0) throw new WrongChain()
         observed.push(...payments)
         const states = [{ isNonceUsed: shown[0]?.nonce !== 'free' }]
         const final = { number: 100n, time: shown[0]?.nonce === 'free' ? shown[0].finalTime : BLOCK_TIME }
@@ -47,13 +50,21 @@ describe('payments recheck', () => {
       findUse: async (query) => {
         queries.push(query)
         const found = shown[Math.min(queries.length, shown.length) - 1] as NonceState
-        return found.nonce === 'free' || found.nonce === 'unread' ? { nonce: 'unclear' } : found
+        return found.nonce === 'free' ? { nonce: 'unclear' } : found
       },
     }
     const print = (line: string) => void lines.push(line)
     const report = () => undefined
     return recheckPayment({ log, chain, now: () => new Date(), report, print, identity, fromBlock })
   }
+
+  it('[14.20] changes nothing from a chosen block if a node belongs to another chain', async () => {
+    const record = makeRecord({ state: 'unknown' })
+    await storeRecord(log, record)
+    const outcome = await recheck(record.identity, [PAID], 7n, 2).catch((error: unknown) => error)
+    expect(outcome).to.be.instanceOf(WrongChain)
+    expect(await log.read(record.identity)).to.deep.equal(record)
+  })
 
   for (const state of ['prepared', 'expired'] as const satisfies RecordState[]) {
     it(`[14.20] makes a ${state} record settled if the transfer is there`, async () => {

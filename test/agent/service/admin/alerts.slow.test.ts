@@ -94,6 +94,9 @@ async function loseRecord(): Promise<void> {
   })
 }
 
+const noteBackup = (bytes: number) =>
+  writeFile(join(service.directory, 'last-backup.json'), JSON.stringify({ created_at: now().toISOString(), bytes }))
+
 const damagedRecord: Pick<Scenario, 'before' | 'cause'> = {
   before: async () => {
     payment = await requests().payFor(requests().lookup('00000000'))
@@ -152,6 +155,7 @@ const SCENARIOS: Record<string, Scenario> = {
             const observed = await chain.observe(payments, options)
             return isDown ? showUnpaid(observed, node ?? (options.otherThan === 0 ? 1 : 0)) : observed
           },
+          findTransfers: async (queries) => queries.map(() => undefined),
         },
       }),
     },
@@ -167,8 +171,33 @@ const SCENARIOS: Record<string, Scenario> = {
     cause: () => requests().lookup('00000000', payment),
   },
   CompanyAgentPaymentOld: {
+    options: {
+      replaceExternals: ({ chain, ...own }) => ({
+        ...own,
+        chain: {
+          ...chain,
+          findUse: (...call) => (isDown ? Promise.resolve({ nonce: 'unclear' }) : chain.findUse(...call)),
+          findTransfers: async (queries) => queries.map(() => undefined),
+        },
+      }),
+    },
     before: buy,
-    cause: async () => void (laterMs = 3 * HOUR_MS),
+    cause: async () => {
+      isDown = true
+      laterMs = 3 * HOUR_MS
+      // The reconciler runs at the start.
+      await service.restart()
+      const age = 'company_agent_oldest_open_payment_age_seconds'
+      while (Number((await scrape(new Set([age]))).get(age)) === 0) await sleep(20)
+    },
+  },
+  CompanyAgentBackupOld: {
+    before: () => noteBackup(1_000),
+    cause: async () => void (laterMs = 27 * HOUR_MS),
+  },
+  CompanyAgentBackupSmall: {
+    before: () => noteBackup(1_000),
+    cause: () => noteBackup(499),
   },
   CompanyAgentChainUnavailable: {
     options: {

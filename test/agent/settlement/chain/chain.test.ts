@@ -52,7 +52,7 @@ async function nonceStateFrom(chain: Chain, query: NonceQuery): Promise<NonceSta
     ...(fromBlockHash !== undefined && { from_block_hash: fromBlockHash }),
     ...(transaction !== undefined && { reported_transaction: transaction }),
   })
-  const [observed] = await observeRecords({ chain, now: () => new Date() }, [record], { withFinal: true })
+  const [observed] = await observeRecords({ chain }, [record], { withFinal: true })
   return observed!.readNonce()
 }
 

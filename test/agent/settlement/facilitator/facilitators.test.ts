@@ -9,7 +9,7 @@ import { decodeProtectedHeader, jwtVerify } from 'jose'
 import { readConfig } from '../../../../agent/service/config.ts'
 import { describeCause } from '../../../../agent/service/log.ts'
 import { openRemoteFacilitators } from '../../../../agent/service/externals.ts'
-import { PastObservations } from '../../../../agent/settlement/past-observations.ts'
+import { RecentAttempts } from '../../../../agent/settlement/recent-attempts.ts'
 import { startReconciler } from '../../../../agent/settlement/reconciler.ts'
 import { openPostgresResponseLog } from '../../../../store/log/postgres/responses.ts'
 import type { ResponseLog } from '../../../../store/log/responses.ts'
@@ -298,8 +298,8 @@ describe('[5.8.1] several facilitators', () => {
     /** A machine has its own connections to the log, its own list of facilitators and its own memory. */
     function useMachine(log: ResponseLog, ...chosen: HttpFacilitator[]): void {
       use(...chosen)
-      const pastObservations = new PastObservations(() => sale.now())
-      sale.context = { ...sale.context, payments: { ...sale.context.payments, log, pastObservations } }
+      const recentAttempts = new RecentAttempts(() => sale.now())
+      sale.context = { ...sale.context, payments: { ...sale.context.payments, log, recentAttempts } }
     }
 
     async function reconcile(): Promise<void> {

@@ -1,33 +1,16 @@
-/**
- * Observations of payments, kept in memory. A restart loses them: a payment then ends later, and a retry may observe
- * the chain earlier.
- */
+/** What this process knows of its requests for payments. In memory: after a restart a retry may observe earlier. */
 import { LRUCache } from 'lru-cache'
 import { isStarted, type ResponseRecord } from '../../store/log/record.ts'
-import type { Observation } from './chain/observe.ts'
 import { CALL_MS_MAX } from './rpc/time-limits.ts'
 
-/** The shortest distance of two observations of one node that end a payment, on the local clock and in block time. */
-export const APART_MS = 60_000
 /** Between two observations for retries of a payment: the time between two blocks of Base. */
 const RETRY_MS = 2_000
 /** Bounds the memory. More than the open payments of half a day at the default rate limit. */
 const PAYMENTS_MAX = 100_000
 
-/** Actions that leave a payment unpaid. One observation can come from a fork, so two must agree. */
-export type Denial = 'reopen' | 'rejected' | 'expired'
-
-interface Denied {
-  denial: Denial
-  observation: Observation
-  /** On the local clock. */
-  at: number
-}
-
-export class PastObservations {
+export class RecentAttempts {
   readonly #startedAt: number
   readonly #time: () => number
-  readonly #denied = new LRUCache<string, Denied>({ max: PAYMENTS_MAX })
   readonly #observedAt = new LRUCache<string, number>({ max: PAYMENTS_MAX })
   /** When the records of failed requests were prepared. */
   readonly #failed = new LRUCache<string, string>({ max: PAYMENTS_MAX })
@@ -70,34 +53,4 @@ export class PastObservations {
   noteObserved(identity: string): void {
     this.#observedAt.set(identity, this.#time())
   }
-
-  /**
-   * Whether this observation confirms an earlier one of the same node: it has the same result, is at least a minute
-   * later on the local clock and in block time, and has a newer final block. The earlier one can come from a fork that
-   * is ahead of the chain, so it is replaced after a minute.
-   */
-  isConfirmed(identity: string, denial: Denial, observation: Observation): boolean {
-    const at = this.#time()
-    const first = this.#denied.get(identity)
-    const isSame = first?.denial === denial && first.observation.node === observation.node && first.at <= at
-    if (isSame && at - first.at < APART_MS) return false
-    this.#denied.set(identity, { denial, observation, at })
-    return isSame && isLaterBy(APART_MS, first.observation, observation)
-  }
-
-  /** Whether a first observation waits for another one that confirms it. */
-  isDenied(identity: string): boolean {
-    return this.#denied.has(identity)
-  }
-
-  /** Forgets the denial of a payment, because a later observation contradicts it. */
-  forgetDenial(identity: string): void {
-    this.#denied.delete(identity)
-  }
-}
-
-function isLaterBy(milliseconds: number, first: Observation, second: Observation): boolean {
-  const isFinalNewer =
-    first.final !== undefined && second.final !== undefined && second.final.number > first.final.number
-  return isFinalNewer && Number(second.time - first.time) * 1000 >= milliseconds
 }
