@@ -147,7 +147,7 @@ const BY_LETTERS: ReadonlyMap<string, string> = new Map(
 )
 
 /** The variable that a misspelt name means: `PAYTO` means PAY_TO. Names such as HOST other programs have too. */
-export function meantVariable(name: string): string | undefined {
+function meantVariable(name: string): string | undefined {
   return VARIABLE_NAMES.has(name) ? undefined : BY_LETTERS.get(name.replaceAll('_', '').toUpperCase())
 }
 
