@@ -96,7 +96,7 @@ export interface SingleDefinition<
 }
 
 /** Several inputs of one single operation. The price is the sum of the prices of the inputs. */
-interface BatchDefinition extends DescribedOperation<string, z.ZodObject, AnswerSchema> {
+export interface BatchDefinition extends DescribedOperation<string, z.ZodObject, AnswerSchema> {
   kind: 'batch'
   /** The single operations that have batches. */
   operations: readonly SingleDefinition[]

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 
 /** Licences that allow use and distribution without publishing the source. */
-const LICENCES = ['Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT']
+const LICENCES = ['Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'PSF-2.0']
 /**
  * `elliptic` has a security advisory without a fixed version. `secp256k1` declares it and works without it. An override
  * puts another package in its place, which keeps the name and has its own package URL.
