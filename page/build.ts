@@ -6,7 +6,7 @@ import { build, type Plugin } from 'esbuild'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 
-/** Modules of packages that the page bundles without running them, or that a browser has a shorter form of. */
+/** Modules that are replaced to make the bundle smaller: the page does not run them, or needs only a short form. */
 const REPLACED: readonly (readonly [path: RegExp, text: string])[] = [
   [/library\/folder-storage\.ts$/, "export { openStorage } from './no-folder.ts'"],
   // The page has no private key.

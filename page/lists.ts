@@ -8,9 +8,9 @@ import { describeItem, type Item } from './answers.ts'
 const LINES_MAX = 300
 const HEADS = ['Asked', 'Decision', 'Number', 'Company'] as const
 type Row = [asked: string, decision: string, number: string, company: string]
-const NEEDS_NOBODY = new Set(['matched', 'found'])
+const DECIDED = new Set(['matched', 'found'])
 
-export interface List {
+interface List {
   batches: { operation: Operation; lines: string[] }[]
   lines: number
   /** Lines that are no valid query, or too many. */
@@ -78,7 +78,7 @@ export function listTable(rows: readonly Row[]): Content {
   let order = { at: -1, factor: 1 }
   const filter = create('input', { type: 'search', 'aria-label': 'Filter the rows', placeholder: 'Filter the rows' })
   const shown = create('div')
-  const rank = (row: Row) => (order.at < 0 ? String(NEEDS_NOBODY.has(row[1])) : (row[order.at] ?? ''))
+  const rank = (row: Row) => (order.at < 0 ? String(DECIDED.has(row[1])) : (row[order.at] ?? ''))
   const sortBy = (at: number) => {
     order = { at, factor: order.at === at ? -order.factor : 1 }
     render()
@@ -94,6 +94,6 @@ export function listTable(rows: readonly Row[]): Content {
   }
   filter.addEventListener('input', render)
   render()
-  const open = rows.filter(([, decision]) => !NEEDS_NOBODY.has(decision)).length
+  const open = rows.filter(([, decision]) => !DECIDED.has(decision)).length
   return [create('p', {}, `${rows.length} rows, of which ${open} need a person.`), filter, shown]
 }

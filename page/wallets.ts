@@ -15,7 +15,7 @@ interface Announced {
   provider: Provider
 }
 
-/** Nothing was signed, or the wallet gave no signature. The text is ours. */
+/** Nothing was signed, or the wallet gave no signature. The message is a fixed text, never that of the wallet. */
 export class WalletError extends Error {}
 
 /** Shows the account, and what it is about to sign. */

@@ -9,17 +9,18 @@ import { toJsonSchema } from '../operation/json-schema.ts'
 import type { SingleDefinition } from '../operation/operation.ts'
 import { SINGLE_OPERATIONS } from '../operation/operations.ts'
 import { textInput } from '../operation/resource.ts'
+import { toUsdc } from '../payment/terms.ts'
 import { addDefinition, modeOption, option, type Definition, type FindService } from './definition.ts'
 import { LISTS } from './lists/commands.ts'
 import { LOCAL_SERVERS } from './local-servers.ts'
 
 const HELP = `
-A purchase asks for a quote, checks it, signs one payment, saves it in DATA_DIR/purchases, sends it, and prints the
-answer on stdout: readable on a terminal, else as JSON. The exit status is 4 if it is not known whether the payment was
+A purchase asks for a quote, checks it, signs one payment, saves it in the folder of the purchases (DATA_DIR/purchases,
+in irish-company-agent-client ./purchases), sends it, and prints the answer on stdout: readable on a terminal, else as JSON. The exit status is 4 if it is not known whether the payment was
 charged, for example if no answer arrives: repeat the purchase with --retry. The same payment is sent again and is charged
 at most once. "purchases" lists the payments and their states.
 
-Network, token and price limit come from --mode and --max-amount, the receiver is the one that the service publishes.
+--mode sets network and token, --max-amount the highest price. The receiver is the one that the service publishes.
 
 Examples:
   PROGRAM lookup 00000000
@@ -27,12 +28,16 @@ Examples:
   PROGRAM resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
   PROGRAM reconcile suppliers.csv --column Supplier
   PROGRAM address --key-file buyer.key --new
-  PROGRAM --retry data/purchases/FILE.json`
+  PROGRAM --retry FILE.json`
 
-/** Of all commands below, before or after their names. */
+/** Options of the parent. They may stand before or after the name of a command. */
 const CLIENT_OPTIONS = () => [
-  option('--url <url>', 'the URL of the service; by default the one of the configuration', parseHttpUrl),
-  option('--key-file <file>', "the private key of the buyer; by default that of the sandbox's buyer"),
+  option(
+    '--url <url>',
+    'the URL of the service; in irish-company-agent by default that of its configuration',
+    parseHttpUrl,
+  ),
+  option('--key-file <file>', 'the private key of the buyer; in irish-company-agent by default that of the sandbox'),
   modeOption(),
   option('--max-amount <n>', 'pay at most this, in micro-USDC; by default the usual price', parseAmount),
   option('--json', 'print the body of the answer also on a terminal'),
@@ -49,13 +54,13 @@ const CLIENT_OPTIONS = () => [
   ),
 ]
 
-/** The members of an input that are arguments, if they are not the required ones. */
+/** The members that are positional arguments. By default the required ones. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { resolve: ['name'], changes: [] }
 
 /** `company_numbers` is the option `--numbers`. */
 const toFlag = (member: string) => member.replace(/^company_/, '').replaceAll('_', '-')
 
-/** The command of an operation: a new operation has one as well. */
+/** Derives the command of an operation from its definition. */
 function purchaseOf({ name, inputSchema, tool, prices }: SingleDefinition): Definition {
   const { properties, required: needed = [] } = toJsonSchema(inputSchema, 'input') as {
     properties: Record<string, { description?: string }>
@@ -73,7 +78,7 @@ function purchaseOf({ name, inputSchema, tool, prices }: SingleDefinition): Defi
   )
   return {
     name: toFlag(name),
-    description: `${tool.title}; ${prices.mainnet / 1_000_000} USDC`,
+    description: `${tool.title}; ${toUsdc(prices.mainnet)} USDC`,
     arguments: Object.fromEntries(members.map(toArgument)),
     options,
     run: async ({ context, args, options: values, target }) => {

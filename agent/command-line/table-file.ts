@@ -12,7 +12,7 @@ import { toSafeCell } from './safe-cell.ts'
 
 /** The table is in memory. This is a million rows, more than anyone pays for. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024
-/** Longer rows are those of a quote that is never closed. */
+/** A longer row means that a quote is not closed. */
 const ROW_CHARACTERS_MAX = 1024 * 1024
 /** Enough for the rows that show the separator. */
 const SAMPLE_CHARACTERS = 64 * 1024
@@ -21,7 +21,7 @@ const SEPARATORS = [',', ';', '\t', '|']
 /** Lines with too many fields that an error names. */
 const LINES_SHOWN = 5
 
-/** A sheet has other cells than texts, and null for an empty one. */
+/** A cell of a CSV is text. A cell of a sheet can have another type, and is null if empty. */
 export type Cell = string | number | boolean | Date | null
 
 interface Format {
@@ -33,7 +33,7 @@ interface Format {
 export interface Table {
   /** All rows have as many cells as the first one. */
   rows: Cell[][]
-  /** Of a CSV in the same format. It is in UTF-8, and an input in another encoding gets a byte order mark. */
+  /** For writing the table as CSV, always in UTF-8. With a byte order mark if the input was not UTF-8. */
   format: Format
 }
 
@@ -57,7 +57,7 @@ async function readSheet(path: string, bytes: Buffer): Promise<Table> {
 
 function readCsv(path: string, bytes: Buffer, given: string | undefined): Table {
   const { text, hasByteOrderMark } = decode(path, bytes)
-  // The first line with which Excel is told the separator.
+  // Excel reads the separator from a first line `sep=;`.
   const [hint = '', named] = /^sep=(.)\r?\n/i.exec(text) ?? []
   const content = text.slice(hint.length)
   const separator = given ?? named ?? findSeparator(content)
@@ -126,7 +126,7 @@ function countFields(text: string, separator: string): number[] {
 }
 
 /**
- * @param lines the lines of the rows. By default those of a sheet
+ * @param lines the line of each row. Empty for a sheet, whose rows count from 1
  * @throws an error that names the lines with more cells than the first row
  */
 function sameWidth(path: string, rows: Cell[][], lines: readonly number[]): Cell[][] {
@@ -140,7 +140,7 @@ function sameWidth(path: string, rows: Cell[][], lines: readonly number[]): Cell
   return rows.map((row) => Array.from({ length: width }, (_, index) => row[index] ?? ''))
 }
 
-/** A cell as the text that its sheet shows, with a date as YYYY-MM-DD. */
+/** A cell as text: a date as YYYY-MM-DD, a number without the format of its sheet. */
 export function toText(cell: Cell | undefined): string {
   return cell instanceof Date ? cell.toISOString().slice(0, 10) : String(cell ?? '')
 }
@@ -148,7 +148,8 @@ export function toText(cell: Cell | undefined): string {
 /**
  * Writes a sheet if the path ends with `.xlsx`, and else a CSV. The file appears when `close` has resolved, and
  * replaces a link instead of its target. The lines of a CSV are kept as bytes, a fraction of their cells.
- * @param addedFrom the index of the first added cell. In a CSV, added texts are quoted and begin no formula
+ * @param addedFrom the index of the first added cell. In a CSV, added texts other than words are quoted, and none
+ * begins a formula
  */
 export function openTable(path: string, format: Format, { addedFrom }: { addedFrom: number }) {
   const isSheet = /\.xlsx$/i.test(path)

@@ -1,4 +1,4 @@
-/** How the service is reached: the paths of all routes but the paid ones, and the protocols with their versions. */
+/** The paths of A2A, MCP and the free documents, and the versions of the protocols. */
 
 export const API_PREFIX = '/api/v1'
 
@@ -50,7 +50,7 @@ export function isA2aVersion(version: string | undefined): boolean {
   return version?.replace(/^([0-9]+\.[0-9]+)\.[0-9]+$/, '$1') === A2A_VERSION
 }
 
-/** The URI of the payment extension of A2A. It links to a section of the HTML guide. */
+/** The URI of the payment extension of A2A. It links to a section of the page. */
 export function paymentExtensionUri(baseUrl: string): string {
   return `${baseUrl}${FREE_PATHS.guide}#http-x402-v1`
 }

@@ -89,10 +89,10 @@ export interface SingleDefinition<
   prices: Record<'mainnet' | 'testnet', number>
   /** The most inputs of a batch. Absent: the operation has no batches. */
   batchInputsMax?: number
+  /** The most inputs of a batch over MCP. Clients cut an answer at about 100 KB, and a model must read all of it. */
+  toolInputsMax?: number
   /** What the quote says before anything is paid, if the input cannot have the answer that a client expects. */
   quoteNote?(input: z.output<Input>, statuses: () => readonly (string | null)[]): QuoteNote | undefined
-  /** The same over MCP, so that a model can read the whole answer: clients cut it at about 100 KB. */
-  toolInputsMax?: number
 }
 
 /** Several inputs of one single operation. The price is the sum of the prices of the inputs. */
@@ -109,7 +109,7 @@ export type OperationDefinition = SingleDefinition | BatchDefinition
 
 export type Operations = readonly OperationDefinition[]
 
-/** Checks a definition against its own schemas. */
+/** Adds the kind. The compiler checks a definition against its own schemas. */
 export function defineOperation<const Name extends string, Input extends z.ZodObject, Answer extends AnswerSchema>(
   definition: Omit<SingleDefinition<Name, Input, Answer>, 'kind'>,
 ): SingleDefinition<Name, Input, Answer> {

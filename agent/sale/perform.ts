@@ -32,7 +32,7 @@ import { verifyAndReserve } from './verify.ts'
 /** A refused batch of a hundred items then costs three times as much as a refused payment. */
 const ITEMS_PER_UNIT = 10
 
-/** Payments of one payer whose outcome is not known, before another one that can be settled for up to an hour. */
+/** A payer with so many payments of unknown outcome gets no further one that can be settled for up to an hour. */
 const UNKNOWN_MAX = 4
 /** An outcome usually becomes known with the next observations of the reconciler. */
 const UNKNOWN_WAIT_MS = 30_000

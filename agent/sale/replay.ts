@@ -14,7 +14,7 @@ import type { SaleContext } from './sale-context.ts'
 /** Reads of a record that another process settles: 20 s together, longer than most settlements. */
 const LOOKS_MAX = 20
 const LOOK_MS = 1_000
-/** The shortest time between two observations for the transfer of an ended payment. */
+/** The shortest time between two observations of a payment that is `rejected` or `expired`. */
 const ENDED_MS = 60_000
 
 type ReplayContext = Pick<SaleContext, 'payments' | 'paymentMutex'>
@@ -46,7 +46,7 @@ export function replay(
   })
 }
 
-/** The right payload costs nothing but for the size of the answer. */
+/** A matching payload is charged only for the size of the answer. */
 function answer(
   { payments, paymentMutex }: ReplayContext,
   record: ResponseRecord,
@@ -70,7 +70,7 @@ function answer(
   )
 }
 
-/** For a request whose units are counted already. An answer gives them back, and costs its size like any replay. */
+/** Replays for a request that was charged as a sale. An answer refunds that, and is charged by its size. */
 export async function replayToWaiting(
   payments: PaymentServices,
   record: ResponseRecord,
@@ -101,8 +101,7 @@ function mayChange({ state }: ResponseRecord): boolean {
 
 /**
  * For a record whose outcome is unknown, `rejected` or `expired`: waits for another process, then observes the chain.
- * Returns the current record, and the time until a retry observes the
- * chain again if this one did not.
+ * Returns the current record. `waitMs` is the time until a retry may observe the chain; 0 if this one did.
  */
 async function retry(
   payments: PaymentServices,

@@ -1,6 +1,6 @@
 /**
  * The keys of a running service: the signing key, the key set and the signed agent card. They follow the key directory
- * and the response log without a restart. Without the keys of earlier receipts, nobody could verify these.
+ * and the response log without a restart. The key set keeps the keys of earlier receipts, which stay verifiable.
  */
 import { readDirectory } from '../../keys/directory.ts'
 import { KEYS_REFRESH_MS, openKeyring, type Keyring } from '../../keys/keyring.ts'
@@ -30,7 +30,7 @@ interface SignedCard {
 
 /**
  * Opens the keys, or creates the first one, and reads them again every minute. While they cannot be read, the last key
- * set and card are served. Beside other machines, waits until these publish a new key, because requests may follow.
+ * set and card are served. With a shared log, waits until the other machines publish a new key before it signs with it.
  */
 export async function openServiceKeys({ directory, log, now, timer, report }: ServiceKeysOptions) {
   const open = (previous?: string) =>

@@ -146,7 +146,7 @@ const BY_LETTERS: ReadonlyMap<string, string> = new Map(
   [...VARIABLE_NAMES].filter((name) => name.includes('_')).map((name) => [name.replaceAll('_', ''), name]),
 )
 
-/** The variable that a misspelt name means: `PAYTO` means PAY_TO. Names such as HOST other programs have too. */
+/** The variable that a misspelt name means: `PAYTO` means PAY_TO. Names without an underscore are not compared. */
 function meantVariable(name: string): string | undefined {
   return VARIABLE_NAMES.has(name) ? undefined : BY_LETTERS.get(name.replaceAll('_', '').toUpperCase())
 }

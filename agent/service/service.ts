@@ -127,6 +127,7 @@ export async function startService(given: ServiceOptions) {
     const isStopping = () => stopping.signal.aborted
     // Probes of the operator do not count in the metrics.
     const unobserved = { ...options, externals: given.externals }
+    // Replaced when the reconciler starts, which is later than the admin address.
     let oldestOpen = (): number => Infinity
     const state = { catalog, log, budgets, queues, isStopping, oldestOpen: () => oldestOpen() }
     const admin = metrics && (await startAdmin(unobserved, { ...state, metrics }))

@@ -1,4 +1,7 @@
-/** Observes the payments of records, all with one call. Receipts and logs are read only for a used nonce. */
+/**
+ * Observes the payments of records. `observeRecords` reads their nonces with one call; `findPayments` finds settled
+ * ones in the logs with a few.
+ */
 import type { Hex } from 'viem'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { Observation, ObserveOptions } from './chain/observe.ts'
@@ -34,10 +37,13 @@ export async function observeRecords(
   }))
 }
 
-/** Blocks by which the clock of the service and that of the chain usually differ less. */
+/** Added to an estimated block, because the clocks of service and chain differ: 64 seconds on Base. */
 const MARGIN_BLOCKS = 32n
 
-/** Finds the transfers of records in the logs of a node, all with a few calls. What is not found is not decided. */
+/**
+ * Finds the transfers of records in the logs of a node, all with a few calls. A record without a found transfer has no
+ * entry.
+ */
 export async function findPayments(
   { chain, report }: Pick<PaymentServices, 'chain' | 'report'>,
   records: readonly ResponseRecord[],
@@ -63,7 +69,8 @@ function toQuery(record: ResponseRecord, observation: Observation) {
     from: lower(from),
     nonce: lower(nonce),
     receiver: lower(requirements.payTo),
-    // The newest block before the settlement. A reorganisation can only cause an observation of its own.
+    // The newest block before the settlement. If a reorganisation moves the transfer below it, the record is observed
+    // alone.
     fromBlock: BigInt(record.from_block) + ANCHOR_DEPTH_BLOCKS,
     toBlock: blockAt(BigInt(Math.ceil(Date.parse(record.updated_at) / 1000)), observation),
   }

@@ -24,7 +24,7 @@ const DELAY_MAX_MS = 120_000
 const DELAY_SEEN_MS_MAX = 900_000
 /** Without records the chain is still observed, to check the clock. */
 const CLOCK_CHECK_MS = 60_000
-/** Payments that have been open for so long are remembered for longer than they are deferred. */
+/** The age from which a payment counts as long open. Its entry outlives the longest delay, so it is renewed in time. */
 const LONG_OPEN_MS = 3_600_000
 const LONG_OPEN_PAYMENTS_MAX = 1_000
 
@@ -80,7 +80,7 @@ class Reconciler {
     await this.#lastRun
   }
 
-  /** When the oldest of the payments was stored that have been open for an hour, in milliseconds. Else Infinity. */
+  /** When the oldest payment was stored that has been open for an hour, in milliseconds. Infinity without one. */
   oldestOpen(): number {
     return Math.min(...this.#longOpen.values())
   }
@@ -104,7 +104,7 @@ class Reconciler {
     return records.length === RECORDS_MAX && observed.size === records.length
   }
 
-  /** The local clock, which goes on here when it is set back. */
+  /** The local time, which never goes back: the monotonic clock plus the largest offset seen. */
   #time(): number {
     const { now, monotonic } = this.#options.payments
     this.#offsetMax = Math.max(this.#offsetMax, now().getTime() - monotonic())

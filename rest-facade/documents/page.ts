@@ -127,7 +127,6 @@ interface MemberSchema {
   format?: string
   minimum?: number
   maximum?: number
-  maxLength?: number
 }
 
 interface Field {
@@ -137,7 +136,7 @@ interface Field {
   value: string
 }
 
-/** A description is the purpose, a colon and the rule. The purpose names a member whose own name says nothing. */
+/** A description is a purpose, a colon and a rule. A member with a one-letter name, such as `q`, shows its purpose. */
 function renderField({ id, member, schema, value }: Field): string {
   const [, purpose = '', rule = schema.description ?? ''] = /^([^:.]*): (.*)$/.exec(schema.description ?? '') ?? []
   const hint = `<small id="${id}-hint">${escapeHtml(rule)}</small>`

@@ -43,7 +43,7 @@ interface RouteDescription {
   reserved?: readonly RefusalCode[]
   /** JSON-RPC errors of the protocol. Those with status 200 are described by `contents`. */
   protocolErrors?: readonly McpError[]
-  /** The operation, if the route has a fixed price. */
+  /** The operation that the route sells. Absent for A2A and MCP, which sell all of them. */
   sells?: OperationDefinition
   /** Absent if A2A is disabled, or on mainnet. */
   only?: 'a2a' | 'testnet'
@@ -189,7 +189,7 @@ const FREE_ROUTES: readonly RouteDescription[] = [
   freeRoute(
     'getKeys',
     FREE_PATHS.jwks,
-    'The ES256 keys that verify the signature of the agent card',
+    'The ES256 keys that verify receipts and the signature of the agent card',
     [json('KeySet')],
     { tag: 'Agent' },
   ),

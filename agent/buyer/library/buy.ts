@@ -182,8 +182,8 @@ interface PurchaseTask {
 export interface BoughtAnswer extends PurchaseAnswer {
   /**
    * `valid`: the service signed the receipt for this answer, request and payment. `missing`: the answer has no receipt,
-   * for example because it was not paid. `unchecked`: the key set could not be read, or receipts are ignored; the
-   * command `verify` can check the file later.
+   * for example because it was not paid. `unchecked`: the key set could not be read, or receipts are ignored;
+   * the command `irish-company-agent verify` can check the file later.
    */
   receipt: 'valid' | 'missing' | 'unchecked'
   /** False if the service asked for no payment. */

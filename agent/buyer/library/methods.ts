@@ -1,4 +1,4 @@
-/** A method for each operation, in place of its URL. Answers have the types of the operations. */
+/** A method for each single operation. It builds the URL, and types the answer. */
 import type * as z from 'zod'
 import { asOf } from '../../operation/as-of.ts'
 import { changes, type ChangesResponse } from '../../operation/changes.ts'

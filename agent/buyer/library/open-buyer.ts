@@ -46,7 +46,7 @@ export function openBuyers(options: Omit<OpenBuyerOptions, 'amountMax'>): (amoun
   }
 }
 
-/** Saves a list a request for each receipt. A new key is in the key set for an hour before it signs. */
+/** So that a list does not fetch the key set for each receipt. A new key is published for longer before it signs. */
 const KEY_SET_AGE_MS_MAX = 60_000
 
 function withKeySetCache({ baseUrl, runtime: { fetch, now } }: OpenBuyerOptions): Fetch {

@@ -1,6 +1,6 @@
 /**
  * What a list has bought, what it may still cost, and its batches. A batch is planned from the rows that have no
- * purchase yet; every later run finds its rows there, so a changed list or another option pays for no row twice.
+ * purchase yet. A later run reads the batches from the purchases, so no row is paid twice if list or options change.
  */
 import { folderStorage } from '../library/folder-storage.ts'
 import { purchaseName } from '../library/buyer.ts'
@@ -51,7 +51,7 @@ export interface Bought {
 /** The operations of a list, by the keys of their rows. */
 type Listed = ReadonlyMap<string, Operation>
 
-/** @param listed the rows of the list, whose own purchases are no batches */
+/** @param listed the rows of the list. A purchase under the key of a row is not a batch */
 export async function readBought(
   folder: string,
   { baseUrl, now, listed }: { baseUrl: string; now: Date; listed: Listed },

@@ -9,8 +9,8 @@ import { option, required, type Call, type Definition, type Values } from '../de
 const RECONCILE_HELP = `
 Writes the list again with the company of each row: its number, name, status, type, address and dates, the decision and its
 score, notes on what was not read, up to three alternatives, snapshot_id and receipt. Only the decision "matched" names a
-company. Equal rows are bought once. Each purchase is a file in OUT.purchases, which "verify" checks. With --batch one payment
-buys up to 25 rows; numbers that are missing or quarantined are charged then.
+company. Equal rows are bought once. Each purchase is a file in OUT.purchases, which "irish-company-agent
+verify" checks. With --batch one payment buys up to 25 rows; numbers that are missing or quarantined are charged then.
 
 --review writes the rows that need a person to a file. Write the number of the right company into its last column, and run
 the same command again: it buys the records of these numbers, and the decision is then "chosen".

@@ -17,7 +17,7 @@ const FOUND = ADDED.filter((name) => /^(?:decision|notes|alternative_)/.test(nam
 export const needsReview = (result: RowResult): boolean =>
   result.kind === 'refused' || (result.kind === 'bought' && result.answer.match === null)
 
-/** Equal rows have one key, in any order of the list. A spreadsheet takes it for a text. */
+/** The same for equal rows, in any order of the list. The prefix keeps a spreadsheet from reading it as a number. */
 export const reviewKey = (cells: RowCells): string =>
   `row-${sha256Hex(JSON.stringify(Object.values(cells))).slice(0, 16)}`
 

@@ -35,7 +35,7 @@ export type RowResult =
   | { kind: 'bought'; answer: ResolveResponse; payment: RowPayment }
   /** The record of the company that a person has chosen. */
   | { kind: 'chosen'; answer: { company: Company; snapshot_id: string }; payment: RowPayment }
-  /** Charged as a row of a batch. Without `payment`, a payment that was signed may still be charged. */
+  /** With `payment`, a batch charged for this row. Without it, the whole request was refused. */
   | { kind: 'refused'; code: RefusalCode; payment?: RowPayment }
   /** The row has neither a name nor a number. */
   | { kind: 'empty' }

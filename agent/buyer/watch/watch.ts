@@ -1,7 +1,7 @@
 /**
- * The action of `client watch`. A round buys the changes since the last one and the records that changed. It is in the
- * state before anything is bought, and its result only after the report, so an interrupted run pays nothing twice and
- * misses no change.
+ * The action of `client watch`. A round buys the changes since the last one and the records that changed. The state
+ * file names the round before anything is bought, and gets its result after the report, so an interrupted run pays
+ * nothing twice and misses no change.
  */
 import * as z from 'zod'
 import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
@@ -132,12 +132,12 @@ async function performRound(purchases: Purchases, state: WatchState, round: Roun
   const news = groupByCompany(
     withoutReported(changes, state.reported).filter(({ company_number: number }) => Object.hasOwn(known, number)),
   )
-  // A company that the register had last without a record has none to buy.
+  // The last change of these companies left no record, so there is none to buy.
   const ended = [...news].flatMap(([number, each]) => (each.at(-1)?.after ? [] : [number]))
   const asked = [...added.filter((number) => !missing.has(number)), ...without([...news.keys()], pick(known, ended))]
   const ends = Object.fromEntries([...missing, ...ended].map((number) => [number, null]))
   const companies = { ...pick(known, round.numbers), ...ends, ...(await purchases.records(asked, round)) }
-  // More changes of the day of the oldest file that answered can follow.
+  // A later file can add changes to this day, so the next round asks from it on.
   const [since = round.since] = answers.map(({ source }) => dateOfSource(source)).toSorted()
   const reported = changes.filter(({ date }) => date >= since)
   const { url, mode } = state

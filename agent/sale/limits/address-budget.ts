@@ -16,15 +16,15 @@ export const WEIGHTS = { request: 1, payment: 5, guess: 25, remoteCall: 5, searc
 
 /** Sales of one address that are in progress. A client that buys in parallel sends fewer. */
 export const REQUESTS_IN_PROGRESS_MAX = 64
-/** As many first purchases at once: the quote and the payment of each. */
+/** Enough for so many first purchases at once, each a quote and a payment. */
 export const BUDGET_UNITS_MIN = REQUESTS_IN_PROGRESS_MAX * (WEIGHTS.request + WEIGHTS.payment)
 /** The time until a request in progress has probably ended. */
 const IN_PROGRESS_WAIT_MS = 1_000
-/** Between two replays that are admitted although the budget is spent. */
-const LOOK_UP_INTERVAL_MS = 2_000
+/** The shortest time between two replays that are admitted over the budget. */
+const EXEMPT_REPLAY_INTERVAL_MS = 2_000
 /** A stored response of this size costs no more to send than a quote. */
 const REPLAY_BYTES_FREE = 16_384
-/** Over MCP, which sends a response twice, as many bytes take the time of a quote. */
+/** To send so many bytes over MCP, which sends an answer twice, takes as long as a quote. */
 const REPLAY_BYTES_PER_UNIT = 4_096
 /** Bounds the memory, below 30 MB. The address that was idle longest is forgotten first. */
 const ADDRESSES_MAX = 10_000
@@ -39,7 +39,7 @@ interface AddressBudgetsOptions {
 interface Account {
   minute: SlidingMinute
   /** When a replay was last admitted although the budget was spent. */
-  lookedUpAt: number
+  exemptedAt: number
   inProgress: number
 }
 
@@ -49,7 +49,7 @@ export class AddressBudgets {
 
   constructor(options: AddressBudgetsOptions) {
     this.#options = options
-    const memoMethod = (): Account => ({ minute: [], lookedUpAt: -Infinity, inProgress: 0 })
+    const memoMethod = (): Account => ({ minute: [], exemptedAt: -Infinity, inProgress: 0 })
     this.#accounts = new LRUCache({ max: options.addressesMax ?? ADDRESSES_MAX, memoMethod })
   }
 
@@ -130,8 +130,8 @@ class RequestBudget {
   #exempt(limited: Refused | undefined): Refused | undefined {
     if (!limited || this.#isExempt) return undefined
     const now = this.#options.clock()
-    if (now - this.#account.lookedUpAt < LOOK_UP_INTERVAL_MS) return limited
-    this.#account.lookedUpAt = now
+    if (now - this.#account.exemptedAt < EXEMPT_REPLAY_INTERVAL_MS) return limited
+    this.#account.exemptedAt = now
     this.#isExempt = true
     return undefined
   }
@@ -155,5 +155,5 @@ export interface Client {
   keepOpen: () => void
 }
 
-/** The members of a client that cannot end its work. */
+/** The members of a client that never disconnects. For tests and simulations. */
 export const ALWAYS_OPEN = { hasLeft: () => false, onLeave: () => () => undefined, keepOpen: () => undefined }

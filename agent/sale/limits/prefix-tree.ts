@@ -7,10 +7,10 @@ interface OfClient {
   readonly prefixes: readonly string[]
 }
 
-/** Waiting items, which are taken in turn of their prefixes. */
+/** Waiting items, taken round-robin over their prefixes. */
 export class PrefixTree<Item extends OfClient> {
   size = 0
-  /** In the order of their turns. */
+  /** The next one first. */
   readonly #branches = new Map<string, PrefixTree<Item>>()
   /** The items of this prefix, the oldest first. */
   readonly #items = new Set<Item>()
@@ -34,15 +34,15 @@ export class PrefixTree<Item extends OfClient> {
     if (branch.size === 0) this.#branches.delete(prefix)
   }
 
-  /** Removes the oldest item of the prefix whose turn it is. Its next turn comes after one of every other prefix. */
+  /** Removes the oldest item of the next prefix, round-robin. */
   takeNext(): Item | undefined {
-    const [turn] = this.#branches
-    const [item] = turn ? [turn[1].takeNext()] : this.#items
+    const [next] = this.#branches
+    const [item] = next ? [next[1].takeNext()] : this.#items
     if (item === undefined) return undefined
     this.size -= 1
     this.#items.delete(item)
-    if (!turn) return item
-    const [prefix, branch] = turn
+    if (!next) return item
+    const [prefix, branch] = next
     this.#branches.delete(prefix)
     if (branch.size > 0) this.#branches.set(prefix, branch)
     return item

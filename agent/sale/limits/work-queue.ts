@@ -1,11 +1,11 @@
 /**
- * A number of places for work. Waiting entries get a place round-robin over their address prefixes. Long work takes a
- * place for each of its parts, so that it delays others by one part only.
+ * A semaphore with a fair queue. Waiting entries get a permit round-robin over their address prefixes. Long work takes
+ * a permit for each of its parts, so that it delays others by one part only.
  */
 import type { Client } from './address-budget.ts'
 import { ofLargestPrefix, PrefixTree } from './prefix-tree.ts'
 
-/** Entries that wait for a place, at most (contract 6.2.4). Bounds the memory. */
+/** Entries that wait for a permit, at most (contract 6.2.4). Bounds the memory. */
 export const WAITING_MAX = 1_000
 
 interface Entry extends Pick<Client, 'prefixes'> {
@@ -18,8 +18,8 @@ export class WorkQueue {
   readonly #waiting = new PrefixTree<Entry>()
 
   /** @param pause before work that has waited begins; for work that would hold the event loop one after the other */
-  constructor(places: number, pause?: () => Promise<unknown>) {
-    this.#free = places
+  constructor(permits: number, pause?: () => Promise<unknown>) {
+    this.#free = permits
     this.#pause = pause
   }
 

@@ -24,7 +24,7 @@ const LOG_STEPS = {
   prune: 'log_prune',
 }
 const FACILITATOR_STEPS = { verify: 'facilitator_verify', settle: 'facilitator_settle' }
-const CHAIN_STEPS = { observe: 'chain_observe', findUse: 'chain_use' }
+const CHAIN_STEPS = { observe: 'chain_observe', findUse: 'chain_use', findTransfers: 'chain_transfers' }
 
 export function observeServices<Services extends PaymentServices>(
   services: Services,

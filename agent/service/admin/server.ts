@@ -74,8 +74,8 @@ export async function startAdminServer({ host, port, registry, readiness, report
 }
 
 /**
- * Web pages could otherwise read the address through a name of their own that leads to it. Such a name has a dot and is
- * no address.
+ * Refuses DNS rebinding, in which the host name of a web page resolves to this address. Such a name has a dot and is
+ * not an IP address.
  */
 function isOwnName(header: string | undefined, ownHost: string): boolean {
   // A browser always sends one.

@@ -9,7 +9,7 @@ import type { RelayerFunds } from '../../settlement/facilitator/in-process-facil
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { ServiceMetrics } from './metrics.ts'
 
-/** A scrape waits for the response log no longer than this. Then it shows what the last read has found. */
+/** A scrape waits for the response log no longer than this. After it, the scrape shows the previous value. */
 const LOG_MS_MAX = 1_000
 /** By default a scrape by Prometheus has ten seconds, and other gauges need time to read the database. */
 const FUNDS_MS_MAX = 2_500
@@ -23,7 +23,7 @@ interface ServiceState {
   budgets: AddressBudgets
   /** By name. */
   queues: Readonly<Record<string, WorkQueue>>
-  /** When the oldest payment was stored that has been open for long, in milliseconds. */
+  /** When the oldest payment was stored that has been open for an hour, in milliseconds. Infinity without one. */
   oldestOpen: () => number
   lastBackup: () => Promise<{ created_at: string; bytes: number } | undefined>
   lostLogLines?: () => number
@@ -154,7 +154,7 @@ function addRelayerMetrics(
   )
 }
 
-/** A read that runs once at a time. The result is undefined after a failure. */
+/** Runs one read at a time. Returns the previous result if the read is slow, and undefined if it failed. */
 function readInTime<Value>(timer: Timer, read: () => Promise<Value>): () => Promise<Value | undefined> {
   let last: Value | undefined
   let running: Promise<void> | undefined

@@ -32,7 +32,7 @@ export type NonceUse =
   /** No matching log was found. */
   | { nonce: 'unclear' }
 
-/** Reads whether the block of a use is final, once for all uses of a block. */
+/** Completes a found use with whether its block is final. Each block is read once. */
 type UseReader = () => Promise<NonceUse>
 
 const UNCLEAR: NonceUse = { nonce: 'unclear' }
@@ -82,7 +82,7 @@ interface ChainOptions {
   searchesMax?: number
 }
 
-/** One search, on the node of an observation. */
+/** A node with its searches, and an observation that it made. */
 interface ObservedNode {
   rpc: Rpc
   search: RangeSearch
@@ -135,7 +135,7 @@ async function findUse(node: ObservedNode, query: UseQuery): Promise<NonceUse> {
   if ('block' in from) return searchLogs(node, nonce, { fromBlock: from.block, isNewestFirst: false })
   const { rpc, newest } = node
   const fromBlock = await findBlockBefore(rpc, { newest, time: from.time, step: BLOCKS_TOO_EARLY_MAX })
-  // A payment of the last minutes is asked for more often than one of the hour before.
+  // Newest first, because most such payments are from the last minutes.
   return searchLogs(node, nonce, { fromBlock, isNewestFirst: true })
 }
 

@@ -1,13 +1,13 @@
 /**
  * Finds the transfers of many payments with two searches: one for the uses of their nonces, and one for the transfers
- * to their receivers in the blocks of these. A payment that is not found may have been made nevertheless.
+ * to their receivers in the blocks of those uses. A payment that is not found can still exist.
  */
 import { pad, type Hex } from 'viem'
 import type { Rpc } from '../rpc/json-rpc.ts'
 import { parseTransfer, readLogs, TRANSFER, USED, type EventLog, type NonceKey, type Transfer } from './event-logs.ts'
 import { isTooWide, RangeSearch, type BlockRange } from './search-block-ranges.ts'
 
-/** Nonces in one search. Providers accept this many values for a topic, or refuse and get half as many. */
+/** Nonces in one search. If a node refuses this many values of a topic, the next search has half as many. */
 const VALUES_MAX = 1_000
 
 export interface PaymentQuery extends NonceKey {
@@ -34,7 +34,7 @@ export class TransferSearch {
       for (let start = 0; start < queries.length; start += size)
         await this.#findPart(rpc, queries.slice(start, start + size), found)
     } catch (cause) {
-      // The search has reached a single block.
+      // Even one block was refused, so the next search has fewer nonces.
       if (!isTooWide(cause)) throw cause
       this.#valuesMax = Math.max(1, Math.floor(size / 2))
     }

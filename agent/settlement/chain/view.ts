@@ -55,7 +55,7 @@ interface ChainState {
 
 let creation: string | undefined
 
-export interface ViewRequest {
+interface ViewRequest {
   /** A block whose hash is read. */
   checkedBlock?: bigint | undefined
   /** The data of a call that the token of the first payment tries (`transferCall`). */

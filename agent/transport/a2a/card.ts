@@ -12,7 +12,7 @@ interface CardOptions {
   baseUrl: string
   version: string
   terms: Terms
-  /** Undefined if the card could outlive it. */
+  /** Undefined on mainnet: the card is built once, and a later dataset may lack the company. */
   exampleCompany: ExampleCompany | undefined
   /** False in the copy for the SDK's handler, which would enforce the extension for text messages too. */
   extensionRequired: boolean

@@ -54,7 +54,7 @@ interface Connection {
   activity: Activity
   /** Of a large answer that the client has not read. */
   unsentBytes: number
-  /** Whether it is one too many of its address. It gets one answer, 429. */
+  /** Whether its address had too many connections when it was opened. Its first request is answered with 429. */
   readonly isSurplus: boolean
   /** Of the last request. */
   client: HttpClient | undefined
@@ -80,14 +80,14 @@ export interface Clients {
 }
 
 export interface HttpClient extends Client {
-  /** Runs the work when the requests of other address prefixes have had their turn. Call it when the body is read. */
+  /** Runs the work round-robin with the requests of other address prefixes. Call it when the body is read. */
   takeTurn: (work: () => void) => void
 }
 
 export class Connections implements Clients {
   readonly #options: ConnectionsOptions
   readonly #turns = new WorkQueue(BEGUN_PER_ITERATION_MAX)
-  /** The one whose activity has changed last is the last. */
+  /** In the order of the last change of activity. */
   readonly #open = new Map<Socket, Connection>()
   #isProxyReported = false
   /** When each reason of resets was reported. */
@@ -225,7 +225,7 @@ export class Connections implements Clients {
     if (next && connection.socket.writable) this.#begin(connection, next)
   }
 
-  /** A client with many requests delays others by one request. */
+  /** Round-robin, so a client with many requests delays each other client by one request. */
   #takeTurn({ prefixes }: Connection, work: () => void): void {
     this.#turns.run(prefixes, () => {
       setImmediate(() => this.#turns.leave())

@@ -46,7 +46,7 @@ const PURCHASES = [
 
 /** A buyer repeats after 429, 502 and 503. `Retry-After` would be longer. */
 const REPEAT_EVERY_MS = 50
-/** The reconciler may settle a payment again only at its third run, 24 seconds after the start. */
+/** Longer than the reconciler needs to settle a payment again after a start. */
 const ANSWER_MS_MAX = 90_000
 
 interface Sale {
