@@ -50,7 +50,7 @@ export function parseCsv(bytes: ArrayBuffer): string[][] {
   const [separator = ','] = [',', ';', '\t', '|'].toSorted(
     (one, other) => head.split(other).length - head.split(one).length,
   )
-  const cells = new RegExp(`(?:"((?:[^"]|"")*)"|([^${separator}\\r\\n]*))(${separator}|\\r\\n|\\n|\\r|$)`, 'g')
+  const cells = new RegExp(`(?:"((?:[^"]|"")*)"|([^${separator}\\r\\n]*))([${separator}]|\\r\\n|\\n|\\r|$)`, 'g')
   const rows: string[][] = [[]]
   for (const [whole, quoted, plain = '', end] of text.matchAll(cells)) {
     if (whole === '') break

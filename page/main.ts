@@ -1,4 +1,5 @@
 /** The page: forms, checks, answers, lists and purchases. All purchase logic is that of the library of the buyer. */
+import { REPEAT_STATUSES } from '../agent/buyer/library/buy.ts'
 import { PurchaseError } from '../agent/buyer/library/purchase-error.ts'
 import { parseOperation, type Operation, type SingleDefinition } from '../agent/operation/operation.ts'
 import { resourceUrl, textInput } from '../agent/operation/resource.ts'
@@ -11,6 +12,8 @@ import { connectSandbox, connectWallet, findWallets, WalletError, type Connect, 
 
 /** In the session of the tab: when the purchase in progress was started. */
 const STARTED = 'started'
+/** Sorts after every time, so no purchase counts as interrupted. */
+const NO_PURCHASE = '9'
 
 const { baseUrl = '', account: sandboxAccount = '' } = document.body.dataset
 const ask = find('#ask', HTMLFormElement)
@@ -74,9 +77,16 @@ function buyShown(operation: Operation, connect: Connect): Promise<Bought> {
   return buy(operation, connect, showChecks(operation))
 }
 
-function showBought(operation: Operation, { status, body, receipt }: Bought): void {
+const SHOWN_AGAIN = 'Bought before, shown without another payment.'
+
+/** @param success says what a 200 has cost */
+function showBought(
+  operation: Operation,
+  { status, body, receipt }: Bought,
+  success = isSigned ? `Bought for ${usdc(priceOf(operation))}.` : SHOWN_AGAIN,
+): void {
   if (status === 200) {
-    say(isSigned ? `Bought for ${usdc(priceOf(operation))}.` : 'Bought before, shown without another payment.', 'done')
+    say(success, 'done')
     answer.replaceChildren(...nodes(showAnswer(operation, body, receipt)))
     return
   }
@@ -192,8 +202,13 @@ list.addEventListener('drop', (event) => {
   void readFirst(event.dataTransfer?.files)
 })
 
-async function repeat({ operation }: Listed): Promise<void> {
-  await exclusively(async () => showBought(operation, await resume(operation)))
+function resumeListed({ operation, state, amount }: Listed): Promise<void> {
+  const success = state === 'paid' ? SHOWN_AGAIN : `Paid ${usdc(amount)} with the stored payment.`
+  return exclusively(async () => showBought(operation, await resume(operation), success))
+}
+
+async function repeat(listed: Listed): Promise<void> {
+  await resumeListed(listed)
   find('#result', HTMLElement).scrollIntoView({ block: 'start' })
 }
 
@@ -218,15 +233,17 @@ async function showPurchases(): Promise<Listed[]> {
   return purchases
 }
 
-/** After a reload, payments that were stored are sent again, and the answer of the interrupted purchase is shown. */
+/** Whether the purchase may be paid without an answer. A payment that was refused is sent again only on request. */
+function isUnanswered({ state, purchase: { answer } }: Listed): boolean {
+  return state === 'open' && (answer === null || answer.status === 200 || REPEAT_STATUSES.has(answer.status))
+}
+
+/** After a reload, unanswered payments are sent again, and the answer of the interrupted purchase is shown. */
 async function resumeOpen(): Promise<void> {
-  const started = sessionStorage.getItem(STARTED) ?? '9'
-  const open = (await showPurchases()).filter(
-    ({ state, purchase }) => state === 'open' || purchase.signed_at >= started,
-  )
+  const started = sessionStorage.getItem(STARTED) ?? NO_PURCHASE
+  const open = (await showPurchases()).filter((each) => isUnanswered(each) || each.purchase.signed_at >= started)
   if (open.length > 0) say('Sending the stored payment again.')
-  for (const { operation } of open.toReversed())
-    await exclusively(async () => showBought(operation, await resume(operation)))
+  for (const each of open.toReversed()) await resumeListed(each)
 }
 
 async function showState(): Promise<void> {

@@ -80,7 +80,8 @@ export interface Listed {
 /** The purchases of this browser, the newest first. */
 export async function listPurchases(): Promise<Listed[]> {
   const names = (await storage.list('')).filter((name) => /^[0-9a-f]{64}-\d+\.json$/.test(name))
-  const listed = await Promise.all(names.map(readListed))
+  // A damaged entry does not hide the others.
+  const listed = await Promise.all(names.map((name) => readListed(name).catch(() => undefined)))
   return listed
     .filter((each) => each !== undefined)
     .toSorted((one, other) => other.purchase.signed_at.localeCompare(one.purchase.signed_at))

@@ -8,8 +8,11 @@ const ENTRIES = 'entries'
 const settled = (target: IDBRequest | IDBTransaction, event: 'success' | 'complete'): Promise<void> =>
   new Promise((resolve, reject) => {
     target.addEventListener(event, () => resolve())
+    // The error of a request reaches the transaction before it has an error itself.
     for (const failure of ['error', 'abort'])
-      target.addEventListener(failure, () => reject(target.error ?? new Error('The browser cannot store')))
+      target.addEventListener(failure, ({ target: failed }) =>
+        reject((failed as IDBRequest | IDBTransaction).error ?? new Error('The browser cannot store')),
+      )
   })
 
 async function open(): Promise<IDBDatabase> {

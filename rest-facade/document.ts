@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
-import { acceptsGzip, GZIP_HEADERS, methodNotAllowed, refuse } from '../agent/transport/http/response.ts'
+import { acceptsGzip, methodNotAllowed, refuse } from '../agent/transport/http/response.ts'
 import type { WrittenDocument } from './documents/templates.ts'
 
 /** Long enough to absorb a burst, short enough that new prices, keys and data are soon visible. */
@@ -39,7 +39,7 @@ function sendText(response: Response, text: string, maxAgeSeconds: number): void
   // A 304 has the `Vary` of its 200 (RFC 9110 section 15.4.5). Express compares the ETag and sends 304.
   response.vary('Accept-Encoding').set('Cache-Control', `public, max-age=${maxAgeSeconds}`).set('ETag', etag)
   if (!compressed || response.req.fresh || !acceptsGzip(response.req)) response.send(text)
-  else response.set('Content-Encoding', GZIP_HEADERS['Content-Encoding']).send(compressed)
+  else response.set('Content-Encoding', 'gzip').send(compressed)
 }
 
 function makeForms(text: string) {

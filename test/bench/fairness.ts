@@ -33,7 +33,7 @@ import {
 } from './load/server-process.ts'
 import { startDatabase } from './database.ts'
 import { markdown } from './markdown.ts'
-import { BUDGET_UNITS_MIN } from '../../agent/sale/limits/address-budget.ts'
+import { BUDGET_UNITS_MIN, REQUESTS_IN_PROGRESS_MAX } from '../../agent/sale/limits/address-budget.ts'
 import { print } from './print.ts'
 import { remotesEnvironment } from '../support/remotes/server.ts'
 import { quantile } from './statistics.ts'
@@ -44,8 +44,8 @@ const P99_MS_MAX = 2_000
  * In a shorter run, one pause of the machine determines the latency. With fewer than 100 requests p99 is the slowest.
  */
 const JUDGED_SECONDS_MIN = 6
-/** Of one unpaid address, in a minute. */
-const NODE_CALLS_MAX = 120
+/** Of one unpaid address, in a minute: an observation and its verdict for each payment of the budget. */
+const NODE_CALLS_MAX = 2 * REQUESTS_IN_PROGRESS_MAX
 const ATTACKER_COUNTS = [1, 50, 2_300]
 /** Of one /24 network. */
 const NETWORK_ADDRESSES = 100
@@ -172,7 +172,8 @@ async function measure(
   const { durations, refused } = await sendAsOtherClients(service, end)
   const sent = (await attacking).reduce((sum, each) => sum + each, 0)
   for (const client of clients) client.close()
-  const memory = residentMemory(service.pid, 'VmHWM')
+  // Pages of mapped files are not memory of the process.
+  const memory = residentMemory(service.pid, 'VmHWM') - residentMemory(service.pid, 'RssFile')
   const queued = await countQueued(service)
   const nodeCalls = ((await nodeCallsOf(service)) - before - (attack.paidCalls ?? 0)) / count
   return { sent, durations, refused, nodeCalls, memory, queued }

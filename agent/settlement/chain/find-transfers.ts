@@ -5,6 +5,7 @@
 import { pad, type Hex } from 'viem'
 import type { Rpc } from '../rpc/json-rpc.ts'
 import { parseTransfer, readLogs, TRANSFER, USED, type EventLog, type NonceKey, type Transfer } from './event-logs.ts'
+import { isTimeout } from '../rpc/time-limits.ts'
 import { isTooWide, RangeSearch, type BlockRange } from './search-block-ranges.ts'
 
 /** Nonces in one search. If a node refuses this many values of a topic, the next search has half as many. */
@@ -34,8 +35,8 @@ export class TransferSearch {
       for (let start = 0; start < queries.length; start += size)
         await this.#findPart(rpc, queries.slice(start, start + size), found)
     } catch (cause) {
-      // Even one block was refused, so the next search has fewer nonces.
-      if (!isTooWide(cause)) throw cause
+      // Even one block was refused, so the next search has fewer nonces. After a time-out it has a smaller range.
+      if (!isTooWide(cause) || isTimeout(cause)) throw cause
       this.#valuesMax = Math.max(1, Math.floor(size / 2))
     }
     return found

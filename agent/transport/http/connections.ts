@@ -12,7 +12,7 @@ import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { clientPrefixes, prefixesOf } from './client-address.ts'
 import { renderOutcome } from './render-outcome.ts'
 import { hasBody } from './request.ts'
-import { HELD_EVENT, sendResponse } from './response.ts'
+import { sendResponse } from './response.ts'
 
 /** Node's defaults are in brackets. */
 export const CONNECTION_LIMITS = {
@@ -135,7 +135,6 @@ export class Connections implements Clients {
     const connection = this.#open.get(socket)
     if (!connection) return void response.destroy()
     response.on('prefinish', () => this.#handOver(connection, socket.writableLength))
-    response.on(HELD_EVENT, (bytes: number) => this.#handOver(connection, bytes))
     response.on('finish', () => this.#beginNext(connection))
     connection.unanswered.push(response)
     if (connection.unanswered.length === 1) this.#begin(connection, response)

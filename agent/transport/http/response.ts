@@ -13,7 +13,8 @@ const HSTS_SECONDS = 31_536_000
 
 /** In a smaller answer compression saves less time on the network than it costs. A quote is never as large. */
 const LARGE_CHARACTERS_MIN = 16_384
-export const GZIP_HEADERS = { 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' }
+/** Of answers that are being compressed at the same time. A further one is sent as it is. */
+const COMPRESSING_BYTES_MAX = 16 * 1024 * 1024
 
 /** CORS lets browser clients pay (contract 7.5). The other headers restrict what a browser does with an answer. */
 const COMMON_HEADERS = {
@@ -30,24 +31,29 @@ export function commonHeaders(baseUrl: string | undefined): Readonly<Record<stri
   return { ...COMMON_HEADERS, 'Strict-Transport-Security': `max-age=${HSTS_SECONDS}` }
 }
 
-/** Emitted for a response whose body is held back until it is compressed, with its size in bytes. */
-export const HELD_EVENT = 'held'
+/** In this process, whose threads they share. */
+let compressingBytes = 0
 
 /** Does nothing when the client has disconnected. A paid answer is stored, so the client can repeat the request. */
 export function sendResponse(response: ServerResponse, { status, headers, body }: HttpResponseContent): void {
   if (response.headersSent || response.destroyed) return
-  const send = (form: string | Buffer, more: object = {}) => {
+  const send = (form: string | Buffer, encoding: object = {}) => {
     if (response.destroyed) return
-    response.writeHead(status, { ...headers, ...more, 'Content-Length': Buffer.byteLength(form) })
+    response.writeHead(status, { ...headers, ...encoding, 'Content-Length': Buffer.byteLength(form) })
     response.end(response.req.method === 'HEAD' ? undefined : form)
   }
   if (status !== 200 || body.length < LARGE_CHARACTERS_MIN) return send(body)
   // A string that waits for its reader takes several times its size.
   const bytes = Buffer.from(body)
-  if (!acceptsGzip(response.req)) return send(bytes)
-  response.emit(HELD_EVENT, bytes.length)
+  response.setHeader('Vary', [response.getHeader('Vary') ?? [], 'Accept-Encoding'].flat().join(', '))
+  if (!acceptsGzip(response.req) || compressingBytes + bytes.length > COMPRESSING_BYTES_MAX) return send(bytes)
+  compressingBytes += bytes.length
   // In another thread, because the largest answer takes tens of milliseconds.
-  gzip(bytes, (error, compressed) => (error ? send(bytes) : send(compressed, GZIP_HEADERS)))
+  gzip(bytes, (error, compressed) => {
+    compressingBytes -= bytes.length
+    if (error) send(bytes)
+    else send(compressed, { 'Content-Encoding': 'gzip' })
+  })
 }
 
 /** Every client that decompresses knows gzip, so there is no other form. */

@@ -387,6 +387,21 @@ describe('the reconciler', () => {
     expect(sale.reports).to.include('record_not_reconciled')
   })
 
+  it('reconciles the others if one payment of an observation cannot be observed', async () => {
+    const nonce = `0x${'5'.repeat(64)}`
+    await claim('unknown')
+    const { log, chain } = sale.context.payments
+    await log.claim(makeRecord({ identity: 'not-observed', payment_hash: 'other', nonce, state: 'unknown' }))
+    const observe: typeof chain.observe = async (payments, options) => {
+      if (payments.some((each) => each.nonce === nonce)) throw new Error('no block')
+      return chain.observe(payments, options)
+    }
+    sale.context.payments = { ...sale.context.payments, chain: replaceMethods(chain, { observe }) }
+    setNonce(paid(true))
+    await open().reconcileDue()
+    expect(await state()).to.equal('settled')
+  })
+
   it('skips a payment that a request has locked', async () => {
     await claim('unknown')
     setNonce(free())
@@ -432,6 +447,18 @@ describe('the reconciler', () => {
     }
     // The record is ten seconds older.
     expect(seconds).to.deep.equal([0, 10, 20, 35, 60, 95, 150, 230, 300, 420, 540])
+  })
+
+  it('does not observe a settled payment again until its block can be final', async () => {
+    await claim('settled')
+    setNonce(paid(false))
+    sale.script.progress = async () => ({ time: BigInt(Math.floor(clock / SECOND_MS) - 900), finalBlock: 1n })
+    const opened = open()
+    await opened.reconcileDue()
+    const before = calls('nonceState')
+    clock += 30 * SECOND_MS
+    await opened.reconcileDue()
+    expect(calls('nonceState')).to.equal(before)
   })
 
   it('waits at a stop for the current settlement and starts no other', async () => {

@@ -74,6 +74,20 @@ describe('the transfers of many payments', () => {
     expect((await search.find(node, many)).size).to.equal(PAYMENTS)
   })
 
+  it('are searched with all nonces after time-outs', async () => {
+    queries.forEach((_, index) => pay(index))
+    const search = new TransferSearch()
+    const slow: Rpc = () => Promise.reject(Object.assign(new Error('slow'), { name: 'TimeoutError' }))
+    for (let time = 0; time < 10; time += 1) await search.find(slow, queries).catch(() => undefined)
+    const counts: number[] = []
+    const node: Rpc = (method, params = []) => {
+      counts.push([(params[0] as { topics: unknown[] }).topics[2]].flat().length)
+      return nodeWith({})(method, params)
+    }
+    await search.find(node, queries)
+    expect(counts[0]).to.equal(PAYMENTS)
+  })
+
   it('are those that follow the use of the nonce, of this payer and to this receiver', async () => {
     const other = '0x00000000000000000000000000000000000000d3'
     pay(0)
