@@ -4,13 +4,13 @@
  */
 import type { Command } from 'commander'
 import { parseAmount, parseHttpUrl } from '../command-line/arguments.ts'
-import type { AddCommand, CommandContext } from '../command-line/context.ts'
+import type { AddCommand, CommandContext, FindService } from '../command-line/context.ts'
 import { toJsonSchema } from '../operation/json-schema.ts'
 import type { SingleDefinition } from '../operation/operation.ts'
 import { SINGLE_OPERATIONS } from '../operation/operations.ts'
 import { textInput } from '../operation/resource.ts'
 import { toUsdc } from '../payment/terms.ts'
-import { addDefinition, modeOption, option, type Definition, type FindService } from './definition.ts'
+import { addDefinition, modeOption, option, type Definition } from './definition.ts'
 import { LISTS } from './lists/commands.ts'
 import { LOCAL_SERVERS } from './local-servers.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Option, type Command } from 'commander'
 import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
 import { openAuthorizationCheck } from './library/authorization-state.ts'
-import type { CliContext, CommandContext, CommandResult } from '../command-line/context.ts'
+import type { CommandContext, CommandResult, FindService } from '../command-line/context.ts'
 
 export type Values = Record<string, string | number | boolean | undefined>
 
@@ -28,17 +28,6 @@ export interface Definition {
   help?: string
   run: (call: Call) => Promise<CommandResult | void>
 }
-
-/** The service that is meant when the user names none. */
-interface DefaultService {
-  url: string
-  mode: Mode
-  /** Has the folder of the purchases, and of the sandbox with its buyer's key. */
-  dataDirectory: string
-}
-
-/** Undefined in a program that has no service. */
-export type FindService = (context: CliContext) => Promise<DefaultService | undefined>
 
 type Need = 'url' | 'keyFile'
 type Target = Awaited<ReturnType<typeof readTarget>>

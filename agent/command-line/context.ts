@@ -45,8 +45,8 @@ interface LocalService {
   dataDirectory: string
 }
 
-/** Finds the service that is meant when the user names none. */
-export type FindService = (context: CliContext) => Promise<LocalService>
+/** Finds the service that is meant when the user names none. Undefined in a program that has no service. */
+export type FindService = (context: CliContext) => Promise<LocalService | undefined>
 
 /**
  * Adds a command with its subcommands to the program. The file of a command imports only types and light modules. Its
