@@ -234,8 +234,9 @@ async function showPurchases(): Promise<Listed[]> {
 }
 
 /** Whether the purchase may be paid without an answer. A payment that was refused is sent again only on request. */
-function isUnanswered({ state, purchase: { answer } }: Listed): boolean {
-  return state === 'open' && (answer === null || answer.status === 200 || REPEAT_STATUSES.has(answer.status))
+function isUnanswered({ state, purchase }: Listed): boolean {
+  const { status = 200 } = purchase.answer ?? {}
+  return state === 'open' && (status === 200 || REPEAT_STATUSES.has(status))
 }
 
 /** After a reload, unanswered payments are sent again, and the answer of the interrupted purchase is shown. */
