@@ -83,7 +83,13 @@ export async function openSaleScene({
   const token = tokenOn(chain.url)
   const transfers = (fromBlock: bigint) => token.transactions(buyer.address, receiver, fromBlock)
   /** The first is killed. The last one gets the repeated request. */
-  const running: (Child | undefined)[] = Array.from({ length: processes }, start)
+  const running: (Child | undefined)[] = []
+  for (let index = 0; index < processes; index += 1) {
+    const child = start()
+    running.push(child)
+    // Two sandboxes that register at the same time would use the same nonce on the chain.
+    await ready(child)
+  }
   const processAt = (at: number) => (running[at] ??= start())
   let sales = 0
   let sale: Sale
