@@ -20,7 +20,7 @@ const RUNS_DEFAULT = '20'
 export interface Scene extends AsyncDisposable {
   /** Runs the subject once under this command of strace, until it ends or dies. */
   run(tracer: readonly string[]): Promise<void>
-  /** Runs the subject again, to its end. @returns what is wrong then */
+  /** Runs the subject again without a kill. @returns the faults that are then found */
   recover(): Promise<string[]>
 }
 

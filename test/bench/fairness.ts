@@ -172,8 +172,7 @@ async function measure(
   const { durations, refused } = await sendAsOtherClients(service, end)
   const sent = (await attacking).reduce((sum, each) => sum + each, 0)
   for (const client of clients) client.close()
-  // Pages of mapped files are not memory of the process.
-  const memory = residentMemory(service.pid, 'VmHWM') - residentMemory(service.pid, 'RssFile')
+  const memory = residentMemory(service.pid, 'VmHWM')
   const queued = await countQueued(service)
   const nodeCalls = ((await nodeCallsOf(service)) - before - (attack.paidCalls ?? 0)) / count
   return { sent, durations, refused, nodeCalls, memory, queued }

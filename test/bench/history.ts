@@ -31,9 +31,6 @@ const ANSWERS = 2_000
 const CHANGES_MAX = 100
 
 const DISK_MIB_MAX = 2048
-/** A smaller sample has a larger share of pages that are not full. */
-const SAMPLE_ROWS_MIN = 100_000
-const SAMPLE_FACTOR = 1.1
 const CPU_SHARE_MAX = 0.2
 const ANSWER_MS_MAX = 2
 /** The largest page decodes 200 records. */
@@ -56,11 +53,7 @@ export async function history({ rows = '100000', days = '1000' }: Record<string,
   const later = (lastMib - firstMib) * (REGISTER_DAYS / Number(days))
   const mib = (firstMib + later) * (REGISTER_COMPANIES / entries.length)
   const results: Result[] = [
-    [
-      'disk of 1,000 days at 815,000 companies, MiB',
-      mib,
-      Number(rows) < SAMPLE_ROWS_MIN ? DISK_MIB_MAX * SAMPLE_FACTOR : DISK_MIB_MAX,
-    ],
+    ['disk of 1,000 days at 815,000 companies, MiB', mib, DISK_MIB_MAX],
     ['CPU time of a day, as a share of that of an import', dailySeconds / cpuSeconds, CPU_SHARE_MAX],
     ...(await measureAnswers(directory, entries)),
   ]

@@ -34,7 +34,7 @@ interface BuyerScene {
   start(tracer?: readonly string[]): Child
   /** The codes of a run that has ended well. */
   codes: readonly number[]
-  /** All folders with purchases. */
+  /** The folders of all purchases of the run. */
   folders(): string[]
   check(): Promise<string[]>
 }

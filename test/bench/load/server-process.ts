@@ -127,10 +127,7 @@ export function cpuMicroseconds({ pid }: ChildProcess): number {
 }
 
 /** Resident memory in MiB, `VmHWM` its peak; NaN outside Linux. */
-export function residentMemory(
-  pid: number | undefined,
-  field: 'VmRSS' | 'VmHWM' | 'RssAnon' | 'RssFile' = 'VmRSS',
-): number {
+export function residentMemory(pid: number | undefined, field: 'VmRSS' | 'VmHWM' | 'RssAnon' = 'VmRSS'): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     return Number(new RegExp(`^${field}:\\s+([0-9]+) kB$`, 'm').exec(status)?.[1]) / 1024
