@@ -23,7 +23,7 @@ import type { Config } from './config.ts'
 const STOP_TIMEOUT_MS = 70_000
 /** Connections that wait to be accepted. Node's default of 511 is full within a second of an attack. */
 const BACKLOG = 4_096
-/** The client can read an error answer this long. What it still sends is discarded. */
+/** The time in which a client can read an error answer. What it sends meanwhile is discarded. */
 const LINGER_MS = 1_000
 
 /** Names end in the unit; counts have none. Node's defaults are in brackets. */

@@ -72,9 +72,9 @@ function isDenial(action: Action): action is Denial {
 }
 
 /**
- * An end without an answer to the buyer needs two observations that agree, and none of a working node that contradicts:
- * of two nodes or, while no other one works, with a minute and a new final block between them. Returns what is to be
- * noted for the next observation if this one is not confirmed.
+ * A payment ends without an answer only if two observations agree and no working node contradicts them. The two are of
+ * two nodes. While no other node works, they are of one, with a minute and a new final block between them. If this one
+ * is not confirmed, returns it for the record.
  */
 async function judgeDenial(
   payments: PaymentServices,

@@ -97,7 +97,7 @@ export function planBatches(bought: Bought, baseUrl: string, listed: Listed): Bo
   return plan
 }
 
-/** The rows of the list by what is done for them, and the micro-USDC of the payments that may be signed. */
+/** The rows of the list by the action for each, and the micro-USDC of the payments that may be signed. */
 export function estimate(
   bought: Bought,
   batches: Bought['batches'],

@@ -27,7 +27,7 @@ export const CONNECTION_LIMITS = {
   unsentBytes: 64 * 1_048_576,
   /** The largest answer has 2.3 MiB, over MCP. */
   addressUnsentBytes: 4 * 1_048_576,
-  /** Pipelined requests of a connection, at most 16 KiB each. The next one resets the connection [none]. */
+  /** Pipelined requests of a connection, at most 16 KiB each. One more resets the connection [none]. */
   unanswered: 4,
 }
 

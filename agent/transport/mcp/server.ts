@@ -53,8 +53,8 @@ interface ToolCall {
 }
 
 /**
- * Without a definition, calls the free tool. Never rejects, because the SDK would send the message of the error to the
- * client.
+ * Calls the tool of the definition, or the free tool without one. Never rejects, because the SDK would send the message
+ * of the error to the client.
  */
 async function callTool(
   options: McpServerOptions,

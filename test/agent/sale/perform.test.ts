@@ -102,7 +102,7 @@ describe('a sale', () => {
     return breakLog({ advance: (from, change) => (change.state === state ? broken() : log.advance(from, change)) })
   }
 
-  it('[6.1.1] asks nobody about a payment whose form or terms are wrong', async () => {
+  it('[6.1.1] calls no node and no facilitator for a payment with wrong form or terms', async () => {
     for (const [name, forged] of Object.entries(FORGERIES)) {
       expect(summarize(await sale.perform(LOOKUP, [forged])), name).to.match(/^payment_invalid /)
       expect(sale.calls, name).to.deep.equal([])

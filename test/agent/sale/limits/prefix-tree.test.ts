@@ -41,7 +41,7 @@ describe('the tree of address prefixes', () => {
     expect(takeAll()).to.equal('b1 a2 c1 a3')
   })
 
-  it('forgets what is removed', () => {
+  it('does not return an item that was removed', () => {
     const removed = [item('A A1', 'a1'), item('A A1', 'a2'), item('B', 'b1')]
     for (const each of removed) tree.add(each)
     add('A A1', 'a3')
