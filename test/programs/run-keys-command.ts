@@ -1,0 +1,12 @@
+/** Runs `keys rotate` or `keys compromise`: COMMAND DATA_DIR MILLISECONDS [KID ...]. The time is that of the command. */
+import { join } from 'node:path'
+import { compromiseKeys, rotateKeys } from '../../keys/command.ts'
+import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
+
+const [command, dataDirectory = '', milliseconds, ...kids] = process.argv.slice(2)
+const now = () => Number(milliseconds)
+const log = new LmdbResponseLog(dataDirectory, { now: () => new Date(now()) })
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+const run = command === 'rotate' ? rotateKeys : compromiseKeys
+await run({ directory: join(dataDirectory, 'keys'), log, now, print, kids })
+await log.close()
