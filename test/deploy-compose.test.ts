@@ -13,7 +13,9 @@ import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import pg from 'pg'
+import { checkResponseLog } from '../agent/operator/check/storage.ts'
 import { readConfig, VARIABLE_NAMES } from '../agent/service/config.ts'
+import { migrateDatabase } from '../store/log/postgres/schema.ts'
 import { freePort } from './support/listen.ts'
 import { asServerUser, findPostgres, initialiseServer, makeServerFolder } from './support/postgres.ts'
 import { findPython, runPython } from './support/python.ts'
@@ -123,7 +125,7 @@ describe('the Compose file', function () {
     }
   })
 
-  it('makes a primary that waits for its standby, with its two scripts', async function () {
+  it('[14.22] makes a primary that waits for its standby, with its two scripts, and `check` sees whether it does', async function () {
     const binaries = findPostgres()
     if (binaries === undefined) return this.skip()
     const folder = await makeServerFolder()
@@ -161,11 +163,21 @@ describe('the Compose file', function () {
       await queryWhenReady(local, 'select 1')
       const standby = { PGDATA: join(folder, 'standby'), PGHOST: '127.0.0.1', PGUSER: 'replicator' }
       const second = String(await freePort())
-      start('sh', [join(DEPLOY, 'compose/standby.sh'), '-c', `port=${second}`, ...socket], standby)
+      const follow = () => start('sh', [join(DEPLOY, 'compose/standby.sh'), '-c', `port=${second}`, ...socket], standby)
+      const follower = follow()
       const state = `select sync_state from pg_stat_replication where application_name = 'standby' and sync_state = 'sync'`
       expect(await queryWhenReady(local, state)).to.deep.equal([{ sync_state: 'sync' }])
       // Waits for the standby.
       await queryWhenReady(local, 'create table sold as select 1 as number')
+      const url = `postgres://test@localhost:${port}/postgres?host=${folder}`
+      await migrateDatabase(url)
+      const config = readConfig({ DATA_DIR: folder, RESPONSE_LOG: url })
+      const detail = 'PostgreSQL with a synchronous standby, 0 payments without a final outcome'
+      expect(await checkResponseLog(config)).to.deep.equal([{ kind: 'passed', detail }])
+      await end(follower)
+      expect(await checkResponseLog(config).catch((cause: unknown) => cause)).to.be.instanceOf(Error)
+      follow()
+      await queryWhenReady(local, state)
       expect(await queryWhenReady({ ...local, port: Number(second) }, 'select number from sold')).to.deep.equal([
         { number: 1 },
       ])

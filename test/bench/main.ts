@@ -16,7 +16,6 @@ import { quality } from './quality.ts'
 import { reconcile } from './reconcile.ts'
 import { simulate } from './simulate.ts'
 import { sizing } from './sizing.ts'
-import { slowest } from './slowest.ts'
 
 /** Each prints what it found and resolves with whether that is as it must be. */
 type Program = (options: Record<string, string>) => Promise<boolean>
@@ -28,7 +27,6 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
     usage:
       '[--dataset FILE | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--peers] [--debug FILE] [--removals N]',
   },
-  slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--trace]' },
   reconcile: { run: reconcile, usage: '[--rows N]' },
   crash: { run: crash, usage: '[--runs N] [--only TEXT] [--call NAME] [--seed S]' },

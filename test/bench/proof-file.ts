@@ -11,7 +11,7 @@ const PARTS = `What is real and what is fake:
   signature. \`@x402/express\` is the published package with the same facilitator. It runs with the defaults of Node.js,
   checks no signature, asks no chain and writes nothing. CPU is that of the server process alone; PostgreSQL is not
   counted. The rows of receipts call the code of the service without HTTP.
-- **perf**, rows of search, resolve and import, **quality** and **slowest**: the code of the service, without HTTP, on
+- **perf**, rows of search, resolve and import, and **quality**: the code of the service, without HTTP, on
   registers that are made up. The other engines are real.
 - **reconcile**: the command \`client reconcile\` as a process, with the service, facilitator and node of perf. The register is
   made up.

@@ -12,8 +12,6 @@ export const PROOF_SECTIONS: readonly ProofSection[] = [
   ['perf', '--size full', 'every row below meets its target'],
   // Fewer than 20,000 questions, so that one wrong match misses the target of one in 20,000.
   ['quality', '--rows 100000 --samples 1000 --peers', 'every accuracy target below is met'],
-  // As many companies as the register has. Shorter runs are not judged.
-  ['slowest', '--minutes 1 --rows 1000000', 'no query of any class takes more than 25 ms'],
   // As many as take some minutes. All changes of a record occur in a few hundred seeds.
   ['simulate', '--seeds 15000 --workers 2', 'no broken invariant'],
   // As many as take ten minutes.

@@ -24,44 +24,22 @@ const HIDDEN = 'must not contain control or invisible characters'
 
 type Row = [name: string, body: unknown, rule: string | null]
 
-/** `rule` is the message of the refusal, or null when the body is accepted and quoted. */
+/**
+ * `rule` is the message of the refusal, or null when the body is accepted and quoted. One of each rule:
+ * test/store/base/strict-json.test.ts and test/agent/operation have the others.
+ */
 const BODIES: Row[] = [
-  ['a name', { name: 'abc' }, null],
-  ['a number', { company_number: '1' }, null],
   ['everything', { name: 'abc', company_number: '1', eircode: 'D02X285', address: 'Main Street' }, null],
-  ['blanks around it', ' \t\r\n{ "name" : "abc" }\n', null],
-  ['escapes in names and values', '{"\\u006eame":"\\u0061bc"}', null],
-  // Not JSON
+  ['escapes in names and values', ' \t\r\n{ "\\u006eame" : "\\u0061bc" }\n', null],
   ['nothing', '', NOT_JSON],
-  ['half an object', '{"name":"abc"', NOT_JSON],
-  ['two objects', '{"name":"abc"}{}', NOT_JSON],
-  ['a raw line end in a text', '{"name":"abc\n"}', NOT_JSON],
   ['a form', `name=${MARK}`, NOT_JSON],
-  ['a byte order mark', '\uFEFF{"name":"abc"}', NOT_JSON],
-  ['UTF-16', Buffer.from('{"name":"abc"}', 'utf16le'), NOT_JSON],
   ['Latin-1', Buffer.from('{"name":"Caf\u00E9"}', 'latin1'), NOT_JSON],
-  ['an overlong byte sequence', Buffer.from([...Buffer.from('{"name":"abc'), 0xc0, 0xaf, 0x22, 0x7d]), NOT_JSON],
-  ['a surrogate in UTF-8', Buffer.from([...Buffer.from('{"name":"abc'), 0xed, 0xa0, 0x80, 0x22, 0x7d]), NOT_JSON],
-  // Repeated names
-  ['a field twice', `{"name":"abc","name":"${MARK}"}`, TWICE],
-  ['a field twice, once by escapes', '{"name":"abc","\\u006eame":"abc"}', TWICE],
-  ['a field twice inside', '{"name":"abc","address":{"x":1,"x":2}}', TWICE],
-  // Not an object
-  ...['null', 'true', '7', '"abc"', '[]', '[{"name":"abc"}]', nested(24)].map((body): Row => [
-    body.slice(0, 20),
-    body,
-    'must be an object',
-  ]),
-  // Members
-  ['nothing in it', {}, NEITHER],
-  ...[MARK, 'Name', '\uD800'].map((field): Row => [
-    `a field ${JSON.stringify(field)}`,
-    { name: 'abc', [field]: 'abc' },
-    UNKNOWN,
-  ]),
-  ['__proto__', '{"name":"abc","__proto__":{"company_number":"1"}}', UNKNOWN],
-  ['a name that is not text', { name: 7 }, 'name must be text'],
   ['more than 24 levels', nested(25), NOT_JSON],
+  ['a field twice inside', '{"name":"abc","address":{"x":1,"x":2}}', TWICE],
+  ['24 levels', nested(24), 'must be an object'],
+  ['nothing in it', {}, NEITHER],
+  ['a field of the client', { name: 'abc', [MARK]: 'abc' }, UNKNOWN],
+  ['__proto__', '{"name":"abc","__proto__":{"company_number":"1"}}', UNKNOWN],
   ['a name with a lone surrogate', { name: 'Foo\uD800Bar' }, `name ${HIDDEN}`],
 ]
 

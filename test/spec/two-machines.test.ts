@@ -65,19 +65,6 @@ describe('two machines with one response log', function () {
     })
   })
 
-  it('answer one of many requests with one payment and different inputs, and refuse the others with 409', async () => {
-    const payment = await requestsTo(0).payFor(requestsTo(0).search('q=plain+0'))
-    await expectCharges(node(0), [LOOKUP_AMOUNT], async () => {
-      const replies = await Promise.all(
-        Array.from({ length: REQUESTS }, (_, index) =>
-          untilAnswered(() => requestsTo(index).search(`q=plain+${index}`, payment)),
-        ),
-      )
-      const count = (status: number) => replies.filter((reply) => reply.status === status).length
-      expect([count(200), count(409)]).to.deep.equal([1, REQUESTS - 1])
-    })
-  })
-
   it('[5.6.2, 5.9.3] return answer and receipt that the other machine has sold, also after a restart', async () => {
     const payment = await requestsTo(0).payFor(requestsTo(0).lookup('00000000'))
     const sold = await requestsTo(0).lookup('00000000', payment)

@@ -24,6 +24,8 @@ export const MAINNET = {
   PAY_TO: testTerms.payTo,
 }
 
+const now = () => new Date()
+
 /** A parsed log line. */
 interface LogLine {
   msg: string
@@ -32,11 +34,8 @@ interface LogLine {
 }
 
 interface FakedOptions {
-  /** Added to the default environment. Undefined removes a variable. */
-  environment?: Record<string, string | undefined>
-  now?: () => Date
-  /** The clock of the limits. */
-  clock?: () => number
+  /** Added to the default environment. */
+  environment?: Record<string, string>
   dataset?: string
   limits?: Partial<HttpServerLimits>
   /** Delays settlements. */
@@ -44,7 +43,7 @@ interface FakedOptions {
 }
 
 /** A facilitator that accepts every payment, and a chain without a transfer. */
-function acceptingExternals({ now, onSettle }: { now: () => Date; onSettle: () => Promise<void> }): Externals {
+function acceptingExternals(onSettle: () => Promise<void>): Externals {
   return {
     facilitator: {
       verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
@@ -60,8 +59,6 @@ function acceptingExternals({ now, onSettle }: { now: () => Date; onSettle: () =
 
 export async function startFakedService({
   environment = {},
-  now = () => new Date(),
-  clock = () => performance.now(),
   dataset = REGISTER,
   limits = {},
   beforeSettlement = async () => undefined,
@@ -81,12 +78,9 @@ export async function startFakedService({
     ...SOLD,
     config,
     version: '0.1.0',
-    externals: acceptingExternals({
-      now,
-      async onSettle() {
-        await beforeSettlement()
-        settled += 1
-      },
+    externals: acceptingExternals(async () => {
+      await beforeSettlement()
+      settled += 1
     }),
     openLog: async ({ dataDirectory, rateLimitPerMinute: salesPerMinute }) => {
       const log = new LmdbResponseLog(dataDirectory, { salesPerMinute, now })
@@ -99,7 +93,7 @@ export async function startFakedService({
     },
     limits,
     now,
-    clock,
+    clock: () => performance.now(),
     random: () => 0.5,
     timer: pausesOnly,
     report,

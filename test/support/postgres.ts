@@ -51,7 +51,7 @@ const SERVER_USER = 65_534
 export const SOCKET = '.s.PGSQL.5432'
 
 /** Runs a program of PostgreSQL as the user of the servers. */
-export async function runAsServerUser(program: string, args: string[]): Promise<void> {
+async function runAsServerUser(program: string, args: string[]): Promise<void> {
   await promisify(execFile)(join(findBinaries(), program), args, { ...asServerUser(), timeout: START_MS_MAX })
 }
 
@@ -74,7 +74,7 @@ export async function initialiseServer(data: string): Promise<void> {
   await runAsServerUser('initdb', [...options, '--locale', 'C'])
 }
 
-export interface LaunchedServer {
+interface LaunchedServer {
   /** SIGKILL to the server and its backends, as in a power loss without the loss of the page cache. */
   kill(): Promise<void>
 }
@@ -125,7 +125,7 @@ export async function becomesReady(server: ChildProcess, url: string): Promise<b
 }
 
 /** Runs a statement on a connection of its own. */
-export async function queryOnce(url: string, statement: string): Promise<pg.QueryResult> {
+async function queryOnce(url: string, statement: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: url })
   try {
     await client.connect()
@@ -148,7 +148,7 @@ async function killWithBackends(server: ChildProcess): Promise<void> {
   for (const each of backends) while (await isRunning(each)) await sleep(POLL_MS)
 }
 
-export const urlIn = (sockets: string, database: string) => `postgres://test@localhost/${database}?host=${sockets}`
+const urlIn = (sockets: string, database: string) => `postgres://test@localhost/${database}?host=${sockets}`
 
 export async function startPostgres(settings: Record<string, string> = {}): Promise<PostgresServer> {
   const parent = await makeServerFolder()

@@ -1,6 +1,6 @@
 /**
- * Names the test in which a test process is killed or blocked: the time limits of Mocha need the event loop. Each process
- * keeps a file with the test that runs. A process whose event loop is blocked is ended, after its stack is in that file.
+ * Names the test in which a test process is killed or blocked: the time limits of Mocha need the event loop. Each
+ * process keeps a file with the test that runs. A process whose event loop is blocked is ended, with its stack there.
  */
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -41,7 +41,7 @@ export function describeKilled(): string[] {
   return lines
 }
 
-/** The function calls of the main thread, or its system call (its number and arguments) if it does not run JavaScript. */
+/** The function calls of the main thread, or the number and arguments of its system call outside JavaScript. */
 async function stackOfMainThread(): Promise<string> {
   const session = new Session()
   session.connectToMainThread()

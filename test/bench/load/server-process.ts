@@ -19,8 +19,7 @@ export interface ServerProcess extends AsyncDisposable {
   child: ChildProcess
 }
 
-/** `any`: not pinned. */
-type Core = keyof typeof CORES | 'any'
+type Core = keyof typeof CORES
 
 interface ServerOptions {
   name: string
@@ -60,7 +59,7 @@ export function startService(
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
   const { name, program, args = [], environment = {}, stderr = 'inherit', core = 'server', flags = [] } = options
   const node = [process.execPath, '--expose-gc', ...flags]
-  const [execPath = '', ...execArgv] = canPin && core !== 'any' ? ['taskset', '-c', CORES[core], ...node] : node
+  const [execPath = '', ...execArgv] = canPin ? ['taskset', '-c', CORES[core], ...node] : node
   const child = fork(program, args, {
     execPath,
     execArgv,

@@ -23,7 +23,7 @@ const MIB = 1024 * 1024
 type NamesBench = Awaited<ReturnType<typeof openNamesBench>>
 
 /** @param count how many queries of each group are made */
-export async function openNamesBench({ dataDirectory }: ImportedRegister, count: number) {
+async function openNamesBench({ dataDirectory }: ImportedRegister, count: number) {
   const names = openNames(dataDirectory)
   const groups = makeQueries(names.register, { count, seed: SEED })
   return {

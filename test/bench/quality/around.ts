@@ -1,8 +1,8 @@
 /**
- * What people write around a name: trading names, notes, places, numbers, web addresses; and "and" that they leave out.
+ * What people write around a name: trading names, notes, places, numbers; and "and" that they leave out.
  */
 import { pick, type Random } from '../../support/random.ts'
-import { coreWords, partsOf } from './names.ts'
+import { partsOf } from './names.ts'
 import type { BenchCompany } from './register.ts'
 
 const TRADE_NAMES = ['THE CORNER SHOP', 'QUICKFIX', 'BLUE DOOR CAFE', 'CITY CARS', 'HARBOUR LIGHTS'] as const
@@ -44,24 +44,4 @@ export function withCompanyNumber(random: Random, { name, number }: BenchCompany
     `${name} (Co. No. ${number})`,
     `${name} - company registration number: ${number}`,
   ])
-}
-
-const LABEL_LETTERS_MIN = 4
-
-/** The letters of a web address: its domain without the last part. */
-export const LABEL = /([a-z0-9-]+)\.ie/u
-
-const ADDRESSES: readonly ((label: string) => string)[] = [
-  (label) => `${label}.ie`,
-  (label) => `${label.toUpperCase()}.IE`,
-  (label) => `www.${label}.ie`,
-  (label) => `https://www.${label}.ie/contact`,
-  (label) => `info@${label}.ie`,
-  (label) => `${label}.ie Ltd`,
-]
-
-export function asWebAddress(random: Random, name: string): string | undefined {
-  const words = coreWords(name)
-  if (words.join('').length < LABEL_LETTERS_MIN || !/^[a-z0-9 ]+$/.test(words.join(' '))) return undefined
-  return pick(random, ADDRESSES)(words.join(pick(random, ['', '', '-'])))
 }

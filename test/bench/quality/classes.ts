@@ -3,7 +3,7 @@ import type { Random } from '../../support/random.ts'
 import * as around from './around.ts'
 import * as behind from './behind-form.ts'
 import * as evidence from './evidence.ts'
-import { fold, joined, partsOf } from './names.ts'
+import { joined, partsOf } from './names.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
 import * as parts from './search-classes.ts'
 import * as spelling from './spelling.ts'
@@ -28,9 +28,9 @@ export interface QuestionClass {
   perturb?: (random: Random, company: BenchCompany, register: ReferenceRegister) => QueryInput | string | undefined
   /**
    * Another notation of the same name, which must match when only one company has the name. Other text is not read by
-   * the benchmark's own parser. A number names one company.
+   * the benchmark's own parser.
    */
-  sameName?: 'alone' | 'with other text' | 'by number'
+  sameName?: 'alone' | 'with other text'
   /** The names that the change can make unrecognisable; none by default. */
   unrecognisable?: 'short names' | 'all names'
   /** Every match is wrong. */
@@ -61,14 +61,8 @@ const inForm = (change: Change) =>
     return changed === undefined ? undefined : joined({ core, surface: changed })
   })
 
-const andDroppedOrWordsJoined: Change = (random, name) =>
-  around.andDropped(random, name) ?? words.wordsJoinedOrSplit(random, name)
-
-const letters = (text: string) => fold(text).replaceAll(' ', '')
-
 const SAME = { sameName: 'alone' } as const
 const SAME_IN_TEXT = { sameName: 'with other text' } as const
-const BY_NUMBER = { sameName: 'by number' } as const
 const SHORT = { unrecognisable: 'short names' } as const
 const ALL = { unrecognisable: 'all names' } as const
 const NO_MATCH = { mustNotMatch: true } as const
@@ -121,36 +115,10 @@ export const CLASSES: readonly QuestionClass[] = [
   { id: '20', label: 'a trading name after the name', perturb: byName(around.withTradingName), ...SAME_IN_TEXT },
   { id: '21', label: 'a place or number after the name', perturb: around.withTextAfterForm, ...SAME_IN_TEXT },
   { id: '22', label: '& or and omitted', perturb: byName(around.andDropped) },
-  {
-    id: '22b',
-    label: '& or and omitted, or words joined or split, with the Eircode',
-    perturb: evidence.withEircodeAfter(andDroppedOrWordsJoined),
-  },
   { id: '23', label: 'a company number after the name', perturb: around.withCompanyNumber, ...SAME_IN_TEXT },
-  { id: '24', label: 'an invisible character', perturb: byName(spelling.withInvisible), ...SAME_IN_TEXT },
   { id: '25', label: 'The added or omitted', perturb: byName(words.articleChanged), ...SAME_IN_TEXT },
   { id: '26', label: 'after a trading name', perturb: byName(around.afterTradingName) },
-  {
-    id: '27',
-    label: 'a web or e-mail address',
-    perturb: byName(around.asWebAddress),
-    accepted: (register, query) =>
-      register.find('lettersOnly', letters(around.LABEL.exec(query.toLowerCase())?.[1] ?? '')),
-  },
   { id: '28', label: 'a digit for a letter', perturb: inCore(typos.withDigit), ...SHORT },
-  { id: '30', label: 'accents as question marks', perturb: byName(spelling.fadasLost), ...SHORT },
-  { id: '31', label: 'accents misread twice', perturb: byName(spelling.fadasMisreadTwice), ...SHORT },
-  {
-    id: '33',
-    label: 'an initial or number joined or split, with the Eircode',
-    perturb: evidence.withEircodeAfter(words.initialOrNumberJoined),
-  },
-  {
-    id: '34',
-    label: 'one typo in a short word or one with a digit, with Eircode and address',
-    perturb: evidence.shortTypoWithEvidence,
-    ...ALL,
-  },
   ...behindForm('35', 'a number, letter or year', behind.withNumber),
   ...behindForm('36', 'a word of a group or fund', behind.withKind),
   ...behindForm('37', 'another country', behind.withCountry),
@@ -158,11 +126,6 @@ export const CLASSES: readonly QuestionClass[] = [
   ...behindForm('39', 'a word that another name has', behind.withWordOfSibling),
   { id: '40', label: 'a note behind the form', perturb: behind.withNote, ...SAME_IN_TEXT },
   { id: '41', label: 'the form cut or repeated', perturb: behind.formCutOrRepeated, ...SAME_IN_TEXT },
-  { id: '42', label: 'a space moved, with another Eircode', perturb: behind.withEircodeOfNeighbour, ...ALL },
-  { id: '43', label: 'only the company number', perturb: behind.asNumber, ...BY_NUMBER },
-  { id: '44', label: 'the company number beside the name', perturb: behind.besideNumber, ...BY_NUMBER },
-  { id: '45', label: 'the company number and a part of the name', perturb: behind.numberWithPartOfName, ...BY_NUMBER },
-  { id: '46', label: 'copied from the web', perturb: behind.asCopied },
   {
     id: 's1',
     label: 'only the rarest word',
@@ -182,20 +145,6 @@ export const CLASSES: readonly QuestionClass[] = [
     label: 'three or more words without spaces',
     perturb: parts.withoutSpaces,
     accepted: (register, query) => register.find('lettersOnly', query),
-    ...ALL,
-  },
-  {
-    id: 's5',
-    label: 'only the initials',
-    perturb: parts.initialsOnly,
-    accepted: (register, query) => [...register.find('initials', query), ...register.find('word', query)],
-    ...ALL,
-  },
-  {
-    id: 's6',
-    label: 'the first word and two letters',
-    perturb: parts.firstWordAndTwoLetters,
-    accepted: (register, query) => register.beginningWith(query),
     ...ALL,
   },
 ]

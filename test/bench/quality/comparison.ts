@@ -80,7 +80,7 @@ export function comparisonTargets(comparison: Comparison): Target[] {
       isMet: own > Math.max(...peers),
     },
     {
-      target: 'parts of names, s1 to s6: at least as many as any other engine',
+      target: 'parts of names, s1 to s4: at least as many as any other engine',
       measured: of(ownParts, peerParts),
       isMet: ownParts >= Math.max(...peerParts),
     },

@@ -42,28 +42,6 @@ export function typoWithEvidence(random: Random, company: BenchCompany): QueryIn
   return withEvidence(random, mistyped === undefined ? undefined : joined({ core: mistyped, surface }), company)
 }
 
-/** The name with a change, and the Eircode of the company. */
-export const withEircodeAfter =
-  (change: (random: Random, name: string) => string | undefined) =>
-  (random: Random, { name, eircode }: BenchCompany): QueryInput | undefined => {
-    const changed = change(random, name)
-    return changed === undefined || changed === name || eircode === null ? undefined : { name: changed, eircode }
-  }
-
-/** One typo in a word with a digit or of four letters or fewer, with Eircode and address. */
-export function shortTypoWithEvidence(random: Random, company: BenchCompany): QueryInput | undefined {
-  const { core, surface } = partsOf(company.name)
-  const words = core.split(' ')
-  const short = words.flatMap((word, at) => (word.length <= SHORT_WORD || /\d/.test(word) ? [at] : []))
-  if (short.length === 0) return undefined
-  const at = pick(random, short)
-  const mistyped = withTypo(random, words[at]!)
-  if (mistyped === undefined) return undefined
-  return withEvidence(random, joined({ core: words.toSpliced(at, 1, mistyped).join(' '), surface }), company)
-}
-
-const SHORT_WORD = 4
-
 /** Companies of a numbered series often share an address, so evidence must not turn one into another. */
 export function otherNumberWithEvidence(random: Random, company: BenchCompany): QueryInput | undefined {
   return withEvidence(random, numberChanged(random, company.name), company)

@@ -100,7 +100,6 @@ function complete(draft: Draft, register: ReferenceRegister): Question | undefin
 
 /** All companies that the query fits as well as the expected one. */
 function acceptedFor({ class: asking, asked }: Draft, expected: BenchCompany, register: ReferenceRegister): string[] {
-  if (asking.sameName === 'by number') return [expected.number]
   const named = register.named(asked.name)
   if (asking.accepted) return [...asking.accepted(register, asked.name).map(({ number }) => number), ...named]
   return named.length > 0 ? named : register.sameName(expected.name)

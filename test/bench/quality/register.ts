@@ -19,13 +19,11 @@ export function toBenchCompany({ company_number, legal_name, status, registered_
 /** Texts by which companies are found, made from the words of their names before the legal form. */
 const TEXTS = {
   core: (words: string[]) => [words.join(' ')],
-  number: (_words: string[], number: string) => [number],
   /** The name without its last word, or its last two. */
   beginning: (words: string[]) =>
     [1, 2].filter((less) => less < words.length).map((less) => words.slice(0, -less).join(' ')),
   word: (words: string[]) => new Set(words),
   lettersOnly: (words: string[]) => [words.join('')],
-  initials: (words: string[]) => [words.map((word) => word.charAt(0)).join('')],
 }
 
 export class ReferenceRegister {
@@ -57,10 +55,6 @@ export class ReferenceRegister {
       .map(({ number }) => number)
   }
 
-  withNumber(number: string): BenchCompany | undefined {
-    return this.find('number', number)[0]
-  }
-
   /** The words that the names of other companies have behind the words of this one. */
   addedWords(name: string): string[] {
     const { length } = coreWords(name)
@@ -83,7 +77,7 @@ export class ReferenceRegister {
     if (built) return built
     const table = new Map<string, BenchCompany[]>()
     for (const company of this.companies) {
-      for (const text of TEXTS[kind](coreWords(company.name), company.number)) {
+      for (const text of TEXTS[kind](coreWords(company.name))) {
         const same = table.get(text)
         if (same) same.push(company)
         else table.set(text, [company])

@@ -7,7 +7,6 @@ const LETTERS = /^\p{L}+$/u
 const BRAND_LETTERS_MIN = 4
 const PREFIX_LETTERS_MIN = 3
 const UNSPACED_WORDS_MIN = 3
-const INITIALS = { min: 3, max: 8 }
 
 /** The rarest word of the name. */
 export function brandOnly(_random: Random, { name }: BenchCompany, register: ReferenceRegister): string | undefined {
@@ -25,23 +24,7 @@ export function lastWordCut(random: Random, { name }: BenchCompany): string | un
   return [...words.slice(0, -1), last.slice(0, length)].join(' ')
 }
 
-/** The first word and the first two letters of the second one. */
-export function firstWordAndTwoLetters(_random: Random, { name }: BenchCompany): string | undefined {
-  const [first = '', second = ''] = coreWords(name)
-  const isLong = LETTERS.test(first) && first.length >= BRAND_LETTERS_MIN && LETTERS.test(second) && second.length > 2
-  return isLong ? `${first} ${second.slice(0, 2)}` : undefined
-}
-
 export function withoutSpaces(_random: Random, { name }: BenchCompany): string | undefined {
   const words = coreWords(name)
   return words.length < UNSPACED_WORDS_MIN ? undefined : words.join('')
-}
-
-export function initialsOnly(_random: Random, { name }: BenchCompany): string | undefined {
-  const initials = coreWords(name)
-    .map((word) => word.charAt(0))
-    .join('')
-  return LETTERS.test(initials) && initials.length >= INITIALS.min && initials.length <= INITIALS.max
-    ? initials
-    : undefined
 }

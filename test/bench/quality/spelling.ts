@@ -1,5 +1,5 @@
 /** Other notations of a name: "and", accents, initials, punctuation. */
-import { below, happens, pick, type Random } from '../../support/random.ts'
+import { happens, pick, type Random } from '../../support/random.ts'
 import { joined, partsOf } from './names.ts'
 
 /** Returns the text unchanged when the rewrite does not apply. */
@@ -90,36 +90,4 @@ const punctuationAdded = oneOf(PUNCTUATION_ADDED)
 export function punctuationChanged(random: Random, name: string): string | undefined {
   if (/['\u2019(),.-]/u.test(partsOf(name).core)) return punctuationRewritten(random, name)
   return happens(random, PUNCTUATION_ADDED_RATE) ? punctuationAdded(random, name) : undefined
-}
-
-const HIDDEN = ['\u200B', '\uFEFF', '\u00AD', '\u200E', '\u200F', '\u202A', '\uFE0F', '\u2060'] as const
-
-/** Invisible characters, as in text that is copied from a document. */
-export function withInvisible(random: Random, name: string): string {
-  const at = below(random, name.length + 1)
-  return name.slice(0, at) + pick(random, HIDDEN) + name.slice(at)
-}
-
-const LETTERS_WITH_FADA = /[\u00C0-\u00FF]/gu
-
-/** Each letter with an accent as a question mark, or as the replacement character. */
-export function fadasLost(random: Random, name: string): string | undefined {
-  const { core, surface } = partsOf(name)
-  const changed = core.replace(LETTERS_WITH_FADA, pick(random, ['?', '?', '\uFFFD']))
-  return changed === core || !/\p{L}/u.test(changed) ? undefined : joined({ core: changed, surface })
-}
-
-/** What Windows-1252 has from 0x80 to 0x9F. Five of the bytes have no character. */
-const WINDOWS_1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
-
-/** UTF-8 that was read as Windows-1252 twice. */
-export function fadasMisreadTwice(random: Random, name: string): string | undefined {
-  const { core, surface } = partsOf(name)
-  const written = happens(random, 0.5) ? core : core.toLowerCase()
-  const misreadOnce = (text: string) =>
-    Buffer.from(text, 'utf8')
-      .toString('latin1')
-      .replace(/[\u0080-\u009F]/gu, (byte) => WINDOWS_1252.charAt(byte.charCodeAt(0) - 0x80).trim())
-  const changed = misreadOnce(misreadOnce(written))
-  return changed === written ? undefined : joined({ core: changed, surface })
 }

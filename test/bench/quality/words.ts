@@ -105,23 +105,6 @@ function replaceKnown(
   return words.toSpliced(at, 1, pick(random, others))
 }
 
-/**
- * Joins a single letter, or a number with a digit or of Roman numerals, with the word beside it, or splits such words.
- */
-export const initialOrNumberJoined = overWords((random, words) => {
-  const isShort = (word = '') => /^(?:\p{L}|\d+|I{2,3}|IV|VI{0,3}|IX|XI{0,3})$/u.test(word)
-  const joins = words.slice(1).flatMap((word, at) => (isShort(word) || isShort(words[at]) ? [at] : []))
-  const splits = words.flatMap((word, at) => (/^(?:\p{L}{3,6}|\d{2,4})$/u.test(word) ? [at] : []))
-  if (joins.length > 0 && happens(random, 0.7)) {
-    const at = pick(random, joins)
-    return words.toSpliced(at, 2, words.slice(at, at + 2).join(''))
-  }
-  if (splits.length === 0) return undefined
-  const at = pick(random, splits)
-  const word = words[at] ?? ''
-  return words.toSpliced(at, 1, word.slice(0, 1), word.slice(1))
-})
-
 /** `The` at the beginning, added or left out. */
 export function articleChanged(_random: Random, name: string): string | undefined {
   return /^THE\s/iu.test(name) ? name.replace(/^THE\s+/iu, '') : `THE ${name}`

@@ -12,7 +12,7 @@ export interface QueryGroup {
 }
 
 /** The longest query that the input allows. */
-export const QUERY_CHARACTERS_MAX = 160
+const QUERY_CHARACTERS_MAX = 160
 const COMMON_WORDS = 40
 /** The shortest word that a search completes. */
 const CUT_WORD_LETTERS = 3

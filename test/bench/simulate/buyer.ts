@@ -6,15 +6,13 @@ import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { seconds, short } from './chain.ts'
 import type { Invariants } from './invariants.ts'
-import { newNonce, operationFor, paymentOf, type SimulatedPayment } from './payment.ts'
+import { lookupOf, newNonce, paymentOf, type SimulatedPayment } from './payment.ts'
 import type { SimulatedServer } from './server.ts'
-import { MISSING, NUMBERS, QUARANTINED } from './catalog.ts'
+import { MISSING, NUMBERS } from './catalog.ts'
 import type { Simulator } from './simulator.ts'
 
 /** Requests of one buyer while faults are injected. */
 const SENDS_MAX = 12
-/** The share of the buyers that want a batch. */
-const BATCH_SHARE = 0.3
 /** A buyer signs at most this many payments in one run. */
 export const PAYMENTS_MAX = 4
 
@@ -30,8 +28,8 @@ export class SimulatedBuyer {
   readonly payer: string
   /** All signed payments, oldest first. */
   readonly signed: SimulatedPayment[] = []
-  /** What it wants, see `operationFor`. */
-  numbers: string
+  /** Of the company that it wants. */
+  number: string
   body: string | undefined
   /** Whether a response is awaited. */
   isWaiting = false
@@ -46,9 +44,7 @@ export class SimulatedBuyer {
     this.payer = payer
     this.#options = options
     const { sim, startMsMax } = options
-    this.numbers = sim.pick(NUMBERS)
-    if (sim.chance(BATCH_SHARE)) this.numbers += ` ${sim.pick([...NUMBERS, MISSING, QUARANTINED])}`
-    if (sim.chance(0.1)) this.numbers = this.numbers.replace(/^./, sim.pick([MISSING, QUARANTINED]))
+    this.number = sim.chance(0.1) ? MISSING : sim.pick(NUMBERS)
     // Some buyers send one request and return only after the faults have ended.
     if (sim.chance(0.1)) this.#sends = SENDS_MAX - 1
     sim.afterNoFlush(sim.between(0, startMsMax), () => this.go())
@@ -75,12 +71,11 @@ export class SimulatedBuyer {
     const nonce = newNonce(sim.random)
     const isShort = sim.injectsFaults && sim.chance(0.4)
     const lifetime = isShort ? sim.between(16, 60) : 300
-    const { payer: from, numbers } = this
-    const payment = paymentOf({ from, nonce, validBefore: seconds(sim) + lifetime, numbers })
+    const payment = paymentOf({ from: this.payer, nonce, validBefore: seconds(sim) + lifetime })
     this.signed.push(payment)
     this.#needsPayment = false
     this.#isUnsure = false
-    sim.trace(this.payer.slice(0, 4), () => `signs ${short(payment.key)} for company ${this.numbers}, ${lifetime} s`)
+    sim.trace(this.payer.slice(0, 4), () => `signs ${short(payment.key)} for company ${this.number}, ${lifetime} s`)
     if (this.signed.length > 1) sim.count('state a buyer signs again')
   }
 
@@ -106,15 +101,14 @@ export class SimulatedBuyer {
 
   #deliver(server: SimulatedServer, payment: SimulatedPayment, over: (outcome: Outcome | undefined) => void): void {
     const { sim, invariants } = this.#options
-    const { numbers } = this
-    const operation = operationFor(numbers)
+    const { number } = this
     sim.after(sim.between(0, sim.injectsFaults ? 2_000 : 50), () => {
       sim.trace(server.name, () => `receives ${short(payment.key)}`)
-      server.ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
+      server.ask({ operation: lookupOf(number), paymentHeaders: [payment.header] }, (outcome) => {
         if (outcome) {
           sim.count(`answer ${describe(outcome)}`)
           sim.trace(server.name, () => `answers ${describe(outcome)} to ${short(payment.key)}`)
-          invariants.answered({ payment, isMisuse: false, numbers }, outcome)
+          invariants.answered({ payment, isMisuse: false, number }, outcome)
         }
         const isLost = outcome === undefined || sim.fault('a response is lost', 0.05)
         sim.afterNoFlush(sim.between(0, 200), () => over(isLost ? undefined : outcome))
@@ -138,7 +132,7 @@ export class SimulatedBuyer {
         else wait = left
       }
       // Not charged, so the same payment can buy another company.
-      if (code === 'company_not_found' || code === 'source_data_conflict') this.numbers = pickNumbers(sim, this.numbers)
+      if (code === 'company_not_found') this.number = sim.pick(NUMBERS)
     }
     if (this.body === undefined) sim.afterNoFlush(wait, () => this.go())
   }
@@ -147,9 +141,4 @@ export class SimulatedBuyer {
 export function describe(outcome: Outcome): string {
   const { status } = renderOutcome(outcome)
   return outcome.kind === 'answer' ? String(status) : `${status} ${outcome.refusal.code}`
-}
-
-/** Other numbers that cost as much as these. */
-function pickNumbers(sim: Simulator, as: string): string {
-  return as.replaceAll(/\S/g, () => sim.pick(NUMBERS))
 }

@@ -5,7 +5,6 @@ import { SYNTHETIC } from '../../../store/dataset/source.ts'
 import type { Simulator } from './simulator.ts'
 
 export const NUMBERS = ['1', '2', '3', '4'] as const
-export const QUARANTINED = '8'
 export const MISSING = '9'
 
 const STALE_MS = 80 * 60 * 60 * 1000
@@ -47,7 +46,6 @@ export class SimulatedCatalog {
       hold: <T>(work: () => T) => work(),
       find: (companyNumber: string) => {
         if (companyNumber === MISSING) return undefined
-        if (companyNumber === QUARANTINED) return 'quarantined'
         return {
           ...SYNTHETIC_COMPANY,
           company_number: companyNumber,

@@ -2,7 +2,7 @@
  * The chain of the simulation: blocks, nonces, balances, finality and reorganisations. Invariants are checked against
  * it, so no fault of a node is in here. Servers read it through the nodes of ./node.ts only.
  */
-import { isPrice, TERMS } from './payment.ts'
+import { PRICE, TERMS } from './payment.ts'
 import type { Simulator } from './simulator.ts'
 
 export interface Transaction {
@@ -136,7 +136,7 @@ export class SimulatedChain {
     this.#sim.trace('chain', () => `block ${block.number}: ${transaction.kind} ${transaction.hash.slice(-4)}`)
     block.spends.push(transaction)
     this.spends.set(transaction.key, { ...transaction, block: block.number })
-    if (transaction.to === TERMS.payTo && isPrice(transaction.value)) this.everPaid.add(transaction.key)
+    if (transaction.to === TERMS.payTo && transaction.value === PRICE) this.everPaid.add(transaction.key)
     this.#move(transaction, transaction.value)
   }
 

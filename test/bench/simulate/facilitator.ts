@@ -6,7 +6,7 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentRequirements } from '@x402/core/types'
 import { seconds, short, type SimulatedChain, type Transaction } from './chain.ts'
 import type { AuthorizationFields } from '../../support/payments.ts'
-import { keyOf, signatureOf } from './payment.ts'
+import { keyOf } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
 interface Call {
@@ -32,13 +32,6 @@ const thrown =
   // Errors of HTTP clients may quote the request, here the signature.
   ({ signature }) =>
     new Error(`${message}: ${signature}`)
-
-/** As sent by the official facilitator in Python. */
-const successWithoutPrefix = (call: Call, transaction: string) => ({
-  ...success(call, transaction.slice(2)),
-  errorReason: null,
-  amount: null,
-})
 
 /** Whether the transaction is sent: at once, up to two minutes later, or never. */
 type Sending = 'now' | 'later' | 'never'
@@ -127,7 +120,6 @@ export class SimulatedFacilitator {
   readonly #sim: Simulator
   readonly #chain: SimulatedChain
   readonly #faultShare: number
-  readonly #success: typeof success
   /** Whether it checks the balance before the nonce. A payment that was transferred can then seem not to be covered. */
   readonly #checksBalanceFirst: boolean
   /** Payers that it refuses at verification and at settlement. */
@@ -138,7 +130,6 @@ export class SimulatedFacilitator {
     this.#chain = chain
     this.#refusedPayers = refusedPayers
     this.#faultShare = sim.pick([0, 0.2, 0.5, 0.8])
-    this.#success = sim.pick([success, success, successWithoutPrefix])
     this.#checksBalanceFirst = sim.chance(0.5)
   }
 
@@ -256,7 +247,7 @@ export class SimulatedFacilitator {
     const sim = this.#sim
     sim.afterNoFlush(POLL_MS, () => {
       const spend = this.#chain.spends.get(call.key)
-      if (spend?.hash === transaction.hash) answer(this.#success(call, transaction.hash))
+      if (spend?.hash === transaction.hash) answer(success(call, transaction.hash))
       else if (spend) answer(failure('invalid_exact_evm_transaction_failed')(call, transaction.hash))
       else if (sim.now >= end) answer(failure('settlement_pending')(call, transaction.hash))
       else this.#await(transaction, end, { call, answer })
@@ -264,8 +255,7 @@ export class SimulatedFacilitator {
   }
 
   /** Why a correct facilitator refuses a payment. */
-  #objection({ key, authorization, signature }: Call): string | undefined {
-    if (signature !== signatureOf(authorization)) return 'invalid_exact_evm_signature'
+  #objection({ key, authorization }: Call): string | undefined {
     if (this.#refusedPayers.has(authorization.from)) return 'insufficient_funds'
     const balance = this.#chain.balances.get(authorization.from) ?? 0n
     const uncovered = balance < BigInt(authorization.value) ? 'invalid_exact_evm_insufficient_balance' : undefined

@@ -6,8 +6,8 @@ import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { describe, PAYMENTS_MAX, type SimulatedBuyer } from './buyer.ts'
 import { short } from './chain.ts'
-import { numbersIn } from './invariants.ts'
-import { priceOf } from './payment.ts'
+import { numberIn } from './invariants.ts'
+import { PRICE } from './payment.ts'
 import type { Purchase, Scenario } from './scenario.ts'
 
 /** The last retry of one payment must have its outcome within this time. */
@@ -33,11 +33,7 @@ function isDone(scenario: Scenario, buyer: SimulatedBuyer): boolean {
 
 function cannotBuy({ chain, refusedPayers }: Scenario, buyer: SimulatedBuyer): boolean {
   const { payer } = buyer
-  return (
-    refusedPayers.has(payer) ||
-    (chain.balances.get(payer) ?? 0n) < priceOf(buyer.numbers) ||
-    buyer.signed.length >= PAYMENTS_MAX
-  )
+  return refusedPayers.has(payer) || (chain.balances.get(payer) ?? 0n) < PRICE || buyer.signed.length >= PAYMENTS_MAX
 }
 
 export function checkFinalState(scenario: Scenario): void {
@@ -55,15 +51,15 @@ export function checkFinalState(scenario: Scenario): void {
 
 /** Retries all payments, the oldest first. Every outcome must now agree with the chain. */
 export async function retryAll(scenario: Scenario): Promise<void> {
-  for (const { signed, numbers } of scenario.buyers)
-    for (const payment of signed) await retry(scenario, { payment, numbers })
+  for (const { signed, number } of scenario.buyers)
+    for (const payment of signed) await retry(scenario, { payment, number })
 }
 
-async function retry(scenario: Scenario, { payment, numbers }: Purchase): Promise<void> {
+async function retry(scenario: Scenario, { payment, number }: Purchase): Promise<void> {
   if (scenario.invariants.broken) return
   const { sim, log, invariants } = scenario
   const record = log.records.get(payment.identity)
-  const bought = record ? numbersIn(record.body) : numbers
+  const bought = record ? numberIn(record.body) : number
   const end = sim.now + LAST_REPEAT_MS_MAX
   let last: Outcome | undefined
   while (sim.now < end && (!last || mayRepeat(last))) {
@@ -72,7 +68,7 @@ async function retry(scenario: Scenario, { payment, numbers }: Purchase): Promis
     scenario.ask(bought, [payment.header], (outcome) => void (last = outcome))
     await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || scenario.invariants.broken !== undefined)
     if (scenario.invariants.broken) return
-    if (last) invariants.answered({ payment, isMisuse: false, numbers: bought }, last)
+    if (last) invariants.answered({ payment, isMisuse: false, number: bought }, last)
   }
   if (!last) return invariants.fail('L3 a request is never answered', short(payment.key))
   const outcome: Outcome = last

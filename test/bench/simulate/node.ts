@@ -1,6 +1,6 @@
 /**
  * The RPC nodes of the simulation. They lag, fail, contradict each other, limit searches of logs, and for a while
- * follow a fork or belong to another chain. The product's reader (agent/settlement/chain/chain.ts) reads their replies.
+ * follow a fork. The product's reader (agent/settlement/chain/chain.ts) reads their replies.
  */
 import { readChainWith, type Chain } from '../../../agent/settlement/chain/chain.ts'
 import { RpcError, type Rpc } from '../../../agent/settlement/rpc/json-rpc.ts'
@@ -24,31 +24,13 @@ const FORK_MS_MAX = 55_000
  * 64 blocks down to the one that a sale records: a sale must not begin on a fork that is longer (docs/reliability.md).
  */
 const LIE_MS_MAX = 110_000
-/** May be longer than that distance, because another chain is recognised by its id. */
-const OTHER_CHAIN_MS_MAX = 5 * 60_000
-/**
- * The shortest time between two replies of another chain to one server. An observation then gets at most one of them.
- * It cannot notice two, because a block and its check can both come from the other chain.
- */
-const WRONG_CHAIN_APART_MS = 30_000
-const OTHER_CHAIN_ID = 1
 const FORK_SALT = 0xf0_4c
-const OTHER_SALT = 0x07_e4
 
 /** What a node shows. Its blocks up to `sharedTo` are those of the chain; it has none of the later transactions. */
 interface View {
-  chainId: number
   newest: number
   sharedTo: number
-  /** The difference of its heights and times from those of the chain. */
-  offset: number
-  seconds: number
-  salt: number
-  hasToken: boolean
 }
-
-/** What all nodes show for a while instead of the chain: a fork of it, or a chain with another id. */
-type OtherChain = Pick<View, 'chainId' | 'offset' | 'seconds' | 'salt' | 'hasToken' | 'sharedTo'>
 
 export class SimulatedNodes {
   readonly #sim: Simulator
@@ -60,13 +42,12 @@ export class SimulatedNodes {
   /** The most values of a topic. */
   readonly #logValuesMax: number
   readonly #finalTag: 'known' | 'unknown' | 'null'
-  /** The share of the calls that reach a node of another chain, as behind a load balancer. */
-  readonly #wrongChainShare: number
   readonly #count: number
-  #otherChain: OtherChain | undefined
+  /** The last block that a fork has in common with the chain, while nodes follow one. */
+  #forkedAt: number | undefined
   /** The only node that follows a fork, of several ones. */
   #liar: number | undefined
-  #wasReplaced = false
+  #wasForked = false
 
   constructor(sim: Simulator, chain: SimulatedChain) {
     this.#sim = sim
@@ -75,7 +56,6 @@ export class SimulatedNodes {
     this.#logBlocksMax = sim.pick([Infinity, Infinity, Infinity, 1_000, 100, 10, 10, 3])
     this.#logValuesMax = sim.pick([Infinity, Infinity, 1])
     this.#finalTag = sim.pick(['known', 'known', 'known', 'unknown', 'null'] as const)
-    this.#wrongChainShare = sim.pick([0, 0, 0, 0, 0.002, 0.02])
     this.#count = sim.pick([1, 1, 1, 2, 3])
     sim.count(`node ${this.#count} nodes`)
     sim.count(`node ${this.#logBlocksMax} blocks in a search`)
@@ -96,57 +76,27 @@ export class SimulatedNodes {
   }
 
   /**
-   * The only node, or one of several, follows a fork with the same id, whose blocks become final as well. Or all nodes
-   * belong to another chain. Once in a run: with two forks, the two observations that end a payment could come from one
-   * each.
+   * The only node, or one of several, follows a fork with the same id, whose blocks become final as well. Once in a
+   * run: with two forks, the two observations that end a payment could come from one each.
    */
-  change(): void {
+  fork(): void {
     const sim = this.#sim
-    if (this.#wasReplaced) return
-    this.#wasReplaced = true
-    const isFork = sim.chance(0.5)
-    const isLie = isFork && this.#count > 1
-    const milliseconds = sim.between(5_000, isLie ? LIE_MS_MAX : isFork ? FORK_MS_MAX : OTHER_CHAIN_MS_MAX)
-    sim.count(isFork ? 'fault chain: a fork with the same id' : 'fault chain: another chain')
+    if (this.#wasForked) return
+    this.#wasForked = true
+    const isLie = this.#count > 1
+    const milliseconds = sim.between(5_000, isLie ? LIE_MS_MAX : FORK_MS_MAX)
+    sim.count('fault chain: a fork with the same id')
     if (isLie) {
       sim.count('fault chain: one of several nodes follows a fork')
       this.#liar = sim.between(0, this.#count - 1)
     }
-    sim.trace('nodes', () => `${isFork ? 'follow a fork' : 'belong to another chain'} for ${milliseconds} ms`)
-    const same = { chainId: TERMS.chainId, offset: 0, seconds: 0, hasToken: true }
-    this.#otherChain = isFork ? { ...same, salt: FORK_SALT, sharedTo: this.#chain.head.number } : this.#anyOtherChain()
+    sim.trace('nodes', () => `follow a fork for ${milliseconds} ms`)
+    this.#forkedAt = this.#chain.head.number
     sim.afterNoFlush(milliseconds, () => this.restore())
   }
 
-  #isFromWrongChain(after: number): boolean {
-    if (this.#wrongChainShare === 0 || this.#sim.now < after) return false
-    return this.#sim.fault('chain: a reply of another chain', this.#wrongChainShare)
-  }
-
-  #anyOtherChain(): OtherChain {
-    const sim = this.#sim
-    return {
-      chainId: OTHER_CHAIN_ID,
-      salt: OTHER_SALT,
-      sharedTo: -1,
-      offset: sim.pick([0, -900, 1_000_000]),
-      // No clock of a server is wrong in the same way.
-      seconds: sim.pick([0, 3_600, -3_600, 90 * 86_400]),
-      hasToken: sim.chance(0.7),
-    }
-  }
-
-  #wrongChainView(): View {
-    const other = this.#anyOtherChain()
-    return { ...other, newest: this.#chain.head.number + other.offset }
-  }
-
-  get isFork(): boolean {
-    return this.#otherChain?.salt === FORK_SALT
-  }
-
   restore(): void {
-    this.#otherChain = undefined
+    this.#forkedAt = undefined
     this.#liar = undefined
   }
 
@@ -154,7 +104,6 @@ export class SimulatedNodes {
   #client(owner: Owner, node: number): Rpc {
     const sim = this.#sim
     let lag = 0
-    let wrongChainAfter = 0
     return (method, params = []) =>
       new Promise((resolve, reject) => {
         const failWith = (error: Error, after: number) => void sim.after(after, () => reject(error), owner)
@@ -162,12 +111,7 @@ export class SimulatedNodes {
         if (sim.fault('chain: a call fails', 0.008)) return failWith(new ReplyError('UNREACHABLE'), sim.between(0, 500))
         if (sim.fault('chain: a call is refused', 0.004)) return failWith(refusal('limit exceeded'), 0)
         if (sim.chance(0.2)) lag = this.#nextLag()
-        const isFromWrongChain = this.#isFromWrongChain(wrongChainAfter)
-        if (isFromWrongChain) {
-          wrongChainAfter = sim.now + WRONG_CHAIN_APART_MS
-          sim.trace(owner.name, () => `gets the reply of another chain to ${method}`)
-        }
-        const reply = this.#reply(method, params, isFromWrongChain ? this.#wrongChainView() : this.#view(lag, node))
+        const reply = this.#reply(method, params, this.#view(lag, node))
         if (reply instanceof RpcError) reject(reply)
         else if (sim.chance(sim.injectsFaults ? 0.6 : 0.95)) resolve(reply)
         else sim.after(this.#delay(), () => resolve(reply), owner)
@@ -187,9 +131,8 @@ export class SimulatedNodes {
   #view(lag: number, node: number): View {
     const { head } = this.#chain
     const newest = Math.max(FIRST_BLOCK, head.number - (this.#sim.injectsFaults ? lag : 0))
-    if (this.#otherChain && (this.#liar ?? node) === node)
-      return { ...this.#otherChain, newest: newest + this.#otherChain.offset }
-    return { chainId: TERMS.chainId, newest, sharedTo: newest, offset: 0, seconds: 0, salt: 0, hasToken: true }
+    const isForked = (this.#liar ?? node) === node
+    return { newest, sharedTo: Math.min(newest, (isForked ? this.#forkedAt : undefined) ?? newest) }
   }
 
   #reply(method: string, params: readonly unknown[], view: View): unknown {
@@ -209,7 +152,7 @@ export class SimulatedNodes {
   }
 
   #blockAt(at: string, view: View): unknown {
-    const final = Math.min(this.#chain.final.number + view.offset, view.newest)
+    const final = Math.min(this.#chain.final.number, view.newest)
     if (at === 'latest') return toBlock(this.#block(view.newest, view))
     if (at !== 'finalized') return toBlock(this.#block(Number(at), view))
     if (this.#finalTag === 'unknown') return refusal('no such tag')
@@ -219,15 +162,14 @@ export class SimulatedNodes {
   #block(number: number, view: View): Block | undefined {
     if (number > view.newest) return undefined
     if (number <= view.sharedTo) return this.#chain.block(number)
-    const { time } = this.#chain.block(number - view.offset)
-    return { number, hash: blockHash(view.salt, number), time: time + view.seconds }
+    const { time } = this.#chain.block(number)
+    return { number, hash: blockHash(FORK_SALT, number), time }
   }
 
   /** The result of contracts/ChainView.sol. */
   #observation(data: string, view: View): unknown {
-    if (!view.hasToken) return refusal('execution reverted')
     return toView(data, {
-      chainId: view.chainId,
+      chainId: TERMS.chainId,
       newest: this.#block(view.newest, view) as Block,
       hashOf: (number) => this.#block(number, view)?.hash,
       // Payers of the simulation are contract wallets, whose signatures need no key.

@@ -10,7 +10,7 @@ import { SimulatedFacilitator } from './facilitator.ts'
 import { Invariants } from './invariants.ts'
 import { SimulatedLog } from './log.ts'
 import { SimulatedNodes } from './node.ts'
-import { operationFor, type SimulatedPayment } from './payment.ts'
+import { lookupOf, type SimulatedPayment } from './payment.ts'
 import { SimulatedServer } from './server.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
@@ -31,7 +31,7 @@ const RESTART_MS_MAX = 30_000
 
 export interface Purchase {
   payment: SimulatedPayment
-  numbers: string
+  number: string
 }
 
 export class Scenario {
@@ -87,11 +87,9 @@ export class Scenario {
     this.buyers = payers.map((payer) => new SimulatedBuyer(payer, { sim, servers, invariants, startMsMax }))
   }
 
-  /**
-   * Sends a lookup or a batch to one of the servers. `onAnswer` is not called if the server is down or crashes first.
-   */
-  ask(numbers: string, paymentHeaders: string[], onAnswer: (outcome: Outcome) => void): void {
-    this.sim.pick(this.servers).ask({ operation: operationFor(numbers), paymentHeaders }, (outcome) => {
+  /** Sends a lookup to one of the servers. `onAnswer` is not called if the server is down or crashes first. */
+  readonly ask = (number: string, paymentHeaders: string[], onAnswer: (outcome: Outcome) => void): void => {
+    this.sim.pick(this.servers).ask({ operation: lookupOf(number), paymentHeaders }, (outcome) => {
       if (outcome) onAnswer(outcome)
     })
   }
