@@ -2,12 +2,11 @@
 import type { Company } from '../../store/dataset/company.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { candidateByNumber } from './search/by-number.ts'
-import { decideStatus } from './search/decide.ts'
 import { findInRegisters, type CompanyQuery } from './search/find-companies.ts'
 import type { lookup } from '../operation/lookup.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION, type Candidate } from '../operation/result.ts'
 import { refused } from '../operation/outcome.ts'
-import type { resolve } from '../operation/resolve.ts'
+import type { resolve, ResolveResponse } from '../operation/resolve.ts'
 import type { search } from '../operation/search.ts'
 import {
   datasetProvenance,
@@ -90,4 +89,20 @@ function ranked(candidates: Candidate[], isTruncated: boolean) {
     matching_version: MATCHING_VERSION,
     score_definition: SCORE_DEFINITION,
   }
+}
+
+const MATCH_SCORE_MIN = 900
+const MATCH_MARGIN_MIN = 80
+
+/** Expects the candidates in descending order of score. The first rule that applies decides. */
+export function decideStatus(
+  [first, second]: readonly Candidate[],
+  { isTruncated }: { isTruncated: boolean },
+): ResolveResponse['status'] {
+  if (first === undefined) return 'no_match'
+  if (isTruncated) return 'ambiguous'
+  if (first.conflicts.length > 0) return 'conflicting'
+  if (first.score < MATCH_SCORE_MIN) return 'ambiguous'
+  if (second !== undefined && first.score - second.score < MATCH_MARGIN_MIN) return 'ambiguous'
+  return 'matched'
 }

