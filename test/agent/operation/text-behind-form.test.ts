@@ -1,9 +1,7 @@
 /** The text behind a legal form: where the name ends, and which words of the text are a part of it. */
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { splitTextBehindForm, splitTradingName } from '../../../agent/operation/text-behind-form.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
-import { anyName } from '../../support/names.ts'
 
 const NOTES: [name: string, before: string][] = [
   // A trading name
@@ -95,25 +93,6 @@ describe('a name in a query', () => {
       'kerry',
     ])
     expect(splitTextBehindForm('Kerrigan Ltd t/a Blue Door').behind?.words).to.deep.equal([])
-  })
-
-  it('[12.10] has a legal form if text is behind it', () => {
-    const text = fc
-      .tuple(anyName, fc.constantFrom(' ', ' T/A ', ' (', ' - ', ', '), anyName)
-      .map((parts) => parts.join(''))
-    let split = 0
-    fc.assert(
-      fc.property(text, (name) => {
-        const { before, behind } = splitTextBehindForm(name)
-        expect(name.startsWith(before)).to.equal(true)
-        if (behind === undefined) return
-        split += 1
-        expect(parseName(before).suffix).not.to.equal('')
-        expect(splitTextBehindForm(before).behind).to.equal(undefined)
-      }),
-      { numRuns: 1000 },
-    )
-    expect(split).to.be.above(100)
   })
 
   it('[12.19] is after T/A if only that name has a legal form, and otherwise before it, for similarity', () => {
