@@ -383,7 +383,7 @@ async function createRoutes(
     terms,
     exampleCompany: config.mode === 'testnet' ? shown().exampleCompany : undefined,
   }
-  const card = agentCard({ ...inCard, extensionRequired: true })
+  const card = agentCard(inCard)
   const sign = (keyring: Keyring) => signCard({ card, keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
   if (a2aEnabled) await keys.publishCard(sign)
   const route = a2aRoute({ executor, baseUrl, version, terms, clients, timer, report })

@@ -16,7 +16,14 @@ const CACHED_RESULTS_MAX = 512
 const READ_MS_MAX = 3_000
 const CONCURRENT_READS_MAX = 16
 
-export type RegistryIdentity = Awaited<ReturnType<typeof readIdentity>> | { status: 'not_registered' }
+/** Without a configured agent, the chain is not read. */
+const NOT_REGISTERED = {
+  status: 'not_registered',
+  agent: undefined,
+  checked: { block: null, checked_at: null },
+} as const
+
+export type RegistryIdentity = Awaited<ReturnType<typeof readIdentity>> | typeof NOT_REGISTERED
 
 export type FeedbackPage = Awaited<ReturnType<typeof readPage>>
 
@@ -90,6 +97,6 @@ export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOp
 /** The registry of a service without a configured agent. */
 export const UNREGISTERED: Registry = {
   agentId: undefined,
-  identity: async () => ({ kind: 'read', result: { status: 'not_registered' } }),
+  identity: async () => ({ kind: 'read', result: NOT_REGISTERED }),
   page: async () => ({ kind: 'unread' }),
 }
