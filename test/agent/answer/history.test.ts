@@ -307,20 +307,6 @@ describe('the operations on earlier files', () => {
           await opened.close()
         }
       })
-
-      it('[4.10.3] [10.3] are sorted as text without repetitions, and have limits', () => {
-        const parse = (company_numbers: unknown) =>
-          parseOperation(singleOf('changes'), { since: '2026-01-02', company_numbers })
-        const many = (count: number, digits: number) =>
-          Array.from({ length: count }, (_, at) => String(at).padStart(digits, '0'))
-        expect(parse(['8', '10', '8', '7']))
-          .to.have.nested.property('operation.input.company_numbers')
-          .that.deep.equals(['10', '7', '8'])
-        for (const valid of [many(100, 9), many(47, 20), ['1'.repeat(20)]])
-          expect(parse(valid).kind, String(valid.length)).to.equal('valid')
-        for (const invalid of [many(101, 3), many(48, 20), [], ['x'], [''], [7], '7', ['1'.repeat(21)]])
-          expect(parse(invalid).kind, JSON.stringify(invalid)).to.equal('invalid')
-      })
     })
 
     it('[4.10.1] refuses a range without a recorded day', () => {
@@ -479,54 +465,5 @@ describe('the operations on earlier files', () => {
     expect(empty.ask('as_of', { company_number: '7', date: '2026-01-02' })).to.include({ code: 'dataset_unavailable' })
     expect(empty.ask('changes', { since: '2026-01-02' })).to.include({ code: 'dataset_unavailable' })
     await empty.close()
-  })
-})
-
-describe('the input of the operations on earlier files', () => {
-  const faultOf = (operation: string, input: unknown) => {
-    const parsed = parseOperation(singleOf(operation), input)
-    return parsed.kind === 'invalid' ? `${parsed.fault.field} ${parsed.fault.rule}` : undefined
-  }
-  const KEY = 'mbx2k9a0mbx2k9a0'
-
-  it('[4.9.1, 4.10.1] has days of the calendar', () => {
-    for (const date of ['2024-02-29', '2026-12-31', '0001-01-01', '9999-12-31']) {
-      expect(faultOf('as_of', { company_number: '1', date }), date).to.equal(undefined)
-      expect(faultOf('changes', { since: date }), date).to.equal(undefined)
-    }
-    for (const date of [
-      '2026-02-29',
-      '2026-13-01',
-      '2026-1-1',
-      '20260101',
-      '2026-01-01T00:00:00Z',
-      '',
-      ' 2026-01-01',
-      1,
-    ]) {
-      expect(faultOf('as_of', { company_number: '1', date }), String(date)).to.match(/^date must be a day/)
-      expect(faultOf('changes', { since: date }), String(date)).to.match(/^since must be a day/)
-      expect(faultOf('changes', { since: '2026-01-01', until: date }), String(date)).to.match(/^until must be a day/)
-    }
-    expect(faultOf('changes', { since: '2026-01-02', until: '2026-01-01' })).to.equal(
-      'null until must not be before since',
-    )
-    expect(faultOf('changes', {})).to.equal('since is required')
-  })
-
-  it('[4.8.1, 4.10.1] has pages of an earlier answer, and values of the tables', () => {
-    expect(faultOf('history', { company_number: '1', before: KEY })).to.equal(undefined)
-    for (const before of ['', 'x', KEY.slice(1), `${KEY}0`, KEY.toUpperCase(), `${KEY}-1`])
-      expect(faultOf('history', { company_number: '1', before }), before).to.match(/^before must be/)
-    const changes = (input: Json) => faultOf('changes', { since: '2026-01-01', ...input })
-    expect(changes({ cursor: `${KEY}-007`, limit: 100, kind: 'added', field: 'status', status: 'Normal' })).to.equal(
-      undefined,
-    )
-    for (const cursor of ['', KEY, `${KEY}-`, `${KEY}-x`, `${KEY}-${'1'.repeat(21)}`, `${KEY}-1 `])
-      expect(changes({ cursor }), cursor).to.match(/^cursor must be/)
-    for (const limit of [0, 101, 1.5, Number.NaN]) expect(changes({ limit })).to.match(/^limit must be/)
-    expect(changes({ kind: 'erased' })).to.equal('kind must be added, removed or changed')
-    expect(changes({ field: 'company_number' })).to.match(/^field must be/)
-    expect(changes({ page: 2 })).to.match(/unknown fields/)
   })
 })
