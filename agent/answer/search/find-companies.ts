@@ -101,18 +101,19 @@ export function findCompanies(
   const hasStatus = statusFilter(register.names, query.status)
   const isOnSale = (position: number) => position !== register.withheld && hasStatus(position)
   const scored = new Set<number>()
+  const isSearch = query.fuzzy === 'always'
   const search: Search = {
     register,
     query,
+    isSearch,
     budgets,
     top: new TopCandidates(),
     scored,
     accepts: (position) => isOnSale(position) && !scored.has(position),
   }
-  const isSearch = query.fuzzy === 'always'
-  const certainty = addDecidingNames(search, name, { isSearch })
+  const certainty = addDecidingNames(search, name)
   const isDecided = !isSearch && certainty !== 'similar'
-  const isPoolTruncated = !isDecided && addNamesLike(search, name, { isSearch })
+  const isPoolTruncated = !isDecided && addNamesLike(search, name)
   if (now().getTime() - start > QUERY_TIME_MAX_MS) return { kind: 'too_broad' }
   const isTruncated = isPoolTruncated || Object.values(budgets).some(({ isExceeded }) => isExceeded)
   const candidates = isSearch ? withInitialsNames(search, name.similar) : search.top.candidates()
@@ -123,12 +124,8 @@ export function findCompanies(
  * Adds the names that equal the whole query. Without one: the company whose number is in it, and the names before the
  * text behind a legal form.
  */
-function addDecidingNames(
-  search: Search,
-  name: QueryName,
-  { isSearch }: { isSearch: boolean },
-): (typeof CERTAINTIES)[number] {
-  const { register, query } = search
+function addDecidingNames(search: Search, name: QueryName): (typeof CERTAINTIES)[number] {
+  const { register, query, isSearch } = search
   if (addEqualNames(search, findEqualNames(register, name, name.whole, search))) return 'whole'
   const isNumber = name.number !== undefined && namesCompany(name.number)
   // A short number without a label is only a candidate of a search.
@@ -177,8 +174,8 @@ function addEqualNames({ query, top, scored }: Search, equal: ReturnType<typeof 
 }
 
 /** Adds names that do not equal the query. Returns whether one that could be among the best was left out. */
-function addNamesLike(search: Search, name: QueryName, { isSearch }: { isSearch: boolean }): boolean {
-  const { scored, top } = search
+function addNamesLike(search: Search, name: QueryName): boolean {
+  const { scored, top, isSearch } = search
   const isDoubtful = doubtOf(search.register, name)
   addJoinedNames(search, name, isDoubtful)
   const asked = { ...name.similar, isDoubtful }

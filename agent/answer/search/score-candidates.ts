@@ -12,6 +12,8 @@ import { readCompany, type Register } from './register.ts'
 export interface Search {
   register: Register
   query: QueryEvidence
+  /** Whether similar names are always returned. A resolution returns them only if no name matches exactly. */
+  isSearch: boolean
   budgets: QueryBudgets
   top: TopCandidates
   /** The names that have been scored. Each is scored once. */
