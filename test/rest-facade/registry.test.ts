@@ -92,13 +92,6 @@ describe('the registry routes', () => {
       expect(page.notice).to.match(/No aggregate score is computed and no purchase is verified/)
     })
 
-    it('support agent id 0', async () => {
-      const service = await startService({ agentId: 0n })
-      expect(await readAgent(service)).to.deep.include({ status: 'registered', agent_id: '0' })
-      expect((await readFile(service)).registrations).to.deep.equal([{ agentId: 0, agentRegistry: AGENT_REGISTRY }])
-      expect(await readFeedback(service, `client=${OTHER_ACCOUNT}`)).to.deep.include({ agent_id: '0', last_index: 0 })
-    })
-
     it('report an unknown agent without reading its feedback', async () => {
       const service = await startService({ agentId: 9_007_199_254_740_991n })
       const agent = await readAgent(service)
@@ -297,21 +290,5 @@ describe('the registry routes', () => {
       expectRefusal(await service.get(AGENT), 'registry_unchecked')
       proxy.fail(undefined)
     })
-  })
-
-  it('[4.4.8] answer 429 to reads of pages that the budget of the address does not pay for', async () => {
-    const budgets = new AddressBudgets({ perMinute: 26, clock: () => 0 })
-    const service = await startService({ clients: makeClients({ budgets: () => budgets }) })
-    // Costs six units.
-    await service.get(AGENT)
-    const before = proxy.batches.length
-    const replies = await Promise.all(
-      Array.from({ length: 10 }, () => service.get(`${REPUTATION}?client=${newAddress()}`)),
-    )
-    const refused = replies.filter(({ status }) => status !== 200)
-    expect(refused).to.have.lengthOf(7)
-    for (const reply of refused) expectRefusal(reply, 'rate_limited')
-    for (const { headers } of refused) expect(headers['retry-after']).to.equal('5')
-    expect(proxy.batches.length - before).to.equal(6)
   })
 })

@@ -86,9 +86,4 @@ describe('the synthetic company', () => {
     expect(companyNumbers(testnet.search({ q: NAME, limit: 10, status: 'normal' }))).to.include(NUMBER)
     expect(companyNumbers(testnet.search({ q: NAME, limit: 10, status: 'Dissolved' }))).to.deep.equal([])
   })
-
-  it('[1.7] does not exist on mainnet', () => {
-    expect(companyNumbers(mainnet.search({ q: NAME, limit: 10 }))).to.have.members(['101', '102'])
-    expect(mainnet.resolve({ name: NAME }).status).to.equal('ambiguous')
-  })
 })

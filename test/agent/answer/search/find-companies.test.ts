@@ -178,20 +178,7 @@ describe('finding companies by name', () => {
 
     after(() => register.close())
 
-    it('reports a truncated list of exact matches', () => {
-      for (const fuzzy of ['always', 'without_exact'] as const) {
-        const found = find(register, { name: 'Twins of Many Ltd', fuzzy })
-        expect(found.isTruncated).to.equal(true)
-        expect(companyNumbers(found)).to.deep.equal('12345678910'.match(/10|./g))
-      }
-    })
-
-    it('reports a truncated pool of similar names', () => {
-      const { isTruncated } = find(register, { name: 'Alpha Brava', fuzzy: 'without_exact' })
-      expect(isTruncated).to.equal(true)
-    })
-
-    it('[12.5] resolves a truncated result as ambiguous, whatever the evidence', () => {
+    it('[12.5, 12.9] resolves a query that exceeds a limit as ambiguous, whatever the evidence', () => {
       const evidence = { eircode: 'D02 X285', address: 'Main Street' }
       for (const input of [{ name: 'Twins of Many Limited' }, { name: 'Alpha Brava', ...evidence }])
         expect(register.resolve(input)).to.include({ status: 'ambiguous', match: null, candidate_limit_reached: true })
@@ -253,19 +240,5 @@ describe('finding companies by name', () => {
         }
       })
     }
-
-    it('[12.9] reports truncation when records of an exact name are not read', () => {
-      expect(findWithin('Kerry Foods Limited', { records: 1 })).to.include({ isTruncated: true })
-    })
-  })
-
-  it('[12.9] resolves a query that exceeds a limit of operations as ambiguous', async () => {
-    const names = Array.from({ length: 201 }, () => 'KERRY FOODS LIMITED')
-    const register = await openTestRegister(toRows(names))
-    expect(register.resolve({ name: 'Kerry Foods Limited' })).to.include({
-      status: 'ambiguous',
-      candidate_limit_reached: true,
-    })
-    await register.close()
   })
 })

@@ -48,22 +48,6 @@ describe('the similarity of names', () => {
     })
   }
 
-  const variants: [why: string, query: string, registered: string, least: number, most?: number][] = [
-    ['the words in another order', 'FOODS KERRIGAN LIMITED', 'KERRIGAN FOODS LIMITED', 0.8999, 0.9],
-    ['one letter wrong', 'KERRIGAM FOODS LIMITED', 'KERRIGAN FOODS LIMITED', 0.9],
-    ['two letters swapped', 'KERRIAGN FOODS LIMITED', 'KERRIGAN FOODS LIMITED', 0.9],
-    ['words written together', 'KERRIGANFOODS LIMITED', 'KERRIGAN FOODS LIMITED', 0.9699],
-    ['words written apart', 'KERRI GAN FOODS LIMITED', 'KERRIGAN FOODS LIMITED', 0.97],
-    ['an abbreviation', 'KERRIGAN INTL LIMITED', 'KERRIGAN INTERNATIONAL LIMITED', 0.95],
-    ['a number spelt out', 'KERRIGAN TWO LIMITED', 'KERRIGAN 2 LIMITED', 0.95],
-    ['a legal form that the register leaves out', 'KERRIGAN FOODS LIMITED', 'KERRIGAN FOODS', 0.9799],
-  ]
-  for (const [why, query, registered, least, most = 0.9999] of variants) {
-    it(`is high and below 1 with ${why}`, () => {
-      expect(similarity(query, registered)).to.be.within(least, most)
-    })
-  }
-
   it('[12.2] is too low for a match with a word without counterpart, a weak pair or another legal form', () => {
     let checked = 0
     fc.assert(
