@@ -1,5 +1,4 @@
 /** Answers lookups, searches and resolutions from the dataset and, on testnet, about the synthetic company. */
-import type { Company } from '../../store/dataset/company.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { candidateByNumber } from './search/by-number.ts'
 import { findInRegisters, type CompanyQuery } from './search/find-companies.ts'
@@ -61,7 +60,10 @@ function findIdentified(given: ResolveInput, context: AnswerContext): ReturnType
   const found = answerLookup({ company_number }, context)
   if (found.kind === 'refused') return found
   const { company, ...provenance } = found.answer
-  const candidate = candidateByNumber(company, given, registersOf(company, context))
+  const { dataset } = context
+  const isFromDataset = dataset !== undefined && company !== SYNTHETIC_COMPANY
+  const registers = isFromDataset ? openRegisters(dataset, context) : ([SYNTHETIC_REGISTER] as const)
+  const candidate = candidateByNumber(company, given, registers)
   return { kind: 'computed', answer: { ...ranked([candidate], false), ...provenance } }
 }
 
@@ -73,13 +75,6 @@ function findByName(query: CompanyQuery, context: AnswerContext, limit?: number)
   const candidates = found.candidates.slice(0, limit)
   const answer = { ...ranked(candidates, found.isTruncated), ...provenanceOf(candidates, dataset) }
   return { kind: 'computed', answer } as const
-}
-
-function registersOf(company: Company, context: AnswerContext) {
-  if (company === SYNTHETIC_COMPANY || !context.dataset)
-    return { register: SYNTHETIC_REGISTER, registers: [SYNTHETIC_REGISTER] }
-  const registers = openRegisters(context.dataset, context)
-  return { register: registers[0], registers }
 }
 
 function ranked(candidates: Candidate[], isTruncated: boolean) {

@@ -121,10 +121,7 @@ function buildOperation(route: RouteDescription, deployment: DocumentedDeploymen
 
 /** The price in the form that x402 directories read. */
 function paymentInfo(deployment: DocumentedDeployment, definition: OperationDefinition) {
-  return {
-    price: { currency: 'USD', ...priceRange(deployment, definition) },
-    protocols: [{ x402: {} }],
-  }
+  return { price: { currency: 'USD', ...priceRange(deployment, definition) }, protocols: [{ x402: {} }] }
 }
 
 function priceRange({ terms: { mode } }: DocumentedDeployment, definition: OperationDefinition) {

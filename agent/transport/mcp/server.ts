@@ -34,6 +34,8 @@ const INSTRUCTIONS =
 /** The client and the id of the HTTP request, and the arguments of the call. */
 type Caller = Pick<SaleRequest, 'client' | 'requestId'> & { args: unknown }
 
+type ToolCall = Caller & { payment: unknown }
+
 export function createServer(options: McpServerOptions, caller: Caller): Server {
   const { executor, version, tools } = options
   const info = { name: 'irish-company-agent', title: 'Irish company records', version }
@@ -43,14 +45,9 @@ export function createServer(options: McpServerOptions, caller: Caller): Server 
     const definition = operationOf(params.name, executor.operations)
     if (definition === undefined && params.name !== INFO_TOOL)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
-    return callTool(options, definition, { payment: params._meta?.[PAYMENT_META], caller })
+    return callTool(options, definition, { ...caller, payment: params._meta?.[PAYMENT_META] })
   })
   return server
-}
-
-interface ToolCall {
-  payment: unknown
-  caller: Caller
 }
 
 /**
@@ -63,10 +60,10 @@ async function callTool(
   call: ToolCall,
 ): Promise<CallToolResult> {
   try {
-    if (definition === undefined) return describeService(options.serviceInfo)
+    if (definition === undefined) return toContent(JSON.stringify(options.serviceInfo()))
     return toToolResult(await perform(options, definition, call))
   } catch (cause) {
-    options.report('mcp_call_failed', cause, call.caller.requestId)
+    options.report('mcp_call_failed', cause, call.requestId)
     return toToolResult(refused({ code: 'internal_error' }))
   }
 }
@@ -74,7 +71,7 @@ async function callTool(
 async function perform(
   { executor, baseUrl, calls, timer }: McpServerOptions,
   definition: OperationDefinition,
-  { payment, caller: { args, ...caller } }: ToolCall,
+  { payment, args, ...caller }: ToolCall,
 ): Promise<Outcome> {
   const parsed = parseOperation(definition, args ?? {})
   if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
@@ -93,11 +90,6 @@ async function perform(
   )
 }
 
-function describeService(serviceInfo: () => object): CallToolResult {
-  const structuredContent = { ...serviceInfo() }
-  return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
-}
-
 const PAYMENT_META = 'x402/payment'
 /** Where the client of Cloudflare's `agents` reads the quote. */
 const QUOTE_META = 'x402/error'
@@ -107,7 +99,8 @@ function toToolResult(outcome: Outcome): CallToolResult {
     return { ...toContent(outcome.body), _meta: { [PAYMENT_RESPONSE_META]: decodeReceipt(outcome.paymentResponse) } }
   }
   const { refusal, quote, paymentResponse } = outcome
-  const error = describe(refusal)
+  const { error: reason, ...rest } = refusalBody(refusal)
+  const error = { error: reason, ...rest, next: nextStep(refusal) }
   if (!quote) return { ...toContent(JSON.stringify(error)), isError: true }
   // The first text is the quote alone, for clients that parse it. The code of the refusal follows.
   const { content, structuredContent } = toContent(quote.json)
@@ -124,12 +117,7 @@ function decodeReceipt(paymentResponse: string): unknown {
   return JSON.parse(Buffer.from(paymentResponse, 'base64').toString())
 }
 
-/** The error body of REST, with the advice and the value of `Retry-After` in the member `next`. */
-function describe(refusal: Refusal): object {
-  const { error, ...rest } = refusalBody(refusal)
-  return { error, ...rest, next: nextStep(refusal) }
-}
-
+/** The advice and the value of `Retry-After`, which the error has besides the body of REST. */
 function nextStep({ code, retryAfterSeconds }: Refusal): object {
   const { advice, charged } = REFUSALS[code]
   const seconds = retryAfterSeconds ?? (REFUSALS[code] as { retryAfterSeconds?: number }).retryAfterSeconds

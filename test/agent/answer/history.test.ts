@@ -164,13 +164,6 @@ describe('the operations on earlier files', () => {
         for (const { changed } of read.flat().slice(1)) expect(changed).to.deep.equal(['legal_name'])
       })
     }
-
-    it('[4.8.1] lists at most the 1,000 newest days without a file', async () => {
-      const sparse = await openHistory([file('2020-01-01', FIRST), file('2026-01-01', FIRST)])
-      const { gaps } = sparse.ask('history', { company_number: '7' }) as { gaps: string[] }
-      await sparse.close()
-      expect([gaps.length, gaps.at(-1)]).to.deep.equal([GAPS_MAX, '2025-12-31'])
-    })
   })
 
   describe('as_of', () => {

@@ -16,7 +16,6 @@ describe('[4.2.5] the status texts of a dataset', () => {
   it('are bounded in number and length', () => {
     expect(showStatuses(['x'.repeat(1_000)])).to.have.length(40)
     const many = Array.from({ length: 500 }, (_, at) => `S${at}`)
-    expect(showStatuses(many).split(', ')).to.have.length(20)
     expect(showStatuses(many.map((each) => each.padEnd(40, 'y'))).length).to.be.within(200, 240)
   })
 })
