@@ -13,7 +13,7 @@ import { requestIdOf } from '../agent/transport/http/request-id.ts'
 import { refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { renderWireError } from '../agent/transport/http/render-outcome.ts'
 import { FREE_PATHS } from '../agent/operation/endpoints.ts'
-import { UNREGISTERED, type Registry } from './registry/registry.ts'
+import type { Registry } from './registry/registry.ts'
 import type { Report } from '../store/base/runtime.ts'
 import { CACHE_SECONDS, requireRead, sendCurrent, sendDocument } from './document.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
@@ -46,7 +46,7 @@ interface AppOptions {
   a2aRoute?: Router
   mcp: Router
   /** The ERC-8004 identity, for the testnet-only routes. */
-  registry?: Registry
+  registry?: Registry | undefined
   /** Only in a sandbox. */
   sandboxAccount?: SandboxAccount | undefined
   report: Report
@@ -54,30 +54,18 @@ interface AppOptions {
   observe?: RequestHandler | undefined
 }
 
-export function createApp({
-  executor,
-  baseUrl,
-  clients,
-  facts,
-  signed,
-  pages,
-  a2aRoute,
-  mcp,
-  registry = UNREGISTERED,
-  sandboxAccount,
-  report,
-  observe,
-}: AppOptions): Express {
+export function createApp(options: AppOptions): Express {
+  const { executor, baseUrl, clients, facts, a2aRoute, registry, sandboxAccount } = options
   const app = express()
   app.disable('x-powered-by')
   app.set('query parser', false)
   app.enable('case sensitive routing')
 
-  if (observe) app.use(observe)
+  if (options.observe) app.use(options.observe)
   app.use(answerPreflight)
   app.use(paidRoutes({ executor, baseUrl, clients }))
   if (a2aRoute) app.use(a2aRoute)
-  app.use(mcp)
+  app.use(options.mcp)
   const { mode, payTo } = facts.terms
   const registryOptions = { registry, clients, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined }
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
@@ -91,7 +79,7 @@ export function createApp({
   app.all(FREE_PATHS.attribution, requireRead, (_request, response) =>
     sendCurrent(response, currentAttribution(facts), CACHE_SECONDS),
   )
-  for (const documents of [signed, pages]) {
+  for (const documents of [options.signed, options.pages]) {
     // Two slashes are another path than one.
     for (const path of documents().keys())
       app.all(path === FREE_PATHS.index ? /^\/$/ : path, requireRead, currentDocument(documents, path))
@@ -102,7 +90,7 @@ export function createApp({
     refuse(response, { code: 'not_found' })
   })
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    report('request_failed', error, requestIdOf(request))
+    options.report('request_failed', error, requestIdOf(request))
     refuse(response, { code: 'internal_error' })
   })
   return app

@@ -6,8 +6,8 @@ import type { Clients, HttpClient } from '../agent/transport/http/connections.ts
 import { requestIdOf } from '../agent/transport/http/request-id.ts'
 import { hasBody, headerValues, isEncoded, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../agent/transport/http/response.ts'
-import { refused, type Outcome } from '../agent/operation/outcome.ts'
-import { inputRefusal, parseOperation, queryMembers, type OperationDefinition } from '../agent/operation/operation.ts'
+import { refused, type Outcome, type Refused } from '../agent/operation/outcome.ts'
+import { inputRefusal, parseOperation, queryMembers } from '../agent/operation/operation.ts'
 import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.ts'
 import { parseRequest } from '../store/base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
@@ -33,11 +33,7 @@ export function paidRoutes(options: PaidRouteOptions): Router {
     if (request.method !== method) return refuse(response, methodNotAllowed(method))
     const client = options.clients.of(request)
     const mayReplay = headerValues(request, PAYMENT_HEADERS.request).length > 0
-    const outcome =
-      client.budget.admit({ mayReplay }) ??
-      (await (method === 'GET'
-        ? performGet(options, request, { ...route, client })
-        : performPost(options, request, { ...route, client })))
+    const outcome = client.budget.admit({ mayReplay }) ?? (await perform(options, request, { ...route, client }))
     if (method === 'GET') response.vary('Accept')
     sendResponse(
       response,
@@ -49,40 +45,47 @@ export function paidRoutes(options: PaidRouteOptions): Router {
 
 type Route = NonNullable<ReturnType<typeof findRoute>> & { client: HttpClient }
 
-function performGet(
-  options: PaidRouteOptions,
-  request: Request,
-  { definition, members, client }: Route,
-): Outcome | Promise<Outcome> {
+/**
+ * Quoted URLs begin with the configured base URL. A request target may be absolute and name any host (RFC 9112, 3.2.2).
+ */
+async function perform({ executor, baseUrl }: PaidRouteOptions, request: Request, route: Route): Promise<Outcome> {
+  const { definition, client } = route
+  const read = definition.method === 'GET' ? readQuery(request, route) : await readJson(request, route)
+  if (read.kind === 'refused') return read
+  const parsed = parseOperation(definition, read.input)
+  if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
+  const url = resourceUrl(baseUrl, parsed.operation)
+  return executor.perform({
+    operation: parsed.operation,
+    paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
+    resourceUrl: read.query === undefined ? url : url.replace(/(\?.*)?$/, () => `?${read.query}`),
+    client,
+    requestId: requestIdOf(request),
+  })
+}
+
+/** The input, and the query string that the quote repeats. Default: that of the canonical URL. */
+type ReadInput = { kind: 'read'; input: unknown; query?: string } | Refused
+
+function readQuery(request: Request, { definition, members }: Route): ReadInput {
   if (hasBody(request)) return refused({ code: 'unexpected_input' })
-  if (queryMembers(definition).length === 0) {
-    if (hasQuery(request)) return refused({ code: 'unexpected_input' })
-    return performInput(options, request, { definition, client, input: members })
-  }
   const query = rawQuery(request.originalUrl)
+  if (queryMembers(definition).length === 0)
+    return query === '' ? { kind: 'read', input: members } : refused({ code: 'unexpected_input' })
   const parsed = parseQueryString(query)
   if (parsed.kind === 'refused') return parsed
   // A member of the path is no parameter.
   if (Object.keys(members).some((name) => parsed.fields.has(name)))
     return refused(inputRefusal(definition, { field: null, rule: 'unknown fields are not accepted' }))
   const isQuoted = query !== '' && query.length <= QUOTED_QUERY_CHARACTERS_MAX
-  return performInput(options, request, {
-    definition,
-    client,
-    input: { ...textInput(parsed.fields), ...members },
-    ...(isQuoted && { query }),
-  })
+  return { kind: 'read', input: { ...textInput(parsed.fields), ...members }, ...(isQuoted && { query }) }
 }
 
-async function performPost(
-  options: PaidRouteOptions,
-  request: Request,
-  { definition, client }: Route,
-): Promise<Outcome> {
+async function readJson(request: Request, { definition, client }: Route): Promise<ReadInput> {
   const body = await readBody(request, { bytesMax: definition.bodyBytesMax ?? 0, client })
   if (typeof body === 'string') return refused({ code: body })
   if (!isJsonRequest(request) || isEncoded(request)) return refused({ code: 'unsupported_media_type' })
-  if (hasQuery(request)) return refused({ code: 'unexpected_input' })
+  if (rawQuery(request.originalUrl) !== '') return refused({ code: 'unexpected_input' })
   const json = parseRequest(body)
   switch (json.kind) {
     case 'invalid':
@@ -90,39 +93,6 @@ async function performPost(
     case 'duplicate_name':
       return refused({ code: 'invalid_body', detail: 'a field is given twice' })
     case 'valid':
-      return performInput(options, request, { definition, client, input: json.value })
+      return { kind: 'read', input: json.value }
   }
-}
-
-interface UncheckedOperation {
-  definition: OperationDefinition
-  client: HttpClient
-  input: unknown
-  /** The query string that the quote repeats. Default: that of the canonical URL. */
-  query?: string
-}
-
-/**
- * Quoted URLs begin with the configured base URL. A request target may be absolute and name any host (RFC 9112, 3.2.2).
- */
-function performInput(
-  { executor, baseUrl }: PaidRouteOptions,
-  request: Request,
-  { definition, client, input, query }: UncheckedOperation,
-): Outcome | Promise<Outcome> {
-  const parsed = parseOperation(definition, input)
-  if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
-  const url = resourceUrl(baseUrl, parsed.operation)
-  return executor.perform({
-    operation: parsed.operation,
-    paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
-    resourceUrl: query === undefined ? url : url.replace(/(\?.*)?$/, () => `?${query}`),
-    client,
-    requestId: requestIdOf(request),
-  })
-}
-
-/** A bare `?` is no query string (contract 4.1.2). */
-function hasQuery({ originalUrl }: Request): boolean {
-  return rawQuery(originalUrl) !== ''
 }

@@ -8,8 +8,14 @@ import { WEIGHTS, type Client } from '../agent/sale/limits/address-budget.ts'
 import { inputRefusal, parseInput } from '../agent/operation/operation.ts'
 import { textInput } from '../agent/operation/resource.ts'
 import { TESTNET_PATHS } from '../agent/operation/endpoints.ts'
-import type { Refusal } from '../agent/operation/refusal.ts'
-import { REGISTRY_CACHE_SECONDS, type ReadOutcome, type Registry, type RegistryIdentity } from './registry/registry.ts'
+import type { Computed } from '../agent/operation/outcome.ts'
+import {
+  BUSY,
+  NOT_REGISTERED,
+  REGISTRY_CACHE_SECONDS,
+  type Registry,
+  type RegistryIdentity,
+} from './registry/registry.ts'
 import {
   buildIdentityBody,
   buildRegistrationFile,
@@ -20,27 +26,22 @@ import {
 import { requireRead, sendCurrent } from './document.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 
-const REFUSALS: Record<'busy' | 'unread', Refusal> = {
-  /** The specification of the service names five seconds for these routes. */
-  busy: { code: 'rate_limited', retryAfterSeconds: 5 },
-  unread: { code: 'registry_unchecked' },
-}
-
 const NO_QUERY = z.strictObject({})
 
 interface RegistryRouteOptions extends Omit<PublishedAgent, 'agentId'> {
-  registry: Registry
+  /** Absent if no agent is configured. */
+  registry?: Registry | undefined
   clients: Clients
 }
 
 export function registryRoutes({ registry, clients, ...options }: RegistryRouteOptions): Router {
   const router = Router({ caseSensitive: true })
-  const agent: PublishedAgent = { ...options, agentId: registry.agentId }
+  const agent: PublishedAgent = { ...options, agentId: registry?.agentId }
 
   function serve<Query extends z.ZodObject>(
     path: string,
     querySchema: Query,
-    respond: (identity: RegistryIdentity, query: z.output<Query>, client: Client) => Promise<ReadOutcome<object>>,
+    respond: (identity: RegistryIdentity, query: z.output<Query>, client: Client) => Promise<Computed<object>>,
   ): void {
     router.all(path, requireRead, async (request, response) => {
       const parameters = parseQueryString(rawQuery(request.originalUrl))
@@ -49,25 +50,25 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
       if (parsed.kind === 'invalid')
         return refuse(response, inputRefusal({ inputFault: 'invalid_query' }, parsed.fault))
       const client = clients.of(request)
-      if (client.budget.raiseTo(WEIGHTS.request)) return refuse(response, REFUSALS.busy)
-      const identity = await registry.identity(client)
-      const body = identity.kind === 'read' ? await respond(identity.result, parsed.input, client) : identity
-      if (body.kind !== 'read') return refuse(response, REFUSALS[body.kind])
-      sendCurrent(response, body.result, REGISTRY_CACHE_SECONDS)
+      if (client.budget.raiseTo(WEIGHTS.request)) return refuse(response, BUSY.refusal)
+      const identity = (await registry?.identity(client)) ?? { kind: 'computed', answer: NOT_REGISTERED }
+      const body = identity.kind === 'computed' ? await respond(identity.answer, parsed.input, client) : identity
+      if (body.kind === 'refused') return refuse(response, body.refusal)
+      sendCurrent(response, body.answer, REGISTRY_CACHE_SECONDS)
     })
   }
 
   serve(TESTNET_PATHS.registrationFile, NO_QUERY, async (identity) => {
-    return { kind: 'read', result: buildRegistrationFile(agent, identity) }
+    return { kind: 'computed', answer: buildRegistrationFile(agent, identity) }
   })
   serve(TESTNET_PATHS.registryIdentity, NO_QUERY, async (identity) => {
-    return { kind: 'read', result: buildIdentityBody(agent, identity) }
+    return { kind: 'computed', answer: buildIdentityBody(agent, identity) }
   })
   serve(TESTNET_PATHS.reputation, reputationQuerySchema, async (identity, asked, client) => {
     const query = { ...asked, client: getAddress(asked.client.toLowerCase()) }
-    const page = identity.status === 'registered' ? await registry.page(query, client) : undefined
-    if (page && page.kind !== 'read') return page
-    return { kind: 'read', result: buildReputationBody(agent, identity, query, page?.result) }
+    const page = identity.status === 'registered' ? await registry?.page(query, client) : undefined
+    if (page?.kind === 'refused') return page
+    return { kind: 'computed', answer: buildReputationBody(agent, identity, query, page?.answer) }
   })
   return router
 }

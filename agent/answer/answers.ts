@@ -1,11 +1,10 @@
 /** The table of the functions that answer the operations. */
-import { StoreError } from '../../store/files/environment.ts'
 import { itemsOf, type Operation, type SingleDefinition } from '../operation/operation.ts'
 import type { SINGLE_OPERATIONS } from '../operation/operations.ts'
 import type { Refused } from '../operation/outcome.ts'
 import { answerLookup, answerResolve, answerSearch } from './companies.ts'
 import { answerAsOf, answerChanges, answerHistory } from './history.ts'
-import { isSynthetic, listStatuses, type AnswerFunction, type AnswerContext } from './registers.ts'
+import { ifReadable, isSynthetic, listStatuses, type AnswerFunction, type AnswerContext } from './registers.ts'
 
 /** Does not compile while an operation of the service has no function. */
 export const ANSWERS: {
@@ -29,12 +28,7 @@ export function needsDataset(operation: Operation, context: Pick<AnswerContext, 
 /** What a quote says about an input before anything is paid. Nothing while the names cannot be read. */
 export function describeInput({ definition, input }: Operation, context: AnswerContext) {
   if (definition.kind === 'batch') return undefined
-  try {
-    return definition.quoteNote?.(input, () => listStatuses(context))
-  } catch (cause) {
-    if (cause instanceof StoreError) return undefined
-    throw cause
-  }
+  return ifReadable(() => definition.quoteNote?.(input, () => listStatuses(context)))
 }
 
 /** The JSON text that is stored and sold. Throws when the answer violates its published schema. */

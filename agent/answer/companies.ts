@@ -1,13 +1,11 @@
 /** Answers lookups, searches and resolutions from the dataset and, on testnet, about the synthetic company. */
-import type { Company } from '../../store/dataset/company.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { candidateByNumber } from './search/by-number.ts'
-import { decideStatus } from './search/decide.ts'
 import { findInRegisters, type CompanyQuery } from './search/find-companies.ts'
 import type { lookup } from '../operation/lookup.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION, type Candidate } from '../operation/result.ts'
 import { refused } from '../operation/outcome.ts'
-import type { resolve } from '../operation/resolve.ts'
+import type { resolve, ResolveResponse } from '../operation/resolve.ts'
 import type { search } from '../operation/search.ts'
 import {
   datasetProvenance,
@@ -62,7 +60,10 @@ function findIdentified(given: ResolveInput, context: AnswerContext): ReturnType
   const found = answerLookup({ company_number }, context)
   if (found.kind === 'refused') return found
   const { company, ...provenance } = found.answer
-  const candidate = candidateByNumber(company, given, registersOf(company, context))
+  const { dataset } = context
+  const isFromDataset = dataset !== undefined && company !== SYNTHETIC_COMPANY
+  const registers = isFromDataset ? openRegisters(dataset, context) : ([SYNTHETIC_REGISTER] as const)
+  const candidate = candidateByNumber(company, given, registers)
   return { kind: 'computed', answer: { ...ranked([candidate], false), ...provenance } }
 }
 
@@ -76,13 +77,6 @@ function findByName(query: CompanyQuery, context: AnswerContext, limit?: number)
   return { kind: 'computed', answer } as const
 }
 
-function registersOf(company: Company, context: AnswerContext) {
-  if (company === SYNTHETIC_COMPANY || !context.dataset)
-    return { register: SYNTHETIC_REGISTER, registers: [SYNTHETIC_REGISTER] }
-  const registers = openRegisters(context.dataset, context)
-  return { register: registers[0], registers }
-}
-
 function ranked(candidates: Candidate[], isTruncated: boolean) {
   return {
     candidates,
@@ -90,4 +84,20 @@ function ranked(candidates: Candidate[], isTruncated: boolean) {
     matching_version: MATCHING_VERSION,
     score_definition: SCORE_DEFINITION,
   }
+}
+
+const MATCH_SCORE_MIN = 900
+const MATCH_MARGIN_MIN = 80
+
+/** Expects the candidates in descending order of score. The first rule that applies decides. */
+export function decideStatus(
+  [first, second]: readonly Candidate[],
+  { isTruncated }: { isTruncated: boolean },
+): ResolveResponse['status'] {
+  if (first === undefined) return 'no_match'
+  if (isTruncated) return 'ambiguous'
+  if (first.conflicts.length > 0) return 'conflicting'
+  if (first.score < MATCH_SCORE_MIN) return 'ambiguous'
+  if (second !== undefined && first.score - second.score < MATCH_MARGIN_MIN) return 'ambiguous'
+  return 'matched'
 }

@@ -6,6 +6,7 @@ import type { Computed } from '../operation/outcome.ts'
 import type { Candidate } from '../operation/result.ts'
 import type { Dataset } from '../../store/dataset/catalog.ts'
 import type { Snapshot } from '../../store/dataset/snapshot.ts'
+import { StoreError } from '../../store/files/environment.ts'
 import type { Journal } from '../../store/history/journal.ts'
 import { NameIndexBuilder } from '../../store/index/build.ts'
 import { NameIndex, openNameIndex } from '../../store/index/name-index.ts'
@@ -66,6 +67,16 @@ export function openRegisters({ snapshot }: Dataset, context: AnswerContext): [R
   if (!context.hasSyntheticCompany) return [{ snapshot, names }]
   const withheld = names.findByNumber(SYNTHETIC_COMPANY.company_number)
   return [{ snapshot, names, withheld }, SYNTHETIC_REGISTER]
+}
+
+/** Undefined if the snapshot is damaged, because documents and quotes must not fail with it. */
+export function ifReadable<Value>(read: () => Value): Value | undefined {
+  try {
+    return read()
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause
+    return undefined
+  }
 }
 
 /** The status texts of all companies that are for sale. */

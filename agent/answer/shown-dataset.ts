@@ -1,14 +1,10 @@
 /** What documents show of the dataset: its status texts, and a company for the examples, which a lookup finds. */
-import { StoreError } from '../../store/files/environment.ts'
 import type { ExampleCompany } from '../operation/operation.ts'
 import { showStatuses } from '../operation/statuses.ts'
 import type { Dataset } from '../../store/dataset/catalog.ts'
 import { dateOfSource } from '../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
-import { cachedNameIndex } from './registers.ts'
-
-/** Bounds the time of the first request of a document, which waits for these reads. */
-const ENTRIES_READ_MAX = 1_000
+import { cachedNameIndex, ifReadable } from './registers.ts'
 
 interface ShownDataset {
   /** The synthetic company on testnet. On mainnet a company of the dataset, with a day on which the register had it. */
@@ -35,22 +31,9 @@ export function openShownDataset(mode: 'mainnet' | 'testnet', current: () => Dat
   }
 }
 
-/** Undefined if the snapshot is damaged, because a document must not fail with it. */
-function ifReadable<Value>(read: () => Value): Value | undefined {
-  try {
-    return read()
-  } catch (cause) {
-    if (!(cause instanceof StoreError)) throw cause
-    return undefined
-  }
-}
-
 /** The first company. */
 function findExample({ snapshot, source }: Dataset): ExampleCompany | undefined {
-  let read = 0
-  for (const [company_number, entry] of snapshot.entries()) {
+  for (const [company_number, entry] of snapshot.entries())
     if (entry !== 'quarantined') return { company_number, date: dateOfSource(source) }
-    if ((read += 1) === ENTRIES_READ_MAX) return undefined
-  }
   return undefined
 }

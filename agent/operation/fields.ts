@@ -116,8 +116,7 @@ export const eircode = z
     pattern: '^ *([A-Za-z0-9] *){7}$',
   })
 
-const LIMIT_DEFAULT = 5
-export const limit = countUpTo(CANDIDATES_MAX, 'candidates', LIMIT_DEFAULT)
+export const limit = countUpTo(CANDIDATES_MAX, 'candidates', 5)
 
 export function statusText(purpose: string, note = '') {
   return text(1, STATUS_CODE_POINTS_MAX).meta({

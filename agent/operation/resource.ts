@@ -45,32 +45,19 @@ export function parseResourceUrl(
 
 /**
  * The operation of a REST path, and the members of the input in it. One trailing slash is accepted (contract 4.7.1).
+ * Members are not decoded, so a percent-encoded company number is invalid.
  */
 export function findRoute(
   path: string,
   operations: Operations,
 ): { definition: OperationDefinition; members: Record<string, string> } | undefined {
   for (const definition of operations) {
-    const members = readPath(definition, path) ?? readPath(definition, path.replace(/(?<=[^/])\/$/, ''))
-    if (members) return { definition, members }
+    // A member inside the path is not empty: two slashes in a row are no path of a route (contract 4.7.1).
+    const pattern = definition.path.replace(/\{(\w+)\}$/, '(?<$1>[^/]*)').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
+    const found = new RegExp(`^${pattern}(?:(?<=[^/])/)?$`).exec(path)
+    if (found) return { definition, members: { ...found.groups } }
   }
   return undefined
-}
-
-/** Members are not decoded, so a percent-encoded company number is invalid. */
-function readPath(definition: OperationDefinition, path: string): Record<string, string> | undefined {
-  const parts = path.split('/')
-  const names = definition.path.split('/')
-  if (parts.length !== names.length) return undefined
-  const members: Record<string, string> = {}
-  for (const [at, name] of names.entries()) {
-    const part = parts[at] ?? ''
-    // Two slashes in a row are no path of a route (contract 4.7.1).
-    if (part === '' && name !== '' && at < names.length - 1) return undefined
-    if (name.startsWith('{')) members[name.slice(1, -1)] = part
-    else if (part !== name) return undefined
-  }
-  return members
 }
 
 /** The members of inputs that a query parameter does not have as text. */

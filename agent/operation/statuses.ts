@@ -1,7 +1,5 @@
 /** The status texts of a dataset as quotes and documents show them. They are text of the source. */
 
-/** The register has about ten. */
-const STATUSES_SHOWN_MAX = 20
 const STATUS_CHARACTERS_SHOWN_MAX = 40
 /** The description of a quote has at most 500 characters. */
 const TEXT_CHARACTERS_MAX = 240
@@ -16,7 +14,7 @@ export function showStatuses(statuses: readonly (string | null)[]): string {
     ),
   )
   let text = ''
-  for (const status of [...shown].toSorted().slice(0, STATUSES_SHOWN_MAX)) {
+  for (const status of [...shown].toSorted()) {
     const longer = text === '' ? status : `${text}, ${status}`
     if (longer.length > TEXT_CHARACTERS_MAX) break
     text = longer

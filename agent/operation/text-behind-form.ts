@@ -2,17 +2,10 @@
  * The text behind the legal form of a query. Words that distinguish are a part of the name; other text is a note, which
  * is left out unless a company has it in its name (contract 12.10).
  */
-import { normaliseWords, parseName } from '../../store/index/normalise-name.ts'
+import { normaliseWords, parseName, normaliseText } from '../../store/index/normalise-name.ts'
 import { isAmbiguousForm } from '../../store/index/suffixes.ts'
-import {
-  COUNTY,
-  hasLongCountry,
-  isKindOrCountry,
-  isNumberOrLetter,
-  isStreet,
-  isUnit,
-  withoutNotes,
-} from './typed-notes.ts'
+import { equivalentsOf } from '../../store/index/equivalents.ts'
+import { editDistance, isNumeral, toCodeUnits } from '../../store/index/spelling.ts'
 
 export interface TextBehindForm {
   /** The words that the name of another company can have. */
@@ -64,7 +57,7 @@ export function splitTextBehindForm(name: string): SplitText {
 function readTextBehindForm(text: string, form: string): TextBehindForm | undefined {
   const withoutTrading = text.replace(TRADING_BEHIND_FORM, ' ').replace(COUNTY, ' county ')
   const [current = ''] = withoutTrading.split(FORMER)
-  let rest = withoutNotes(current)
+  let rest = NOTES.reduce((left, note) => left.replace(note, ' , '), current)
   if (CONTINUES_NAME.test(rest)) return undefined
   const repeated = parseName(`x ${rest}`)
   if (repeated.suffix !== '') {
@@ -85,20 +78,20 @@ function listDistinguishing(text: string): string[] {
     const words = normaliseWords(part)
     const isOfAddress = addressFilter(words, at > 0)
     const isDistinguishing = words.some(
-      (word, position) => isKindOrCountry(word) || (isNumberOrLetter(word) && !isOfAddress(position)),
+      (word, position) => isKind(word) || (isNumberOrLetter(word) && !isOfAddress(position)),
     )
-    return isDistinguishing || hasLongCountry(words) ? words : []
+    return isDistinguishing || namesCountry(words) ? words : []
   })
 }
 
 /** Tells whether the number or letter at a position belongs to an address. */
 function addressFilter(words: readonly string[], isAfterOther: boolean): (position: number) => boolean {
-  const isInStreet = words.length > 1 && words.some(isStreet)
+  const isInStreet = words.length > 1 && words.some((word) => STREETS.has(word))
   const [number = '', next = ''] = words
   // ", 5 Ballymore"
   const hasHouseNumber = isAfterOther && /^[0-9]{1,3}[a-z]?$/.test(number) && /^\p{L}{3}/u.test(next)
   return (position) =>
-    isInStreet || isUnit(words[position - 1] ?? '') || (hasHouseNumber && position === 0 && !isNumberOrLetter(next))
+    isInStreet || UNITS.has(words[position - 1] ?? '') || (hasHouseNumber && position === 0 && !isNumberOrLetter(next))
 }
 
 /**
@@ -116,3 +109,82 @@ export function splitTradingName(name: string): string {
     ? after
     : before
 }
+
+const toSet = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/))
+
+/** Companies of one group and funds differ in these words. */
+const KINDS = toSet(`
+  holding holdings hldg hldgs group grp gp fund funds trust trusts pension pensions scheme schemes partnership
+  partnerships superannuation retirement now
+`)
+/** In a longer word of this list, one wrong letter is accepted. */
+const MISSPELT_LETTERS_MIN = 5
+
+/** Countries in other notations than those of Unicode, and parts of countries. */
+const OTHER_COUNTRIES = `
+  america, britain, bvi, congo, czech republic, dubai, england, great britain, holland, hong kong, korea, macau, ni,
+  northern ireland, nz, scotland, turkey, uae, uk, us, usa, virgin islands, wales
+`
+const REGION_LETTERS = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
+const REGION_NAMES = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+/** All countries other than Ireland, normalised. */
+const COUNTRIES = new Set([
+  ...OTHER_COUNTRIES.split(',').map((country) => country.trim().replace(/\s+/g, ' ')),
+  ...REGION_LETTERS.flatMap((first) => REGION_LETTERS.map((second) => first + second))
+    .filter((code) => code !== 'IE')
+    .flatMap((code) => normaliseText(REGION_NAMES.of(code) ?? '')),
+])
+COUNTRIES.delete('')
+
+/** A numeral, a number in words, or a letter. */
+function isNumberOrLetter(word: string): boolean {
+  return word.length === 1 || isNumeral(word) || [...equivalentsOf(word)].some(isNumeral)
+}
+
+/** A word of a kind of company. */
+function isKind(word: string): boolean {
+  if (KINDS.has(word)) return true
+  return word.length > MISSPELT_LETTERS_MIN && [...KINDS].some((kind) => isMisspelt(word, kind))
+}
+
+function isMisspelt(word: string, kind: string): boolean {
+  return kind.length >= MISSPELT_LETTERS_MIN && editDistance(toCodeUnits(word), toCodeUnits(kind), 1) <= 1
+}
+
+function namesCountry(words: readonly string[]): boolean {
+  const text = ` ${words.join(' ')} `
+  return [...COUNTRIES].some((country) => text.includes(` ${country} `))
+}
+
+/** A number or a letter after one of these words belongs to an address. */
+const UNITS = toSet(`
+  unit units suite apt apartment flat floor level block building bldg house room office offices box plot site bay dublin
+`)
+/** In a part of an address with one of these words, numbers and letters are those of the address. */
+const STREETS = toSet(`
+  avenue ave bridge building buildings centre center close court courtyard crescent cross dock docks drive estate floor
+  gardens gate green grove heights hill house industrial lane lawn lodge mall manor mews park parade place plaza quay quays
+  road rd row square st street strand terrace view village villas walk way wharf yard
+`)
+
+const COUNTIES =
+  'antrim armagh carlow cavan clare cork derry donegal down dublin fermanagh galway kerry kildare kilkenny laois leitrim ' +
+  'limerick longford louth mayo meath monaghan offaly roscommon sligo tipperary tyrone waterford westmeath wexford wicklow'
+
+/** `Co. Kerry` */
+const COUNTY = new RegExp(
+  String.raw`(?<![\p{L}\p{N}])co\b[^\p{L}\p{N}]*(?=(?:${COUNTIES.replaceAll(' ', '|')})(?![\p{L}\p{N}]))`,
+  'giu',
+)
+
+/** Text with numbers and letters that are no part of a name. */
+const NOTES: readonly RegExp[] = [
+  /(?:[&+]|\band\b)\s*(?:an(?:or|other)|o(?:r|the)r)s?(?![\p{L}\p{N}])/giu,
+  // A telephone number, with a word before it or a prefix.
+  /(?<![\p{L}\p{N}])(?:tel|telephone|phone|ph|mob|mobile|fax|[tmpf](?=[.:]))\b[^\p{L}\p{N}+(]*[+(]?[0-9][0-9\s()./-]{4,}[0-9]/giu,
+  /(?:\+|(?<![\p{L}\p{N}])00)\s?\(?[0-9][0-9\s()./-]{5,}[0-9]|\(?(?<![\p{L}\p{N}])0[0-9]{1,3}\)?[\s/-][0-9][0-9\s-]{4,}[0-9]/gu,
+  // An Eircode, an e-mail or web address, "c/o", a post box.
+  /(?<![\p{L}\p{N}])[AC-FHKNPRTV-Y][0-9][0-9W]\s?[0-9AC-FHKNPRTV-Y]{4}(?![\p{L}\p{N}])/giu,
+  /(?<![\p{L}\p{N}])(?:[ew][.:]\s*)?(?:https?:\/\/\S+|www\.\S+|[\w.+-]+@[\w.-]+|[a-z0-9-]+\.(?:ie|com|net|org|eu|co\.uk)(?![\p{L}\p{N}]))/giu,
+  /(?<![\p{L}\p{N}])(?:c\/o(?![\p{L}\p{N}])|p\.?\s?o\.?\s?box\s*[0-9]*)/giu,
+]

@@ -51,7 +51,7 @@ const NAME_WITH_FORM = /[/=]([^/?&=#]+[-_](?:limited|ltd|dac|clg|plc|teoranta|co
  * The text with the words of its web or e-mail address in place of the address: those of a page about a company, else
  * those of the domain.
  */
-export function replaceWebAddress(text: string): string {
+function replaceWebAddress(text: string): string {
   return text.replace(ADDRESS, (_address, mailbox: string | undefined, domain: string, path = '') => {
     const ofPage = NAME_WITH_NUMBER.exec(String(path)) ?? NAME_WITH_FORM.exec(String(path))
     const isMailService = mailbox !== undefined && MAIL_SERVICES.has(domain.toLowerCase())
@@ -86,17 +86,11 @@ const LOST_LETTER = 'ʔ'
 /** A question mark or a replacement character beside a letter, or what is left of a vowel that was misread. */
 const LOST = /(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})|Ã(?:ƒÂ?|Â|(?![¡©‰³3“šºo]))[?\uFFFD]?/gu
 
-export function markLostLetters(text: string): string {
-  return text.replace(LOST, LOST_LETTER)
-}
-
-/** "And" as it is written between two words: `A 'n' C`. */
-const QUOTED_AND = /(?<![\p{L}\p{N}])(?:['’‘`]n['’‘`]?|n['’‘`])(?![\p{L}\p{N}])/giu
 /** Words with `+` in place of spaces, as in the query of a URL. */
 const PLUS_FOR_SPACES = /^[^\s+]+(?:\+[^\s+]+)+$/u
 
 /** The text in the notation of names. Two names can differ in what it rewrites, so only similarity uses it. */
 export function rewriteTypedText(text: string): string {
   const spaced = PLUS_FOR_SPACES.test(text) ? text.replaceAll('+', ' ') : text
-  return markLostLetters(replaceWebAddress(spaced)).replace(QUOTED_AND, '&')
+  return replaceWebAddress(spaced).replace(LOST, LOST_LETTER)
 }

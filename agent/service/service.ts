@@ -49,7 +49,7 @@ import { startReconciler } from '../settlement/reconciler.ts'
 import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, DEPLOYMENTS, type Terms } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
-import { openRegistry, UNREGISTERED, type Registry } from '../../rest-facade/registry/registry.ts'
+import { openRegistry, type Registry } from '../../rest-facade/registry/registry.ts'
 import { openShownDataset } from '../answer/shown-dataset.ts'
 import { cachedNameIndex, type Answers } from '../answer/registers.ts'
 
@@ -348,12 +348,12 @@ function runIfUnlocked(mutex: KeyedMutex) {
 async function openAgentRegistry(
   { config, externals, clock, now, timer, report }: ServiceOptions,
   baseUrl: string,
-): Promise<Registry> {
+): Promise<Registry | undefined> {
   const agentUri = `${baseUrl}${TESTNET_PATHS.registrationFile}`
-  if (!externals.registry || config.mode !== 'testnet') return UNREGISTERED
+  if (!externals.registry || config.mode !== 'testnet') return undefined
   const { rpcUrl: url, register } = externals.registry
   const agentId = config.agentId ?? (await register?.(agentUri))
-  if (agentId === undefined) return UNREGISTERED
+  if (agentId === undefined) return undefined
   const { chainId } = DEPLOYMENTS[config.mode]
   return openRegistry({ agentId, url, chainId, agentUri, now, clock, timer, report })
 }
@@ -366,7 +366,7 @@ async function createRoutes(
     catalog: Catalog
     journal: () => Journal
     executor: CompanyAgentExecutor
-    registry: Registry
+    registry: Registry | undefined
     clients: Clients
     shown: ReturnType<typeof openShownDataset>
     observe: ReturnType<ServiceMetrics['observeRequests']> | undefined
@@ -383,7 +383,7 @@ async function createRoutes(
     terms,
     exampleCompany: config.mode === 'testnet' ? shown().exampleCompany : undefined,
   }
-  const card = agentCard({ ...inCard, extensionRequired: true })
+  const card = agentCard(inCard)
   const sign = (keyring: Keyring) => signCard({ card, keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
   if (a2aEnabled) await keys.publishCard(sign)
   const route = a2aRoute({ executor, baseUrl, version, terms, clients, timer, report })

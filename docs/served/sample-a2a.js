@@ -6,7 +6,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 
 const account = privateKeyToAccount(process.env.BUYER_KEY)
 const client = new x402Client().register('eip155:*', new ExactEvmScheme(account))
-const data = { operation: 'search', input: { q: '{{search_q}}' } }
+const data = { operation: 'search', input: { q: 'example trading' } }
 const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ data }] }
 const response = await wrapFetchWithPayment(fetch, client)('{{base_url}}/a2a', {
   method: 'POST',

@@ -8,7 +8,7 @@ const account = privateKeyToAccount(process.env.BUYER_KEY)
 const payer = new x402Client().register('eip155:*', new ExactEvmScheme(account))
 const mcp = new Client({ name: 'example', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
 await mcp.connect(new StreamableHTTPClientTransport(new URL('{{base_url}}/mcp')))
-const call = { name: 'search_companies', arguments: { q: '{{search_q}}' } }
+const call = { name: 'search_companies', arguments: { q: 'example trading' } }
 const { structuredContent: quote } = await mcp.callTool(call)
 const payment = await payer.createPaymentPayload(quote)
 const { structuredContent: answer } = await mcp.callTool({ ...call, _meta: { 'x402/payment': payment } })

@@ -15,8 +15,6 @@ import { sourceSchema } from '../../store/dataset/source.ts'
 import { attributionSchema, metadataSchema } from './metadata.ts'
 import { REGISTRY_SCHEMAS, reputationQuerySchema } from '../registry/bodies.ts'
 
-const errorResponseSchema = z.strictObject({ error: errorSchema })
-
 const requirementsSchema = z.strictObject({
   scheme: z.literal('exact'),
   network: z.string(),
@@ -46,13 +44,6 @@ const quoteSchema = z
   })
   .meta({ description: 'The quote: x402 v2 PaymentRequired, equal to the header PAYMENT-REQUIRED.' })
 
-const paymentErrorSchema = z.strictObject({ error: errorSchema, payment_required: quoteSchema })
-
-/** The decoded `PAYMENT-SIGNATURE` header. */
-const documentedPaymentSchema = paymentSchema
-  .extend({ accepted: requirementsSchema })
-  .meta({ description: 'x402 v2 PaymentPayload with one signed EIP-3009 authorization.' })
-
 const RECEIPT_DESCRIPTION =
   'An ES256 JWT that binds the answer to its payment, with a key of /.well-known/jwks.json. Its claim answer_digest is ' +
   'sha256: and the SHA-256 of the RFC 8785 form of the answer, so that a third party can check what was delivered.'
@@ -75,19 +66,6 @@ const receiptSchema = z
     description: 'x402 v2 SettlementResponse with the transaction on chain and, after a sale, a signed receipt.',
   })
 
-const keySetSchema = z.strictObject({
-  keys: z.array(publicKeySchema.loose()),
-  compromised: z.array(z.strictObject({ kid: z.string(), compromised_at: z.iso.datetime() })),
-})
-
-/** Messages of A2A and MCP, and documents whose format another standard describes. */
-const rpcRequestSchema = z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() })
-const rpcResponseSchema = z.looseObject({ jsonrpc: z.literal('2.0') })
-const documentSchema = z.looseObject({})
-
-/** The JSON of `/`. */
-const indexSchema = z.strictObject({ name: z.string(), version: z.string(), links: z.record(z.string(), z.url()) })
-
 /** The name of the input's schema of an operation. */
 export function inputName(operation: string): string {
   return `${operation.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Input`
@@ -102,23 +80,32 @@ const responseSchemas = (operations: Operations): Record<string, z.ZodType> => (
   Metadata: metadataSchema,
   Attribution: attributionSchema,
   Error: errorSchema,
-  ErrorResponse: errorResponseSchema,
+  ErrorResponse: z.strictObject({ error: errorSchema }),
   DataError: dataErrorSchema,
   Quote: quoteSchema,
-  PaymentErrorResponse: paymentErrorSchema,
+  PaymentErrorResponse: z.strictObject({ error: errorSchema, payment_required: quoteSchema }),
   Receipt: receiptSchema,
-  KeySet: keySetSchema,
+  KeySet: z.strictObject({
+    keys: z.array(publicKeySchema.loose()),
+    compromised: z.array(z.strictObject({ kid: z.string(), compromised_at: z.iso.datetime() })),
+  }),
   ...REGISTRY_SCHEMAS,
-  RpcResponse: rpcResponseSchema,
-  Document: documentSchema,
-  Index: indexSchema,
+  /** A message of A2A or MCP. */
+  RpcResponse: z.looseObject({ jsonrpc: z.literal('2.0') }),
+  /** A document whose format another standard describes. */
+  Document: z.looseObject({}),
+  /** The JSON of `/`. */
+  Index: z.strictObject({ name: z.string(), version: z.string(), links: z.record(z.string(), z.url()) }),
 })
 
 const requestSchemas = (operations: Operations): Record<string, z.ZodType> => ({
   ...Object.fromEntries(operations.map(({ name, inputSchema }) => [inputName(name), inputSchema])),
   ReputationQuery: reputationQuerySchema,
-  Payment: documentedPaymentSchema,
-  RpcRequest: rpcRequestSchema,
+  /** The decoded `PAYMENT-SIGNATURE` header. */
+  Payment: paymentSchema
+    .extend({ accepted: requirementsSchema })
+    .meta({ description: 'x402 v2 PaymentPayload with one signed EIP-3009 authorization.' }),
+  RpcRequest: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
 })
 
 type JsonSchema = Record<string, unknown>
@@ -136,7 +123,7 @@ function toJsonSchemas(schemas: Record<string, z.ZodType>, io: 'input' | 'output
   for (const [name, schema] of Object.entries(schemas)) registry.add(schema, { id: name })
   const { schemas: converted } = z.toJSONSchema(registry, {
     io,
-    uri: (id) => `#/components/schemas/${id}`,
+    uri: (id) => schemaRef(id).$ref,
     override: portable,
   })
   // Inside OpenAPI a schema is identified by its path. `$id` would change the base URI.

@@ -31,17 +31,7 @@ const TAGS = [
   { name: 'Registry', description: 'ERC-8004, on testnet only. Free.' },
 ]
 
-interface Parameter {
-  name: string
-  in: 'path' | 'query' | 'header'
-  required: boolean
-  description: string
-  schema: JsonSchema
-  explode?: false | undefined
-  example?: unknown
-}
-
-const PAYMENT_PARAMETER: Parameter = {
+const PAYMENT_PARAMETER = {
   name: PAYMENT_HEADERS.request,
   in: 'header',
   required: false,
@@ -49,7 +39,7 @@ const PAYMENT_PARAMETER: Parameter = {
   schema: base64Of('Payment'),
 }
 
-const listA2aParameters = ({ baseUrl }: DocumentedDeployment): Parameter[] => [
+const listA2aParameters = ({ baseUrl }: DocumentedDeployment) => [
   {
     name: 'A2A-Version',
     in: 'header',
@@ -131,10 +121,7 @@ function buildOperation(route: RouteDescription, deployment: DocumentedDeploymen
 
 /** The price in the form that x402 directories read. */
 function paymentInfo(deployment: DocumentedDeployment, definition: OperationDefinition) {
-  return {
-    price: { currency: 'USD', ...priceRange(deployment, definition) },
-    protocols: [{ x402: {} }],
-  }
+  return { price: { currency: 'USD', ...priceRange(deployment, definition) }, protocols: [{ x402: {} }] }
 }
 
 function priceRange({ terms: { mode } }: DocumentedDeployment, definition: OperationDefinition) {
@@ -145,11 +132,7 @@ function priceRange({ terms: { mode } }: DocumentedDeployment, definition: Opera
 }
 
 /** One parameter for each member of the input's schema. */
-function inputParameters(
-  { path, input }: RouteDescription,
-  deployment: DocumentedDeployment,
-  schemas: Schemas,
-): Parameter[] {
+function inputParameters({ path, input }: RouteDescription, deployment: DocumentedDeployment, schemas: Schemas) {
   if (!input || input.in === 'body') return []
   const { properties, required = [] } = schemas[input.schema] as {
     properties: Record<string, JsonSchema>
@@ -176,20 +159,15 @@ function buildSuccess(route: RouteDescription, deployment: DocumentedDeployment)
   const etag = isDocument(route) ? ['ETag'] : []
   const modified = route.path === FREE_PATHS.agentCard ? ['Last-Modified'] : []
   const headers = headerRefs(...payment, ...etag, ...modified, REQUEST_ID_HEADER)
-  const contents = route.contents.map((content) => buildContent(content, deployment))
+  const contents = route.contents.map((content) =>
+    content.kind === 'json'
+      ? jsonContent(content.schema, content.examples?.(deployment))
+      : { [content.type]: { schema: { type: 'string' } } },
+  )
   return {
     200: { description: `${route.summary}.`, headers, content: Object.assign({}, ...contents) as object },
     ...(route.path === MCP_PATH && { 202: { description: 'A notification was accepted.', headers } }),
     ...(isDocument(route) && { 304: { description: 'Not changed: the ETag matches.', headers } }),
-  }
-}
-
-function buildContent(content: RouteDescription['contents'][number], deployment: DocumentedDeployment): object {
-  switch (content.kind) {
-    case 'text':
-      return { [content.type]: { schema: { type: 'string' } } }
-    case 'json':
-      return jsonContent(content.schema, content.examples?.(deployment))
   }
 }
 
@@ -204,35 +182,19 @@ function jsonContent(schema: string, examples?: Record<string, object>) {
 }
 
 /** The refusals and protocol errors of a route by status, with an example for each code. */
-function buildRefusals({ method, refusals, reserved = [], protocolErrors = [] }: RouteDescription) {
-  const codes = [...refusals, ...reserved]
-  const statuses = new Set([...codes.map((code) => REFUSALS[code].status), ...protocolErrors.flatMap(failedStatuses)])
-  const responses = [...statuses].map((status) => {
-    const sent = codes.filter((code) => REFUSALS[code].status === status)
-    const errors = protocolErrors.filter((error) => failedStatuses(error).includes(status))
-    return [
-      status,
-      refusalResponse({ status, codes: sent, reserved, errors, hasHtml: status === 402 && method === 'get' }),
-    ]
-  })
+function buildRefusals(route: RouteDescription) {
+  const { refusals, reserved = [], protocolErrors = [] } = route
+  const ofCodes = [...refusals, ...reserved].map((code) => REFUSALS[code].status)
+  // 200 is a response of its own.
+  const ofErrors = protocolErrors.flatMap(({ statuses }) => statuses).filter((status) => status !== 200)
+  const responses = [...new Set([...ofCodes, ...ofErrors])].map((status) => [status, refusalResponse(route, status)])
   return Object.fromEntries(responses) as object
 }
 
-/** Without 200, which is a response of its own. */
-function failedStatuses({ statuses }: McpError): number[] {
-  return statuses.filter((status) => status >= 400)
-}
-
-interface DescribedStatus {
-  status: number
-  codes: readonly RefusalCode[]
-  reserved: readonly RefusalCode[]
-  errors: readonly McpError[]
-  /** Browsers get the quote as HTML. */
-  hasHtml: boolean
-}
-
-function refusalResponse({ status, codes, reserved, errors, hasHtml }: DescribedStatus) {
+function refusalResponse(route: RouteDescription, status: number) {
+  const { method, refusals, reserved = [], protocolErrors = [] } = route
+  const codes = [...refusals, ...reserved].filter((code) => REFUSALS[code].status === status)
+  const errors = protocolErrors.filter(({ statuses }) => statuses.includes(status))
   const own = STATUS_HEADERS.get(status) ?? []
   const receipt = codes.includes('payment_failed') ? [PAYMENT_HEADERS.response] : []
   const descriptions = codes.map((code) => {
@@ -252,7 +214,8 @@ function refusalResponse({ status, codes, reserved, errors, hasHtml }: Described
         schema: refusalSchema(status, codes, errors),
         examples: Object.fromEntries(examples) as object,
       },
-      ...(hasHtml && { 'text/html': { schema: { type: 'string' } } }),
+      // Browsers get the quote as HTML.
+      ...(status === 402 && method === 'get' && { 'text/html': { schema: { type: 'string' } } }),
     },
   }
 }

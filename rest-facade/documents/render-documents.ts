@@ -145,8 +145,8 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
     ['testnet_links', testnetLinks(deployment).join('\n')],
-    ['error_table', markdownTable(['status', 'code', 'charged', 'what to do'], errorRows())],
-    ['mcp_error_table', markdownTable(['status', 'code', 'message'], mcpErrorRows())],
+    ['error_table', markdownTable(['status', 'code', 'charged', 'what to do'], ERROR_ROWS)],
+    ['mcp_error_table', markdownTable(['status', 'code', 'message'], MCP_ERROR_ROWS)],
     ['free_table', markdownTable(['route', 'description'], freeRows(deployment))],
     ['price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows(deployment))],
     ['a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows(deployment))],
@@ -178,27 +178,17 @@ function describeOperation(definition: OperationDefinition, deployment: Document
   return `${priced}, for example \`curl -i '${url}'${body}\``
 }
 
-/** The price of an operation, its route, an answer, and its first example as a URL, as a body and by member. */
+/** The price of an operation, its route, an answer, and its first example as a URL and as a body. */
 function operationValues(definition: OperationDefinition, deployment: DocumentedDeployment): [string, string][] {
-  const { name, inputSchema } = definition
+  const { name } = definition
   const { baseUrl, exampleCompany } = deployment
   const [input] = definition.examples(exampleCompany)
-  const members = Object.keys(inputSchema.shape).map((member): [string, string] => [
-    `${name}_${member}`,
-    toText(input?.[member] ?? ''),
-  ])
   return [
     [`usd_${name}`, usd(deployment, definition)],
     [`${name}_answer`, formatJson(shortAnswer(definition, deployment))],
     [`${name}_url`, input ? resourceUrl(baseUrl, { definition, input }) : ''],
     [`${name}_body`, JSON.stringify(input ?? {})],
-    ...members,
   ]
-}
-
-/** Text as it is, and other values as JSON. */
-function toText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** The example answer. The score definition is long, so only the first answer that has one shows it. */
@@ -228,15 +218,15 @@ function testnetLinks({ baseUrl, terms }: DocumentedDeployment): string[] {
   ]
 }
 
-const priceRows = (deployment: DocumentedDeployment): string[][] =>
+const priceRows = (deployment: DocumentedDeployment) =>
   deployment.terms.operations.map((each) => [
     each.name,
     endpoint(each),
-    String(listedPrice(deployment, each)),
+    listedPrice(deployment, each),
     usd(deployment, each),
   ])
 
-const a2aRows = (deployment: DocumentedDeployment): string[][] =>
+const a2aRows = (deployment: DocumentedDeployment) =>
   deployment.terms.operations.map((each) => [each.name, listFields(each), usd(deployment, each)])
 
 /** The input fields of an operation. Optional ones have a question mark. */
@@ -247,11 +237,14 @@ function listFields(definition: OperationDefinition): string {
     .join(', ')
 }
 
-const errorRows = (): string[][] =>
-  Object.entries(REFUSALS).map(([code, { status, charged, advice }]) => [String(status), code, charged, advice])
+const ERROR_ROWS = Object.entries(REFUSALS).map(([code, { status, charged, advice }]) => [
+  status,
+  code,
+  charged,
+  advice,
+])
 
-const mcpErrorRows = (): string[][] =>
-  MCP_ERRORS.map(({ statuses, code, message }) => [statuses.join(', '), String(code), message])
+const MCP_ERROR_ROWS = MCP_ERRORS.map(({ statuses, code, message }) => [statuses.join(', '), code, message])
 
 function freeRows(deployment: DocumentedDeployment): string[][] {
   return listRoutes(deployment)
@@ -259,8 +252,8 @@ function freeRows(deployment: DocumentedDeployment): string[][] {
     .map(({ method, path, description }) => [`${method.toUpperCase()} ${path}`, description])
 }
 
-function markdownTable(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) => `| ${cells.join(' | ')} |`
+function markdownTable(head: string[], rows: readonly (string | number)[][]): string {
+  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 

@@ -159,9 +159,6 @@ export interface PublishedAgent {
   agentId: bigint | undefined
 }
 
-/** If the chain was not read. */
-const NOT_CHECKED = { block: null, checked_at: null }
-
 type Body<Name extends keyof typeof REGISTRY_SCHEMAS> = z.output<(typeof REGISTRY_SCHEMAS)[Name]>
 
 /** Claims a registration only if the chain confirms it. */
@@ -197,11 +194,10 @@ export function buildRegistrationFile(
 
 export function buildIdentityBody(
   { baseUrl, payTo, agentId }: PublishedAgent,
-  identity: RegistryIdentity,
+  { status, agent, checked: read }: RegistryIdentity,
 ): Body<'RegistryIdentity'> {
-  const agent = findAgent(identity)
   return {
-    status: identity.status,
+    status,
     network,
     agent_id: agentId === undefined ? null : String(agentId),
     ...REGISTRY_NAMES,
@@ -211,7 +207,7 @@ export function buildIdentityBody(
     agent_uri: agent?.uri ?? null,
     agent_uri_matches: agent?.isUriExpected ?? null,
     registration_file: `${baseUrl}${TESTNET_PATHS.registrationFile}`,
-    ...(identity.status === 'not_registered' ? NOT_CHECKED : identity.checked),
+    ...read,
   }
 }
 
@@ -222,7 +218,6 @@ export function buildReputationBody(
   { client, start, limit }: FeedbackQuery,
   page: FeedbackPage | undefined,
 ): Body<'ReputationPage'> {
-  const ofIdentity = identity.status === 'not_registered' ? NOT_CHECKED : identity.checked
   return {
     status: identity.status,
     agent_id: agentId === undefined ? null : String(agentId),
@@ -233,12 +228,7 @@ export function buildReputationBody(
     last_index: page?.lastIndex ?? null,
     next_start: page && start + limit <= page.lastIndex ? start + limit : null,
     feedback: page?.feedback ?? [],
-    ...(page?.checked ?? ofIdentity),
+    ...(page?.checked ?? identity.checked),
     notice: NOTICE,
   }
-}
-
-/** The agent in the identity registry. */
-function findAgent(identity: RegistryIdentity) {
-  return identity.status === 'registered' ? identity.agent : undefined
 }

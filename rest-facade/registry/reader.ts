@@ -61,7 +61,7 @@ export async function readIdentity(options: RegistryReaderOptions, signal: Abort
   const [registryReply, ownerReply, uriReply, walletReply] = replies
   if (decode('getIdentityRegistry', registryReply) !== REGISTRIES.identity)
     throw new ReplyError('REGISTRIES_NOT_LINKED')
-  if (isRevert(ownerReply, noSuchAgent(agentId))) return { status: 'not_found' as const, checked }
+  if (isRevert(ownerReply, noSuchAgent(agentId))) return { status: 'not_found' as const, agent: undefined, checked }
   const owner = decode('ownerOf', ownerReply)
   const uri = decode('tokenURI', uriReply)
   const wallet = decode('getAgentWallet', walletReply)

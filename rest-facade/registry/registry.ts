@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { ALWAYS_OPEN, WEIGHTS, type Client } from '../../agent/sale/limits/address-budget.ts'
+import { refused, type Computed } from '../../agent/operation/outcome.ts'
 import { WorkQueue } from '../../agent/sale/limits/work-queue.ts'
 import { withDeadline } from '../../agent/settlement/rpc/deadline.ts'
 import { openRpcBatch } from '../../agent/settlement/rpc/json-rpc.ts'
@@ -16,22 +17,24 @@ const CACHED_RESULTS_MAX = 512
 const READ_MS_MAX = 3_000
 const CONCURRENT_READS_MAX = 16
 
-export type RegistryIdentity = Awaited<ReturnType<typeof readIdentity>> | { status: 'not_registered' }
+/** Without a configured agent, the chain is not read. */
+export const NOT_REGISTERED = {
+  status: 'not_registered',
+  agent: undefined,
+  checked: { block: null, checked_at: null },
+} as const
+
+export type RegistryIdentity = Awaited<ReturnType<typeof readIdentity>> | typeof NOT_REGISTERED
 
 export type FeedbackPage = Awaited<ReturnType<typeof readPage>>
 
-export type ReadOutcome<Result> =
-  | { kind: 'read'; result: Result }
-  /** The budget of the client does not pay for a read. */
-  | { kind: 'busy' }
-  /** The node failed. */
-  | { kind: 'unread' }
+/** The budget of the client does not pay for a read. The specification of the service names five seconds. */
+export const BUSY = refused({ code: 'rate_limited', retryAfterSeconds: 5 })
 
 export interface Registry {
-  /** Undefined if no agent is configured. Then the chain is never read. */
-  agentId: bigint | undefined
-  identity(client: Client): Promise<ReadOutcome<RegistryIdentity>>
-  page(query: FeedbackQuery, client: Client): Promise<ReadOutcome<FeedbackPage>>
+  agentId: bigint
+  identity(client: Client): Promise<Computed<RegistryIdentity>>
+  page(query: FeedbackQuery, client: Client): Promise<Computed<FeedbackPage>>
 }
 
 interface RegistryOptions extends Omit<Parameters<typeof readIdentity>[0], 'callAll'> {
@@ -51,28 +54,28 @@ export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOp
   async function readInTurn<Result>(
     client: Client,
     read: (signal: AbortSignal) => Promise<Result>,
-  ): Promise<ReadOutcome<Result>> {
+  ): Promise<Computed<Result>> {
     using place = await queue.enter({ ...client, ...ALWAYS_OPEN })
-    if (!place) return { kind: 'busy' }
-    return { kind: 'read', result: await withDeadline({ timer, milliseconds: READ_MS_MAX }, read) }
+    if (!place) return BUSY
+    return { kind: 'computed', answer: await withDeadline({ timer, milliseconds: READ_MS_MAX }, read) }
   }
 
   const lifetime = { ttl: REGISTRY_CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
-  const outcomes = new LRUCache<string, Promise<ReadOutcome<unknown>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
+  const outcomes = new LRUCache<string, Promise<Computed<unknown>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
   function readCached<Result>(
     { key, event, client }: { key: string; event: string; client: Client },
     read: (signal: AbortSignal) => Promise<Result>,
-  ): Promise<ReadOutcome<Result>> {
+  ): Promise<Computed<Result>> {
     const known = outcomes.get(key)
     // A key has results of one type.
-    if (known) return known as Promise<ReadOutcome<Result>>
-    if (client.budget.spend(WEIGHTS.remoteCall)) return Promise.resolve({ kind: 'busy' })
-    const outcome = readInTurn(client, read).catch((cause: unknown): ReadOutcome<Result> => {
+    if (known) return known as Promise<Computed<Result>>
+    if (client.budget.spend(WEIGHTS.remoteCall)) return Promise.resolve(BUSY)
+    const outcome = readInTurn(client, read).catch((cause: unknown) => {
       report(event, cause)
-      return { kind: 'unread' }
+      return refused({ code: 'registry_unchecked' })
     })
     outcomes.set(key, outcome)
-    void outcome.then(({ kind }) => kind !== 'read' && outcomes.delete(key))
+    void outcome.then(({ kind }) => kind === 'refused' && outcomes.delete(key))
     return outcome
   }
 
@@ -85,11 +88,4 @@ export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOp
       return readCached({ key, event: 'reputation_unread', client }, (signal) => readPage(options, query, signal))
     },
   }
-}
-
-/** The registry of a service without a configured agent. */
-export const UNREGISTERED: Registry = {
-  agentId: undefined,
-  identity: async () => ({ kind: 'read', result: { status: 'not_registered' } }),
-  page: async () => ({ kind: 'unread' }),
 }

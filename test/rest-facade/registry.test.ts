@@ -92,13 +92,6 @@ describe('the registry routes', () => {
       expect(page.notice).to.match(/No aggregate score is computed and no purchase is verified/)
     })
 
-    it('support agent id 0', async () => {
-      const service = await startService({ agentId: 0n })
-      expect(await readAgent(service)).to.deep.include({ status: 'registered', agent_id: '0' })
-      expect((await readFile(service)).registrations).to.deep.equal([{ agentId: 0, agentRegistry: AGENT_REGISTRY }])
-      expect(await readFeedback(service, `client=${OTHER_ACCOUNT}`)).to.deep.include({ agent_id: '0', last_index: 0 })
-    })
-
     it('report an unknown agent without reading its feedback', async () => {
       const service = await startService({ agentId: 9_007_199_254_740_991n })
       const agent = await readAgent(service)
@@ -177,28 +170,6 @@ describe('the registry routes', () => {
       }
       expect(await readFeedback(service, `client=${OTHER_ACCOUNT}`)).to.deep.include({ last_index: 0, feedback: [] })
     })
-
-    it('is found by an address in any case', async () => {
-      const service = await startService()
-      const digits = client.slice(2)
-      const cases = [client, `0x${digits.toUpperCase()}`, getAddress(client), `0x${digits.replaceAll('b', 'B')}`]
-      for (const each of cases) {
-        const page = await readFeedback(service, `client=${each}&limit=1`)
-        expect(page).to.deep.include({ client: getAddress(client), last_index: 15 })
-      }
-    })
-
-    it('supports the largest and the smallest value', async () => {
-      const other = newAddress()
-      const value = 10n ** 38n
-      await giveFeedback(agentId, other, { value, decimals: 18 }, { value: -value }, { value: 0n })
-      const { feedback } = await readFeedback(await startService(), `client=${other}`)
-      expect(feedback.map((each) => [each.value, each.value_decimals])).to.deep.equal([
-        [String(value), 18],
-        [String(-value), 0],
-        ['0', 0],
-      ])
-    })
   })
 
   it('read the chain once for equal requests at once and for 15 seconds, but keep no failure', async () => {
@@ -255,13 +226,6 @@ describe('the registry routes', () => {
       expect(feedback[0]).to.include({ tag1: 'a\uFFFD(\uFFFD\uFFFD\uFFFD', tags_altered: true })
     })
 
-    it('return a page of ten tags of 24 KiB', async () => {
-      const other = newAddress()
-      await giveFeedback(agentId, other, ...Array.from({ length: 10 }, () => ({ tag1: 'y'.repeat(24 * 1024) })))
-      const { feedback } = await readFeedback(await startService(), `client=${other}`)
-      expect(feedback.map(({ tag1 }) => tag1)).to.deep.equal(Array.from({ length: 10 }, () => 'y'.repeat(256)))
-    })
-
     it('cut the URI of an agent to 2,048 characters', async () => {
       const uri = `https://elsewhere.example/\u202E${'z'.repeat(3000)}`
       const other = await newAgent(uri)
@@ -306,19 +270,6 @@ describe('the registry routes', () => {
       expect(proxy.batches.length).to.equal(before)
     })
 
-    it('accept only GET and HEAD', async () => {
-      const service = await startService()
-      for (const path of [FILE, AGENT, `${REPUTATION}?${validQuery}`]) {
-        for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
-          const reply = await service.get(path, method)
-          expectRefusal(reply, 'method_not_allowed')
-          expect(reply.headers['allow']).to.equal('GET, HEAD')
-        }
-        const head = await service.get(path, 'HEAD')
-        expect([head.status, head.text]).to.deep.equal([200, ''])
-      }
-    })
-
     it('[4.4.8] check the query before the budget of the address, and the budget before the identity', async () => {
       proxy.fail(({ response }) => void response.destroy())
       let time = 0
@@ -339,27 +290,5 @@ describe('the registry routes', () => {
       expectRefusal(await service.get(AGENT), 'registry_unchecked')
       proxy.fail(undefined)
     })
-
-    it('do not count invalid queries', async () => {
-      const service = await startService()
-      for (let count = 0; count < 100; count += 1) await service.get(REPUTATION)
-      expect((await service.get(AGENT)).status).to.equal(200)
-    })
-  })
-
-  it('[4.4.8] answer 429 to reads of pages that the budget of the address does not pay for', async () => {
-    const budgets = new AddressBudgets({ perMinute: 26, clock: () => 0 })
-    const service = await startService({ clients: makeClients({ budgets: () => budgets }) })
-    // Costs six units.
-    await service.get(AGENT)
-    const before = proxy.batches.length
-    const replies = await Promise.all(
-      Array.from({ length: 10 }, () => service.get(`${REPUTATION}?client=${newAddress()}`)),
-    )
-    const refused = replies.filter(({ status }) => status !== 200)
-    expect(refused).to.have.lengthOf(7)
-    for (const reply of refused) expectRefusal(reply, 'rate_limited')
-    for (const { headers } of refused) expect(headers['retry-after']).to.equal('5')
-    expect(proxy.batches.length - before).to.equal(6)
   })
 })

@@ -1,5 +1,5 @@
 /** Functions of the Python test client: cryptography equal to viem and the standards, and the checks of responses. */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import type { Hex } from 'viem'
@@ -16,7 +16,6 @@ const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141
 const UINT256_MAX = 2n ** 256n - 1n
 
 const hex = (value: bigint) => value.toString(16).padStart(64, '0')
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const randomHex = (bytes: number) => randomBytes(bytes).toString('hex')
 const randomNumber = (bytes: number) => BigInt(`0x${randomHex(bytes)}`)
 
@@ -29,21 +28,6 @@ async function call(calls: [name: string, ...args: unknown[]][]): Promise<unknow
 describe('the functions of the test client', () => {
   before(function () {
     return skipWithoutPython(this)
-  })
-
-  it('derive the nonces of RFC 6979 appendix A.2.5, and known ones for secp256k1', async () => {
-    const p256 = 'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551'
-    const p256Key = 'c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721'
-    const [secp256k1, largestKey, text] = [hex(ORDER), hex(ORDER - 1n), 'Satoshi Nakamoto']
-    const known = [
-      [p256Key, 'sample', p256, 'a6e3c57dd01abe90086538398355dd4c3b17aa873382b0f24d6129493d8aad60'],
-      [p256Key, 'test', p256, 'd16b6ae827f17175e040871a1c7ec3500192c4c92677336ec2537acaee0008e0'],
-      ['1', text, secp256k1, '8f8a276c19f4149656b280621e358cce24f5f52542772691ee69063b74f15d15'],
-      [largestKey, text, secp256k1, '33a19b60e25fb6f4435af53a3d42d493644827367e6453928554f43e49aa6f90'],
-    ] as const
-    expect(await call(known.map(([key, message, order]) => ['nonces', key, sha256(message), order, 1]))).to.deep.equal(
-      known.map(([, , , nonce]) => [nonce]),
-    )
   })
 
   it('sign authorizations like viem', async () => {

@@ -74,12 +74,6 @@ export function toRows(names: readonly string[]): Row[] {
   return names.map((name, at) => ({ number: String(at + 1), name }))
 }
 
-/** A clock on which one second passes between two readings. */
-export function slowClock(): () => Date {
-  let seconds = 0
-  return () => new Date((seconds += 1) * 1000)
-}
-
 export function answerBody(prepared: PreparedAnswer): string {
   if (prepared.kind === 'refused') throw new Error(`Refused with ${prepared.refusal.code}`)
   return prepared.body

@@ -1,7 +1,6 @@
 /** The similarity of any name in a search, without candidate selection: the reference for tests and benchmarks. */
 import { SIMILARITY_MIN } from '../../agent/answer/search/find-companies.ts'
-import { containedMeasure, correctedScale } from '../../agent/answer/search/similarity-ranges.ts'
-import { similarityMeasure } from '../../agent/answer/search/similarity.ts'
+import { containedMeasure, correctedScale, similarityMeasure } from '../../agent/answer/search/similarity.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import { analyseQuery } from '../../store/index/query.ts'
 import { findContainedWords } from '../../store/index/containing.ts'

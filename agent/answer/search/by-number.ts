@@ -8,19 +8,20 @@ import { editDistance, haveCompatibleNumbers, isNumeral, toCodeUnits } from '../
 import type { Candidate } from '../../operation/result.ts'
 import { isSameNumber, registerNumbers } from '../../operation/typed-number.ts'
 import { buildCandidate, type QueryEvidence } from './candidate.ts'
-import { findEqualNames } from './equal-names.ts'
-import { exactMatchType, isEqualWhenJoined, joinedNames } from './equality.ts'
+import { findEqualNames, exactMatchType, isEqualWhenJoined, joinedNames } from './equal-names.ts'
 import { nameBeforeNotes, parseQueryName, type QueryName } from '../../operation/typed-name.ts'
 import { readCompany, type Register } from './register.ts'
 import { FUZZY_MAX, similarityMeasure } from './similarity.ts'
 
 const matchType = 'company_number'
 
-/** `register` has the company; another company with the name can be in any of `registers`. */
+/** The registers of the query. The first has the company; another company with the name can be in any of them. */
+type Registers = readonly [Register, ...Register[]]
+
 export function candidateByNumber(
   company: Company,
   { name, ...evidence }: QueryEvidence & { name?: string | undefined },
-  registers: { register: Register; registers: readonly Register[] },
+  registers: Registers,
 ): Candidate {
   if (name === undefined) return buildCandidate(company, evidence, { matchType, similarity: 0 })
   const query = parseQueryName(name)
@@ -44,7 +45,7 @@ export function findByTypedNumber(
     const company = readCompany(register, position)
     if (number) return buildCandidate(company, evidence, { matchType, similarity: 0 })
     const name = parseQueryName(labelled.includes(digits) ? rest : rest.replace(digits, ' '))
-    const comparison = compareNames(company, name, { register, registers: [register] })
+    const comparison = compareNames(company, name, [register])
     if (!comparison.isOtherName) return buildCandidate(company, evidence, { matchType, ...comparison })
   }
   return undefined
@@ -53,7 +54,7 @@ export function findByTypedNumber(
 function compareNames(
   company: Company,
   query: QueryName,
-  { register, registers }: { register: Register; registers: readonly Register[] },
+  registers: Registers,
 ): { similarity: number; exact?: 'strict_name' | 'relaxed_name'; isOtherName: boolean } {
   const named = nameBeforeNotes(query)
   const names = named ? [...query.whole, named] : query.whole
@@ -70,7 +71,7 @@ function compareNames(
   const isNameOfAnother = equal.length > 0
   if (joinedNames(query).some((each) => isEqualWhenJoined(each, company.legal_name)))
     return { similarity: FUZZY_MAX, isOtherName: isNameOfAnother }
-  const { similarity, isOtherName } = compareSimilarName(register, company, query)
+  const { similarity, isOtherName } = compareSimilarName(registers[0], company, query)
   return { similarity, isOtherName: isOtherName || isNameOfAnother }
 }
 

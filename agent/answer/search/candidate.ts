@@ -1,8 +1,9 @@
 /** Builds a candidate of a response: signals, score (contract 12.2) and conflicts (contract 12.4) of one company. */
-import type { Company } from '../../../store/dataset/company.ts'
+import { type Company, compareCompanyNumbers } from '../../../store/dataset/company.ts'
 import { normaliseText } from '../../../store/index/normalise-name.ts'
 import { SCORE_MAX, type Candidate } from '../../operation/result.ts'
 import { isSameNumber, type TypedNumbers } from '../../operation/typed-number.ts'
+import { CANDIDATES_MAX } from '../../operation/fields.ts'
 
 /** SCORE_DEFINITION states the same values to clients. */
 const SCORES = { company_number: 1000, strict_name: 1000, relaxed_name: 960 }
@@ -95,4 +96,52 @@ export function buildCandidate(
       ...(hasOtherNumber ? (['number_mismatch'] as const) : []),
     ],
   }
+}
+
+/** Status texts of companies that no longer exist. "Strike Off Listed" is not one of them. */
+const DISSOLVED = /^(?:dissolved|ceased|deleted|struck off)/i
+
+/** The best candidates seen so far, in the order of the response (contract 12.3). */
+export class TopCandidates {
+  readonly #candidates: Candidate[] = []
+
+  /** Whether a candidate of this score could still be among the best. */
+  canEnter(score: number): boolean {
+    const last = this.#candidates[CANDIDATES_MAX - 1]
+    return last === undefined || score >= last.score
+  }
+
+  add(candidate: Candidate): void {
+    const at = this.#candidates.findIndex((other) => compareRank(candidate, other) < 0)
+    this.#candidates.splice(at === -1 ? this.#candidates.length : at, 0, candidate)
+    this.#candidates.length = Math.min(this.#candidates.length, CANDIDATES_MAX)
+  }
+
+  candidates(): Candidate[] {
+    return [...this.#candidates]
+  }
+}
+
+/** Orders by score, evidence, live before dissolved, then the lower company number. */
+function compareRank(one: Candidate, other: Candidate): number {
+  return (
+    other.score - one.score ||
+    evidenceRank(other) - evidenceRank(one) ||
+    Number(isDissolved(one.company)) - Number(isDissolved(other.company)) ||
+    compareCompanyNumbers(one.company.company_number, other.company.company_number)
+  )
+}
+
+/** A number outweighs an Eircode, which outweighs an address. Contradicting evidence ranks below missing evidence. */
+function evidenceRank({ signals: { company_number_exact, eircode_exact, address_contains } }: Candidate): number {
+  return 9 * Number(company_number_exact) + 3 * signalRank(eircode_exact) + signalRank(address_contains)
+}
+
+function signalRank(signal: boolean | null): number {
+  if (signal === null) return 0
+  return signal ? 1 : -1
+}
+
+export function isDissolved({ status, dissolved_date }: Company): boolean {
+  return dissolved_date !== null || DISSOLVED.test(status ?? '')
 }

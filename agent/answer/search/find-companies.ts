@@ -14,17 +14,29 @@ import type { Candidate } from '../../operation/result.ts'
 import { CANDIDATES_MAX, foldStatus } from '../../operation/fields.ts'
 import { parseQueryName, type QueryName } from '../../operation/typed-name.ts'
 import { namesCompany } from '../../operation/typed-number.ts'
-import { buildCandidate, type QueryEvidence } from './candidate.ts'
+import { buildCandidate, type QueryEvidence, TopCandidates } from './candidate.ts'
 import { findByTypedNumber } from './by-number.ts'
-import { doubtOf, findEqualNames, findNamesWithLetters, findSiblings } from './equal-names.ts'
-import { hasSameForm, isEqualWhenJoined, joinedNames } from './equality.ts'
+import {
+  doubtOf,
+  findEqualNames,
+  findNamesWithLetters,
+  findSiblings,
+  hasSameForm,
+  isEqualWhenJoined,
+  joinedNames,
+} from './equal-names.ts'
 import { readCompany, type Register } from './register.ts'
 import { highestScore, scoreCandidates, type Search } from './score-candidates.ts'
-import { containedBound, containedMeasure, correctedScale, INITIALS_SIMILARITY } from './similarity-ranges.ts'
-import { FUZZY_MAX, publishedSimilarity, similarityMeasure, UNCERTAIN_MAX } from './similarity.ts'
-import { TopCandidates } from './top-candidates.ts'
-
-type PoolOutcome = ReturnType<typeof scoreCandidates>
+import {
+  containedBound,
+  containedMeasure,
+  correctedScale,
+  INITIALS_SIMILARITY,
+  FUZZY_MAX,
+  publishedSimilarity,
+  similarityMeasure,
+  UNCERTAIN_MAX,
+} from './similarity.ts'
 
 /** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
@@ -39,8 +51,8 @@ const INITIALS_CANDIDATES_MAX = 3
 /** The most names with these initials that are read. */
 const INITIALS_READ_MAX = 30
 /**
- * The second limit after the budgets of operations. A hundred times the slowest query (docs/benchmarks.md), because
- * time also passes while an overloaded machine runs other processes.
+ * The second limit after the budgets of operations, which bound the work. A hundred times the slowest query
+ * (docs/benchmarks.md), because time also passes while an overloaded machine runs other processes.
  */
 const QUERY_TIME_MAX_MS = 2_000
 
@@ -89,21 +101,21 @@ export function findCompanies(
   const hasStatus = statusFilter(register.names, query.status)
   const isOnSale = (position: number) => position !== register.withheld && hasStatus(position)
   const scored = new Set<number>()
+  const isSearch = query.fuzzy === 'always'
   const search: Search = {
     register,
     query,
+    isSearch,
     budgets,
     top: new TopCandidates(),
     scored,
     accepts: (position) => isOnSale(position) && !scored.has(position),
-    isTimeUp: () => now().getTime() - start > QUERY_TIME_MAX_MS,
   }
-  const isSearch = query.fuzzy === 'always'
-  const certainty = addDecidingNames(search, name, { isSearch })
+  const certainty = addDecidingNames(search, name)
   const isDecided = !isSearch && certainty !== 'similar'
-  const outcome = isDecided ? 'complete' : addNamesLike(search, name, { isSearch })
-  if (outcome === 'time_up') return { kind: 'too_broad' }
-  const isTruncated = outcome === 'truncated' || Object.values(budgets).some(({ isExceeded }) => isExceeded)
+  const isPoolTruncated = !isDecided && addNamesLike(search, name)
+  if (now().getTime() - start > QUERY_TIME_MAX_MS) return { kind: 'too_broad' }
+  const isTruncated = isPoolTruncated || Object.values(budgets).some(({ isExceeded }) => isExceeded)
   const candidates = isSearch ? withInitialsNames(search, name.similar) : search.top.candidates()
   return { kind: 'found', candidates, isTruncated, certainty }
 }
@@ -112,12 +124,8 @@ export function findCompanies(
  * Adds the names that equal the whole query. Without one: the company whose number is in it, and the names before the
  * text behind a legal form.
  */
-function addDecidingNames(
-  search: Search,
-  name: QueryName,
-  { isSearch }: { isSearch: boolean },
-): (typeof CERTAINTIES)[number] {
-  const { register, query } = search
+function addDecidingNames(search: Search, name: QueryName): (typeof CERTAINTIES)[number] {
+  const { register, query, isSearch } = search
   if (addEqualNames(search, findEqualNames(register, name, name.whole, search))) return 'whole'
   const isNumber = name.number !== undefined && namesCompany(name.number)
   // A short number without a label is only a candidate of a search.
@@ -165,24 +173,21 @@ function addEqualNames({ query, top, scored }: Search, equal: ReturnType<typeof 
   return equal.size > 0
 }
 
-/** Adds names that do not equal the query. */
-function addNamesLike(search: Search, name: QueryName, { isSearch }: { isSearch: boolean }): PoolOutcome {
-  const { scored, top } = search
+/** Adds names that do not equal the query. Returns whether one that could be among the best was left out. */
+function addNamesLike(search: Search, name: QueryName): boolean {
+  const { scored, top, isSearch } = search
   const isDoubtful = doubtOf(search.register, name)
   addJoinedNames(search, name, isDoubtful)
   const asked = { ...name.similar, isDoubtful }
-  const containing = isSearch ? addContainingNames(search, asked) : 'complete'
+  const isTruncated = isSearch && addContainingNames(search, asked)
   const scale = isSearch ? correctedScale({ isAlone: scored.size === 0 }) : (similarity: number) => similarity
-  if (isSearch && !top.canEnter(highestScore(search, scale(FUZZY_MAX)))) return containing
-  const similar = addSimilarNames(search, asked, {
+  if (isSearch && !top.canEnter(highestScore(search, scale(FUZZY_MAX)))) return isTruncated
+  const isSimilarTruncated = addSimilarNames(search, asked, {
     similarityMin: SIMILARITY_MIN[isSearch ? 'always' : 'without_exact'],
     scale,
   })
-  return OUTCOMES.find((outcome) => outcome === containing || outcome === similar) ?? 'complete'
+  return isTruncated || isSimilarTruncated
 }
-
-/** The worst first. */
-const OUTCOMES = ['time_up', 'truncated', 'complete'] as const
 
 /**
  * Adds the names with the letters of the query. One that differs only in spaces between words and in "and" is the most
@@ -207,12 +212,11 @@ interface AskedName extends ParsedName {
 }
 
 /** Adds the names that contain every word of a search. */
-function addContainingNames(search: Search, { core, suffix, isDoubtful }: AskedName): PoolOutcome {
-  const { register, budgets, accepts, isTimeUp } = search
+function addContainingNames(search: Search, { core, suffix, isDoubtful }: AskedName): boolean {
+  const { register, budgets, accepts } = search
   const { names } = register
-  if (isTimeUp()) return 'time_up'
   const contained = findContainedWords(names, core, { isOpenEnded: suffix === '', budget: budgets.spelling })
-  if (!contained) return 'complete'
+  if (!contained) return false
   const limits = { similarityMin: 0, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
   return scoreCandidates(search, selectContaining(names, contained.query, limits), {
     similarityOf: containedMeasure(names, contained, { suffix, isDoubtful, budget: budgets.pairs }),
@@ -225,14 +229,12 @@ function addSimilarNames(
   search: Search,
   { core, suffix, isDoubtful }: AskedName,
   { similarityMin, scale }: { similarityMin: number; scale: (similarity: number) => number },
-): PoolOutcome {
-  const { register, budgets, accepts, isTimeUp } = search
+): boolean {
+  const { register, budgets, accepts } = search
   const { names } = register
   const nameQuery = analyseQuery(names, core, budgets.spelling)
-  if (isTimeUp()) return 'time_up'
   const limits = { similarityMin, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
   const pool = selectCandidates(names, nameQuery, limits)
-  if (isTimeUp()) return 'time_up'
   const measure = similarityMeasure(names, nameQuery, { suffix, isDoubtful, budget: budgets.pairs })
   const similarityOf = (name: number) => {
     const { similarity } = measure(name)
@@ -246,14 +248,14 @@ function withInitialsNames(search: Search, { core }: ParsedName): Candidate[] {
   const { register, query, budgets, top, accepts } = search
   const [initials = ''] = core
   if (core.length !== 1 || !areInitials(initials)) return top.candidates()
-  const found = new TopCandidates(INITIALS_CANDIDATES_MAX)
+  const found = new TopCandidates()
   const names = register.names.namesWithInitials(initials, budgets.postings).filter(accepts)
   for (const name of names.slice(0, INITIALS_READ_MAX)) {
     if (!budgets.records.take(1)) break
     const match = { matchType: 'fuzzy_name', similarity: INITIALS_SIMILARITY } as const
     found.add(buildCandidate(readCompany(register, name), query, match))
   }
-  const last = found.candidates()
+  const last = found.candidates().slice(0, INITIALS_CANDIDATES_MAX)
   const merged = new TopCandidates()
   for (const each of [...top.candidates().slice(0, CANDIDATES_MAX - last.length), ...last]) merged.add(each)
   return merged.candidates()

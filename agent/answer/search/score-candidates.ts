@@ -5,23 +5,20 @@
 import type { selectCandidates } from '../../../store/index/candidates.ts'
 import { CANDIDATES_MAX } from '../../operation/fields.ts'
 import type { QueryBudgets } from '../../../store/index/operation-budget.ts'
-import { buildCandidate, EVIDENCE_SCORE_MAX, nameScore, type QueryEvidence } from './candidate.ts'
+import { buildCandidate, EVIDENCE_SCORE_MAX, nameScore, type QueryEvidence, type TopCandidates } from './candidate.ts'
 import { readCompany, type Register } from './register.ts'
-import type { TopCandidates } from './top-candidates.ts'
-
-/** Names scored, or records read, between two checks of the time limit. */
-const STEPS_PER_TIME_CHECK = 64
 
 /** A query in progress. */
 export interface Search {
   register: Register
   query: QueryEvidence
+  /** Whether similar names are always returned. A resolution returns them only if no name matches exactly. */
+  isSearch: boolean
   budgets: QueryBudgets
   top: TopCandidates
   /** The names that have been scored. Each is scored once. */
   scored: Set<number>
   accepts: (name: number) => boolean
-  isTimeUp: () => boolean
 }
 
 interface Scale {
@@ -31,77 +28,36 @@ interface Scale {
   highestOf: (bound: number) => number
 }
 
-/** `truncated` when names were left out that could be among the best. An exceeded budget is not reported here. */
+/** Returns whether names were left out that could be among the best. An exceeded budget is not reported here. */
 export function scoreCandidates(
   search: Search,
   pool: ReturnType<typeof selectCandidates>,
   { similarityOf, highestOf }: Scale,
-): 'complete' | 'truncated' | 'time_up' {
-  const { budgets, top, isTimeUp } = search
-  const threshold = new ScoreThreshold(top)
-  const found: ScoredName[] = []
+): boolean {
+  const { register, query, budgets, top } = search
+  const found: { name: number; similarity: number; score: number }[] = []
+  // The best scores before records are read. Evidence only adds to a score, so the last of ten is never too high.
+  let best = top.candidates().map(({ score }) => score)
   for (const [at, name] of pool.names.entries()) {
-    if (!threshold.admits(highestScore(search, highestOf(pool.bounds[at]!)))) break
-    if (at % STEPS_PER_TIME_CHECK === 0 && isTimeUp()) return 'time_up'
+    if (highestScore(search, highestOf(pool.bounds[at]!)) < (best[CANDIDATES_MAX - 1] ?? 0)) break
     const similarity = similarityOf(name)
     if (budgets.pairs.isExceeded) break
     if (similarity === 0) continue
     const score = nameScore('fuzzy_name', similarity)
-    threshold.add(score)
     found.push({ name, similarity, score })
+    best = [...best, score].toSorted((one, other) => other - one).slice(0, CANDIDATES_MAX)
     search.scored.add(name)
   }
-  if (!addScored(search, found)) return 'time_up'
-  const excluded = highestOf(pool.excludedBound)
-  return pool.excludedBound > 0 && top.canEnter(highestScore(search, excluded)) ? 'truncated' : 'complete'
-}
-
-interface ScoredName {
-  name: number
-  similarity: number
-  /** Without evidence. */
-  score: number
-}
-
-/** Returns false when the time is up. */
-function addScored(search: Search, found: ScoredName[]): boolean {
-  const { register, query, budgets, top } = search
   found.sort((one, other) => other.score - one.score || one.name - other.name)
-  for (const [at, { name, similarity }] of found.entries()) {
-    if (!top.canEnter(highestScore(search, similarity))) break
-    if (!budgets.records.take(1)) break
-    if (at % STEPS_PER_TIME_CHECK === 0 && search.isTimeUp()) return false
+  for (const { name, similarity } of found) {
+    if (!top.canEnter(highestScore(search, similarity)) || !budgets.records.take(1)) break
     top.add(buildCandidate(readCompany(register, name), query, { matchType: 'fuzzy_name', similarity }))
   }
-  return true
+  return pool.excludedBound > 0 && top.canEnter(highestScore(search, highestOf(pool.excludedBound)))
 }
 
 /** The highest score of a name with this similarity, with the evidence of the query. */
 export function highestScore({ query: { eircode, address } }: Search, similarity: number): number {
   const hasEvidence = eircode !== undefined || address !== undefined
   return nameScore('fuzzy_name', similarity) + (hasEvidence ? EVIDENCE_SCORE_MAX : 0)
-}
-
-/**
- * The lowest score that can still be among the best, before records are read and evidence is known. Evidence only adds
- * to a score, so this threshold is never too high.
- */
-class ScoreThreshold {
-  /** The best scores without evidence, in descending order. */
-  readonly #scores: number[]
-
-  constructor(top: TopCandidates) {
-    this.#scores = top.candidates().map(({ score }) => score)
-  }
-
-  add(score: number): void {
-    const at = this.#scores.findIndex((other) => score > other)
-    this.#scores.splice(at === -1 ? this.#scores.length : at, 0, score)
-    this.#scores.length = Math.min(this.#scores.length, CANDIDATES_MAX)
-  }
-
-  admits(score: number): boolean {
-    const last = this.#scores[CANDIDATES_MAX - 1]
-    return last === undefined || score >= last
-  }
 }

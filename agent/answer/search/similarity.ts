@@ -8,6 +8,7 @@ import type { NameIndex } from '../../../store/index/name-index.ts'
 import type { OperationBudget } from '../../../store/index/operation-budget.ts'
 import type { NameQuery } from '../../../store/index/query.ts'
 import { isNumeral } from '../../../store/index/spelling.ts'
+import type { ContainedWords } from '../../../store/index/containing.ts'
 
 /** A pair of words below this similarity may be two different words, so the names do not match completely. */
 const PAIR_SIMILARITY_MIN = 0.8
@@ -24,8 +25,6 @@ const PRECISION = 10_000
 interface NameSimilarity {
   /** Rounded down to four decimals. */
   similarity: number
-  /** Whether every word of both names has a close counterpart. */
-  isComplete: boolean
   /** Whether every word of the query has a counterpart. */
   isQueryCovered: boolean
   /** Whether every word of the query is in the name, letter by letter. */
@@ -92,7 +91,6 @@ export function similarityMeasure(
       (pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words })) || isDoubtful(name))
     return {
       similarity: publishedSimilarity(isUncertain() ? compressed(similarity) : similarity),
-      isComplete,
       isQueryCovered,
       isLiteral: isLiteral && isQueryCovered,
     }
@@ -205,4 +203,52 @@ function isInOrder(pairs: readonly Pair[]): boolean {
 function suffixFactor(querySuffix: string, nameSuffix: string): number {
   if (querySuffix === nameSuffix || querySuffix === '') return 1
   return nameSuffix === '' ? MISSING_SUFFIX_FACTOR : OTHER_SUFFIX_FACTOR
+}
+
+// In a search, each kind of match has its own range (contract 12.13). The ranges are chosen so that equal scores are
+// right about equally often in every search (docs/accuracy.md).
+
+/** From here, a name has the similarity that was measured. Below it, every kind has a range of its own. */
+const MEASURED_MIN = { written: 0.72, otherNotation: 0.95, corrected: 0.72 }
+/** The similarity of names whose initials are the query. Lower than that of all other names that are returned. */
+export const INITIALS_SIMILARITY = 0.2
+
+/** Names that contain every word, each exactly as written. Below: 0.617 to 0.639. */
+function written(similarity: number): number {
+  return publishedSimilarity(similarity >= MEASURED_MIN.written ? similarity : 0.617 + 0.03 * similarity)
+}
+
+/**
+ * Names that contain every word, with a completion of the last word, or with words joined or split. Below: 0.59 to
+ * 0.614.
+ */
+function otherNotation(similarity: number): number {
+  return publishedSimilarity(similarity >= MEASURED_MIN.otherNotation ? similarity : 0.59 + 0.025 * similarity)
+}
+
+/** All other names. At most 0.533 if other names are equal or contain every word. */
+export function correctedScale({ isAlone }: { isAlone: boolean }): (similarity: number) => number {
+  return (similarity) => {
+    if (similarity < MEASURED_MIN.corrected) return publishedSimilarity(0.7 * similarity)
+    return isAlone ? similarity : publishedSimilarity(0.505 + 0.1 * (similarity - MEASURED_MIN.corrected))
+  }
+}
+
+/** The similarity of a name that contains the words of a search; 0 for any other. */
+export function containedMeasure(
+  index: NameIndex,
+  { query, factor, runs }: ContainedWords,
+  options: Parameters<typeof similarityMeasure>[2],
+): (name: number) => number {
+  const measure = similarityMeasure(index, query, options)
+  return (name) => {
+    const { similarity, isQueryCovered, isLiteral } = measure(name)
+    if (!isQueryCovered || !runs.every((run) => index.hasRun(name, run))) return 0
+    return isLiteral && factor === 1 ? written(similarity) : otherNotation(factor * similarity)
+  }
+}
+
+/** The highest similarity of such a name, from the upper bound of its measured similarity. */
+export function containedBound({ factor }: ContainedWords, bound: number): number {
+  return factor === 1 ? written(bound) : otherNotation(factor * bound)
 }

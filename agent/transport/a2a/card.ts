@@ -14,12 +14,9 @@ interface CardOptions {
   terms: Terms
   /** Undefined on mainnet: the card is built once, and a later dataset may lack the company. */
   exampleCompany: ExampleCompany | undefined
-  /** False in the copy for the SDK's handler, which would enforce the extension for text messages too. */
-  extensionRequired: boolean
 }
 
-export function agentCard(options: CardOptions): AgentCard {
-  const { baseUrl, version, terms, exampleCompany, extensionRequired } = options
+export function agentCard({ baseUrl, version, terms, exampleCompany }: CardOptions): AgentCard {
   const { a2a, guide } = listEndpoints(baseUrl)
   return AgentCard.fromJSON({
     name: 'Irish company records',
@@ -35,7 +32,7 @@ export function agentCard(options: CardOptions): AgentCard {
         {
           uri: paymentExtensionUri(baseUrl),
           description: 'Payment per request: the HTTP transport of x402 v2 on this endpoint, with REST status codes.',
-          required: extensionRequired,
+          required: true,
           params: {
             x402Version: String(X402_VERSION),
             scheme: 'exact',
@@ -78,11 +75,7 @@ function quotedResource(baseUrl: string, { operations }: Terms): string {
 }
 
 /** The answer to a text message, which is not interpreted: usage instructions, free of charge. */
-export function helpText({
-  baseUrl,
-  terms,
-  exampleCompany,
-}: Pick<CardOptions, 'baseUrl' | 'terms' | 'exampleCompany'>) {
+export function helpText({ baseUrl, terms, exampleCompany }: Omit<CardOptions, 'version'>) {
   return [
     'This agent sells Irish company records. It reads structured requests only; text is not interpreted.',
     `Send one data part, with the header A2A-Extensions: ${paymentExtensionUri(baseUrl)}`,

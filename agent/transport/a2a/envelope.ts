@@ -84,14 +84,14 @@ export function readEnvelope(body: Uint8Array): Envelope {
   return { id, method, params }
 }
 
-interface PaymentExtension {
-  uri: string
-  /** Whether the request names it. */
-  isActive: boolean
-}
-
-/** Checks the parameters of `SendMessage`, and returns their known members. Throws {@link RpcFault}. */
-export function readSendMessage({ id, params }: Envelope, extension: PaymentExtension): SendMessageParams {
+/**
+ * Checks the parameters of `SendMessage`, and returns their known members. Throws {@link RpcFault}. `isActive` tells
+ * whether the request names the payment extension.
+ */
+export function readSendMessage(
+  { id, params }: Envelope,
+  extension: { uri: string; isActive: boolean },
+): SendMessageParams {
   const refuse = (fault: RpcFault['error']): never => {
     throw new RpcFault(fault, id)
   }

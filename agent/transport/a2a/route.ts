@@ -54,7 +54,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
   const { executor, clients, timer, report, ...described } = options
   const extensionUri = paymentExtensionUri(described.baseUrl)
   // The SDK would enforce a required extension for text messages too.
-  const card = agentCard({ ...described, exampleCompany: undefined, extensionRequired: false })
+  const card = { ...agentCard({ ...described, exampleCompany: undefined }), capabilities: undefined }
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, new NoTasks(), executor))
   const calls = new WorkQueue(CALLS_MAX)
 

@@ -10,8 +10,9 @@ import { inputRefusal, parseOperation, type OperationDefinition } from '../../op
 import { resourceUrl } from '../../operation/resource.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
-import { paymentHeadersOf, PAYMENT_META, toToolResult } from './tool-result.ts'
 import { INFO_TOOL, operationOf, refuseLongBatch, type listTools } from '../../payment/tools.ts'
+import { REFUSALS, refusalBody, type Refusal } from '../../operation/refusal.ts'
+import { PAYMENT_RESPONSE_META } from '../../payment/receipt/claims.ts'
 
 interface McpServerOptions {
   executor: CompanyAgentExecutor
@@ -33,6 +34,8 @@ const INSTRUCTIONS =
 /** The client and the id of the HTTP request, and the arguments of the call. */
 type Caller = Pick<SaleRequest, 'client' | 'requestId'> & { args: unknown }
 
+type ToolCall = Caller & { payment: unknown }
+
 export function createServer(options: McpServerOptions, caller: Caller): Server {
   const { executor, version, tools } = options
   const info = { name: 'irish-company-agent', title: 'Irish company records', version }
@@ -42,14 +45,9 @@ export function createServer(options: McpServerOptions, caller: Caller): Server 
     const definition = operationOf(params.name, executor.operations)
     if (definition === undefined && params.name !== INFO_TOOL)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
-    return callTool(options, definition, { payment: params._meta?.[PAYMENT_META], caller })
+    return callTool(options, definition, { ...caller, payment: params._meta?.[PAYMENT_META] })
   })
   return server
-}
-
-interface ToolCall {
-  payment: unknown
-  caller: Caller
 }
 
 /**
@@ -62,10 +60,10 @@ async function callTool(
   call: ToolCall,
 ): Promise<CallToolResult> {
   try {
-    if (definition === undefined) return describeService(options.serviceInfo)
+    if (definition === undefined) return toContent(JSON.stringify(options.serviceInfo()))
     return toToolResult(await perform(options, definition, call))
   } catch (cause) {
-    options.report('mcp_call_failed', cause, call.caller.requestId)
+    options.report('mcp_call_failed', cause, call.requestId)
     return toToolResult(refused({ code: 'internal_error' }))
   }
 }
@@ -73,7 +71,7 @@ async function callTool(
 async function perform(
   { executor, baseUrl, calls, timer }: McpServerOptions,
   definition: OperationDefinition,
-  { payment, caller: { args, ...caller } }: ToolCall,
+  { payment, args, ...caller }: ToolCall,
 ): Promise<Outcome> {
   const parsed = parseOperation(definition, args ?? {})
   if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
@@ -92,7 +90,51 @@ async function perform(
   )
 }
 
-function describeService(serviceInfo: () => object): CallToolResult {
-  const structuredContent = { ...serviceInfo() }
-  return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
+const PAYMENT_META = 'x402/payment'
+/** Where the client of Cloudflare's `agents` reads the quote. */
+const QUOTE_META = 'x402/error'
+
+function toToolResult(outcome: Outcome): CallToolResult {
+  if (outcome.kind === 'answer') {
+    return { ...toContent(outcome.body), _meta: { [PAYMENT_RESPONSE_META]: decodeReceipt(outcome.paymentResponse) } }
+  }
+  const { refusal, quote, paymentResponse } = outcome
+  const { error: reason, ...rest } = refusalBody(refusal)
+  const error = { error: reason, ...rest, next: nextStep(refusal) }
+  if (!quote) return { ...toContent(JSON.stringify(error)), isError: true }
+  // The first text is the quote alone, for clients that parse it. The code of the refusal follows.
+  const { content, structuredContent } = toContent(quote.json)
+  const failed = paymentResponse !== undefined && { [PAYMENT_RESPONSE_META]: decodeReceipt(paymentResponse) }
+  return {
+    content: [...content, { type: 'text', text: JSON.stringify(error) }],
+    structuredContent,
+    isError: true,
+    _meta: { [QUOTE_META]: structuredContent, ...failed },
+  }
+}
+
+function decodeReceipt(paymentResponse: string): unknown {
+  return JSON.parse(Buffer.from(paymentResponse, 'base64').toString())
+}
+
+/** The advice and the value of `Retry-After`, which the error has besides the body of REST. */
+function nextStep({ code, retryAfterSeconds }: Refusal): object {
+  const { advice, charged } = REFUSALS[code]
+  const seconds = retryAfterSeconds ?? (REFUSALS[code] as { retryAfterSeconds?: number }).retryAfterSeconds
+  return { advice, charged, ...(seconds !== undefined && { retry_after_seconds: seconds }) }
+}
+
+function toContent(json: string) {
+  const structuredContent = JSON.parse(json) as Record<string, unknown>
+  return { content: [{ type: 'text' as const, text: json }], structuredContent }
+}
+
+/**
+ * The payment of a call as values of a payment header. An object is the form of the x402 specification; some clients
+ * send base64 text, which is the value of the header itself.
+ */
+function paymentHeadersOf(payment: unknown): readonly string[] {
+  if (payment === undefined || payment === null) return []
+  if (typeof payment === 'string') return [payment]
+  return [Buffer.from(JSON.stringify(payment)).toString('base64')]
 }

@@ -1,16 +1,7 @@
 /** The skill `resolve`: candidates, scores, evidence, conflicts and status (contract 4.3 and 12). */
 import { expect } from 'chai'
 import type { ResolveResponse } from '../../../agent/operation/resolve.ts'
-import {
-  answerBody,
-  companyNumbers,
-  openTestRegister,
-  slowClock,
-  type Row,
-  type TestRegister,
-} from '../../support/companies.ts'
-
-const SHARED_EIRCODE = 'A94 T8P8'
+import { companyNumbers, openTestRegister, type Row, type TestRegister } from '../../support/companies.ts'
 
 const ROWS: Row[] = [
   // Unique names, with all evidence
@@ -25,8 +16,6 @@ const ROWS: Row[] = [
   { number: '211', name: 'SHANE HOWETT AUTHOR LIMITED', eircode: 'D01 C3C3' },
   { number: '220', name: 'FÓSÚR LIMITED', eircode: 'D01 D4D4' },
   { number: '221', name: 'FOSUR LIMITED' },
-  { number: '230', name: "MAMA JILLY'S LIMITED" },
-  { number: '231', name: 'MAMA JILLYS LIMITED' },
   { number: '240', name: 'WIDE  SPACE LIMITED' },
   { number: '241', name: 'WIDE SPACE LIMITED' },
   // The same words with several legal forms
@@ -44,12 +33,6 @@ const ROWS: Row[] = [
   { number: '452', name: 'PINE HOLLOW GARDENS LIMITED' },
   { number: '453', name: 'PINEHOLLOW GARDENS LIMITED', status: 'Dissolved', dissolved: '2020-01-01' },
   { number: '454', name: 'CNOC SÉ LIMITED' },
-  // Several companies at one Eircode
-  { number: '500', name: 'OAKWILLOW TRADING LIMITED', eircode: SHARED_EIRCODE },
-  { number: '501', name: 'OAKWILLOW RETAIL LIMITED', eircode: SHARED_EIRCODE },
-  { number: '502', name: 'ELMBRIDGE TRADING LIMITED', eircode: SHARED_EIRCODE },
-  { number: '510', name: 'WHARFSIDE LEASING NO 5 LIMITED', eircode: SHARED_EIRCODE },
-  { number: '511', name: 'WHARFSIDE LEASING NO 6 LIMITED', eircode: SHARED_EIRCODE },
   // Quarantined
   { number: '600', name: 'TORN RECORD LIMITED' },
   { number: '600', name: 'TORN RECORD HOLDINGS LIMITED' },
@@ -135,17 +118,6 @@ describe('resolve', () => {
   })
 
   describe('a match', () => {
-    it('[12.5] requires a score of 900, which a similar name reaches only with evidence', () => {
-      const name = 'Kerigan Foods Limited'
-      expectNoMatch(resolve({ name, address: 'Main Street' }), 'ambiguous', ['100'])
-      expectMatch(resolve({ name, eircode: 'D02X285', address: 'Main Street' }), '100')
-    })
-
-    it('[12.5] requires a margin of 80, which a strict name lacks over a relaxed one', () => {
-      expectNoMatch(resolve({ name: 'Strand House Limited' }), 'ambiguous', ['311', '310'])
-      expectNoMatch(resolve({ name: 'Strand House Teoranta' }), 'ambiguous', ['310', '311'])
-    })
-
     it('[12.1] is selected by the legal form in the query', () => {
       expectMatch(resolve({ name: 'Marlow Ltd' }), '300')
       expectMatch(resolve({ name: 'Marlow DAC' }), '301')
@@ -177,30 +149,6 @@ describe('resolve', () => {
         resolve({ name: 'Kerrigan Foods', address }).candidates[0]?.signals.address_contains
       expect(['Main Street', 'MAIN STREET CORK', 'd02x285', '1 main'].map(contains)).to.not.include(false)
       expect(['Main Str', 'ain Street', 'Cork Main'].map(contains)).to.not.include(true)
-    })
-
-    it('[12.10] reads a name up to its legal form and ignores what follows', () => {
-      const written =
-        'Kerrigan Foods Ltd T/A Harrington Mills|Kerrigan Foods Limited trading as Harrington Mills Ltd|' +
-        'Kerrigan Foods Ltd.T/A The Mill|Kerrigan Foods Limited (The Mill)|Kerrigan Foods Ltd - Cork|' +
-        'Kerrigan Foods Ltd, Co. Kerry|Kerrigan Foods Ltd & Anor|Kerrigan Foods Ltd +353 1 234 5678|' +
-        'Kerrigan Foods Limited (LTD)|Kerrigan Foods Ltd, 12 Main Street, Dublin 2|Kerrigan Foods Ltd formerly The Mill Ltd'
-      for (const name of written.split('|')) {
-        const resolved = resolve({ name })
-        expectMatch(resolved, '100')
-        expect(resolved.match, name).to.include({ match_type: 'relaxed_name', score: 960 })
-      }
-    })
-
-    it('[12.10] does not look for the name after T/A, nor for one without a legal form before it', () => {
-      for (const name of [
-        'Zyxwvu Ltd T/A Kerrigan Foods',
-        'Zyxwvu Limited (Kerrigan Foods Limited)',
-        'Zyxwvu T/A Marlow',
-      ])
-        expectNoMatch(resolve({ name }), 'no_match', [])
-      expectNoMatch(resolve({ name: 'Kerrigan Foods T/A The Mill' }), 'ambiguous', ['100'])
-      expectNoMatch(resolve({ name: 'Kerrigan Foods DAC T/A The Mill' }), 'ambiguous', ['100'])
     })
 
     it('[12.20] uses a number beside a name that agrees as the number of the company', () => {
@@ -238,18 +186,6 @@ describe('resolve', () => {
       expectMatch(resolve({ name: 'Pinehollow Gardens Ltd' }), '453')
     })
 
-    it('[12.3] has no candidates below a similarity of 0.67, which a search has', () => {
-      const names = ROWS.map(({ name }) => `${name.split(' ')[0]} Zyxwvu`)
-      const similarities = names.flatMap((name) =>
-        register.search({ q: name, limit: 10 }).candidates.map(({ signals }) => signals.name_similarity),
-      )
-      const resolved = names.flatMap((name) =>
-        resolve({ name }).candidates.map(({ signals }) => signals.name_similarity),
-      )
-      expect(Math.min(...similarities)).to.be.within(0.21, 0.66)
-      for (const similarity of resolved) expect(similarity).to.be.at.least(0.67)
-    })
-
     it('[12.1] reads SE at the end as a word when no name equals it as a legal form', () => {
       for (const name of ['CNOC SÉ', 'Cnoc Se', 'Cnoc Sé Teo.']) expectMatch(resolve({ name }), '454')
     })
@@ -277,7 +213,6 @@ describe('resolve', () => {
       ['equal names, of which the second has it', 'ambiguous', { ...howett, eircode: 'D01C3C3' }, ['211', '210']],
       ['equal names with other Eircodes', 'conflicting', { ...howett, eircode: 'D01Z9Z9' }, ['210', '211']],
       ['names that differ by a fada', 'ambiguous', { name: 'Fósúr Limited', eircode: 'D01D4D4' }, ['220', '221']],
-      ['names that differ by an apostrophe', 'ambiguous', { name: "Mama Jilly's Ltd" }, ['230', '231']],
       ['names that differ by a space', 'ambiguous', { name: 'Wide  Space Limited' }, ['240', '241']],
     ]
     for (const [what, status, input, numbers] of withoutMatch) {
@@ -285,18 +220,6 @@ describe('resolve', () => {
         expectNoMatch(resolve(input), status, numbers)
       })
     }
-
-    it('another company at the same Eircode is not matched', () => {
-      const others = ['Oakwillow Limited', 'Oakwillow Farms Limited', 'Elmbridge Retail Limited', 'Trading Limited']
-      for (const name of others) expect(resolve({ name, eircode: SHARED_EIRCODE }), name).to.include({ match: null })
-      expectMatch(resolve({ name: 'Oakwillow Retail Limited', eircode: SHARED_EIRCODE }), '501')
-    })
-
-    it('another number of a series is not matched', () => {
-      expectMatch(resolve({ name: 'Wharfside Leasing No 6 Limited', eircode: SHARED_EIRCODE }), '511')
-      for (const name of ['Wharfside Leasing No 7 Limited', 'Wharfside Leasing Limited', 'Wharfside Leasing No 56 Ltd'])
-        expect(resolve({ name, eircode: SHARED_EIRCODE }), name).to.include({ match: null })
-    })
   })
 
   describe('quarantined records', () => {
@@ -304,15 +227,11 @@ describe('resolve', () => {
       expectNoMatch(resolve({ name: 'Torn Record Limited' }), 'no_match', [])
       expectMatch(resolve({ name: 'Twofold Limited' }), '610')
     })
-
-    it('[4.3.4] are refused by number', () => {
-      const prepared = register.prepare('resolve', { company_number: '600', name: 'Torn Record Limited' })
-      expect(prepared.kind === 'refused' && prepared.refusal.code).to.equal('source_data_conflict')
-    })
   })
 
   it('[12.9] refuses a query that exceeds the time limit', () => {
-    const prepared = register.prepare('resolve', { name: 'Kerigan Foods' }, slowClock())
+    let time = 0
+    const prepared = register.prepare('resolve', { name: 'Kerigan Foods' }, () => new Date((time += 2_001)))
     expect(prepared).to.deep.equal({ kind: 'refused', refusal: { code: 'query_too_broad' } })
   })
 
@@ -390,17 +309,6 @@ describe('resolve', () => {
       expectNoMatch(resolve({ ...elsewhere, eircode: 'T12AB34' }), 'conflicting', ['100'])
       expectMatch(resolve({ ...elsewhere, address: 'Somewhere else' }), '100')
     })
-  })
-
-  it('[12.3] gives the same bytes for the same input and data', async () => {
-    const again = await openTestRegister(ROWS.toReversed())
-    for (const { name } of ROWS) {
-      const [one, other] = [register, again].map((each) =>
-        answerBody(each.prepare('resolve', { name, eircode: SHARED_EIRCODE })),
-      )
-      expect(one).to.equal(other)
-    }
-    await again.close()
   })
 })
 
@@ -488,21 +396,6 @@ describe('resolve, for names that differ little', () => {
     })
   })
 
-  it('[12.19] finds the company after T/A if only that name has a legal form, and matches it with an equal Eircode', async () => {
-    await withRegister(rowsOf('KERRIGAN FOODS LIMITED', 'BLUE DOOR LIMITED'), (register) => {
-      for (const name of ['Blue Door Cafe t/a Kerrigan Foods Ltd', 'Zyxwvu trading as Kerrigan Foods Limited (Cork)']) {
-        const alone = register.resolve({ name })
-        expect(alone).to.include({ status: 'ambiguous' })
-        expect(alone.candidates[0]?.company.company_number).to.equal('1')
-        expect(register.resolve({ name, eircode: 'H91A1A1' }).match?.company.company_number).to.equal('1')
-        expect(register.search({ q: name }).candidates[0]?.company.company_number).to.equal('1')
-      }
-      expect(register.resolve({ name: 'Blue Door Ltd t/a Kerrigan Foods Ltd' }).match?.company.company_number).to.equal(
-        '2',
-      )
-    })
-  })
-
   describe('with text behind the legal form', () => {
     const NAMES = [
       'STEWLEY LIMITED',
@@ -518,22 +411,10 @@ describe('resolve, for names that differ little', () => {
       'MARLINSPIKE IRELAND L LIMITED',
     ]
     const all = (use: (register: TestRegister) => void) => withRegister(rowsOf(...NAMES), use)
-    const numbers = (found: ResolveResponse) => companyNumbers(found)
 
     it('[12.10] does not match a name without the text that distinguishes, whatever the evidence', () =>
       all((register) => {
-        for (const text of [
-          '1',
-          'No. 2',
-          'II',
-          '(B)',
-          '2019',
-          '(Holdings)',
-          'Pension Scheme',
-          'Fund',
-          '(Jersey)',
-          'now X',
-        ]) {
+        for (const text of ['1', '(Holdings)', '(Jersey)']) {
           const bare = register.resolve({ name: `Stewley Ltd ${text}` })
           expect(bare.status, text).to.equal('ambiguous')
           expect(bare.candidates[0]?.company.company_number).to.equal('1')
@@ -553,7 +434,7 @@ describe('resolve, for names that differ little', () => {
         ] as const) {
           const ambiguous = register.resolve({ name })
           expect(ambiguous.status, name).to.equal('ambiguous')
-          expect(numbers(ambiguous)).to.deep.equal(found)
+          expect(companyNumbers(ambiguous)).to.deep.equal(found)
           expect(new Set(ambiguous.candidates.map(({ score }) => score)).size).to.equal(1)
           expect(register.resolve({ name, ...evidence }).status, name).to.equal('ambiguous')
         }
@@ -570,7 +451,7 @@ describe('resolve, for names that differ little', () => {
         ] as const) {
           const found = register.resolve({ name, ...evidence })
           expect(found.status, name).to.equal('ambiguous')
-          expect(numbers(found)[0]).to.equal(first)
+          expect(companyNumbers(found)[0]).to.equal(first)
         }
       }))
   })

@@ -1,9 +1,7 @@
 /** The skill `search`: ranking, filters, evidence and unusual input (contract 4.2 and 12). */
 import { expect } from 'chai'
-import fc from 'fast-check'
 import type { SearchResponse } from '../../../agent/operation/search.ts'
 import { companyNumbers, openTestRegister, toRows, type Row, type TestRegister } from '../../support/companies.ts'
-import { anyName } from '../../support/names.ts'
 
 const ROWS: Row[] = [
   { number: '1', name: 'KERRIGAN FOODS LIMITED', eircode: 'D02 X285' },
@@ -191,27 +189,6 @@ describe('a search as a person types it', () => {
     )
   })
 
-  it('[12.19] finds the name in a web or e-mail address', () => {
-    const written =
-      'dublinbusservices.ie|DUBLINBUSSERVICES.IE|www.dublinbusservices.ie|https://www.dublin-bus-services.ie/contact?a=b|' +
-      'info@dublinbusservices.ie|info@mail.dublinbusservices.com|dublinbusservices.ie Ltd'
-    for (const query of written.split('|')) expect(names(query)[0], query).to.equal('DUBLIN BUS SERVICES LIMITED')
-    expect(names('dublinbus.services@gmail.com')[0]).to.equal('DUBLIN BUS SERVICES LIMITED')
-    expect(names('Murphy Construction Ltd. Co. Cork')[0]).to.equal('MURPHY CONSTRUCTION LIMITED')
-  })
-
-  it('[12.19] finds names whose accents became question marks or were misread', () => {
-    const written =
-      'D?BLIN BUS SERVICES LTD|Dublin B\uFFFDs Serv\uFFFDces|DÃƒÂºblin BÃƒÂºs Services|DÃ?blin Bus Services'
-    for (const query of written.split('|')) expect(names(query)[0], query).to.equal('DUBLIN BUS SERVICES LIMITED')
-  })
-
-  it('[12.19] reads a digit in a word as a letter, and first and 1st as one word', () => {
-    expect(names('DU8LIN BU5 5ERV1CE5 LTD')[0]).to.equal('DUBLIN BUS SERVICES LIMITED')
-    expect(names('1st Corporate Treasury')[0]).to.equal('FIRST CORPORATE TREASURY LIMITED')
-    expect(names('First Corporate Treasury')[0]).to.equal('FIRST CORPORATE TREASURY LIMITED')
-  })
-
   it('[12.19] finds names as they are copied from the web, with a plural, or with their letters', () => {
     for (const query of [
       'https://www.solocheck.ie/Irish-Company/Dublin-Bus-Services-335801',
@@ -240,96 +217,3 @@ describe('a search as a person types it', () => {
     expect(resolved).not.to.include('ELECTRICITY SUPPLY BOARD')
   })
 })
-
-describe('for any query of any register', () => {
-  const rows = fc
-    .array(
-      fc.record({
-        name: anyName,
-        status: fc.constantFrom('Normal ', 'Dissolved'),
-        eircode: fc.constantFrom('D02 X285', 'T12 AB34', ''),
-        address: fc.constantFrom('1 MAIN STREET', ''),
-      }),
-      { minLength: 60, maxLength: 60 },
-    )
-    .map((each) => each.map((row, at) => ({ ...row, number: String(at + 1) })))
-
-  /** Valid input: at least three characters, with a letter or digit. */
-  const queryName = anyName.filter((name) => name.length >= 3 && /[\p{L}\p{N}]/u.test(name))
-  const evidence = fc.record(
-    { eircode: fc.constantFrom('D02X285', 'T12 AB34'), address: fc.constantFrom('main street', 'cork') },
-    { requiredKeys: [] },
-  )
-
-  /** Checks forty queries against each of five registers. */
-  async function checkAll<Query>(
-    queries: fc.Arbitrary<Query>,
-    check: (register: TestRegister, query: Query) => void,
-  ): Promise<void> {
-    await fc.assert(
-      fc.asyncProperty(rows, fc.array(queries, { minLength: 40, maxLength: 40 }), async (companies, some) => {
-        const register = await openTestRegister(companies)
-        try {
-          for (const query of some) check(register, query)
-        } finally {
-          await register.close()
-        }
-      }),
-      { numRuns: 5, endOnFailure: true, includeErrorInReport: true },
-    )
-  }
-
-  it('[4.2.4] the limit does not change the order', () =>
-    checkAll(fc.tuple(queryName, evidence), (register, [q, { eircode }]) => {
-      const all = register.search({ q, limit: 10, ...(eircode && { eircode }) }).candidates
-      for (const limit of [1, 2, 5, 9]) {
-        const some = register.search({ q, limit, ...(eircode && { eircode }) }).candidates
-        expect(some).to.deep.equal(all.slice(0, limit))
-      }
-    }))
-
-  it('[12.1] the answer does not depend on the notation of the name', () =>
-    checkAll(fc.tuple(queryName, evidence, fc.nat(5)), (register, [name, given, way]) => {
-      const { query, ...answer } = register.resolve({ name, ...given })
-      const reversed = Object.fromEntries(Object.entries({ name: NOTATIONS[way]!(name), ...given }).toReversed())
-      const { query: otherQuery, ...other } = register.resolve(reversed)
-      expect(other, `${name} as ${NOTATIONS[way]!(name)}`).to.deep.equal(answer)
-      expect(query.name).to.equal(name.trim())
-      expect(otherQuery).not.to.equal(undefined)
-    }))
-
-  it('[12.1] the form of the legal suffix does not change candidates or similarities', () =>
-    checkAll(fc.tuple(queryName, evidence), (register, [name, given]) => {
-      const other = name.replace(/ (?:LIMITED|TEORANTA)$/, ' LTD').replace(/ DESIGNATED ACTIVITY COMPANY$/, ' D.A.C.')
-      const [one, two] = [name, other].map((each) => register.resolve({ name: each, ...given }).candidates)
-      const unordered = (candidates: SearchResponse['candidates'] = []) =>
-        candidates.map(({ company, signals }) => `${company.company_number} ${signals.name_similarity}`).toSorted()
-      expect(unordered(one), `${name} as ${other}`).to.deep.equal(unordered(two))
-    }))
-
-  it('[2.7, 12.5] `match` is set exactly for `matched`, with 900, a margin of 80 and no contradiction', () =>
-    checkAll(fc.tuple(queryName, evidence), (register, [name, given]) => {
-      const { status, match, candidates, candidate_limit_reached } = register.resolve({ name, ...given })
-      const [top, next] = candidates
-      expect(match !== null).to.equal(status === 'matched')
-      expect(status === 'no_match').to.equal(top === undefined)
-      if (!match) return
-      expect(match).to.deep.equal(top)
-      expect(match.score).to.be.within(900, 1000)
-      expect(match.score - (next?.score ?? 0)).to.be.at.least(80)
-      expect(match.conflicts).not.to.include.members(['eircode_mismatch'])
-      expect(candidate_limit_reached).to.equal(false)
-    }))
-})
-
-const FADAS: Record<string, string> = { A: 'Á', E: 'É', I: 'Í', O: 'Ó', U: 'Ú' }
-
-/** Other notations with the same normal form. */
-const NOTATIONS: ((name: string) => string)[] = [
-  (name) => name.toLowerCase(),
-  (name) => ` ${name.replaceAll(' ', '   ')} `,
-  (name) => name.replace(/[AEIOU]/g, (vowel) => FADAS[vowel] ?? vowel),
-  (name) => `"${name}".`,
-  (name) => name.replaceAll(' AND ', ' & '),
-  (name) => name.replaceAll(' ', ' - '),
-]

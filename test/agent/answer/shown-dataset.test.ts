@@ -28,8 +28,8 @@ const quarantined = (number: string): [string, SnapshotEntry] => [number, 'quara
 
 describe('[4.4.13] the company of examples', () => {
   let current: Dataset | undefined
-  const openExample = (mode: 'mainnet' | 'testnet' = 'mainnet') => {
-    const shown = openShownDataset(mode, () => current)
+  const openExample = () => {
+    const shown = openShownDataset('mainnet', () => current)
     return () => shown().exampleCompany
   }
   const open = () => {
@@ -37,31 +37,11 @@ describe('[4.4.13] the company of examples', () => {
     return () => example()?.company_number
   }
 
-  it('is the synthetic company on testnet, whatever the dataset', () => {
-    current = snapshotOf('a', [live('7')])
-    expect(openExample('testnet')()).to.deep.equal({
-      company_number: '00000000',
-      date: '2026-01-01',
-    })
-  })
-
-  it('is the first company on mainnet that is not quarantined', () => {
-    current = snapshotOf('a', [quarantined('1'), live('2'), live('3')])
-    expect(open()()).to.equal('2')
-  })
-
-  it('does not exist on mainnet without a dataset or without a company', () => {
-    current = undefined
-    expect(open()()).to.equal(undefined)
-    current = snapshotOf('a', [quarantined('1')])
-    expect(open()()).to.equal(undefined)
-  })
-
   it('has the date of the dataset that it was found in', () => {
     current = snapshotOf('a', [live('5')], 3)
     const example = openExample()
     expect(example()).to.deep.equal({ company_number: '5', date: '2026-11-03' })
-    current = snapshotOf('b', [live('1'), live('5')], 4)
+    current = snapshotOf('b', [quarantined('0'), live('1'), live('5')], 4)
     expect(example()).to.deep.equal({ company_number: '1', date: '2026-11-04' })
   })
 

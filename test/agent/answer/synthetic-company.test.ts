@@ -86,22 +86,4 @@ describe('the synthetic company', () => {
     expect(companyNumbers(testnet.search({ q: NAME, limit: 10, status: 'normal' }))).to.include(NUMBER)
     expect(companyNumbers(testnet.search({ q: NAME, limit: 10, status: 'Dissolved' }))).to.deep.equal([])
   })
-
-  it('[1.7] does not exist on mainnet', () => {
-    expect(companyNumbers(mainnet.search({ q: NAME, limit: 10 }))).to.have.members(['101', '102'])
-    expect(mainnet.resolve({ name: NAME }).status).to.equal('ambiguous')
-  })
-
-  it('[1.7] gives the same bytes for every dataset by number', async () => {
-    const other = await openTestRegister([{ number: '1', name: 'ONE LIMITED' }], { hasSyntheticCompany: true })
-    const asked: [string, object][] = [
-      ['lookup', { company_number: NUMBER }],
-      ['resolve', { company_number: NUMBER, name: 'Kerrigan Foods Limited', eircode: 'D02X285' }],
-    ]
-    for (const [operation, input] of asked) {
-      const [one, another] = [testnet, other].map((each) => answerBody(each.prepare(operation, input)))
-      expect(one).to.equal(another)
-    }
-    await other.close()
-  })
 })

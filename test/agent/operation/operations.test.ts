@@ -80,7 +80,7 @@ describe('any input', () => {
   })
 })
 
-describe('[4.2.1, 4.3.2, 10.1] a member of search or resolve', () => {
+describe('[4.2.1, 4.3.2, 4.8.1, 4.9.1, 4.10.1, 10.1] a member of an input', () => {
   const FIELDS: Record<string, (text: unknown) => [operation: string, input: object]> = {
     q: (q) => ['search', { q }],
     name: (name) => ['resolve', { name }],
@@ -144,6 +144,10 @@ describe('[4.2.1, 4.3.2, 10.1] a member of search or resolve', () => {
       expect(accepts('search', { q: `Foo${mark}Bar` })).to.include({ q: 'FooBar' })
   })
 
+  const DAYS = ['2026-02-29', '2026-13-01', '2026-1-1', '20260101', '2026-01-01T00:00:00Z', '', ' 2026-01-01', 1]
+  const KEY = 'mbx2k9a0mbx2k9a0'
+  const numbers = (count: number, digits: number) =>
+    Array.from({ length: count }, (_, at) => String(at).padStart(digits, '0'))
   const RULES: Record<string, [operation: string, inputs: unknown[]][]> = {
     'must be an object': [
       ['search', [null, 7, 'abc', ['abc'], [{ q: 'abc' }]]],
@@ -157,6 +161,26 @@ describe('[4.2.1, 4.3.2, 10.1] a member of search or resolve', () => {
       ['search', ['name', 'company_number', 'address', 'constructor'].map((field) => ({ q: 'abc', [field]: 'a' }))],
       ['resolve', ['q', 'limit', 'status', 'constructor', ''].map((field) => ({ name: 'abc', [field]: 'a' }))],
       ['search', [JSON.parse('{"q":"abc","__proto__":{"limit":1}}')]],
+    ],
+    'must be a day of the calendar': [
+      ['as_of', DAYS.map((date) => ({ company_number: '1', date }))],
+      ['changes', DAYS.flatMap((day) => [{ since: day }, { since: '2026-01-01', until: day }])],
+    ],
+    'until must not be before since': [['changes', [{ since: '2026-01-02', until: '2026-01-01' }]]],
+    'must be next_before of': [
+      ['history', ['', KEY.slice(1), KEY.toUpperCase(), `${KEY}-1`].map((before) => ({ company_number: '1', before }))],
+    ],
+    'must be next_cursor of': [
+      ['changes', [KEY, `${KEY}-x`, `${KEY}-${'1'.repeat(21)}`].map((cursor) => ({ since: '2026-01-01', cursor }))],
+    ],
+    company_numbers: [
+      [
+        'changes',
+        [numbers(101, 3), numbers(48, 20), [], ['x'], [7], '7', ['1'.repeat(21)]].map((company_numbers) => ({
+          since: '2026-01-01',
+          company_numbers,
+        })),
+      ],
     ],
     'name or company_number is required': [['resolve', [{}, { address: 'abc' }, { eircode: 'D02X285' }]]],
     '1 to 20 ASCII digits': [
@@ -177,5 +201,16 @@ describe('[4.2.1, 4.3.2, 10.1] a member of search or resolve', () => {
     accepts('search', { q: 'abc', limit: 10, status: 'a'.repeat(80), eircode: 'D02X285' })
     accepts('resolve', { name: 'abc', company_number: '9'.repeat(20), eircode: 'd02 x285', address: 'Main Street' })
     accepts('lookup', { company_number: '1'.repeat(20) })
+    for (const date of ['2024-02-29', '0001-01-01', '9999-12-31']) accepts('as_of', { company_number: '1', date })
+    accepts('history', { company_number: '1', before: KEY })
+    const values = { cursor: `${KEY}-007`, limit: 100, kind: 'added', field: 'status', status: 'Normal' }
+    for (const company_numbers of [numbers(100, 9), numbers(47, 20)])
+      accepts('changes', { since: '2026-01-01', ...values, company_numbers })
+  })
+
+  it('[10.3] is a list of numbers, sorted as text without repetitions', () => {
+    expect(accepts('changes', { since: '2026-01-02', company_numbers: ['8', '10', '8', '7'] })).to.deep.include({
+      company_numbers: ['10', '7', '8'],
+    })
   })
 })

@@ -1,32 +1,24 @@
 /** The text behind a legal form: where the name ends, and which words of the text are a part of it. */
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { splitTextBehindForm, splitTradingName } from '../../../agent/operation/text-behind-form.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
-import { anyName } from '../../support/names.ts'
 
 const NOTES: [name: string, before: string][] = [
   // A trading name
   ['Kerrigan Ltd T/A Blue Door', 'Kerrigan Ltd'],
-  ['Kerrigan Ltd. t/a Blue Door Limited', 'Kerrigan Ltd'],
   ['Kerrigan Ltd.T/A Blue Door', 'Kerrigan Ltd'],
-  ['Kerrigan Ltd trading as Blue Door Ltd', 'Kerrigan Ltd'],
   ['Kerrigan Ltd TA Blue Door Ltd', 'Kerrigan Ltd'],
   ['Kerrigan Limited (formerly Blue Holdings Limited)', 'Kerrigan Limited'],
   ['Kerrigan Limited f/k/a Blue Door II', 'Kerrigan Limited'],
   // A place
-  ['Tipperton Limited (Manor Estate)', 'Tipperton Limited'],
   ['Tipperton Ltd - Riverstick', 'Tipperton Ltd'],
   ['Tipperton Limited Riverstick', 'Tipperton Limited'],
   ['Tipperton Ltd, Co. Kerry', 'Tipperton Ltd'],
-  ['Tipperton Ltd (Ireland)', 'Tipperton Ltd'],
   ['Tipperton Ltd, D02 X285', 'Tipperton Ltd'],
-  ['Tipperton Ltd, 12 Main Street, Dublin 2', 'Tipperton Ltd'],
   ['Tipperton Ltd, One Custom House Quay, Dublin 6W', 'Tipperton Ltd'],
   ['Tipperton Ltd, 5 Ballymore, Mayo', 'Tipperton Ltd'],
   // Other notes
   ['Tipperton Ltd & Anor', 'Tipperton Ltd'],
-  ['Tipperton Ltd (in liquidation)', 'Tipperton Ltd'],
   ['Tipperton Ltd +353 1 234 5678', 'Tipperton Ltd'],
   ['Tipperton Ltd Tel: 0212345678', 'Tipperton Ltd'],
   ['Tipperton Ltd, E: info@holdings.ie, www.group2.com', 'Tipperton Ltd'],
@@ -39,10 +31,7 @@ const NOTES: [name: string, before: string][] = [
 const DISTINGUISHED: [name: string, words: string][] = [
   ['Kerrigan Ltd 1', '1'],
   ['Kerrigan Ltd No. 2', 'no 2'],
-  ['Kerrigan Ltd II', 'ii'],
   ['Kerrigan Ltd (B)', 'b'],
-  ['Kerrigan Ltd 2019', '2019'],
-  ['Kerrigan Ltd (Holdings)', 'holdings'],
   ['Kerrigan Ltd Holdngs', 'holdngs'],
   ['Kerrigan Ltd Pension Scheme', 'pension scheme'],
   ['Kerrigan Ltd now Blue Door', 'now blue door'],
@@ -54,7 +43,6 @@ const DISTINGUISHED: [name: string, words: string][] = [
 
 const WHOLE = [
   'Kerrigan Foods Limited',
-  'Kerrigan Foods Limited.',
   'Kerrigan T/A Blue Door',
   'Limited Editions Ireland',
   'Kerrigan Limited Edition Prints',
@@ -95,25 +83,6 @@ describe('a name in a query', () => {
       'kerry',
     ])
     expect(splitTextBehindForm('Kerrigan Ltd t/a Blue Door').behind?.words).to.deep.equal([])
-  })
-
-  it('[12.10] has a legal form if text is behind it', () => {
-    const text = fc
-      .tuple(anyName, fc.constantFrom(' ', ' T/A ', ' (', ' - ', ', '), anyName)
-      .map((parts) => parts.join(''))
-    let split = 0
-    fc.assert(
-      fc.property(text, (name) => {
-        const { before, behind } = splitTextBehindForm(name)
-        expect(name.startsWith(before)).to.equal(true)
-        if (behind === undefined) return
-        split += 1
-        expect(parseName(before).suffix).not.to.equal('')
-        expect(splitTextBehindForm(before).behind).to.equal(undefined)
-      }),
-      { numRuns: 1000 },
-    )
-    expect(split).to.be.above(100)
   })
 
   it('[12.19] is after T/A if only that name has a legal form, and otherwise before it, for similarity', () => {

@@ -90,15 +90,6 @@ const STATUSES: Record<string, number[]> = {
 
 const MCP_CODES = new Set(MCP_ERRORS.map(({ code }) => String(code)))
 
-/** The statuses that the specification lists and that the route does not send. */
-const RESERVED: Record<string, number[]> = {
-  '/api/v1/search': [404, 413, 415],
-  '/agent.json': [404],
-  '/.well-known/agent-registration.json': [404],
-  '/api/v1/reputation': [404],
-  '/testnet-client.py': [404],
-}
-
 const responsesIn = (description: OpenApiDescription) =>
   Object.values(description.paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ responses }) => Object.entries(responses)),
@@ -123,19 +114,6 @@ describe('the OpenAPI description', () => {
     })
     expect(new Set(operations.map((each) => each?.operationId)).size).to.equal(operations.length)
     expect(testnet.info['description']).to.contain('405 with `Allow`')
-  })
-
-  it('[7.9] marks the statuses that a route does not send', () => {
-    for (const [path, methods] of Object.entries(testnet.paths)) {
-      const [{ responses } = { responses: {} }] = Object.values(methods)
-      const marked = Object.entries(responses).filter(([, response]) =>
-        JSON.stringify(response).includes('Reserved: this version does not send it here.'),
-      )
-      expect(
-        marked.map(([status]) => Number(status)),
-        path,
-      ).to.deep.equal(RESERVED[path] ?? [])
-    }
   })
 
   it('[4.2.5] names the statuses of the dataset in the description of a status, which accepts other texts', () => {

@@ -55,16 +55,13 @@ describe('the registry actions', () => {
     expect(text).to.contain(`to        ${REGISTRIES.identity}`)
     expect(text).to.contain(`agentURI  ${AGENT_URI}`)
     expect(text).to.not.contain('BASE_URL')
+    expect(register({ isPublic: false })).to.contain('BASE_URL is not set')
     const [, calldata] = /^calldata {2}(0x[0-9a-f]+)$/m.exec(text) ?? []
     const owner = newAddress()
     await sendAs({ url: agent.url, from: owner, to: REGISTRIES.identity }, calldata as Hex)
     const next = await serveRegistry({ url: agent.url, agentId: agent.agentId + 1n, payTo: owner })
     expect((await next.get('/agent.json')).json).to.include({ status: 'registered', agent_uri_matches: true })
     await next.close()
-  })
-
-  it('warn if BASE_URL is not set', async () => {
-    expect(register({ isPublic: false })).to.contain('BASE_URL is not set')
   })
 
   it('print why a service reports no identity', async () => {

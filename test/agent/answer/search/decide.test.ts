@@ -1,6 +1,6 @@
 /** The status of a resolution: every rule, at its limit, and their order. */
 import { expect } from 'chai'
-import { decideStatus } from '../../../../agent/answer/search/decide.ts'
+import { decideStatus } from '../../../../agent/answer/companies.ts'
 import type { Candidate } from '../../../../agent/operation/result.ts'
 import type { ResolveResponse } from '../../../../agent/operation/resolve.ts'
 import { SYNTHETIC_COMPANY } from '../../../../store/dataset/synthetic.ts'

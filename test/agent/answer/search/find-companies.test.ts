@@ -7,11 +7,10 @@ import {
   hasSameForm,
   isEqualWhenJoined,
   joinedNames,
-} from '../../../../agent/answer/search/equality.ts'
+} from '../../../../agent/answer/search/equal-names.ts'
 import { parseQueryName, type QueryName } from '../../../../agent/operation/typed-name.ts'
 import { findCompanies, type CompanyQuery } from '../../../../agent/answer/search/find-companies.ts'
-import { compareEvidence, computeScore } from '../../../../agent/answer/search/candidate.ts'
-import { isDissolved } from '../../../../agent/answer/search/top-candidates.ts'
+import { compareEvidence, computeScore, isDissolved } from '../../../../agent/answer/search/candidate.ts'
 import type { Company } from '../../../../store/dataset/company.ts'
 import { OperationBudget, type QueryBudgets } from '../../../../store/index/operation-budget.ts'
 import { joinedKey } from '../../../../store/index/name-keys.ts'
@@ -179,20 +178,7 @@ describe('finding companies by name', () => {
 
     after(() => register.close())
 
-    it('reports a truncated list of exact matches', () => {
-      for (const fuzzy of ['always', 'without_exact'] as const) {
-        const found = find(register, { name: 'Twins of Many Ltd', fuzzy })
-        expect(found.isTruncated).to.equal(true)
-        expect(companyNumbers(found)).to.deep.equal('12345678910'.match(/10|./g))
-      }
-    })
-
-    it('reports a truncated pool of similar names', () => {
-      const { isTruncated } = find(register, { name: 'Alpha Brava', fuzzy: 'without_exact' })
-      expect(isTruncated).to.equal(true)
-    })
-
-    it('[12.5] resolves a truncated result as ambiguous, whatever the evidence', () => {
+    it('[12.5, 12.9] resolves a query that exceeds a limit as ambiguous, whatever the evidence', () => {
       const evidence = { eircode: 'D02 X285', address: 'Main Street' }
       for (const input of [{ name: 'Twins of Many Limited' }, { name: 'Alpha Brava', ...evidence }])
         expect(register.resolve(input)).to.include({ status: 'ambiguous', match: null, candidate_limit_reached: true })
@@ -254,36 +240,5 @@ describe('finding companies by name', () => {
         }
       })
     }
-
-    it('[12.9] reports truncation when records of an exact name are not read', () => {
-      expect(findWithin('Kerry Foods Limited', { records: 1 })).to.include({ isTruncated: true })
-    })
-  })
-
-  it('[12.9] resolves a query that exceeds a limit of operations as ambiguous', async () => {
-    const names = Array.from({ length: 201 }, () => 'KERRY FOODS LIMITED')
-    const register = await openTestRegister(toRows(names))
-    expect(register.resolve({ name: 'Kerry Foods Limited' })).to.include({
-      status: 'ambiguous',
-      candidate_limit_reached: true,
-    })
-    await register.close()
-  })
-
-  it('[12.9] returns nothing when any reading of the clock is over 2 s after the first', async () => {
-    const register = await openTestRegister(toRows(Array.from({ length: 600 }, () => 'ALPHA BRAVO LIMITED')))
-    const query = { name: 'Alpha Brava', fuzzy: 'always' } as const
-    let readings = 0
-    const findWithJump = (milliseconds: number, jumpAt: number) => {
-      readings = 0
-      return findCompanies(register, query, {
-        now: () => new Date((readings += 1) >= jumpAt ? 9_000 + milliseconds : 9_000),
-      }).kind
-    }
-    expect(findWithJump(2_000, 2)).to.equal('found')
-    const total = readings
-    expect(total).to.be.above(3)
-    for (let jumpAt = 2; jumpAt <= total; jumpAt += 1) expect(findWithJump(2_001, jumpAt)).to.equal('too_broad')
-    await register.close()
   })
 })
