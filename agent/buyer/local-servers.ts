@@ -1,13 +1,13 @@
 /** The commands `mcp` and `reconcile-service`: local servers that buy within limits until they are stopped. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { SINGLE_OPERATIONS } from '../operation/operations.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { parseAmount, parseHttpUrl, parsePort } from '../command-line/arguments.ts'
 import type { CommandResult } from '../command-line/context.ts'
 import { readVersion } from '../command-line/version.ts'
-import { signerOf } from './library/open-signer.ts'
+import { signerOf } from './library/signer.ts'
 import { readPrivateKey } from './library/private-key.ts'
+import { highestPrice } from './library/quote.ts'
 import { modeOption, option, required, type Call, type Definition } from './definition.ts'
 
 const MCP_HELP = `
@@ -34,7 +34,10 @@ const limitOptions = () => [
   option('--key-file <file>', 'the private key of the buyer; required'),
   required(option('--folder <folder>', 'the purchases and the spending of each day; a secret')),
   modeOption(),
-  option('--pay-to <address>', 'the receiver of payments; by default the one of the first purchase in the folder'),
+  option('--pay-to <address>', 'the receiver of payments').default(
+    'published',
+    'the one of the first purchase in the folder',
+  ),
   option('--max-amount <n>', 'pay at most this for an answer; by default the highest usual price', parseAmount),
   option('--max-per-day <n>', 'pay at most this in a UTC day', parseAmount).default(AMOUNT_PER_DAY_MAX_DEFAULT),
   option(
@@ -70,7 +73,7 @@ async function serveReconciliation(call: Call): Promise<void> {
   const { context, options } = call
   const { openReconciliationService } = await import('./lists/service.ts')
   const interrupted = context.interrupted()
-  const { server, path } = await openReconciliationService({ ...(await toBuyerOptions(call)), print: context.print })
+  const { server, path } = openReconciliationService({ ...(await toBuyerOptions(call)), print: context.print })
   await once(server.listen(Number(options['port']), '127.0.0.1'), 'listening')
   context.print(`ready http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)
   if (!interrupted.aborted) await once(interrupted, 'abort')
@@ -90,13 +93,15 @@ async function toBuyerOptions({ context: { fetch, sleep, now, note }, options, t
   const key = await signerOf(await readPrivateKey(keyFile))
   note(`paying address: ${key.address} on ${DEPLOYMENTS[mode].network}`)
   return {
-    baseUrl,
+    url: baseUrl,
     mode,
     key,
     folder: String(options['folder']),
-    payTo: options['payTo'] as string | undefined,
-    amountMax: amountMax ?? Math.max(...SINGLE_OPERATIONS.map(({ prices }) => prices[mode])),
-    amountPerDayMax: Number(options['maxPerDay']),
+    expected: {
+      payTo: String(options['payTo']),
+      amountMax: amountMax ?? highestPrice(mode),
+      amountPerDayMax: Number(options['maxPerDay']),
+    },
     maxAgeSeconds: ANSWER_AGE_SECONDS_MAX,
     readAuthorization,
     version: await readVersion(),

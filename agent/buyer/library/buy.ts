@@ -11,7 +11,7 @@ import { PAYMENT_IDENTIFIER } from '../../payment/extensions.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import type { ReservedAuthorization } from './authorization-state.ts'
-import { signerOf } from './open-signer.ts'
+import { signerOf } from './signer.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
@@ -174,16 +174,16 @@ interface PurchaseTask {
   allowance?: { left: number } | undefined
   /** Limits the spending of a day. */
   reserve?: ReturnType<typeof openSpending> | undefined
-  /** `ignore`: does not verify the receipt, and does not fetch the key set. */
-  receipts: 'verify' | 'ignore'
+  /** By default it is fetched. */
+  readKeySet?: (url: string) => Promise<unknown>
   runtime: BuyerRuntime
 }
 
 export interface BoughtAnswer extends PurchaseAnswer {
   /**
    * `valid`: the service signed the receipt for this answer, request and payment. `missing`: the answer has no receipt,
-   * for example because it was not paid. `unchecked`: the key set could not be read, or receipts are ignored;
-   * the command `irish-company-agent verify` can check the file later.
+   * for example because it was not paid. `unchecked`: the key set could not be read; the command
+   * `irish-company-agent verify` can check the file later.
    */
   receipt: 'valid' | 'missing' | 'unchecked'
   /** False if the service asked for no payment. */
@@ -223,7 +223,7 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
 
 /** Sends the payment of a purchase that is on disk. Throws as {@link buyIntoFile}. */
 export async function completePurchase(
-  task: Pick<PurchaseTask, 'request' | 'entry' | 'receipts' | 'runtime'>,
+  task: Pick<PurchaseTask, 'request' | 'entry' | 'readKeySet' | 'runtime'>,
   saved: Purchase,
 ): Promise<BoughtAnswer> {
   const { request, entry, runtime } = task
@@ -247,16 +247,19 @@ function isSameRequest(one: PurchaseRequest, other: PurchaseRequest): boolean {
 
 /** @throws if the receipt is wrong */
 export async function checkReceipt(
-  { entry, receipts, runtime: { fetch } }: Pick<PurchaseTask, 'entry' | 'receipts' | 'runtime'>,
+  {
+    entry,
+    runtime,
+    readKeySet = (url) => fetchKeySet(runtime.fetch, url),
+  }: Pick<PurchaseTask, 'entry' | 'readKeySet' | 'runtime'>,
   purchase: Purchase,
 ): Promise<BoughtAnswer['receipt']> {
   if (purchasedReceipt(purchase) === undefined) return 'missing'
-  if (receipts === 'ignore') return 'unchecked'
   const file = locationOf(entry)
   const failure = (text: string) => new PurchaseError('receipt_invalid', `${text}. The answer is in ${file}`, { file })
   const url = keySetUrl(purchase)
   if (url === undefined) throw failure('The receipt names another service')
-  const keySet = await fetchKeySet(fetch, url).catch(() => undefined)
+  const keySet = await readKeySet(url).catch(() => undefined)
   if (keySet === undefined) return 'unchecked'
   const { checks } = await verifyPurchase(purchase, keySet)
   const wrong = checks.flatMap(({ name, passed }) => (passed ? [] : name))
