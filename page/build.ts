@@ -10,10 +10,10 @@ const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json'
 const REPLACED: readonly (readonly [path: RegExp, text: string])[] = [
   [/library\/folder-storage\.ts$/, "export { openStorage } from './no-folder.ts'"],
   // The page has no private key.
-  [/library\/private-key-signer\.ts$/, 'export const createSigner = undefined'],
+  [/library\/private-key-signer\.ts$/, 'export const privateKeyToAccount = undefined'],
   // It names its operations by their definitions, and the person sees each amount.
   [/library\/methods\.ts$/, 'export const createMethods = () => ({})'],
-  [/library\/spending\.ts$/, 'export const openSpending = undefined, resetSpending = undefined'],
+  [/library\/spending\.ts$/, 'export const openSpending = undefined'],
   // Only documents need JSON Schema.
   [/operation\/json-schema\.ts$/, 'export const toJsonSchema = () => ({})'],
   [/zod\/v4\/core\/json-schema-processors\.js$/, 'module.exports = {}'],

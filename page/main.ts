@@ -1,13 +1,16 @@
 /** The page: forms, checks, answers, lists and purchases. All purchase logic is that of the library of the buyer. */
 import { REPEAT_STATUSES } from '../agent/buyer/library/buy.ts'
 import { PurchaseError } from '../agent/buyer/library/purchase-error.ts'
+import { listPurchases, type ListedPurchase } from '../agent/buyer/library/purchase-state.ts'
 import { parseOperation, type Operation, type SingleDefinition } from '../agent/operation/operation.ts'
 import { resourceUrl, textInput } from '../agent/operation/resource.ts'
 import { SINGLE_OPERATIONS } from '../agent/operation/operations.ts'
+import { readSettlementResponse } from '../agent/payment/receipt/read.ts'
 import { showAnswer } from './answers.ts'
 import { create, find, save, showDay, usdc, type Content } from './elements.ts'
 import { listTable, parseCsv, planList, rowsOf, toCsv } from './lists.ts'
-import { buy, listPurchases, priceOf, readFile, resume, type Bought, type Listed } from './purchases.ts'
+import { buy, priceOf, resume, type ShownAnswer } from './purchases.ts'
+import { storage } from './storage.ts'
 import { connectSandbox, connectWallet, findWallets, WalletError, type Connect, type Show } from './wallets.ts'
 
 /** In the session of the tab: when the purchase in progress was started. */
@@ -69,7 +72,7 @@ function connectBy({ value }: HTMLButtonElement): Connect {
 
 let isSigned = false
 
-function buyShown(operation: Operation, connect: Connect): Promise<Bought> {
+function buyShown(operation: Operation, connect: Connect): Promise<ShownAnswer> {
   isSigned = false
   for (const check of document.querySelectorAll<HTMLElement>('[data-check]')) setCheck(check.dataset['check'] ?? '', '')
   answer.replaceChildren()
@@ -82,7 +85,7 @@ const SHOWN_AGAIN = 'Bought before, shown without another payment.'
 /** @param success says what a 200 has cost */
 function showBought(
   operation: Operation,
-  { status, body, receipt }: Bought,
+  { status, body, receipt }: ShownAnswer,
   success = isSigned ? `Bought for ${usdc(priceOf(operation))}.` : SHOWN_AGAIN,
 ): void {
   if (status === 200) {
@@ -213,22 +216,27 @@ async function repeat(listed: Listed): Promise<void> {
 }
 
 function purchaseItem(listed: Listed): HTMLElement {
-  const { name, operation, purchase, state, amount, transaction } = listed
+  const { name, operation, purchase, state, amount } = listed
   const asked = Object.values(operation.input).filter((value) => typeof value === 'string')
-  const download = () => void readFile(name).then((text) => save(`purchase-${name}`, 'application/json', text))
+  const settled = readSettlementResponse(purchase.answer?.payment_response ?? '')
+  const download = () => save(`purchase-${name}`, 'application/json', JSON.stringify(purchase))
   return create(
     'li',
     {},
     create('strong', {}, `${operation.definition.skill.name} ${asked.join(', ')}`),
     create('span', {}, `${usdc(amount)}, ${state}, ${purchase.signed_at.slice(0, 16).replace('T', ' ')}`),
-    transaction === undefined ? undefined : create('code', {}, transaction),
+    settled && create('code', {}, settled.transaction),
     create('button', { type: 'button', click: () => void repeat(listed) }, state === 'paid' ? 'Show' : 'Send again'),
     create('button', { type: 'button', click: download }, 'Download'),
   )
 }
 
+type Listed = ListedPurchase & { operation: Operation }
+
+/** Shows the purchases of this browser, the newest first. */
 async function showPurchases(): Promise<Listed[]> {
-  const purchases = await listPurchases().catch(() => [])
+  const stored = await listPurchases(storage, new Date()).catch((): ListedPurchase[] => [])
+  const purchases = stored.filter((each): each is Listed => each.operation !== undefined).toReversed()
   if (purchases.length > 0) find('#bought', HTMLElement).replaceChildren(...purchases.map(purchaseItem))
   return purchases
 }

@@ -1,5 +1,6 @@
 /** The accounts that can pay: wallets of this browser (EIP-6963, EIP-1193), and in a sandbox its own account. */
 import type { AuthorizationTypedData, Signer } from '../agent/buyer/library/signer.ts'
+import { SANDBOX_SIGNATURE_PATH } from '../agent/operation/endpoints.ts'
 import type { NetworkDeployment } from '../agent/payment/terms.ts'
 import { usdc } from './elements.ts'
 
@@ -101,7 +102,7 @@ export const connectSandbox: ((address: string) => Connect) | undefined = SANDBO
           await show(address, typed)
           const headers = { 'Content-Type': 'application/json' }
           const request = { method: 'POST', headers, body: JSON.stringify(typed.message) }
-          const response = await fetch('/sandbox/signature', request)
+          const response = await fetch(SANDBOX_SIGNATURE_PATH, request)
           if (!response.ok) throw new WalletError('The sandbox refused to sign. Nothing was paid')
           return ((await response.json()) as { signature: `0x${string}` }).signature
         },

@@ -69,7 +69,7 @@ export function createApp(options: AppOptions): Express {
   const { mode, payTo } = facts.terms
   const registryOptions = { registry, clients, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined }
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
-  if (sandboxAccount) app.use(sandboxAccountRoute({ account: sandboxAccount, baseUrl, clients }))
+  if (sandboxAccount) app.use(sandboxAccountRoute({ account: sandboxAccount, baseUrl, clients, payTo, now: facts.now }))
   app.use(refuseInvalidEncoding)
   app.all(FREE_PATHS.metadata, requireRead, (_request, response) => {
     const metadata = currentMetadata(facts)

@@ -2,19 +2,24 @@
 import { Router } from 'express'
 import { authorizationSchema, type TransferAuthorization } from '../agent/payment/headers.ts'
 import { isSameAddress } from '../agent/payment/accounts.ts'
+import { SANDBOX_SIGNATURE_PATH } from '../agent/operation/endpoints.ts'
+import { SINGLE_OPERATIONS } from '../agent/operation/operations.ts'
+import { endsLate } from '../agent/payment/payment-checks.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
 import { headerValues, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { renderOutcome } from '../agent/transport/http/render-outcome.ts'
 import { parseStrictJson } from '../store/base/strict-json.ts'
 
-const PATH = '/sandbox/signature'
 /** An authorization has less than 500 bytes. */
 const BODY_BYTES_MAX = 1_024
+/** The highest price of a request. */
+const AMOUNT_MAX = Math.max(
+  ...SINGLE_OPERATIONS.map(({ prices, batchInputsMax = 1 }) => prices.testnet * batchInputsMax),
+)
 
 export interface SandboxAccount {
   address: string
-  payTo: string
   sign: (authorization: TransferAuthorization) => Promise<string>
 }
 
@@ -22,12 +27,14 @@ interface RouteOptions {
   account: SandboxAccount
   baseUrl: string
   clients: Clients
+  payTo: string
+  now: () => Date
 }
 
-/** Signs only payments to the service itself, for a page of its own origin. */
-export function sandboxAccountRoute({ account, baseUrl, clients }: RouteOptions): Router {
+/** Signs only what a quote of the service itself can ask for, for a page of its own origin. */
+export function sandboxAccountRoute({ account, baseUrl, clients, payTo, now }: RouteOptions): Router {
   const router = Router({ caseSensitive: true })
-  router.post(PATH, async (request, response) => {
+  router.post(SANDBOX_SIGNATURE_PATH, async (request, response) => {
     const client = clients.of(request)
     const limited = client.budget.admit({ mayReplay: false })
     if (limited) return sendResponse(response, renderOutcome(limited))
@@ -38,12 +45,14 @@ export function sandboxAccountRoute({ account, baseUrl, clients }: RouteOptions)
     if (!isJsonRequest(request)) return refuse(response, { code: 'unsupported_media_type' })
     const json = parseStrictJson(body)
     const { data } = authorizationSchema.safeParse(json.kind === 'valid' ? json.value : undefined)
-    if (!data || !isSameAddress(data.from, account.address) || !isSameAddress(data.to, account.payTo))
+    if (!data || !isSameAddress(data.from, account.address) || !isSameAddress(data.to, payTo))
       return refuse(response, { code: 'invalid_body', detail: 'it must be an authorization of this account' })
+    if (Number(data.value) > AMOUNT_MAX || endsLate(data, now()))
+      return refuse(response, { code: 'invalid_body', detail: 'no quote asks for this amount or this time' })
     const signature = await account.sign(data)
     const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'private, no-store' }
     sendResponse(response, { status: 200, headers, body: JSON.stringify({ signature }) })
   })
-  router.all(PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
+  router.all(SANDBOX_SIGNATURE_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
   return router
 }

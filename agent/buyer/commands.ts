@@ -109,8 +109,8 @@ const OTHERS: readonly Definition[] = [
     description: 'List the purchases of a folder: time, operation, amount, state, file',
     arguments: { folder: ['[folder]', 'by default that of single purchases; for a list OUT.purchases'] },
     run: async ({ context, args: { folder }, target }) => {
-      const { listPurchases } = await import('./library/commands.ts')
-      await listPurchases(context, folder ?? (await target()).purchasesDirectory)
+      const { printPurchases } = await import('./library/commands.ts')
+      await printPurchases(context, folder ?? (await target()).purchasesDirectory)
     },
   },
   {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Option, type Command } from 'commander'
 import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
 import { openAuthorizationCheck } from './library/authorization-state.ts'
+import { toBaseUrl } from './library/purchase-request.ts'
 import type { CommandContext, CommandResult, FindService } from '../command-line/context.ts'
 
 export type Values = Record<string, string | number | boolean | undefined>
@@ -79,7 +80,7 @@ async function readTarget(context: CommandContext, command: Command, findService
       command.error(`error: option '--${need === 'url' ? 'url' : 'key-file'}' is required`)
   const { asset } = DEPLOYMENTS[mode]
   return {
-    baseUrl: (url ?? '').replace(/\/(?:mcp\/?)?$/, ''),
+    baseUrl: toBaseUrl(url ?? ''),
     keyFile: keyFile ?? '',
     mode,
     amountMax: maxAmount,

@@ -1,13 +1,12 @@
 /** The commands `mcp` and `reconcile-service`: local servers that buy within limits until they are stopped. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { SINGLE_OPERATIONS } from '../operation/operations.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { parseAmount, parseHttpUrl, parsePort } from '../command-line/arguments.ts'
-import type { CommandResult } from '../command-line/context.ts'
 import { readVersion } from '../command-line/version.ts'
-import { signerOf } from './library/open-signer.ts'
+import { signerOf } from './library/signer.ts'
 import { readPrivateKey } from './library/private-key.ts'
+import { highestPrice } from './library/quote.ts'
 import { modeOption, option, required, type Call, type Definition } from './definition.ts'
 
 const MCP_HELP = `
@@ -34,15 +33,13 @@ const limitOptions = () => [
   option('--key-file <file>', 'the private key of the buyer; required'),
   required(option('--folder <folder>', 'the purchases and the spending of each day; a secret')),
   modeOption(),
-  option('--pay-to <address>', 'the receiver of payments; by default the one of the first purchase in the folder'),
+  option('--pay-to <address>', 'the receiver of payments').default(
+    'published',
+    'the one of the first purchase in the folder',
+  ),
   option('--max-amount <n>', 'pay at most this for an answer; by default the highest usual price', parseAmount),
   option('--max-per-day <n>', 'pay at most this in a UTC day', parseAmount).default(AMOUNT_PER_DAY_MAX_DEFAULT),
-  option(
-    '--rpc <url>',
-    'a node of the chain: a payment that it shows as expired no longer counts for the day',
-    parseHttpUrl,
-  ),
-  option('--reset-day', 'begin the spending of this day again, if its files are lost or damaged, and exit'),
+  option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl),
 ]
 
 export const LOCAL_SERVERS: readonly Definition[] = [
@@ -51,18 +48,17 @@ export const LOCAL_SERVERS: readonly Definition[] = [
     description: 'Run a local MCP server that buys from a service',
     options: limitOptions(),
     help: MCP_HELP,
-    run: (call) =>
-      resetOrRun(call, async () => {
-        const { serveLocally } = await import('./mcp/server.ts')
-        serveLocally(await toBuyerOptions(call))
-      }),
+    run: async (call) => {
+      const { serveLocally } = await import('./mcp/server.ts')
+      serveLocally(await toBuyerOptions(call))
+    },
   },
   {
     name: 'reconcile-service',
     description: 'Run a local reconciliation service for OpenRefine',
     options: [option('--port <n>', 'the port on 127.0.0.1', parsePort).default(PORT_DEFAULT), ...limitOptions()],
     help: RECONCILE_HELP,
-    run: (call) => resetOrRun(call, () => serveReconciliation(call)),
+    run: serveReconciliation,
   },
 ]
 
@@ -70,7 +66,7 @@ async function serveReconciliation(call: Call): Promise<void> {
   const { context, options } = call
   const { openReconciliationService } = await import('./lists/service.ts')
   const interrupted = context.interrupted()
-  const { server, path } = await openReconciliationService({ ...(await toBuyerOptions(call)), print: context.print })
+  const { server, path } = openReconciliationService({ ...(await toBuyerOptions(call)), print: context.print })
   await once(server.listen(Number(options['port']), '127.0.0.1'), 'listening')
   context.print(`ready http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)
   if (!interrupted.aborted) await once(interrupted, 'abort')
@@ -78,25 +74,20 @@ async function serveReconciliation(call: Call): Promise<void> {
   await new Promise((resolve) => server.close(resolve))
 }
 
-async function resetOrRun({ context, options }: Call, run: () => Promise<void>): Promise<CommandResult | void> {
-  if (options['resetDay'] !== true) return run()
-  const { resetSpending } = await import('./library/buyer.ts')
-  await resetSpending(String(options['folder']), context.now())
-  context.print('The spending of this day begins again.')
-}
-
 async function toBuyerOptions({ context: { fetch, sleep, now, note }, options, target }: Call) {
   const { baseUrl, keyFile, mode, amountMax, readAuthorization } = await target('url', 'keyFile')
   const key = await signerOf(await readPrivateKey(keyFile))
   note(`paying address: ${key.address} on ${DEPLOYMENTS[mode].network}`)
   return {
-    baseUrl,
+    url: baseUrl,
     mode,
     key,
     folder: String(options['folder']),
-    payTo: options['payTo'] as string | undefined,
-    amountMax: amountMax ?? Math.max(...SINGLE_OPERATIONS.map(({ prices }) => prices[mode])),
-    amountPerDayMax: Number(options['maxPerDay']),
+    expected: {
+      payTo: String(options['payTo']),
+      amountMax: amountMax ?? highestPrice(mode),
+      amountPerDayMax: Number(options['maxPerDay']),
+    },
     maxAgeSeconds: ANSWER_AGE_SECONDS_MAX,
     readAuthorization,
     version: await readVersion(),

@@ -6,6 +6,9 @@ export const A2A_PATH = '/a2a'
 
 export const MCP_PATH = '/mcp'
 
+/** Only in a sandbox: signs for its page. */
+export const SANDBOX_SIGNATURE_PATH = '/sandbox/signature'
+
 export const FREE_PATHS = {
   metadata: `${API_PREFIX}/meta`,
   attribution: '/attribution',

@@ -29,21 +29,14 @@ interface SandboxOptions {
 }
 
 /** The signature of the buyer, for the page of the sandbox. */
-function signTransfer(buyer: Accounts['buyer'], { from, to, nonce, ...numbers }: TransferAuthorization): Promise<Hex> {
+function signTransfer(buyer: Accounts['buyer'], message: TransferAuthorization): Promise<Hex> {
   const { domain, chainId, asset } = DEPLOYMENTS.testnet
-  const [value, validAfter, validBefore] = [numbers.value, numbers.validAfter, numbers.validBefore].map(BigInt)
   return privateKeyToAccount(buyer.privateKey).signTypedData({
     domain: { ...domain, chainId, verifyingContract: asset },
     types: authorizationTypes,
     primaryType: 'TransferWithAuthorization',
-    message: {
-      from: from as Hex,
-      to: to as Hex,
-      value: value!,
-      validAfter: validAfter!,
-      validBefore: validBefore!,
-      nonce: nonce as Hex,
-    },
+    // The types of viem lack the decimal texts, which it encodes like numbers.
+    message: message as never,
   })
 }
 
@@ -87,7 +80,6 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
         registry: { rpcUrl: chain.url, register },
         sandboxAccount: {
           address: accounts.buyer.address,
-          payTo,
           sign: (message: TransferAuthorization) => signTransfer(accounts.buyer, message),
         },
       },

@@ -17,7 +17,7 @@ const authorizationTo = (to: string, from: string) => ({
   to,
   value: '1000',
   validAfter: '0',
-  validBefore: '99999999999',
+  validBefore: String(Math.floor(Date.now() / 1000) + 300),
   nonce: `0x${'1'.repeat(64)}`,
 })
 
@@ -179,7 +179,10 @@ describe('the page', () => {
       ])
         expectRefusal(await sign(payment, headers), 'origin_not_allowed')
       const stranger = authorizationTo(service.buyer.address, service.buyer.address)
-      for (const wrong of [stranger, authorizationTo(service.payTo, service.payTo), { ...payment, value: 1 }, [], null])
+      const tooMuch = { ...payment, value: '100001' }
+      const tooLong = { ...payment, validBefore: String(Number(payment.validBefore) + 120) }
+      const others = [stranger, authorizationTo(service.payTo, service.payTo), { ...payment, value: 1 }, [], null]
+      for (const wrong of [tooMuch, tooLong, ...others])
         expectRefusal(await sign(wrong, { Origin: service.url }), 'invalid_body')
     })
 

@@ -10,8 +10,7 @@ import { canonicalJson } from '../../../store/base/canonical.ts'
 import { PAYMENT_IDENTIFIER } from '../../payment/extensions.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
-import type { ReservedAuthorization } from './authorization-state.ts'
-import { signerOf } from './open-signer.ts'
+import { signerOf } from './signer.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
@@ -71,26 +70,14 @@ function parseRetryAfter(header: string | null): number {
   return /^[1-9][0-9]{0,8}$/.test(header ?? '') ? Number(header) : RETRY_AFTER_SECONDS_DEFAULT
 }
 
-interface Signing {
-  signer: Signer
-  now: Date
-  /**
-   * Reserves the amount of an authorization before it is signed, and names the reservation. Throws if it must not be
-   * signed.
-   */
-  reserve?: ((authorization: ReservedAuthorization) => Promise<string>) | undefined
-}
-
 /** Signs one EIP-3009 authorization for a quote that the caller has checked. The purchase is not saved yet. */
 export async function signPurchase(
   request: PurchaseRequest,
   quote: DecodedQuote,
-  { signer, now, reserve }: Signing,
+  { signer, now }: { signer: Signer; now: Date },
 ): Promise<Purchase> {
   const { required, requirements } = quote
   const authorization = createAuthorization(quote, signer.address, now)
-  const { from, nonce, validBefore } = authorization
-  const reservation = await reserve?.({ from, nonce, validBefore })
   const signature = await signer.signTypedData(typedDataOf(quote, authorization))
   const { x402Version, resource } = required
   const extensions = withPaymentId(required.extensions)
@@ -102,7 +89,7 @@ export async function signPurchase(
     accepted: requirements,
   }
   const payment = encodeBase64(JSON.stringify(payload))
-  return { request, payment, quote: { ...required }, signed_at: now.toISOString(), reservation, answer: null }
+  return { request, payment, quote: { ...required }, signed_at: now.toISOString(), answer: null }
 }
 
 /**
@@ -172,18 +159,18 @@ interface PurchaseTask {
   approve: (quote: DecodedQuote) => void | Promise<void>
   /** Limits what may still be signed. Checked after `approve`. */
   allowance?: { left: number } | undefined
-  /** Limits the spending of a day. */
+  /** Limits the spending of a day. Throws if the amount must not be signed. */
   reserve?: ReturnType<typeof openSpending> | undefined
-  /** `ignore`: does not verify the receipt, and does not fetch the key set. */
-  receipts: 'verify' | 'ignore'
+  /** By default it is fetched. */
+  readKeySet?: (url: string) => Promise<unknown>
   runtime: BuyerRuntime
 }
 
 export interface BoughtAnswer extends PurchaseAnswer {
   /**
    * `valid`: the service signed the receipt for this answer, request and payment. `missing`: the answer has no receipt,
-   * for example because it was not paid. `unchecked`: the key set could not be read, or receipts are ignored;
-   * the command `irish-company-agent verify` can check the file later.
+   * for example because it was not paid. `unchecked`: the key set could not be read; the command
+   * `irish-company-agent verify` can check the file later.
    */
   receipt: 'valid' | 'missing' | 'unchecked'
   /** False if the service asked for no payment. */
@@ -213,9 +200,8 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
       throw new PurchaseError('allowance_used', 'More would be paid than was announced. Nothing was signed')
     allowance.left -= amount
   }
-  const reserveAmount =
-    reserve && ((authorization: ReservedAuthorization) => reserve({ purchase: entry.name, amount, authorization }))
-  const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reserve: reserveAmount })
+  await reserve?.({ purchase: entry.name, amount })
+  const purchase = await signPurchase(request, quote, { signer, now: runtime.now() })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
   const isCreated = await createPurchase(entry, purchase)
   return completePurchase(task, isCreated ? purchase : await readPurchase(entry))
@@ -223,7 +209,7 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
 
 /** Sends the payment of a purchase that is on disk. Throws as {@link buyIntoFile}. */
 export async function completePurchase(
-  task: Pick<PurchaseTask, 'request' | 'entry' | 'receipts' | 'runtime'>,
+  task: Pick<PurchaseTask, 'request' | 'entry' | 'readKeySet' | 'runtime'>,
   saved: Purchase,
 ): Promise<BoughtAnswer> {
   const { request, entry, runtime } = task
@@ -247,16 +233,19 @@ function isSameRequest(one: PurchaseRequest, other: PurchaseRequest): boolean {
 
 /** @throws if the receipt is wrong */
 export async function checkReceipt(
-  { entry, receipts, runtime: { fetch } }: Pick<PurchaseTask, 'entry' | 'receipts' | 'runtime'>,
+  {
+    entry,
+    runtime,
+    readKeySet = (url) => fetchKeySet(runtime.fetch, url),
+  }: Pick<PurchaseTask, 'entry' | 'readKeySet' | 'runtime'>,
   purchase: Purchase,
 ): Promise<BoughtAnswer['receipt']> {
   if (purchasedReceipt(purchase) === undefined) return 'missing'
-  if (receipts === 'ignore') return 'unchecked'
   const file = locationOf(entry)
   const failure = (text: string) => new PurchaseError('receipt_invalid', `${text}. The answer is in ${file}`, { file })
   const url = keySetUrl(purchase)
   if (url === undefined) throw failure('The receipt names another service')
-  const keySet = await fetchKeySet(fetch, url).catch(() => undefined)
+  const keySet = await readKeySet(url).catch(() => undefined)
   if (keySet === undefined) return 'unchecked'
   const { checks } = await verifyPurchase(purchase, keySet)
   const wrong = checks.flatMap(({ name, passed }) => (passed ? [] : name))

@@ -4,7 +4,7 @@
  * folder-storage.ts needs Node.js.
  */
 import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
-import { OPERATIONS, SINGLE_OPERATIONS } from '../../operation/operations.ts'
+import { OPERATIONS } from '../../operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
 import { isPrivateKey } from '../../payment/accounts.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
@@ -14,8 +14,8 @@ import { createMethods, type BuyerMethods } from './methods.ts'
 import { describeAnswer, PurchaseError, type Charged } from './purchase-error.ts'
 import { openStorage } from './folder-storage.ts'
 import { findPurchase, type Purchase } from './purchase-file.ts'
-import { answersOperation, requestedOperation, type PurchaseRequest } from './purchase-request.ts'
-import { isWithinLimit, requireTerms, type DecodedQuote, type ExpectedTerms } from './quote.ts'
+import { answersOperation, requestedOperation, toBaseUrl, type PurchaseRequest } from './purchase-request.ts'
+import { highestPrice, isWithinLimit, requireTerms, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
 import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
 import { chargeOf, isRefused, maySign, stateOf } from './purchase-state.ts'
@@ -23,14 +23,13 @@ import { pinReceiver } from './receiver.ts'
 import type { Signer } from './signer.ts'
 import { openSpending } from './spending.ts'
 import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
-import { purchasedReceipt } from './verify-purchase.ts'
+import { fetchKeySet, purchasedReceipt } from './verify-purchase.ts'
 
-export type { AuthorizationState, ReadAuthorization, ReservedAuthorization } from './authorization-state.ts'
+export type { AuthorizationState, ReadAuthorization } from './authorization-state.ts'
 export { filingStatus, type FilingStatus } from '../../operation/filing-status.ts'
 export type { BuyerMethods } from './methods.ts'
 export { PurchaseError, type Charged, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
 export type { Signer } from './signer.ts'
-export { resetSpending } from './spending.ts'
 export type { BuyerStorage } from './storage.ts'
 
 export interface BuyerOptions {
@@ -48,7 +47,10 @@ export interface BuyerOptions {
    * bought answers. Default on the testnet: `purchases`.
    */
   folder?: string | BuyerStorage
-  /** What a quote must have; otherwise nothing is signed. */
+  /**
+   * What a quote must have; otherwise nothing is signed. The `payTo` `published`, the default on the testnet, is the
+   * receiver that the service at `url` published when the folder was used first.
+   */
   expected?: Partial<Omit<ExpectedTerms, 'resource'>> & {
     /** The highest price of one request, in micro-USDC. Default on the testnet: the highest usual price. */
     amountMax?: number
@@ -60,14 +62,11 @@ export interface BuyerOptions {
   /** Micro-USDC that may still be signed. Buyers can share it, and each signature reduces it. */
   allowance?: { left: number } | undefined
   /**
-   * What a node says about an authorization. An amount that never can be settled then no longer counts for the day,
-   * and `charged` of a refusal is known earlier. By default every signed payment counts.
+   * What a node says about an authorization. `charged` of a refusal is then known earlier.
    */
   readAuthorization?: ReadAuthorization | undefined
   /** After this time a finished request is bought again. By default its saved answer is returned forever. */
   maxAgeSeconds?: number
-  /** `ignore`: does not verify the receipt, and does not fetch the key set. */
-  receipts?: 'verify' | 'ignore'
   runtime?: BuyerRuntime
 }
 
@@ -84,6 +83,8 @@ export interface Buyer extends BuyerMethods {
    */
   fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 }
+
+const PUBLISHED = 'published'
 
 /** Names the purchase. It is not sent to the service. */
 const KEY_HEADER = 'Idempotency-Key'
@@ -123,8 +124,8 @@ export function createBuyer(options: BuyerOptions): Buyer {
   return { fetch, ...createMethods(settings.baseUrl, fetch) }
 }
 
-function toSettings({ receipts = 'verify', runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOptions) {
-  const { key, url, expected = {}, readAuthorization } = options
+function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOptions) {
+  const { key, url, expected = {} } = options
   if (typeof key === 'string' ? !isPrivateKey(key) : typeof key?.signTypedData !== 'function')
     throw new Error('The key must be 0x and 64 hex digits, or a signer with address and signTypedData')
   const { network, asset, domain } = DEPLOYMENTS[mode]
@@ -135,23 +136,31 @@ function toSettings({ receipts = 'verify', runtime = RUNTIME, mode = 'testnet', 
   }
   const folder = orPreset(options.folder, 'purchases', 'folder is missing: where payments and answers are kept')
   const storage = openStorage(folder)
-  const priceMax = Math.max(...SINGLE_OPERATIONS.map(({ prices }) => prices[mode]))
-  const amountMax = orPreset(expected.amountMax, priceMax, 'expected.amountMax is missing: micro-USDC for a request')
-  const payTo = orPreset(expected.payTo, undefined, 'expected.payTo is missing: the receiver of payments')
+  const amountRule = 'expected.amountMax is missing: micro-USDC for a request'
+  const amountMax = orPreset(expected.amountMax, highestPrice(mode), amountRule)
+  const payTo = orPreset(expected.payTo, PUBLISHED, 'expected.payTo is missing: the receiver of payments')
   const baseUrl = url === undefined ? undefined : toBaseUrl(url)
   const dayMax = expected.amountPerDayMax
-  const reserve =
-    dayMax === undefined
-      ? undefined
-      : openSpending({ storage, amountMax: dayMax, now: () => runtime.now(), readAuthorization })
-  const readReceiver = async () =>
-    payTo ?? pinReceiver(storage, { url: baseUrl ?? '', network: terms.network, fetch: runtime.fetch })
+  const reserve = dayMax === undefined ? undefined : openSpending({ storage, amountMax: dayMax, now: runtime.now })
   const terms = { network, asset, domain, ...expected }
-  return { ...options, baseUrl, storage, terms, readReceiver, amountMax, receipts, reserve, runtime }
+  const service = { url: baseUrl ?? '', network: terms.network, fetch: runtime.fetch }
+  const readReceiver = async () => (payTo === PUBLISHED ? pinReceiver(storage, service) : payTo)
+  const readKeySet = keepKeySet(runtime)
+  return { ...options, baseUrl, storage, terms, readReceiver, amountMax, readKeySet, reserve, runtime }
 }
 
-/** The URL of the remote MCP server is the one that directories list. */
-export const toBaseUrl = (url: string): string => url.replace(/\/(?:mcp\/?)?$/, '')
+/** So that a list does not fetch the key set for each receipt. A new key is published for longer before it signs. */
+const KEY_SET_AGE_MS_MAX = 60_000
+
+function keepKeySet({ fetch, now }: BuyerRuntime) {
+  let kept: { url: string; at: number; keySet: unknown } | undefined
+  return async (url: string): Promise<unknown> => {
+    const at = now().getTime()
+    if (kept?.url !== url || at - kept.at >= KEY_SET_AGE_MS_MAX)
+      kept = { url, at, keySet: await fetchKeySet(fetch, url) }
+    return kept.keySet
+  }
+}
 
 /** The request as it is saved, and the name of its purchase. */
 async function readRequest(request: Request): Promise<{ name: string; request: PurchaseRequest }> {
@@ -231,7 +240,7 @@ async function readBought(settings: Settings, entry: StoredEntry, saved: Purchas
 }
 
 function complete(
-  { key, terms, readReceiver, amountMax, allowance, reserve, receipts, runtime }: Settings,
+  { key, terms, readReceiver, amountMax, allowance, reserve, readKeySet, runtime }: Settings,
   { entry, request }: { entry: StoredEntry; request: PurchaseRequest },
 ): Promise<BoughtAnswer> {
   const approve = async (quote: DecodedQuote) => {
@@ -239,7 +248,7 @@ function complete(
     if (isWithinLimit(quote, amountMax)) return
     throw new PurchaseError('price_above_limit', `The price is above ${amountMax} micro-USDC. Nothing was signed`)
   }
-  return buyIntoFile({ request, entry, key, approve, allowance, reserve, receipts, runtime })
+  return buyIntoFile({ request, entry, key, approve, allowance, reserve, readKeySet, runtime })
 }
 
 /** The URL that a quote must name: the requested one, or another one of this service for the same operation. */

@@ -15,11 +15,11 @@ import { buyIntoFile, completePurchase, isSavedAnswer, type BoughtAnswer, type P
 import { fileEntry, folderStorage } from './folder-storage.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
-import { parsePurchase, readPayment, readPurchase } from './purchase-file.ts'
-import { chargeOf, stateOf } from './purchase-state.ts'
+import { readPayment, readPurchase } from './purchase-file.ts'
+import { chargeOf, listPurchases } from './purchase-state.ts'
 import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
 import { compareQuote, fetchReceiver, isWithinLimit, type DecodedQuote } from './quote.ts'
-import { signerOf } from './open-signer.ts'
+import { signerOf } from './signer.ts'
 import { verifyCard } from './verify-card.ts'
 
 type ClientContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'note' | 'isTerminal'>
@@ -69,7 +69,7 @@ export async function buyAnswer(context: ClientContext, options: BuyOptions): Pr
     await checkQuote(context, quote, operation, options)
     note(`${key.address} pays. The payment is saved in ${path} before it is sent.`)
   }
-  const purchase = { request, entry, key, approve, receipts: 'verify', runtime: context } as const
+  const purchase = { request, entry, key, approve, runtime: context }
   return report(context, { ...options, path, operation: definition.name }, await attempt(buyIntoFile(purchase)))
 }
 
@@ -84,7 +84,7 @@ export async function retryPurchase(
   const purchase = await readPurchase(entry)
   const { request } = purchase
   note(`repeating ${request.method} ${request.url} with the payment of ${purchase.signed_at}`)
-  const repeated = await attempt(completePurchase({ request, entry, receipts: 'verify', runtime: context }, purchase))
+  const repeated = await attempt(completePurchase({ request, entry, runtime: context }, purchase))
   const operation = requestedOperation(request, OPERATIONS)?.definition.name
   const result = await report(context, { ...options, path, operation }, repeated)
   if (result !== true || purchase.answer?.status !== 200) return result
@@ -97,18 +97,16 @@ export async function retryPurchase(
 }
 
 /** Lists the purchases of a folder: time, operation, amount, state and file, the oldest first. */
-export async function listPurchases({ print, now }: ClientContext, folder: string): Promise<void> {
+export async function printPurchases({ print, now }: ClientContext, folder: string): Promise<void> {
   const storage = folderStorage(folder)
-  const rows: string[][] = []
-  for (const name of await storage.list('')) {
-    const purchase = parsePurchase(parseJson((await storage.read(name)) ?? ''))
-    if (!purchase) continue
-    const operation = requestedOperation(purchase.request, OPERATIONS)?.definition.name ?? 'unknown'
-    const usdc = toUsdc(readPayment(purchase).amount)
-    rows.push([purchase.signed_at, operation, `${usdc} USDC`, stateOf(purchase, now()), storage.locate(name)])
-  }
-  const sorted = rows.toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1))
-  for (const line of toTable(sorted, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
+  const rows = (await listPurchases(storage, now())).map(({ name, purchase, operation, state, amount }) => [
+    purchase.signed_at,
+    operation?.definition.name ?? 'unknown',
+    `${toUsdc(amount)} USDC`,
+    state,
+    storage.locate(name),
+  ])
+  for (const line of toTable(rows, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
 }
 
 export async function printAddress(

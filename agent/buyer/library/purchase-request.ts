@@ -27,6 +27,9 @@ const cardSchema = z.object({
   capabilities: z.object({ extensions: z.array(z.object({ uri: httpUrl })).min(1) }),
 })
 
+/** The URL of the remote MCP server is the one that directories list. */
+export const toBaseUrl = (url: string): string => url.replace(/\/(?:mcp\/?)?$/, '')
+
 export function restRequest(baseUrl: string, operation: Operation): PurchaseRequest {
   const url = resourceUrl(baseUrl, operation)
   const { method } = operation.definition

@@ -2,9 +2,14 @@
  * The state of a purchase, derived from its file alone. Estimates, questions, summaries and signatures all use this
  * value.
  */
+import { parseJson } from '../../../store/base/read-body.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { OPERATIONS } from '../../operation/operations.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
 import type { Charged } from './purchase-error.ts'
-import { readPayment, type Purchase } from './purchase-file.ts'
+import { parsePurchase, readPayment, type Purchase } from './purchase-file.ts'
+import { requestedOperation } from './purchase-request.ts'
+import type { BuyerStorage } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
 /**
@@ -49,6 +54,29 @@ export function maySign(state: PurchaseState): boolean {
 /** Micro-USDC that a purchase may have cost or may still cost. */
 export function committedAmount(purchase: Purchase, now: Date): number {
   return stateOf(purchase, now) === 'refused' ? 0 : Number(readPayment(purchase).amount)
+}
+
+export interface ListedPurchase {
+  /** That of the entry. */
+  name: string
+  purchase: Purchase
+  /** Undefined for a request of no paid operation. */
+  operation: Operation | undefined
+  state: PurchaseState
+  /** Micro-USDC. */
+  amount: number
+}
+
+/** The purchases of a storage, the oldest first. A damaged entry does not hide the others. */
+export async function listPurchases(storage: BuyerStorage, now: Date): Promise<ListedPurchase[]> {
+  const read = async (name: string): Promise<ListedPurchase[]> => {
+    const purchase = parsePurchase(parseJson((await storage.read(name)) ?? ''))
+    if (!purchase) return []
+    const operation = requestedOperation(purchase.request, OPERATIONS)
+    return [{ name, purchase, operation, state: stateOf(purchase, now), amount: Number(readPayment(purchase).amount) }]
+  }
+  const listed = await Promise.all((await storage.list('')).map((name) => read(name).catch(() => [])))
+  return listed.flat().toSorted((one, other) => one.purchase.signed_at.localeCompare(other.purchase.signed_at))
 }
 
 /** Whether a request was charged, by its receipt, by its end after a refusal, or by the chain if a node is named. */

@@ -5,6 +5,8 @@ import { decodeBase64 } from '../../../store/base/base64.ts'
 import { canonicalJson } from '../../../store/base/canonical.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
+import { SINGLE_OPERATIONS } from '../../operation/operations.ts'
+import type { Mode } from '../../payment/terms.ts'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
 import { PurchaseError } from './purchase-error.ts'
@@ -68,6 +70,9 @@ export interface ExpectedTerms {
 export function isWithinLimit({ requirements: { amount } }: DecodedQuote, amountMax: number): boolean {
   return /^[0-9]{1,15}$/.test(amount) && Number(amount) <= amountMax
 }
+
+/** The highest usual price of an answer, in micro-USDC. */
+export const highestPrice = (mode: Mode): number => Math.max(...SINGLE_OPERATIONS.map(({ prices }) => prices[mode]))
 
 /** Compares a quote with the expected terms. The caller compares the amount. */
 export function compareQuote({ required, requirements }: DecodedQuote, expected: ExpectedTerms) {

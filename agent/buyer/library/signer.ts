@@ -9,15 +9,23 @@ export interface Signer {
   signTypedData(typed: AuthorizationTypedData): Promise<Hex>
 }
 
+/** The signer that the caller gives, or the account of a private key, which needs the cryptography of viem. */
+export async function signerOf(key: Hex | Signer): Promise<Signer> {
+  if (typeof key !== 'string') return key
+  const { privateKeyToAccount } = await import('./private-key-signer.ts')
+  // Its types lack the decimal texts, which it encodes like numbers.
+  return privateKeyToAccount(key) as unknown as Signer
+}
+
 /** Numbers are decimal texts, so that it can be sent to a wallet as JSON. */
 export interface AuthorizationTypedData {
   domain: { name: string; version: string; chainId: number; verifyingContract: Hex }
   types: Record<string, { name: string; type: string }[]>
   primaryType: 'TransferWithAuthorization'
-  message: Authorization
+  message: AuthorizationMessage
 }
 
-export interface Authorization {
+export interface AuthorizationMessage {
   from: Hex
   to: Hex
   value: string
@@ -42,7 +50,7 @@ const TYPES: AuthorizationTypedData['types'] = {
 /** An authorization is valid some minutes before it is signed, because clocks differ. */
 const VALID_BEFORE_SIGNING_SECONDS = 600
 
-export function createAuthorization({ requirements }: DecodedQuote, from: Hex, now: Date): Authorization {
+export function createAuthorization({ requirements }: DecodedQuote, from: Hex, now: Date): AuthorizationMessage {
   const seconds = Math.floor(now.getTime() / 1000)
   const random = crypto.getRandomValues(new Uint8Array(32))
   return {
@@ -56,7 +64,7 @@ export function createAuthorization({ requirements }: DecodedQuote, from: Hex, n
 }
 
 /** The caller has compared network, asset and domain of the quote with the expected ones. */
-export function typedDataOf({ requirements }: DecodedQuote, message: Authorization): AuthorizationTypedData {
+export function typedDataOf({ requirements }: DecodedQuote, message: AuthorizationMessage): AuthorizationTypedData {
   const { name, version } = requirements.extra as { name: string; version: string }
   const chainId = Number(requirements.network.replace('eip155:', ''))
   const domain = { name, version, chainId, verifyingContract: requirements.asset as Hex }

@@ -5,7 +5,6 @@
 import { basename, resolve as resolvePath } from 'node:path'
 import type { CommandContext } from '../../command-line/context.ts'
 import type { ReadAuthorization } from '../library/authorization-state.ts'
-import { openBuyers } from '../library/open-buyer.ts'
 import { readPayment, type Purchase } from '../library/purchase-file.ts'
 import { chargeOf } from '../library/purchase-state.ts'
 import type { Operation } from '../../operation/operation.ts'
@@ -13,7 +12,15 @@ import { amountOf, DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts
 import { BATCH_ROWS_MAX, estimate, planBatches, readBought, rowKey, type Bought } from './batches.ts'
 import { addedFields, addedHeader, findColumns, readCells } from './columns.ts'
 import { needsReview, readChoices, reviewKey, writeReview } from './review.ts'
-import { createRowResolver, parseRow, ROWS_AT_ONCE, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
+import {
+  createRowResolver,
+  openBuyers,
+  parseRow,
+  ROWS_AT_ONCE,
+  type ParsedRow,
+  type RowCells,
+  type RowResult,
+} from './rows.ts'
 import { openTable, readTable, type Cell, type Table } from '../../command-line/table-file.ts'
 
 type ReconcileContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'confirm' | 'interrupted'> & {
@@ -82,14 +89,7 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   const announced = estimate(before, batches, list.operations, priceOf)
   const known = { committed: before.committed, rows: list.rows.length }
   const allowance = await approve(context, options, { ...known, ...announced })
-  const openBuyer = openBuyers({
-    ...options,
-    allowance,
-    runtime: context,
-    folder: purchasesFolder(out),
-    // An answer is kept forever. A refused payment is replaced after it has expired.
-    maxAgeSeconds: Infinity,
-  })
+  const openBuyer = openBuyers({ ...options, allowance, runtime: context, folder: purchasesFolder(out) })
   const buyerOf = (operation: Operation, rows: number) => openBuyer(rows * priceOf(operation))
   const resolveRows = createRowResolver({ baseUrl, buyerOf, runtime: context, batches })
   const began = now()

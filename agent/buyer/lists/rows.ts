@@ -1,7 +1,7 @@
 /** Buys the answers of rows: one purchase for a row, or one for a batch of rows. Equal rows are one purchase. */
 import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
-import type { Buyer } from '../library/buyer.ts'
+import { createBuyer, type Buyer, type BuyerOptions } from '../library/buyer.ts'
 import { REPEAT_STATUSES, type BuyerRuntime } from '../library/buy.ts'
 import { buyThrough } from '../library/methods.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
@@ -74,10 +74,30 @@ export function parseRow(cells: RowCells): ParsedRow {
   }
 }
 
+export interface ListBuyerOptions extends Pick<BuyerOptions, 'mode' | 'key' | 'readAuthorization' | 'allowance'> {
+  baseUrl: string
+  folder: string
+  runtime: BuyerRuntime
+}
+
+/**
+ * The buyers of a list, by the micro-USDC that they pay for a request. They pay only the receiver of the first purchase
+ * in the folder, and keep an answer forever. A refused payment is replaced after it has ended.
+ */
+export function openBuyers({ baseUrl: url, ...options }: ListBuyerOptions): (amountMax: number) => Buyer {
+  const buyers = new Map<number, Buyer>()
+  return (amountMax) => {
+    const expected = { payTo: 'published', amountMax }
+    const buyer = buyers.get(amountMax) ?? createBuyer({ ...options, url, expected, maxAgeSeconds: Infinity })
+    buyers.set(amountMax, buyer)
+    return buyer
+  }
+}
+
 interface RowsOptions {
   baseUrl: string
   /** The buyer of one purchase with that many rows. */
-  buyerOf: (operation: Operation, rows: number) => Promise<Buyer>
+  buyerOf: (operation: Operation, rows: number) => Buyer
   runtime: BuyerRuntime
   /** The batch of a row and its place in it, by the key of the row, if the batch has or will have a payment. */
   batches?: ReadonlyMap<string, { batch: Batch; at: number }>
@@ -120,7 +140,7 @@ async function buySingle({ baseUrl, buyerOf, runtime }: RowsOptions, operation: 
   const { definition } = operation
   const refusals = new Set([...definition.refusals, definition.inputFault])
   const request = restRequest(baseUrl, operation)
-  const answered = await buyRequest(await buyerOf(operation, 1), runtime, request, refusals)
+  const answered = await buyRequest(buyerOf(operation, 1), runtime, request, refusals)
   if (answered.kind === 'refused') return { kind: 'refused', code: answered.code }
   // The buyer has checked that the answer has the form of the operation.
   const { answer, payment } = answered
@@ -136,7 +156,7 @@ const batchAnswerSchema = z.object({ results: z.array(z.object({ status: z.int()
 async function buyBatch(options: RowsOptions, { request, items }: Batch): Promise<RowResult[]> {
   const [first] = items
   if (!first) return []
-  const buyer = await options.buyerOf(first, items.length)
+  const buyer = options.buyerOf(first, items.length)
   const answered = await buyRequest(buyer, options.runtime, request, BATCH_REFUSALS)
   if (answered.kind === 'refused') {
     const { code, isSigned } = answered

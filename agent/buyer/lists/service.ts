@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { isLoopback, parseUrl } from '../../../store/base/url-policy.ts'
-import { PurchaseError } from '../library/buyer.ts'
-import { openBuyer, type OpenBuyerOptions } from '../library/open-buyer.ts'
+import { createBuyer, PurchaseError, type BuyerOptions } from '../library/buyer.ts'
+import type { BuyerRuntime } from '../library/buy.ts'
 import { createManifest, parseBatch, parseQueries, toResult } from './queries.ts'
 import { createRowResolver, parseRow, ROWS_AT_ONCE } from './rows.ts'
 
@@ -15,7 +15,9 @@ const BODY_BYTES_MAX = 256 * 1024
 const CONNECTIONS_MAX = 16
 const RETRY_AFTER_SECONDS = 5
 
-interface ServiceOptions extends OpenBuyerOptions {
+interface ServiceOptions extends BuyerOptions {
+  url: string
+  runtime: BuyerRuntime
   version: string
   /** Prints a line about a batch that failed. */
   print: (line: string) => void
@@ -33,11 +35,11 @@ interface Reply {
 const PATH_BYTES = 16
 
 /** Returns a server that does not listen yet, and the path of its requests. */
-export async function openReconciliationService(options: ServiceOptions): Promise<{ server: Server; path: string }> {
-  const { baseUrl, version, runtime, print } = options
-  const buyer = await openBuyer(options)
+export function openReconciliationService(options: ServiceOptions): { server: Server; path: string } {
+  const { url: baseUrl, version, runtime, print } = options
+  const buyer = createBuyer(options)
   const manifest = createManifest(baseUrl, version)
-  const resolveRows = createRowResolver({ baseUrl, buyerOf: () => Promise.resolve(buyer), runtime })
+  const resolveRows = createRowResolver({ baseUrl, buyerOf: () => buyer, runtime })
   const context = { path: `/${randomBytes(PATH_BYTES).toString('base64url')}/`, manifest, resolveRows, print }
   const server = createServer((request, response) => {
     void answer(request, context)

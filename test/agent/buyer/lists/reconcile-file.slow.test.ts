@@ -96,14 +96,8 @@ describe('[15.11] the command client reconcile', function () {
     expect(rows[3]?.['note']).to.equal('=1+1')
     const verified = await runCommand(['verify', join(directory, rows[0]?.['receipt'] ?? ''), '--issuer', service.url])
     expect(verified.code).to.equal(0)
-  })
-
-  it('pays nothing when the same command runs again, and writes the same file', async () => {
-    await writeFile(file, LIST)
-    await run(['--column', 'Supplier', '--yes'])
-    const before = await readFile(out)
     expect(await service.transfersOf(() => run(['--column', '2']))).to.equal(0)
-    expect((await readFile(out)).equals(before)).to.equal(true)
+    expect(await readFile(out, 'utf8')).to.equal(text)
   })
 
   it('reads other separators, Windows-1252 and rows without a header', async () => {
@@ -204,7 +198,11 @@ describe('[15.11] the command client reconcile', function () {
     }
     const paid = await service.transfersOf(async () => {
       await writeFile(file, text)
-      expect((await run(args, { fetch: interruptAtFirst, interrupted: () => controller.signal })).code).to.equal(1)
+      const stopped = await run(args, { fetch: interruptAtFirst, interrupted: () => controller.signal })
+      expect([stopped.code, stopped.stderr]).to.deep.equal([
+        1,
+        'Interrupted. The same command continues, and pays nothing twice\n',
+      ])
       for (const bytes of [
         Buffer.from(text),
         Buffer.from(`\uFEFF${text}`),
@@ -228,36 +226,21 @@ describe('[15.11] the command client reconcile', function () {
   })
 
   it('reads a sheet and writes one, with the numbers and dates of the list as they were', async () => {
-    const sheet = join(directory, 'list.xlsx')
-    const rows = [
-      ['Supplier', 'Number', 'Since'],
-      ['Plain Fixture', 73848, new Date('2020-01-31')],
-    ]
-    await writeTable(
-      sheet,
-      { rows, format: { separator: ',', lineEnd: '\n', hasByteOrderMark: true } },
-      { addedFrom: 9 },
-    )
-    file = sheet
-    const { code, text } = await run(['--column', 'Supplier', '--number-column', 'Number', '--yes'])
-    expect([code, text.split('\n').at(-2)]).to.deep.equal([
-      0,
-      `1 rows in ${join(directory, 'list.reconciled.xlsx')}: 1 matched`,
-    ])
-    expect(text).to.match(/\nPaid in \d+ s: 0\.002 USDC, in all runs 0\.002 USDC\.$/)
-    const [, row = []] = (await readTable(join(directory, 'list.reconciled.xlsx'))).rows
-    expect(row.slice(0, 5)).to.deep.equal([
-      'Plain Fixture',
-      73848,
-      new Date('2020-01-31'),
-      '73848',
-      'PLAIN FIXTURE LIMITED',
-    ])
+    file = join(directory, 'list.xlsx')
+    const row = ['Plain Fixture', 73848, new Date('2020-01-31')]
+    const format = { separator: ',', lineEnd: '\n', hasByteOrderMark: true } as const
+    await writeTable(file, { rows: [['Supplier', 'Number', 'Since'], row], format }, { addedFrom: 9 })
+    const { code, lines } = await run(['--column', 'Supplier', '--number-column', 'Number', '--yes'])
+    const written = join(directory, 'list.reconciled.xlsx')
+    expect([code, lines.at(-2)]).to.deep.equal([0, `1 rows in ${written}: 1 matched`])
+    expect(lines.at(-1)).to.match(/^Paid in \d+ s: 0\.002 USDC, in all runs 0\.002 USDC\.$/)
+    const [, read = []] = (await readTable(written)).rows
+    expect(read.slice(0, 5)).to.deep.equal([...row, '73848', 'PLAIN FIXTURE LIMITED'])
   })
 
   describe('signs nothing', () => {
     const twin = 'name\nTwin Fixture\n'
-    const cases: [fault: string, text: string | Buffer, args: string[], message: RegExp][] = [
+    const cases: [fault: string, text: string, args: string[], message: RegExp][] = [
       [
         'above --max-total, which counts every row',
         `${twin}Plain Fixture\n`,
@@ -266,13 +249,7 @@ describe('[15.11] the command client reconcile', function () {
       ],
       ['without an answer to the question', twin, [], /add --yes/],
       ['for a column that the file lacks', 'nom\nTwin\n', ['--yes'], /no column name\. Its columns are: nom/],
-      [
-        'for a row with too many fields in the last line',
-        'name\tb\nTwin Fixture\tc\na\tb\tc\n',
-        ['--separator', 'tab', '--yes'],
-        /more than the 2 fields of its first row in line 3\./,
-      ],
-      ['for UTF-16', Buffer.from('\uFEFFname\nTwin\n', 'utf16le'), ['--yes'], /not text in UTF-8/],
+      ['for a row with too many fields', 'name\tb\na\tb\tc\n', ['--separator', 'tab', '--yes'], /in line 2\./],
     ]
     for (const [fault, text, args, message] of cases)
       it(fault, async () => {
@@ -313,15 +290,7 @@ describe('[15.11] the command client reconcile', function () {
       let lines: string[] = []
       expect(await service.transfersOf(async () => ({ lines } = await run(batched)))).to.equal(1)
       expect(lines.join()).to.contain('missing or quarantined are charged')
-      const rows = await readOut()
-      expect(withoutReceipts(rows)).to.deep.equal(withoutReceipts(single))
-      const verified = await runCommand([
-        'verify',
-        join(directory, rows[3]?.['receipt'] ?? ''),
-        '--issuer',
-        service.url,
-      ])
-      expect(verified.code).to.equal(0)
+      expect(withoutReceipts(await readOut())).to.deep.equal(withoutReceipts(single))
     })
 
     it('pays for no row twice when the list grows or the option changes', async () => {
@@ -352,27 +321,6 @@ describe('[15.11] the command client reconcile', function () {
       await run(numbered, { fetch: record })
       expect(sent.filter((path) => path === '/api/v1/batch')).to.have.length(1)
     })
-  })
-
-  it('stops after an interruption, and continues with the same command', async () => {
-    const names = Array.from({ length: 25 }, (_, index) => `Numbered Fixture ${index + 1}`)
-    await writeFile(file, `name\n${names.join('\n')}\n`)
-    const controller = new AbortController()
-    const interruptAtFirst: typeof fetch = async (input, init) => {
-      if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) controller.abort()
-      return fetch(input, init)
-    }
-    const paid = await service.transfersOf(async () => {
-      const first = await run(['--column', 'name', '--yes'], {
-        fetch: interruptAtFirst,
-        interrupted: () => controller.signal,
-      })
-      expect([first.code, (await purchases()).length]).to.deep.equal([1, 10])
-      expect(first.stderr).to.match(/The same command continues/)
-      expect((await run(['--column', 'name', '--yes'])).code).to.equal(0)
-    })
-    expect([paid, (await purchases()).length]).to.deep.equal([25, 25])
-    expect((await readOut()).every(({ company_number }) => company_number !== undefined)).to.equal(true)
   })
 
   for (const args of [[], ['--batch']])

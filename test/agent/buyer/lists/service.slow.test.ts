@@ -119,44 +119,33 @@ describe('[15.12] the command reconcile-service', function () {
 
   it('matches only what is decided, and gives undecided candidates with scores and features', async () => {
     const url = await start()
+    const properties = [
+      { pid: 'company_number', v: { id: '5004', name: 'x' } },
+      { pid: 'address', v: ['4 Numbered', 'y'] },
+      { pid: 'other', v: 7 },
+    ]
+    const queries = {
+      q0: { query: 'Plain Fixture Ltd', type: 'company', type_strict: 'should' },
+      q1: { query: 'Twin Fixture Limited', type: 'company', type_strict: 'should' },
+      q2: { query: 'Unheard Of Holdings' },
+      q3: { query: 'ab' },
+      q4: { query: '999999' },
+      q5: { query: '1002' },
+      q6: { query: 'Plain Fixture', properties: [{ pid: 'eircode', v: 'D02X285' }] },
+      q7: { query: 'Numbered Fixture 4', properties },
+      q8: { query: 'Numbered Fixture 5', properties: [{ pid: 'company_number', v: 5005 }] },
+    }
     let results: z.infer<typeof batchSchema> = {}
-    const paid = await service.transfersOf(async () => {
-      results = await resultsOf(
-        await post(url, {
-          q0: { query: 'Plain Fixture Ltd', type: 'company', type_strict: 'should' },
-          q1: { query: 'Twin Fixture Limited', type: 'company', type_strict: 'should' },
-          q2: { query: 'Unheard Of Holdings' },
-          q3: { query: 'ab' },
-          q4: { query: '999999' },
-          q5: { query: '1002' },
-          q6: { query: 'Plain Fixture', properties: [{ pid: 'eircode', v: 'D02X285' }] },
-          q7: {
-            query: 'Numbered Fixture 4',
-            properties: [
-              { pid: 'company_number', v: { id: '5004', name: 'x' } },
-              { pid: 'address', v: ['4 Numbered', 'y'] },
-              { pid: 'other', v: 7 },
-            ],
-          },
-          q8: { query: 'Numbered Fixture 5', properties: [{ pid: 'company_number', v: 5005 }] },
-        }),
-      )
-    })
-    expect(paid).to.equal(7)
+    const buy = async () => void (results = await resultsOf(await post(url, queries)))
+    expect(await service.transfersOf(buy)).to.equal(7)
     expect(Object.keys(results)).to.deep.equal(['q0', 'q1', 'q2', 'q4', 'q5', 'q6', 'q7', 'q8'])
     const matches = Object.values(results).map(({ result }) => result.filter(({ match }) => match).map(({ id }) => id))
     expect(matches).to.deep.equal([['73848'], [], [], [], ['1002'], [], ['5004'], ['5005']])
     // The Eircode of the query contradicts the one of the register.
     expect(results['q6']?.result[0]?.features).to.deep.include({ id: 'eircode_mismatch', value: true })
     const twins = results['q1']?.result ?? []
-    expect(
-      twins
-        .slice(0, 2)
-        .map(({ id }) => id)
-        .toSorted(),
-    ).to.deep.equal(['1004', '1005'])
+    expect(twins.slice(0, 2).map(({ id }) => id)).to.have.members(['1004', '1005'])
     expect(twins[0]?.features).to.deep.include({ id: 'strict_name_exact', value: true })
-    expect(twins[0]?.type).to.deep.equal([{ id: 'company', name: 'Irish company' }])
     for (const { result } of Object.values(results)) {
       expect(result.map(({ score }) => score)).to.deep.equal(
         result.map(({ score }) => score).toSorted((one, other) => other - one),
@@ -168,34 +157,23 @@ describe('[15.12] the command reconcile-service', function () {
     for (const query of ['q2', 'q4']) expect(results[query]?.result).to.deep.equal([])
   })
 
-  it('pays once for the ten values that OpenRefine sends to guess types and again to reconcile, also after a restart', async () => {
-    const plain = [
-      'Twin Fixture Limited',
-      'Aléo Fixture Teo',
-      'Ó Fixture\'s & Sons 100%+ "Ltd"',
-      'Unheard Of (Holdings)!',
-    ]
-    const values = [...plain, ...[5, 6, 7, 8, 9, 10].map((number) => `Numbered Fixture ${number} Ltd`)]
+  it('pays once for the values that OpenRefine sends to guess types and again to reconcile, also after a restart', async () => {
+    const values = ['Twin Fixture Limited', 'Aléo Fixture Teo', 'Ó Fixture\'s & Sons 100%+ "Ltd"']
     const batchOf = (others: object) =>
       Object.fromEntries(values.map((query, index) => [`q${index}`, { query, ...others }]))
-    let guessed: z.infer<typeof batchSchema> = {}
-    let reconciled: z.infer<typeof batchSchema> = {}
     const paid = await service.transfersOf(async () => {
-      guessed = await resultsOf(await post(await start(), batchOf({ limit: 3 })))
+      const guessed = await resultsOf(await post(await start(), batchOf({ limit: 3 })))
       for (const stop of stops.splice(0)) await stop()
       const url = await start()
-      reconciled = await resultsOf(await post(url, batchOf({ type: 'company', type_strict: 'should' })))
+      const reconciled = await resultsOf(await post(url, batchOf({ type: 'company', type_strict: 'should' })))
+      for (const [key, { result }] of Object.entries(reconciled))
+        expect(guessed[key]?.result, key).to.deep.equal(result.slice(0, 3))
+      expect(reconciled['q1']?.result[0]).to.include({ id: '1002', match: true })
       // A limit of the dialog, and a value with other spaces.
       const spaced = await resultsOf(await post(url, { q0: { query: ' Twin  Fixture Limited ', limit: 1 } }))
       expect(spaced['q0']?.result.length).to.equal(1)
     })
-    expect(paid).to.equal(10)
-    expect(Object.keys(reconciled)).to.have.members(values.map((_, index) => `q${index}`))
-    for (const [key, { result }] of Object.entries(reconciled))
-      expect(guessed[key]?.result, key).to.deep.equal(result.slice(0, 3))
-    const matches = Object.values(reconciled).map(({ result }) => result.find(({ match }) => match)?.id)
-    expect(matches[1]).to.equal('1002')
-    expect(matches.slice(4)).to.deep.equal(['5005', '5006', '5007', '5008', '5009', '5010'])
+    expect(paid).to.equal(3)
   })
 
   it('leaves out the query that would exceed --max-per-day, and answers the others', async () => {

@@ -1,15 +1,12 @@
 /** The command `mcp` as a real process, with the official client over stdio and the real service. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
-import { sha256Hex } from '../../../../store/base/canonical.ts'
 import { OPERATIONS } from '../../../../agent/operation/operations.ts'
-import { TESTNET_TERMS } from '../../../support/expected-terms.ts'
-import { runCommand } from '../../../support/cli.ts'
 import { listen } from '../../../support/listen.ts'
 import { startTestService, type TestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
@@ -104,34 +101,6 @@ describe('[15.5, 15.10] the command mcp', function () {
       await client.close()
     }
   })
-
-  it('pays only the receiver of the first purchase of the folder, unless --pay-to names one', () =>
-    paysTimes(1, async () => {
-      const pass = async (path: string, response: ServerResponse) => {
-        const answer = await fetch(`${service.url}${path}`)
-        const text = await answer.text()
-        const quote = answer.headers.get('PAYMENT-REQUIRED')
-        const swap = (each: string) =>
-          each.replaceAll(service.payTo, `0x${'d3'.repeat(20)}`).replaceAll(service.url, url)
-        if (quote !== null) response.setHeader('PAYMENT-REQUIRED', btoa(swap(Buffer.from(quote, 'base64').toString())))
-        response.writeHead(answer.status).end(swap(text))
-      }
-      using changed = await listen(createServer((request, response) => void pass(request.url ?? '', response)))
-      const { url } = changed
-      await call((await connect()).client, LOOKUP)
-      const folder = join(directory, 'purchases')
-      const pin = (await readdir(folder)).find((name) => name.startsWith('receiver-')) ?? ''
-      const text = await readFile(join(folder, pin), 'utf8')
-      expect(text).to.contain(service.payTo)
-      // The service at the same URL publishes another receiver.
-      const moved = `receiver-${sha256Hex(`${TESTNET_TERMS.network} ${url}`)}.json`
-      await writeFile(join(folder, moved), text.replace(service.url, url))
-      const refused = await call((await connect([], { url })).client, LOOKUP)
-      expect(codeOf(refused)).to.equal('quote_unexpected')
-      expect(textOf(refused)).to.contain('unexpected receiver. Nothing was signed')
-      await writeFile(join(folder, pin), '{}')
-      expect(codeOf(await call((await connect()).client, OTHER))).to.equal('purchase_unreadable')
-    }))
 
   it('returns no answer whose receipt is missing or cannot be checked', async () => {
     let isDown = true
@@ -238,16 +207,5 @@ describe('[15.5, 15.10] the command mcp', function () {
     }
     const { client } = await connect([], { url })
     expect(codeOf(await call(client, LOOKUP))).to.equal('service_unreachable')
-  })
-
-  it('[15.10] does not start without a valid key file, or with one that others can read', async () => {
-    const start = (file: string) => runCommand(['mcp', '--url', service.url, '--key-file', file, '--folder', directory])
-    await chmod(keyFile, 0o640)
-    const open = await start(keyFile)
-    expect(open.code).to.equal(1)
-    expect(open.stderr).to.contain('has mode 0640').and.to.contain('chmod 600')
-    const none = await start(join(directory, 'none'))
-    expect(none.code).to.equal(1)
-    expect(none.stderr).to.contain('does not exist')
   })
 })

@@ -7,7 +7,6 @@ import type { CliContext } from '../../../../agent/command-line/context.ts'
 import { runCommand, type CliResult } from '../../../support/cli.ts'
 import { runPython, skipWithoutPython } from '../../../support/python.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
-import { buyOverTransports, messageOf } from '../../../support/transports.ts'
 import { NUMBERS, startWatchedService, WATCHED, type WatchedService } from '../../../support/watched-registers.ts'
 
 const PROGRAM = fileURLToPath(new URL(import.meta.resolve('#root/test/programs/compare_registers.py')))
@@ -106,29 +105,6 @@ describe('[15.13] the command client watch', function () {
       if (at === 0) expect(html).to.contain('RENAMED &#60;b&#62;&#38; CO').and.not.contain('<b>')
       expect(await transfersOf(async () => void (result = await run()))).to.equal(0)
       expect([result?.code, result?.lines.at(-1)]).to.deep.equal([0, `${WATCHED} companies, 0 changed`])
-    }
-  })
-
-  it('[4.10.3] has the changes of its numbers over each transport', async () => {
-    for (let at = 0; at < 3; at += 1) await watched.importNext()
-    const { rest, a2a, mcp, buy } = buyOverTransports(() => watched.service)
-    const numbers = new Set<string>()
-    for (const at of [0, 1, 2]) for (const number of Object.keys(await compare(at, at + 1))) numbers.add(number)
-    for (const ask of [rest, a2a, mcp]) {
-      const found = new Set<string>()
-      for (let start = 0; start < WATCHED; start += 100) {
-        const company_numbers = NUMBERS.slice(start, start + 100).toReversed()
-        const operation = { operation: 'changes', input: { since: '2020-01-01', company_numbers } }
-        const reply = await buy((payment) => ask(operation, payment))
-        const answer = reply.json['result'] ? messageOf(reply).data : reply.json
-        const { changes, not_in_register } = answer as {
-          changes: { company_number: string }[]
-          not_in_register: string[]
-        }
-        for (const { company_number } of changes) found.add(company_number)
-        expect(not_in_register).to.deep.equal(start < 200 ? [] : ['9999999'])
-      }
-      expect([...found].toSorted()).to.deep.equal([...numbers].toSorted())
     }
   })
 

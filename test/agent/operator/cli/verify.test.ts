@@ -50,7 +50,6 @@ describe('[5.9.5] the command verify', function () {
       entry: fileEntry(pathOf(name)),
       key: service.buyerKey,
       approve: () => undefined,
-      receipts: 'verify',
       runtime: RUNTIME,
     })
   const verify = (...args: string[]) => runCommand(['verify', ...args])
