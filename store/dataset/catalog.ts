@@ -4,7 +4,7 @@ import type { RootDatabase } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 import { CRASHED_KEY, CURRENT_KEY, catalogFolder, snapshotFolder } from '../files/layout.ts'
-import { awaitWrite, dataFile, openEnvironment, StoreError } from '../files/environment.ts'
+import { awaitWrite, dataFile, openEnvironment, orStoreError, StoreError } from '../files/environment.ts'
 import type { Report } from '../base/runtime.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 import { sourceSchema, type Source } from './source.ts'
@@ -150,6 +150,10 @@ export class Catalog {
     await this.#environment.close()
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   #refresh(): void {
     const { report, onChange } = this.#options
     try {
@@ -170,11 +174,10 @@ export class Catalog {
   /** @throws StoreError if the entry is damaged. The next retrieval writes a new one */
   #readEntry(): CatalogEntry | undefined {
     const bytes = this.#environment.getBinary(CURRENT_KEY)
-    try {
-      return bytes && entrySchema.parse(JSON.parse(bytes.toString()))
-    } catch (cause) {
-      throw new StoreError('The entry of the catalogue is damaged', { cause })
-    }
+    return orStoreError(
+      'The entry of the catalogue is damaged',
+      () => bytes && entrySchema.parse(JSON.parse(bytes.toString())),
+    )
   }
 
   /** Opens a snapshot again if its file was replaced. A snapshot that is open stays usable when its file is deleted. */

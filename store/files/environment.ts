@@ -73,7 +73,7 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
     return environment
   } catch (cause) {
     environment.close().catch(() => undefined)
-    throw cause instanceof StoreError ? cause : new StoreError(`${folder}: cannot be read or written`, { cause })
+    throw toStoreError(`${folder}: cannot be read or written`, cause)
   }
 }
 
@@ -216,16 +216,19 @@ export async function awaitWrite<T>(write: Promise<T>): Promise<T> {
     return await write
   } catch (cause) {
     if (cause instanceof Error && 'commitError' in cause) void Promise.resolve(cause.commitError).catch(() => undefined)
-    if (cause instanceof StoreError || cause instanceof CorruptRecordError) throw cause
-    throw new StoreError('The store could not be written', { cause })
+    throw cause instanceof CorruptRecordError ? cause : toStoreError('The store could not be written', cause)
   }
 }
 
-/** Runs a synchronous write. */
-export function runWriteSync<T>(write: () => T): T {
+/** Turns every error of a synchronous read or write into a {@link StoreError}. */
+export function orStoreError<T>(message: string, use: () => T): T {
   try {
-    return write()
+    return use()
   } catch (cause) {
-    throw new StoreError('The store could not be written', { cause })
+    throw toStoreError(message, cause)
   }
+}
+
+export function toStoreError(message: string, cause: unknown): StoreError {
+  return cause instanceof StoreError ? cause : new StoreError(message, { cause })
 }

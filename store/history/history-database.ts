@@ -6,7 +6,7 @@ import type { Database, RootDatabase, Transaction } from 'lmdb'
 import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 import { decodeEntry } from '../dataset/company-entry.ts'
 import type { SnapshotEntry } from '../dataset/company.ts'
-import { openEnvironment, startAfter, StoreError } from '../files/environment.ts'
+import { openEnvironment, orStoreError, startAfter, StoreError } from '../files/environment.ts'
 import { companyNumberOf, historyFolder } from '../files/layout.ts'
 import { dateOf, stepFactsSchema, type Step, type StepFacts } from './step.ts'
 
@@ -61,11 +61,8 @@ export class HistoryDatabase {
 
   /** Runs a write as one transaction. A kill leaves all of it or nothing. */
   write<T>(change: () => T): T {
-    try {
-      return this.#databases.environment.transactionSync(change)
-    } catch (cause) {
-      throw cause instanceof StoreError ? cause : new StoreError(`${this.folder}: cannot be written`, { cause })
-    }
+    const write = () => this.#databases.environment.transactionSync(change)
+    return orStoreError(`${this.folder}: cannot be written`, write)
   }
 
   findStep(key: string): Step | undefined {
@@ -97,16 +94,16 @@ export class HistoryDatabase {
 
   /** The step of the newest version of a number. */
   latestOf(companyKey: string): string | undefined {
-    return this.#databases.latest.get(companyKey, this.#at)?.toString('latin1', 0, STEP_CHARACTERS)
+    const bytes = this.#databases.latest.get(companyKey, this.#at)
+    return bytes && stepIn(bytes)
   }
 
   /** At most `limit` numbers after `after`, with the newest version of each, in the order of their keys. */
   latestRange(after: string | undefined, limit: number): { key: string; step: string; checksum: Buffer }[] {
-    return [...this.#databases.latest.getRange({ ...startAfter(after), ...this.#at, limit })].map(({ key, value }) => ({
-      key,
-      step: value.toString('latin1', 0, STEP_CHARACTERS),
-      checksum: value.subarray(STEP_CHARACTERS),
-    }))
+    const range = this.#databases.latest.getRange({ ...startAfter(after), ...this.#at, limit })
+    return Array.from(range, ({ key, value }) => {
+      return { key, step: stepIn(value), checksum: value.subarray(STEP_CHARACTERS) }
+    })
   }
 
   setLatest(companyKey: string, { step, entry }: Pick<StoredVersion, 'step' | 'entry'>): void {
@@ -144,14 +141,8 @@ export class HistoryDatabase {
   }
 
   /** The versions that begin at steps from `start` on and before `end`, in the order of step and number. */
-  *versionsFrom({
-    start,
-    end,
-  }: {
-    start: string
-    end: string
-  }): Generator<StoredVersion & { key: string }, void, void> {
-    for (const { key, value } of this.#databases.versions.getRange({ start, end, ...this.#at })) {
+  *versionsFrom(range: { start: string; end: string }): Generator<StoredVersion & { key: string }, void, void> {
+    for (const { key, value } of this.#databases.versions.getRange({ ...range, ...this.#at })) {
       const step = key.slice(0, STEP_CHARACTERS)
       yield { key: key.slice(STEP_CHARACTERS), ...this.#decode(step, value) }
     }
@@ -162,10 +153,9 @@ export class HistoryDatabase {
   }
 
   erasures(): { number: string; time: string }[] {
-    return [...this.#databases.erased.getRange()].map(({ key, value }) => ({
-      number: companyNumberOf(key),
-      time: value,
-    }))
+    return Array.from(this.#databases.erased.getRange(), ({ key, value }) => {
+      return { number: companyNumberOf(key), time: value }
+    })
   }
 
   putErasure(companyKey: string, time: string): void {
@@ -178,8 +168,12 @@ export class HistoryDatabase {
     else await this.#databases.environment.close()
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   #decode(step: string, bytes: Buffer): StoredVersion {
-    const before = bytes.toString('latin1', 0, STEP_CHARACTERS)
+    const before = stepIn(bytes)
     return { step, before: before === NONE ? undefined : before, entry: bytes.subarray(STEP_CHARACTERS) }
   }
 }
@@ -195,6 +189,8 @@ function openDatabases(folder: string, readOnly: boolean): Databases {
     erased: environment.openDB({ name: 'erased', encoding: 'json' }),
   }
 }
+
+const stepIn = (bytes: Buffer) => bytes.toString('latin1', 0, STEP_CHARACTERS)
 
 /** The beginning of an encoded entry. Two entries with equal checksums are equal. */
 export const checksumOf = (entry: Buffer) => entry.subarray(0, CHECKSUM_BYTES)

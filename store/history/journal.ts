@@ -2,7 +2,7 @@
  * Reads the journal: what each file of the register said about a number, and what changed from one file to the next.
  */
 import { companyKey, companyNumberOf } from '../files/layout.ts'
-import { StoreError } from '../files/environment.ts'
+import { orStoreError, StoreError, toStoreError } from '../files/environment.ts'
 import {
   ABSENT_BYTES,
   decodeVersion,
@@ -170,20 +170,19 @@ export class Journal {
     return step
   }
 
+  get #damaged(): string {
+    return `${this.#history.folder}: is damaged`
+  }
+
   #read<T>(use: () => T): T {
-    try {
-      return use()
-    } catch (cause) {
-      throw cause instanceof StoreError ? cause : new StoreError(`${this.#history.folder}: is damaged`, { cause })
-    }
+    return orStoreError(this.#damaged, use)
   }
 
   *#readEach<T>(items: Generator<T, void, void>): Generator<T, void, void> {
     try {
-      for (let next = this.#read(() => items.next()); !next.done; next = this.#read(() => items.next()))
-        yield next.value
-    } finally {
-      items.return()
+      yield* items
+    } catch (cause) {
+      throw toStoreError(this.#damaged, cause)
     }
   }
 }

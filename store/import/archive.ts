@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
-import { pipeline, Readable } from 'node:stream'
+import { pipeline, type Readable } from 'node:stream'
 import { crc32, createGunzip } from 'node:zlib'
 import { openPromise, type Entry, type ZipFile } from 'yauzl'
 import { ImportError } from './errors.ts'
@@ -42,14 +42,12 @@ export async function sha256OfFile(path: string, bytesMax = ARCHIVE_BYTES_MAX): 
 }
 
 /**
- * Opens the CSV as a stream of bytes. The stream fails with an ImportError if the CSV is too large, cut short or
- * damaged. `onRead` receives the share of the CSV that has been read. For a ZIP it relies on the size that the ZIP
- * states.
+ * Opens the CSV. Reading its bytes fails with an ImportError if the CSV is too large, cut short or damaged. `onRead`
+ * receives the share of the CSV that has been read. For a ZIP it relies on the size that the ZIP states.
  */
-export async function openCsv(path: string, onRead?: (share: number) => void): Promise<Readable> {
+export async function openCsv(path: string, onRead?: (share: number) => void): Promise<AsyncGenerator<Buffer>> {
   const { size } = await statFile(path)
-  const source = await openSource(path, size)
-  return Readable.from(checkedBytes({ ...source, bytesMax: CSV_BYTES_MAX, onRead }), { objectMode: false })
+  return checkedBytes({ ...(await openSource(path, size)), bytesMax: CSV_BYTES_MAX, onRead })
 }
 
 async function openSource(path: string, size: number): Promise<CsvSource> {

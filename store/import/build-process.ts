@@ -8,8 +8,7 @@ import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { StoreError } from '../files/environment.ts'
-import type { Recording } from '../history/record.ts'
-import type { recordRetrievals } from '../history/retrieval.ts'
+import type { Recording, recordRetrievals } from '../history/record.ts'
 import type { buildFile, BuiltSnapshot, ImportProgress } from './build.ts'
 import type { Download, downloadArchive } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
@@ -29,9 +28,16 @@ export type ChildJob =
 export type ChildMessage =
   | { kind: 'progress'; progress: ImportProgress }
   | { kind: 'done'; result: Download | BuiltSnapshot | Recording; peakMemoryBytes: number }
-  | { kind: 'refused'; code: ImportError['code']; message: string; cause: string | undefined }
-  | { kind: 'store failed'; message: string; code: string | undefined; cause: string | undefined }
-  | { kind: 'defect'; name: string }
+  | Failure
+
+interface Failure {
+  kind: 'refused' | 'store failed' | 'defect'
+  name: string
+  message: string
+  code: string | undefined
+  /** Its message. */
+  cause: string | undefined
+}
 
 const CHILD = fileURLToPath(new URL('./build-child.js', import.meta.url))
 
@@ -130,12 +136,11 @@ function startChild(heapMib: number) {
   return fork(CHILD, { execArgv, env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
 }
 
-function toError(failure: Exclude<ChildMessage, { kind: 'progress' | 'done' }>): Error {
-  if (failure.kind === 'defect') return crashed(failure.name)
-  const cause = failure.cause === undefined ? undefined : new Error(failure.cause)
-  if (failure.kind === 'refused') return new ImportError(failure.code, failure.message, cause)
-  const { message, code } = failure
-  return Object.assign(new StoreError(message, { cause }), code !== undefined && { code })
+function toError({ kind, name, message, code, cause: reason }: Failure): Error {
+  const cause = reason === undefined ? undefined : new Error(reason)
+  if (kind === 'refused') return new ImportError(code as ImportError['code'], message, cause)
+  if (kind === 'store failed') return Object.assign(new StoreError(message, { cause }), code !== undefined && { code })
+  return crashed(name)
 }
 
 function crashed(ending: string): ImportError {

@@ -11,7 +11,7 @@ import { syncDirectory } from '../files/atomic-file.ts'
 import { decodeOwnEntry, encodeEntry, QUARANTINED_BYTES } from '../dataset/company-entry.ts'
 import type { Company } from '../dataset/company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFolder } from '../files/layout.ts'
-import { awaitWrite, openEnvironment, runWriteSync, startAfter, StoreError } from '../files/environment.ts'
+import { awaitWrite, openEnvironment, orStoreError, startAfter, StoreError } from '../files/environment.ts'
 import { NameIndexBuilder } from '../index/build.ts'
 import { hasNameIndex } from '../index/name-index.ts'
 import { openSnapshot, REOPEN_ENTRIES, snapshotInfoSchema, type SnapshotInfo } from '../dataset/snapshot.ts'
@@ -107,7 +107,7 @@ async function loadRows(folder: string, path: string, { onProgress, freeBytes }:
 
   function flush(): void {
     checkReserve()
-    runWriteSync(() => environment.transactionSync(() => batch.forEach(put)))
+    orStoreError('The store could not be written', () => environment.transactionSync(() => batch.forEach(put)))
     batch.length = 0
     onProgress?.({ phase: 'rows', rows: counts.rows, share })
   }

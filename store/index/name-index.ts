@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { compareCompanyNumbers } from '../dataset/company.ts'
 import { NAMES_FILE } from '../files/layout.ts'
-import { StoreError } from '../files/environment.ts'
+import { orStoreError } from '../files/environment.ts'
 import { Dictionary } from './dictionary.ts'
 import { ABBREVIATED_WORDS } from './equivalents.ts'
 import { isIntactIndexFile, readIndexFile, type IndexParts } from './index-file.ts'
@@ -193,12 +193,7 @@ export class NameIndex {
 /** Reads the index of a snapshot folder. Throws {@link StoreError} when it is missing or damaged. */
 export function openNameIndex(folder: string): NameIndex {
   const path = join(folder, NAMES_FILE)
-  try {
-    return new NameIndex(readIndexFile(path))
-  } catch (cause) {
-    if (cause instanceof StoreError) throw cause
-    throw new StoreError(`${path} cannot be read as a name index`, { cause })
-  }
+  return orStoreError(`${path} cannot be read as a name index`, () => new NameIndex(readIndexFile(path)))
 }
 
 /** Whether the folder has an index with the right checksum. It is not loaded. */
