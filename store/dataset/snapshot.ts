@@ -27,7 +27,6 @@ export interface Snapshot {
   readonly info: SnapshotInfo
   /** The folder of the LMDB environment and of the name index (store/index). */
   readonly folder: string
-  /** The entry with exactly this number, leading zeros included. */
   find(companyNumber: string): SnapshotEntry | undefined
   /** All entries in the order of `compareCompanyNumbers`. */
   entries(): Iterable<[companyNumber: string, entry: SnapshotEntry]>

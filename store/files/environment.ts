@@ -47,7 +47,6 @@ const PAGE_BYTES: Record<EnvironmentKind, number> = {
   lock: 4096,
 }
 
-/** The file of the environment in a folder. */
 export const dataFile = (folder: string) => join(folder, 'data.mdb')
 /** LMDB writes fewer bytes when it creates an environment with two databases. */
 const FIRST_BYTES = 128 * 1024
@@ -99,7 +98,6 @@ function openFolder({ folder, kind, readOnly }: Folder): RootDatabase<unknown, s
   }
 }
 
-/** A line of LMDB's list of readers: process id, thread, transaction. */
 const READER_LINE = /^\s*(\d+) [0-9a-f]+ /gm
 
 /**
@@ -159,7 +157,6 @@ function checkLength(path: string): void {
   })
 }
 
-/** Undefined if there is no meta page at this position. */
 function readMeta(file: number, position: number) {
   const meta = Buffer.alloc(META_BYTES)
   if (readSync(file, meta, { position }) < META_BYTES || !hasMagic(meta)) return undefined

@@ -10,7 +10,6 @@ import { openEnvironment, orStoreError, startAfter, StoreError } from '../files/
 import { companyNumberOf, historyFolder } from '../files/layout.ts'
 import { dateOf, stepFactsSchema, type Step, type StepFacts } from './step.ts'
 
-/** What the register said about a number. */
 export type VersionEntry = SnapshotEntry | 'absent' | 'erased'
 
 /** The bytes of a version, as in a snapshot, and the step of the version before. */
@@ -21,7 +20,6 @@ export interface StoredVersion {
 }
 
 const STEP_CHARACTERS = 16
-/** In place of the step of the version before. */
 const NONE = '-'.repeat(STEP_CHARACTERS)
 /** A value in `latest` has the beginning of the entry, which is its checksum. */
 const CHECKSUM_BYTES = 16
@@ -92,7 +90,6 @@ export class HistoryDatabase {
     return step
   }
 
-  /** The step of the newest version of a number. */
   latestOf(companyKey: string): string | undefined {
     const bytes = this.#databases.latest.get(companyKey, this.#at)
     return bytes && stepIn(bytes)
@@ -125,13 +122,11 @@ export class HistoryDatabase {
     this.#databases.versions.removeSync(step + companyKey)
   }
 
-  /** Keeps the erased numbers. */
   clearVersions(): void {
     this.#databases.versions.clearSync()
     this.#databases.latest.clearSync()
   }
 
-  /** The versions of a number, newest first. */
   *chain(companyKey: string): Generator<StoredVersion, void, void> {
     for (let step = this.latestOf(companyKey); step !== undefined;) {
       const version = this.findVersion(companyKey, step)

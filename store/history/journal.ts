@@ -61,7 +61,6 @@ export class Journal {
     return this.#history.close()
   }
 
-  /** Undefined while the journal is empty. */
   newest(): Step | undefined {
     return this.#read(() => this.#find(this.#history.stepBefore()))
   }
@@ -70,7 +69,6 @@ export class Journal {
     return this.#read(() => this.#find(this.#history.stepAfter()))
   }
 
-  /** The last step of this day or before. */
   stepOn(date: string): Step | undefined {
     return this.#read(() => this.#find(this.#history.stepBefore(firstKeyOf(nextDate(date)))))
   }
@@ -80,7 +78,6 @@ export class Journal {
     return this.#readEach(this.#versions(companyNumber, before))
   }
 
-  /** Whether any file had the number. */
   has(companyNumber: string): boolean {
     return this.#read(() => this.#history.latestOf(companyKey(companyNumber)) !== undefined)
   }

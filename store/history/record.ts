@@ -28,7 +28,6 @@ export type Recording =
 
 interface RetrievalsToRecord {
   dataDirectory: string
-  /** Their snapshots are in the data directory. */
   retrievals: readonly StepFacts[]
 }
 
@@ -115,7 +114,6 @@ function snapshotIdBefore(history: HistoryDatabase, step: string): string | null
   return (before === undefined ? undefined : history.findStep(before)?.snapshot_id) ?? null
 }
 
-/** Returns how the file differs from the one before it. */
 function insertVersions(history: HistoryDatabase, step: string, entries: StoredEntries): SnapshotChanges {
   const changes: SnapshotChanges = { added: 0, removed: 0, changed: 0 }
   const place = { step, next: history.stepAfter(step) }

@@ -1,7 +1,7 @@
 /**
- * Downloads each archive, builds its snapshot and writes the journal in child processes with a limited heap and time,
- * so that no source and no archive can end or block the service. A child ends by itself when this process dies. It can
- * be killed at any time: downloads and builds have folders of their own, and the journal is written in transactions.
+ * Downloads, builds and records in child processes with a limited heap and time, so that no source and no archive can
+ * end or block the service. A child ends when this process dies, and can be killed at any time: downloads and builds
+ * have folders of their own, and the journal is written in transactions.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,6 @@ type DownloadRequest = Parameters<typeof downloadArchive>[0]
 type BuildRequest = Parameters<typeof buildFile>[0]
 type RecordRequest = Parameters<typeof recordRetrievals>[0]
 
-/** Sent to the child as JSON. */
 export type ChildJob =
   | { kind: 'download'; request: DownloadRequest }
   | { kind: 'build'; request: BuildRequest }
@@ -53,7 +52,6 @@ interface JobOptions {
   signal?: AbortSignal | undefined
 }
 
-/** `heapMib` is the limit of the heap of each child, `jobMs` that of its time. */
 export function openBuildProcesses({ heapMib = HEAP_MIB_MAX, jobMs = JOB_MS_MAX } = {}) {
   let peakMemoryBytes = 0
 
@@ -98,9 +96,8 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX, jobMs = JOB_MS_MAX 
   }
 
   /** The caller removes the folder. */
-  async function download(request: DownloadRequest, options: JobOptions): Promise<Download> {
-    return (await run({ kind: 'download', request }, options)) as Download
-  }
+  const download = async (request: DownloadRequest, options: JobOptions) =>
+    (await run({ kind: 'download', request }, options)) as Download
 
   async function build(request: BuildRequest, options: JobOptions = {}): Promise<BuiltSnapshot> {
     const folder = newBuildingFolder(request.dataDirectory)
@@ -113,9 +110,8 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX, jobMs = JOB_MS_MAX 
     }
   }
 
-  async function record(request: RecordRequest, options: JobOptions): Promise<Recording> {
-    return (await run({ kind: 'record', request }, options)) as Recording
-  }
+  const record = async (request: RecordRequest, options: JobOptions) =>
+    (await run({ kind: 'record', request }, options)) as Recording
 
   /** `peakMemoryBytes` is the most memory that one of the children has held. */
   return { download, build, record, peakMemoryBytes: () => peakMemoryBytes }

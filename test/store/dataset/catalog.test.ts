@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { Catalog } from '../../../store/dataset/catalog.ts'
 import { awaitWrite, openEnvironment } from '../../../store/files/environment.ts'
 import { importDataset } from '../../../store/import/run.ts'
-import { CURRENT_KEY, catalogFolder, INFO_KEY, snapshotFolder } from '../../../store/files/layout.ts'
+import { catalogFolder, INFO_KEY, snapshotFolder } from '../../../store/files/layout.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
 import { REGISTER } from '../../support/fixtures.ts'
 import { numberedRows, toCsv } from '../../support/register.ts'
@@ -128,7 +128,7 @@ describe('the catalogue', () => {
   it('has no dataset while its entry is damaged, and has one again after the next publication', async () => {
     await publish(catalog)
     const environment = openEnvironment({ folder: catalogFolder(directory), kind: 'catalog' })
-    await awaitWrite(environment.put(CURRENT_KEY, { snapshot_id: 1 }))
+    await awaitWrite(environment.put('current', { snapshot_id: 1 }))
     await environment.close()
     await sleep(REFRESH_MS)
     expect(catalog.current()).to.equal(undefined)

@@ -111,7 +111,7 @@ describe('an archive', () => {
   it('may have as many bytes after unpacking as the limit, but not one more', async () => {
     const five = () => Readable.from([Buffer.from('123'), Buffer.from('45')])
     const drain = async (bytesMax: number) => {
-      for await (const _ of checkedBytes({ bytes: five(), bytesMax }));
+      for await (const _ of checkedBytes({ bytes: five() }, bytesMax));
     }
     expect(await outcomeOf(drain(5))).to.equal('done')
     expect(await outcomeOf(drain(4))).to.equal('csv_too_large')

@@ -1,7 +1,7 @@
 /** Splitting a word into words of the register. */
 import { expect } from 'chai'
 import { OperationBudget } from '../../../store/index/operation-budget.ts'
-import { segmentWord } from '../../../store/index/segments.ts'
+import { segmentWord } from '../../../store/index/containing.ts'
 import { buildIndex, unlimited } from '../../support/names.ts'
 
 const split = (names: readonly string[], word: string) => segmentWord(buildIndex(names), word, unlimited())

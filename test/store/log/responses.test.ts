@@ -6,14 +6,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { open, type RootDatabase } from 'lmdb'
-import {
-  FINISHED_DATABASE,
-  LAYOUT_KEY,
-  LAYOUT_VERSION,
-  PAYMENT_IDS_DATABASE,
-  RECORDS_DATABASE,
-  responsesFolder,
-} from '../../../store/files/layout.ts'
+import { LAYOUT_KEY, LAYOUT_VERSION, RECORDS_DATABASE, responsesFolder } from '../../../store/files/layout.ts'
 import { StoreError } from '../../../store/files/environment.ts'
 import { encodeRecord, type RecordState } from '../../../store/log/record.ts'
 import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
@@ -80,13 +73,13 @@ describe('the response log', () => {
       expect((await log.read('another', 'payer id'))?.identity).to.equal('i1')
       expect(await log.prune({ before: new Date('2026-01-20T00:00:00.000Z'), max: 10 })).to.equal(1)
       await using environment = openDirectly()
-      expect(environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding: 'json' }).get('payer id')).to.equal(undefined)
+      expect(environment.openDB({ name: 'payment-ids', encoding: 'json' }).get('payer id')).to.equal(undefined)
     })
 
     it('ignores an old key of a record that became final later', async () => {
       await storeRecord(log, ended(0, 'confirmed', 11))
       await using environment = openDirectly()
-      const finished = environment.openDB<true, string>({ name: FINISHED_DATABASE, encoding: 'json' })
+      const finished = environment.openDB<true, string>({ name: 'finished', encoding: 'json' })
       await finished.put('2026-01-01T00:00:00.000Z i0', true)
       await reopen()
       expect(await log.prune({ before, max: 10 })).to.equal(0)
@@ -205,7 +198,7 @@ describe('the response log', () => {
   ] as const) {
     it(`rejects a claim whose payment id ${what}`, async () => {
       await using environment = openDirectly()
-      await environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding }).put('id', id)
+      await environment.openDB({ name: 'payment-ids', encoding }).put('id', id)
       await reopen()
       const claim = log.claim(makeRecord({ payment_id: 'id' }))
       expect(await errorName(claim)).to.equal('CorruptRecordError')
