@@ -31,7 +31,7 @@ import { newBuildingFolder } from './old-folders.ts'
 import { readRows, REJECTED_SHARE_MAX } from './rows.ts'
 
 /** Rows per write transaction: the two fsyncs of a commit cost little per row, and a batch fits in memory. */
-export const BATCH_ROWS = 5_000
+const BATCH_ROWS = 5_000
 /** Lets a child process notice the end of its parent. */
 const YIELD_ENTRIES = 1_000
 
