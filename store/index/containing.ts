@@ -2,7 +2,7 @@
  * The words that a name contains if it has all words of a search: as written, or, for a word that no name has, joined
  * with the word beside it or split. Spelling variants are not applied. The last word may be a prefix.
  */
-import { intersectAll } from './candidates.ts'
+import { namesWithAll } from './candidates.ts'
 import type { SimilarWord } from './dictionary.ts'
 import type { NameIndex } from './name-index.ts'
 import type { OperationBudget } from './operation-budget.ts'
@@ -88,10 +88,7 @@ function withCompletions(index: NameIndex, words: readonly string[], budget: Ope
 function listCompletionsBeside(index: NameIndex, words: readonly string[], budget: OperationBudget): Uint32Array {
   const before = words.slice(0, -1).map((word) => index.dictionary.find(word))
   if (before.includes(undefined)) return NO_WORDS
-  const names = intersectAll(
-    before.map((word) => index.postings(word!)),
-    budget,
-  )
+  const names = namesWithAll(index, before as number[], budget)
   if (names === undefined || !budget.take(names.length * OPERATIONS_PER_NAME)) return NO_WORDS
   const begins = index.dictionary.prefixFilter(words.at(-1)!)
   const found = new Set<number>()
