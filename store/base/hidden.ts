@@ -1,22 +1,12 @@
 /**
- * Characters that are invisible but change how a text is read or compared. The import removes them, and printed text
- * shows each as something visible. Inputs lose the default-ignorable ones, which pasted text contains, and are refused
- * for others.
- *
- * - `Cc`: C0 and C1 controls. A caller that accepts line ends and tabs replaces them by spaces first.
- * - `Cf`: format characters, such as bidi controls, zero-width characters, soft hyphens and tags.
- * - Default-ignorable characters of other categories: variation selectors, Hangul fillers, the grapheme joiner.
- * - Noncharacters and lone surrogates.
- *
- * A check before Unicode normalisation is enough. Normalisation creates none of these characters, except U+1160 from
- * U+3164 and U+FFA0, and these two are hidden as well. A test checks all of Unicode.
+ * Characters that are invisible but change how a text is read or compared. A caller that accepts line ends and tabs
+ * replaces them by spaces first. A check before Unicode normalisation is enough: it creates none of these characters,
+ * except U+1160 from U+3164 and U+FFA0, which are hidden as well. A test checks all of Unicode.
  */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/u
 const EVERY_HIDDEN = new RegExp(HIDDEN, 'gu')
 
-/**
- * Characters that are displayed as nothing: zero-width characters, direction marks, soft hyphens, variation selectors.
- */
+/** Displayed as nothing: zero-width characters, direction marks, soft hyphens, variation selectors. */
 const EVERY_IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu
 
 export function removeIgnorable(text: string): string {

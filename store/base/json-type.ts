@@ -1,5 +1,3 @@
-/** The media type of JSON, in a request or a reply. */
-
 /** Whether a content type is `application/json`, with any parameters. */
 export function isJsonType(contentType: string): boolean {
   return /^application\/json[ \t]*(;|$)/i.test(contentType)

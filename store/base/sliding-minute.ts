@@ -13,7 +13,6 @@ interface Second {
   units: number
 }
 
-/** In the order of time. */
 export type SlidingMinute = Second[]
 
 /** Spent units, or the time until they could be spent. Nothing is spent then. */
@@ -47,13 +46,11 @@ export function giveBack(minute: SlidingMinute, { at, units }: Second): void {
   if (second) second.units = Math.max(0, second.units - units)
 }
 
-/** The units that count now. */
 export function count(minute: SlidingMinute, timeMs: number): number {
   removeExpired(minute, secondOf(timeMs))
   return total(minute)
 }
 
-/** The second in which a time is. */
 export function secondOf(timeMs: number): number {
   return Math.floor(timeMs / SECOND_MS)
 }

@@ -11,7 +11,6 @@ const REQUEST_MARKS_MAX = 1_000
 /** Valid requests have ten levels. The SDKs of A2A and MCP copy recursively and overflow at some thousands. */
 const REQUEST_LEVELS_MAX = 24
 
-/** The body of a request, within its bounds. */
 export function parseRequest(body: Uint8Array): StrictJson {
   const parsed = parseStrictJson(body, REQUEST_MARKS_MAX)
   return parsed.kind === 'valid' && isDeeperThan(parsed.value, REQUEST_LEVELS_MAX) ? { kind: 'invalid' } : parsed

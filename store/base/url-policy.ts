@@ -5,7 +5,6 @@ export function isUrl(location: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(location)
 }
 
-/** Replaces `URL.parse`, which Node 20 lacks. */
 export function parseUrl(text: string, base?: URL): URL | undefined {
   return URL.canParse(text, base?.href) ? new URL(text, base) : undefined
 }

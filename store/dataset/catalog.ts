@@ -3,8 +3,8 @@ import { statSync } from 'node:fs'
 import type { RootDatabase } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
-import { CRASHED_KEY, CURRENT_KEY, catalogFolder, snapshotFolder } from '../files/layout.ts'
-import { awaitWrite, dataFile, openEnvironment, StoreError } from '../files/environment.ts'
+import { catalogFolder, snapshotFolder } from '../files/layout.ts'
+import { awaitWrite, dataFile, openEnvironment, orStoreError, StoreError } from '../files/environment.ts'
 import type { Report } from '../base/runtime.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 import { sourceSchema, type Source } from './source.ts'
@@ -61,7 +61,6 @@ export interface Dataset extends CatalogEntry {
 
 interface OpenedSnapshot {
   snapshot: Snapshot
-  /** The file that it reads. */
   file: string | undefined
 }
 
@@ -124,7 +123,7 @@ export class Catalog {
 
   /** Makes a retrieval the current one, in one durable write. The folder of its snapshot must be complete. */
   async publish(entry: CatalogEntry): Promise<void> {
-    await awaitWrite(this.#environment.put(CURRENT_KEY, entrySchema.parse(entry)))
+    await awaitWrite(this.#environment.put('current', entrySchema.parse(entry)))
     this.#refreshedAt = Number.NEGATIVE_INFINITY
   }
 
@@ -137,10 +136,9 @@ export class Catalog {
   async setCrashed(archiveSha256: string, hasCrashed: boolean): Promise<void> {
     const others = this.#crashedArchives().filter((each) => each !== archiveSha256)
     const next = hasCrashed ? [archiveSha256, ...others].slice(0, CRASHED_ARCHIVES_MAX) : others
-    await awaitWrite(this.#environment.put(CRASHED_KEY, next))
+    await awaitWrite(this.#environment.put('crashed', next))
   }
 
-  /** The ids of the snapshots that this process may still read. */
   openSnapshots(): string[] {
     return [...this.#opened.keys()]
   }
@@ -148,6 +146,10 @@ export class Catalog {
   async close(): Promise<void> {
     await Promise.all([...this.#opened.values()].map(({ snapshot }) => snapshot.close()))
     await this.#environment.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   #refresh(): void {
@@ -169,12 +171,11 @@ export class Catalog {
 
   /** @throws StoreError if the entry is damaged. The next retrieval writes a new one */
   #readEntry(): CatalogEntry | undefined {
-    const bytes = this.#environment.getBinary(CURRENT_KEY)
-    try {
-      return bytes && entrySchema.parse(JSON.parse(bytes.toString()))
-    } catch (cause) {
-      throw new StoreError('The entry of the catalogue is damaged', { cause })
-    }
+    const bytes = this.#environment.getBinary('current')
+    return orStoreError(
+      'The entry of the catalogue is damaged',
+      () => bytes && entrySchema.parse(JSON.parse(bytes.toString())),
+    )
   }
 
   /** Opens a snapshot again if its file was replaced. A snapshot that is open stays usable when its file is deleted. */
@@ -189,7 +190,7 @@ export class Catalog {
   }
 
   #crashedArchives(): string[] {
-    return z.array(sha256Schema).catch([]).parse(this.#environment.get(CRASHED_KEY))
+    return z.array(sha256Schema).catch([]).parse(this.#environment.get('crashed'))
   }
 }
 

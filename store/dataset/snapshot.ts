@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { decodeEntry } from './company-entry.ts'
 import type { SnapshotEntry } from './company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY } from '../files/layout.ts'
-import { openEnvironment, startAfter, StoreError } from '../files/environment.ts'
+import { openEnvironment, orStoreError, startAfter, StoreError } from '../files/environment.ts'
 
 const count = z.int().nonnegative()
 
@@ -27,7 +27,6 @@ export interface Snapshot {
   readonly info: SnapshotInfo
   /** The folder of the LMDB environment and of the name index (store/index). */
   readonly folder: string
-  /** The entry with exactly this number, leading zeros included. */
   find(companyNumber: string): SnapshotEntry | undefined
   /** All entries in the order of `compareCompanyNumbers`. */
   entries(): Iterable<[companyNumber: string, entry: SnapshotEntry]>
@@ -47,7 +46,8 @@ export function openSnapshot(folder: string): Snapshot {
     environment.close().catch(() => undefined)
     throw new StoreError(`${folder}: is not a complete snapshot`, { cause: checked.error })
   }
-  const companies = readOrThrow(folder, () =>
+  const damaged = `${folder}: has a damaged record`
+  const companies = orStoreError(damaged, () =>
     environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' }),
   )
   let holds = 0
@@ -56,7 +56,7 @@ export function openSnapshot(folder: string): Snapshot {
     info: checked.data,
     folder,
     find(companyNumber) {
-      return readOrThrow(folder, () => {
+      return orStoreError(damaged, () => {
         const bytes = companies.getBinary(companyKey(companyNumber))
         return bytes && decodeEntry(companyNumber, bytes)
       })
@@ -64,7 +64,7 @@ export function openSnapshot(folder: string): Snapshot {
     *entries() {
       for (const { key, value } of companies.getRange()) {
         const number = companyNumberOf(key)
-        yield [number, readOrThrow(folder, () => decodeEntry(number, value))]
+        yield [number, orStoreError(damaged, () => decodeEntry(number, value))]
       }
     },
     async hold(work) {
@@ -108,14 +108,5 @@ export function* storedEntries(folder: string): Generator<StoredEntry, undefined
       // Closes at once, because nothing is written.
       void environment.close()
     }
-  }
-}
-
-/** Turns every error of a read into a {@link StoreError}, because all of them mean that the snapshot is damaged. */
-function readOrThrow<T>(folder: string, read: () => T): T {
-  try {
-    return read()
-  } catch (cause) {
-    throw new StoreError(`${folder}: has a damaged record`, { cause })
   }
 }

@@ -2,7 +2,6 @@
 import * as z from 'zod'
 import { toDay } from '../base/day.ts'
 
-/** The provenance object in every response with data. */
 export const sourceSchema = z.strictObject({
   publisher: z.string(),
   dataset: z.string(),
@@ -27,7 +26,6 @@ export function dateOfSource({ source_updated_at, retrieved_at }: Source): strin
 /** The part of a source that does not change from one retrieval to the next. */
 export type Publication = Omit<Source, 'retrieved_at' | 'source_updated_at'>
 
-/** The companies resource of the Companies Registration Office, opendata.cro.ie. */
 export const CRO_COMPANIES: Publication = {
   publisher: 'Companies Registration Office (CRO)',
   dataset: 'Companies',

@@ -7,7 +7,6 @@ import { link, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../base/error-code.ts'
 
-/** The suffix of temporary files. A crash may leave one behind. */
 export const UNFINISHED_SUFFIX = '.tmp'
 
 /**
@@ -41,7 +40,6 @@ export async function createFileAtomically(path: string, text: string): Promise<
 /** A name that `publish` gives: the file, a UUID, the suffix. The suffix begins with a dot. */
 const TEMPORARY_NAME = new RegExp(`^(.+)\\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\\${UNFINISHED_SUFFIX}$`)
 
-/** The temporary name is random, so two writers never share a file. */
 async function publish(path: string, text: string | Uint8Array, renameOrLink: typeof rename): Promise<void> {
   const temporary = `${path}.${randomUUID()}${UNFINISHED_SUFFIX}`
   try {

@@ -11,20 +11,19 @@ export class CorruptRecordError extends Error {
 
 export function encodeWithChecksum(text: string): Buffer {
   const content = Buffer.from(text)
-  return Buffer.concat([Buffer.from(checksumOf(content), 'hex'), content])
+  return Buffer.concat([checksumOf(content), content])
 }
 
 /** @throws CorruptRecordError when the checksum does not match */
 export function decodeWithChecksum(bytes: Buffer): string {
   const content = bytes.subarray(CHECKSUM_BYTES)
-  if (checksumOf(content) !== bytes.toString('hex', 0, CHECKSUM_BYTES))
+  if (!checksumOf(content).equals(bytes.subarray(0, CHECKSUM_BYTES)))
     throw new CorruptRecordError('A stored record does not match its checksum')
   return content.toString()
 }
 
-/** In hexadecimal digits. */
-function checksumOf(content: Buffer): string {
-  return hash('sha256', content).slice(0, 2 * CHECKSUM_BYTES)
+function checksumOf(content: Buffer): Buffer {
+  return hash('sha256', content, 'buffer').subarray(0, CHECKSUM_BYTES)
 }
 
 /** The result of `read`, or undefined if it throws a {@link CorruptRecordError}. */

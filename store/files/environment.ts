@@ -47,7 +47,6 @@ const PAGE_BYTES: Record<EnvironmentKind, number> = {
   lock: 4096,
 }
 
-/** The file of the environment in a folder. */
 export const dataFile = (folder: string) => join(folder, 'data.mdb')
 /** LMDB writes fewer bytes when it creates an environment with two databases. */
 const FIRST_BYTES = 128 * 1024
@@ -73,7 +72,7 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
     return environment
   } catch (cause) {
     environment.close().catch(() => undefined)
-    throw cause instanceof StoreError ? cause : new StoreError(`${folder}: cannot be read or written`, { cause })
+    throw toStoreError(`${folder}: cannot be read or written`, cause)
   }
 }
 
@@ -99,7 +98,6 @@ function openFolder({ folder, kind, readOnly }: Folder): RootDatabase<unknown, s
   }
 }
 
-/** A line of LMDB's list of readers: process id, thread, transaction. */
 const READER_LINE = /^\s*(\d+) [0-9a-f]+ /gm
 
 /**
@@ -159,7 +157,6 @@ function checkLength(path: string): void {
   })
 }
 
-/** Undefined if there is no meta page at this position. */
 function readMeta(file: number, position: number) {
   const meta = Buffer.alloc(META_BYTES)
   if (readSync(file, meta, { position }) < META_BYTES || !hasMagic(meta)) return undefined
@@ -216,16 +213,19 @@ export async function awaitWrite<T>(write: Promise<T>): Promise<T> {
     return await write
   } catch (cause) {
     if (cause instanceof Error && 'commitError' in cause) void Promise.resolve(cause.commitError).catch(() => undefined)
-    if (cause instanceof StoreError || cause instanceof CorruptRecordError) throw cause
-    throw new StoreError('The store could not be written', { cause })
+    throw cause instanceof CorruptRecordError ? cause : toStoreError('The store could not be written', cause)
   }
 }
 
-/** Runs a synchronous write. */
-export function runWriteSync<T>(write: () => T): T {
+/** Turns every error of a synchronous read or write into a {@link StoreError}. */
+export function orStoreError<T>(message: string, use: () => T): T {
   try {
-    return write()
+    return use()
   } catch (cause) {
-    throw new StoreError('The store could not be written', { cause })
+    throw toStoreError(message, cause)
   }
+}
+
+export function toStoreError(message: string, cause: unknown): StoreError {
+  return cause instanceof StoreError ? cause : new StoreError(message, { cause })
 }

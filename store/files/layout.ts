@@ -1,24 +1,20 @@
 /**
- * The keys and values of everything on disk.
+ * The keys and values of everything on disk. Each LMDB environment has 'layout' -> { kind, version }.
  *
  *   {DATA_DIR}/catalog/            LMDB: which snapshot is current
- *     'layout'                  -> { kind: 'catalog', version }
  *     'current'                 -> the last retrieval (JSON)
  *     'crashed'                 -> the SHA-256 of archives that ended the process of their import (JSON)
  *   {DATA_DIR}/snapshots/{hex}/    LMDB: one folder per snapshot, named by its id, read-only once it has that name
- *     'layout'                  -> { kind: 'snapshot', version }
  *     'info'                    -> SnapshotInfo (JSON)
  *     companies: companyKey     -> SnapshotEntry with checksum (store/dataset/company-entry.ts)
  *     names.index                  the name index, a separate file (store/index/index-file.ts)
  *   {DATA_DIR}/history/            LMDB: what each file of the register said (store/history)
- *     'layout'                  -> { kind: 'history', version }
  *     steps: step               -> StepFacts with checksum
  *     versions: step companyKey -> the step of the version before, state with checksum
  *     latest: companyKey        -> the step and the checksum of the newest version
  *     erased: companyKey        -> the time of the erasure
  *   {DATA_DIR}/building/{name}/    LMDB: a snapshot that is being built; only a killed import leaves one behind
  *   {DATA_DIR}/responses/          LMDB: the response log, a separate environment because its writes are synced
- *     'layout'                  -> { kind: 'responses', version }
  *     'owner'                   -> LogOwner: the receiver and the chain that the log belongs to
  *     'sales'                   -> SlidingMinute: the sales of the last minute
  *     'probe'                   -> written to check that the log can be written
@@ -32,7 +28,6 @@
  *   {DATA_DIR}/last-backup.json    the time and the size of the last backup
  *   {DATA_DIR}/receivers.json      the receivers that this directory was used with
  *   {DATA_DIR}/relayers/{address}/ LMDB: the process that settles with this relayer
- *     'layout'                  -> { kind: 'lock', version }
  *     'holder'                  -> its process id
  *
  * Keys are strings in LMDB's byte order. Raise a version when older code would misread the environment. A
@@ -54,23 +49,13 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
 export const FORMER_LAYOUT_VERSION: Partial<Record<EnvironmentKind, number>> = { responses: 1 }
 
 export const LAYOUT_KEY = 'layout'
-export const OWNER_KEY = 'owner'
-export const CURRENT_KEY = 'current'
-export const CRASHED_KEY = 'crashed'
 export const INFO_KEY = 'info'
-/** The name index of a snapshot, in the folder of its LMDB environment. */
 export const NAMES_FILE = 'names.index'
 export const COMPANIES_DATABASE = 'companies'
 export const UNFINISHED_DATABASE = 'unfinished'
 export const RECORDS_DATABASE = 'records'
-export const FINISHED_DATABASE = 'finished'
-export const PAYMENT_IDS_DATABASE = 'payment-ids'
-export const HOLDER_KEY = 'holder'
-export const SALES_KEY = 'sales'
-export const PUBLIC_KEYS_KEY = 'public-keys'
 
-/** The code of the character before `A`. */
-const BEFORE_A = 64
+const BEFORE_A = 'A'.charCodeAt(0) - 1
 
 /**
  * The key of a company number: a letter for its length (A for one digit, T for twenty), then the number. Byte order is
@@ -80,10 +65,9 @@ export const companyKey = (companyNumber: string) =>
   String.fromCharCode(BEFORE_A + companyNumber.length) + companyNumber
 export const companyNumberOf = (key: string) => key.slice(1)
 
-/** The key of a final record in `finished`. ISO 8601 times in UTC sort as text. */
-export const finishedKey = ({ updated_at, identity }: { updated_at: string; identity: string }) =>
-  `${updated_at} ${identity}`
-/** The key of another record in `unfinished`. */
+/** ISO 8601 times in UTC sort as text. */
+export const finishedKey = (record: { updated_at: string; identity: string }) =>
+  `${record.updated_at} ${record.identity}`
 export const unfinishedKey = (record: { state: string; due_at?: string; prepared_at: string; identity: string }) =>
   `${record.state}:${record.due_at ?? record.prepared_at} ${record.identity}`
 export const identityIn = (key: string) => key.slice(key.indexOf(' ') + 1)

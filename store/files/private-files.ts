@@ -4,10 +4,8 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { syncDirectory } from './atomic-file.ts'
 
-/** All permissions of group and others. */
 const OTHERS_MASK = 0o077
 
-/** The mode of directories, for `mkdir`. */
 export const PRIVATE_DIRECTORY_MODE = 0o700
 
 /** Removes the permissions of group and others from everything that this process and its child processes create. */

@@ -12,7 +12,6 @@ import { companyNumberOf } from '../files/layout.ts'
 import { decodeVersion, type HistoryDatabase } from './history-database.ts'
 import { dateOf } from './step.ts'
 
-/** After every company key. */
 const KEYS_END = '~'
 
 interface HistoryLine {
@@ -22,7 +21,6 @@ interface HistoryLine {
   text: string
 }
 
-/** The lines of the digest, without line feeds. */
 export function* historyLines(history: HistoryDatabase): Generator<HistoryLine, void, void> {
   let previous: string | undefined
   for (const key of history.stepKeys()) {

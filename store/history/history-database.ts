@@ -6,11 +6,10 @@ import type { Database, RootDatabase, Transaction } from 'lmdb'
 import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 import { decodeEntry } from '../dataset/company-entry.ts'
 import type { SnapshotEntry } from '../dataset/company.ts'
-import { openEnvironment, startAfter, StoreError } from '../files/environment.ts'
+import { openEnvironment, orStoreError, startAfter, StoreError } from '../files/environment.ts'
 import { companyNumberOf, historyFolder } from '../files/layout.ts'
 import { dateOf, stepFactsSchema, type Step, type StepFacts } from './step.ts'
 
-/** What the register said about a number. */
 export type VersionEntry = SnapshotEntry | 'absent' | 'erased'
 
 /** The bytes of a version, as in a snapshot, and the step of the version before. */
@@ -21,7 +20,6 @@ export interface StoredVersion {
 }
 
 const STEP_CHARACTERS = 16
-/** In place of the step of the version before. */
 const NONE = '-'.repeat(STEP_CHARACTERS)
 /** A value in `latest` has the beginning of the entry, which is its checksum. */
 const CHECKSUM_BYTES = 16
@@ -61,11 +59,8 @@ export class HistoryDatabase {
 
   /** Runs a write as one transaction. A kill leaves all of it or nothing. */
   write<T>(change: () => T): T {
-    try {
-      return this.#databases.environment.transactionSync(change)
-    } catch (cause) {
-      throw cause instanceof StoreError ? cause : new StoreError(`${this.folder}: cannot be written`, { cause })
-    }
+    const write = () => this.#databases.environment.transactionSync(change)
+    return orStoreError(`${this.folder}: cannot be written`, write)
   }
 
   findStep(key: string): Step | undefined {
@@ -95,18 +90,17 @@ export class HistoryDatabase {
     return step
   }
 
-  /** The step of the newest version of a number. */
   latestOf(companyKey: string): string | undefined {
-    return this.#databases.latest.get(companyKey, this.#at)?.toString('latin1', 0, STEP_CHARACTERS)
+    const bytes = this.#databases.latest.get(companyKey, this.#at)
+    return bytes && stepIn(bytes)
   }
 
   /** At most `limit` numbers after `after`, with the newest version of each, in the order of their keys. */
   latestRange(after: string | undefined, limit: number): { key: string; step: string; checksum: Buffer }[] {
-    return [...this.#databases.latest.getRange({ ...startAfter(after), ...this.#at, limit })].map(({ key, value }) => ({
-      key,
-      step: value.toString('latin1', 0, STEP_CHARACTERS),
-      checksum: value.subarray(STEP_CHARACTERS),
-    }))
+    const range = this.#databases.latest.getRange({ ...startAfter(after), ...this.#at, limit })
+    return Array.from(range, ({ key, value }) => {
+      return { key, step: stepIn(value), checksum: value.subarray(STEP_CHARACTERS) }
+    })
   }
 
   setLatest(companyKey: string, { step, entry }: Pick<StoredVersion, 'step' | 'entry'>): void {
@@ -128,13 +122,11 @@ export class HistoryDatabase {
     this.#databases.versions.removeSync(step + companyKey)
   }
 
-  /** Keeps the erased numbers. */
   clearVersions(): void {
     this.#databases.versions.clearSync()
     this.#databases.latest.clearSync()
   }
 
-  /** The versions of a number, newest first. */
   *chain(companyKey: string): Generator<StoredVersion, void, void> {
     for (let step = this.latestOf(companyKey); step !== undefined;) {
       const version = this.findVersion(companyKey, step)
@@ -144,14 +136,8 @@ export class HistoryDatabase {
   }
 
   /** The versions that begin at steps from `start` on and before `end`, in the order of step and number. */
-  *versionsFrom({
-    start,
-    end,
-  }: {
-    start: string
-    end: string
-  }): Generator<StoredVersion & { key: string }, void, void> {
-    for (const { key, value } of this.#databases.versions.getRange({ start, end, ...this.#at })) {
+  *versionsFrom(range: { start: string; end: string }): Generator<StoredVersion & { key: string }, void, void> {
+    for (const { key, value } of this.#databases.versions.getRange({ ...range, ...this.#at })) {
       const step = key.slice(0, STEP_CHARACTERS)
       yield { key: key.slice(STEP_CHARACTERS), ...this.#decode(step, value) }
     }
@@ -162,10 +148,9 @@ export class HistoryDatabase {
   }
 
   erasures(): { number: string; time: string }[] {
-    return [...this.#databases.erased.getRange()].map(({ key, value }) => ({
-      number: companyNumberOf(key),
-      time: value,
-    }))
+    return Array.from(this.#databases.erased.getRange(), ({ key, value }) => {
+      return { number: companyNumberOf(key), time: value }
+    })
   }
 
   putErasure(companyKey: string, time: string): void {
@@ -178,8 +163,12 @@ export class HistoryDatabase {
     else await this.#databases.environment.close()
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   #decode(step: string, bytes: Buffer): StoredVersion {
-    const before = bytes.toString('latin1', 0, STEP_CHARACTERS)
+    const before = stepIn(bytes)
     return { step, before: before === NONE ? undefined : before, entry: bytes.subarray(STEP_CHARACTERS) }
   }
 }
@@ -195,6 +184,8 @@ function openDatabases(folder: string, readOnly: boolean): Databases {
     erased: environment.openDB({ name: 'erased', encoding: 'json' }),
   }
 }
+
+const stepIn = (bytes: Buffer) => bytes.toString('latin1', 0, STEP_CHARACTERS)
 
 /** The beginning of an encoded entry. Two entries with equal checksums are equal. */
 export const checksumOf = (entry: Buffer) => entry.subarray(0, CHECKSUM_BYTES)

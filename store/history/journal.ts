@@ -2,7 +2,7 @@
  * Reads the journal: what each file of the register said about a number, and what changed from one file to the next.
  */
 import { companyKey, companyNumberOf } from '../files/layout.ts'
-import { StoreError } from '../files/environment.ts'
+import { orStoreError, StoreError, toStoreError } from '../files/environment.ts'
 import {
   ABSENT_BYTES,
   decodeVersion,
@@ -61,7 +61,6 @@ export class Journal {
     return this.#history.close()
   }
 
-  /** Undefined while the journal is empty. */
   newest(): Step | undefined {
     return this.#read(() => this.#find(this.#history.stepBefore()))
   }
@@ -70,7 +69,6 @@ export class Journal {
     return this.#read(() => this.#find(this.#history.stepAfter()))
   }
 
-  /** The last step of this day or before. */
   stepOn(date: string): Step | undefined {
     return this.#read(() => this.#find(this.#history.stepBefore(firstKeyOf(nextDate(date)))))
   }
@@ -80,7 +78,6 @@ export class Journal {
     return this.#readEach(this.#versions(companyNumber, before))
   }
 
-  /** Whether any file had the number. */
   has(companyNumber: string): boolean {
     return this.#read(() => this.#history.latestOf(companyKey(companyNumber)) !== undefined)
   }
@@ -170,20 +167,19 @@ export class Journal {
     return step
   }
 
+  get #damaged(): string {
+    return `${this.#history.folder}: is damaged`
+  }
+
   #read<T>(use: () => T): T {
-    try {
-      return use()
-    } catch (cause) {
-      throw cause instanceof StoreError ? cause : new StoreError(`${this.#history.folder}: is damaged`, { cause })
-    }
+    return orStoreError(this.#damaged, use)
   }
 
   *#readEach<T>(items: Generator<T, void, void>): Generator<T, void, void> {
     try {
-      for (let next = this.#read(() => items.next()); !next.done; next = this.#read(() => items.next()))
-        yield next.value
-    } finally {
-      items.return()
+      yield* items
+    } catch (cause) {
+      throw toStoreError(this.#damaged, cause)
     }
   }
 }

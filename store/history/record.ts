@@ -2,9 +2,12 @@
  * Adds a file of the register to the journal. The journal depends on the files and the erased numbers alone, not on the
  * order in which the files were added: a file can also be added between two others.
  */
+import { storedEntries } from '../dataset/snapshot.ts'
+import { createReserveCheck, FREE_BYTES_MIN } from '../files/disk-space.ts'
 import { StoreError } from '../files/environment.ts'
-import { ABSENT_BYTES, checksumOf, ERASED_BYTES, type HistoryDatabase, type StoredVersion } from './history-database.ts'
-import { stepKeyOf, type StepFacts } from './step.ts'
+import { snapshotFolder } from '../files/layout.ts'
+import { ABSENT_BYTES, checksumOf, ERASED_BYTES, HistoryDatabase, type StoredVersion } from './history-database.ts'
+import { dateOf, stepKeyOf, type StepFacts } from './step.ts'
 
 /** The entries of a snapshot, encoded, in the order of their keys. */
 type StoredEntries = Iterable<{ key: string; value: Buffer }>
@@ -22,6 +25,34 @@ interface SnapshotChanges {
 /** `recorded` counts how the file differs from the one before it. `known`: the journal has it already. */
 export type Recording =
   { kind: 'recorded'; previous_snapshot_id: string | null; changes: SnapshotChanges } | { kind: 'known' }
+
+interface RetrievalsToRecord {
+  dataDirectory: string
+  retrievals: readonly StepFacts[]
+}
+
+/**
+ * Records retrievals of the register. One of the records that the journal has for its day adds nothing. Resolves with
+ * the recording of the last one.
+ */
+export async function recordRetrievals({ dataDirectory, retrievals }: RetrievalsToRecord): Promise<Recording> {
+  await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
+  createReserveCheck(history.folder, FREE_BYTES_MIN.import)()
+  let recording: Recording = { kind: 'known' }
+  for (const facts of retrievals) {
+    const entries = storedEntries(snapshotFolder(dataDirectory, facts.snapshot_id))
+    recording = isOfKnownDay(history, facts) ? { kind: 'known' } : recordFile(history, facts, entries)
+  }
+  return recording
+}
+
+/** Whether this file, or the one before it, is of the same day and has the same records. */
+function isOfKnownDay(history: HistoryDatabase, { snapshot_id, source }: StepFacts): boolean {
+  const step = stepKeyOf(source)
+  const before = history.stepBefore(step)
+  const steps = before !== undefined && dateOf(before) === dateOf(step) ? [step, before] : [step]
+  return steps.some((each) => history.findStep(each)?.snapshot_id === snapshot_id)
+}
 
 /** Numbers of the first file that one transaction writes. */
 const FIRST_FILE_NUMBERS = 20_000
@@ -83,7 +114,6 @@ function snapshotIdBefore(history: HistoryDatabase, step: string): string | null
   return (before === undefined ? undefined : history.findStep(before)?.snapshot_id) ?? null
 }
 
-/** Returns how the file differs from the one before it. */
 function insertVersions(history: HistoryDatabase, step: string, entries: StoredEntries): SnapshotChanges {
   const changes: SnapshotChanges = { added: 0, removed: 0, changed: 0 }
   const place = { step, next: history.stepAfter(step) }

@@ -8,10 +8,8 @@ import { DAY_MS, toDay } from '../base/day.ts'
 
 const TIME_DIGITS = 8
 const BASE = 36
-/** In the year 2059. */
 const TIME_MAX = BASE ** TIME_DIGITS - 1
 
-/** The stored description of one file of the register. */
 export const stepFactsSchema = z.strictObject({
   snapshot_id: z.string(),
   /** The path, URL or name that was retrieved. */
@@ -44,7 +42,6 @@ export function dateOf(key: string): string {
   return dateOfDay(dayOf(key))
 }
 
-/** The day of a step, counted from 1970. */
 export function dayOf(key: string): number {
   return Math.floor(Number.parseInt(key.slice(0, TIME_DIGITS), BASE) / DAY_MS)
 }

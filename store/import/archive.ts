@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
-import { pipeline, Readable } from 'node:stream'
+import { pipeline, type Readable } from 'node:stream'
 import { crc32, createGunzip } from 'node:zlib'
 import { openPromise, type Entry, type ZipFile } from 'yauzl'
 import { ImportError } from './errors.ts'
 
-/** About eleven times the register's archive and CSV of 2026: room to grow, and a bound against ZIP bombs. */
+/** About eleven times the register's archive and CSV of 2026. */
 export const ARCHIVE_BYTES_MAX = 512 * 1024 * 1024
 export const CSV_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
@@ -42,14 +42,12 @@ export async function sha256OfFile(path: string, bytesMax = ARCHIVE_BYTES_MAX): 
 }
 
 /**
- * Opens the CSV as a stream of bytes. The stream fails with an ImportError if the CSV is too large, cut short or
- * damaged. `onRead` receives the share of the CSV that has been read. For a ZIP it relies on the size that the ZIP
- * states.
+ * Opens the CSV. Reading its bytes fails with an ImportError if the CSV is too large, cut short or damaged. `onRead`
+ * receives the share of the CSV that has been read. For a ZIP it relies on the size that the ZIP states.
  */
-export async function openCsv(path: string, onRead?: (share: number) => void): Promise<Readable> {
+export async function openCsv(path: string, onRead?: (share: number) => void): Promise<AsyncGenerator<Buffer>> {
   const { size } = await statFile(path)
-  const source = await openSource(path, size)
-  return Readable.from(checkedBytes({ ...source, bytesMax: CSV_BYTES_MAX, onRead }), { objectMode: false })
+  return checkedBytes(await openSource(path, size), CSV_BYTES_MAX, onRead)
 }
 
 async function openSource(path: string, size: number): Promise<CsvSource> {
@@ -63,25 +61,18 @@ async function openSource(path: string, size: number): Promise<CsvSource> {
 
 interface CsvSource {
   bytes: Readable
-  /** The size that the file or the ZIP states. Used for progress only. */
+  /** Used for progress only. */
   statedBytes?: number
   /** The CRC-32 that the ZIP states. yauzl reads it but does not check it. */
   crc?: number
 }
 
-interface CheckedBytesOptions extends CsvSource {
-  bytesMax: number
-  onRead?: ((share: number) => void) | undefined
-}
-
 /** Counts the bytes and checks the CRC-32 of the unpacked data. A reader that stops early closes the file. */
-export async function* checkedBytes({
-  bytes,
-  crc,
-  bytesMax,
-  statedBytes = 0,
-  onRead,
-}: CheckedBytesOptions): AsyncGenerator<Buffer> {
+export async function* checkedBytes(
+  { bytes, crc, statedBytes = 0 }: CsvSource,
+  bytesMax: number,
+  onRead?: (share: number) => void,
+): AsyncGenerator<Buffer> {
   let length = 0
   let sum = 0
   try {

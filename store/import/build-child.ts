@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { constants, setPriority } from 'node:os'
 import { errorCode } from '../base/error-code.ts'
 import { StoreError } from '../files/environment.ts'
-import { recordRetrievals } from '../history/retrieval.ts'
+import { recordRetrievals } from '../history/record.ts'
 import { buildFile, type ImportProgress } from './build.ts'
 import type { ChildJob, ChildMessage } from './build-process.ts'
 import { downloadArchive } from './download.ts'
@@ -57,13 +57,10 @@ function resultOf(job: ChildJob) {
 }
 
 function describeFailure(error: unknown): ChildMessage {
-  if (!(error instanceof Error)) return { kind: 'defect', name: 'not an Error' }
-  const { message } = error
-  const cause = error.cause instanceof Error ? error.cause.message : undefined
-  if (error instanceof ImportError) return { kind: 'refused', code: error.code, message, cause }
-  if (error instanceof StoreError || 'syscall' in error)
-    return { kind: 'store failed', message, code: errorCode(error), cause }
-  return { kind: 'defect', name: error.name }
+  const { name, message, cause } = error instanceof Error ? error : new Error('not an Error')
+  const isStore = error instanceof StoreError || (error instanceof Error && 'syscall' in error)
+  const kind = error instanceof ImportError ? 'refused' : isStore ? 'store failed' : 'defect'
+  return { kind, name, message, code: errorCode(error), cause: cause instanceof Error ? cause.message : undefined }
 }
 
 function send(message: ChildMessage, done: () => void): void {

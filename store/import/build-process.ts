@@ -1,15 +1,14 @@
 /**
- * Downloads each archive, builds its snapshot and writes the journal in child processes with a limited heap and time,
- * so that no source and no archive can end or block the service. A child ends by itself when this process dies. It can
- * be killed at any time: downloads and builds have folders of their own, and the journal is written in transactions.
+ * Downloads, builds and records in child processes with a limited heap and time, so that no source and no archive can
+ * end or block the service. A child ends when this process dies, and can be killed at any time: downloads and builds
+ * have folders of their own, and the journal is written in transactions.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { StoreError } from '../files/environment.ts'
-import type { Recording } from '../history/record.ts'
-import type { recordRetrievals } from '../history/retrieval.ts'
+import type { Recording, recordRetrievals } from '../history/record.ts'
 import type { buildFile, BuiltSnapshot, ImportProgress } from './build.ts'
 import type { Download, downloadArchive } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
@@ -19,7 +18,6 @@ type DownloadRequest = Parameters<typeof downloadArchive>[0]
 type BuildRequest = Parameters<typeof buildFile>[0]
 type RecordRequest = Parameters<typeof recordRetrievals>[0]
 
-/** Sent to the child as JSON. */
 export type ChildJob =
   | { kind: 'download'; request: DownloadRequest }
   | { kind: 'build'; request: BuildRequest }
@@ -29,9 +27,16 @@ export type ChildJob =
 export type ChildMessage =
   | { kind: 'progress'; progress: ImportProgress }
   | { kind: 'done'; result: Download | BuiltSnapshot | Recording; peakMemoryBytes: number }
-  | { kind: 'refused'; code: ImportError['code']; message: string; cause: string | undefined }
-  | { kind: 'store failed'; message: string; code: string | undefined; cause: string | undefined }
-  | { kind: 'defect'; name: string }
+  | Failure
+
+interface Failure {
+  kind: 'refused' | 'store failed' | 'defect'
+  name: string
+  message: string
+  code: string | undefined
+  /** Its message. */
+  cause: string | undefined
+}
 
 const CHILD = fileURLToPath(new URL('./build-child.js', import.meta.url))
 
@@ -47,7 +52,6 @@ interface JobOptions {
   signal?: AbortSignal | undefined
 }
 
-/** `heapMib` is the limit of the heap of each child, `jobMs` that of its time. */
 export function openBuildProcesses({ heapMib = HEAP_MIB_MAX, jobMs = JOB_MS_MAX } = {}) {
   let peakMemoryBytes = 0
 
@@ -92,9 +96,8 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX, jobMs = JOB_MS_MAX 
   }
 
   /** The caller removes the folder. */
-  async function download(request: DownloadRequest, options: JobOptions): Promise<Download> {
-    return (await run({ kind: 'download', request }, options)) as Download
-  }
+  const download = async (request: DownloadRequest, options: JobOptions) =>
+    (await run({ kind: 'download', request }, options)) as Download
 
   async function build(request: BuildRequest, options: JobOptions = {}): Promise<BuiltSnapshot> {
     const folder = newBuildingFolder(request.dataDirectory)
@@ -107,9 +110,8 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX, jobMs = JOB_MS_MAX 
     }
   }
 
-  async function record(request: RecordRequest, options: JobOptions): Promise<Recording> {
-    return (await run({ kind: 'record', request }, options)) as Recording
-  }
+  const record = async (request: RecordRequest, options: JobOptions) =>
+    (await run({ kind: 'record', request }, options)) as Recording
 
   /** `peakMemoryBytes` is the most memory that one of the children has held. */
   return { download, build, record, peakMemoryBytes: () => peakMemoryBytes }
@@ -130,12 +132,11 @@ function startChild(heapMib: number) {
   return fork(CHILD, { execArgv, env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
 }
 
-function toError(failure: Exclude<ChildMessage, { kind: 'progress' | 'done' }>): Error {
-  if (failure.kind === 'defect') return crashed(failure.name)
-  const cause = failure.cause === undefined ? undefined : new Error(failure.cause)
-  if (failure.kind === 'refused') return new ImportError(failure.code, failure.message, cause)
-  const { message, code } = failure
-  return Object.assign(new StoreError(message, { cause }), code !== undefined && { code })
+function toError({ kind, name, message, code, cause: reason }: Failure): Error {
+  const cause = reason === undefined ? undefined : new Error(reason)
+  if (kind === 'refused') return new ImportError(code as ImportError['code'], message, cause)
+  if (kind === 'store failed') return Object.assign(new StoreError(message, { cause }), code !== undefined && { code })
+  return crashed(name)
 }
 
 function crashed(ending: string): ImportError {

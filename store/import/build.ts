@@ -11,10 +11,16 @@ import { syncDirectory } from '../files/atomic-file.ts'
 import { decodeOwnEntry, encodeEntry, QUARANTINED_BYTES } from '../dataset/company-entry.ts'
 import type { Company } from '../dataset/company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFolder } from '../files/layout.ts'
-import { awaitWrite, openEnvironment, runWriteSync, startAfter, StoreError } from '../files/environment.ts'
+import { awaitWrite, openEnvironment, orStoreError, StoreError } from '../files/environment.ts'
 import { NameIndexBuilder } from '../index/build.ts'
 import { hasNameIndex } from '../index/name-index.ts'
-import { openSnapshot, REOPEN_ENTRIES, snapshotInfoSchema, type SnapshotInfo } from '../dataset/snapshot.ts'
+import {
+  openSnapshot,
+  REOPEN_ENTRIES,
+  snapshotInfoSchema,
+  storedEntries,
+  type SnapshotInfo,
+} from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../dataset/snapshot-id.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { openCsv } from './archive.ts'
@@ -25,7 +31,7 @@ import { newBuildingFolder } from './old-folders.ts'
 import { readRows, REJECTED_SHARE_MAX } from './rows.ts'
 
 /** Rows per write transaction: the two fsyncs of a commit cost little per row, and a batch fits in memory. */
-export const BATCH_ROWS = 5_000
+const BATCH_ROWS = 5_000
 /** Lets a child process notice the end of its parent. */
 const YIELD_ENTRIES = 1_000
 
@@ -43,7 +49,6 @@ interface BuildRequest {
   comparedWith?: ComparedWith | undefined
 }
 
-/** With the findings of the comparison, if there was one. */
 export type BuiltSnapshot = SnapshotInfo & { compared?: Finding[] }
 
 export interface ImportProgress {
@@ -93,21 +98,20 @@ function checkChanges(compared: Finding[] = [], { rules }: Pick<ComparedWith, 'r
     throw new ImportError('changes_refused', `${beyond.join('; ')}; import --accept-changes publishes it`)
 }
 
-/** Pass 1: normalises the rows and stores them under their numbers. */
 async function loadRows(folder: string, path: string, { onProgress, freeBytes }: BuildOptions) {
   let share = 0
   const csv = await openCsv(path, (read) => (share = read))
   let { environment, companies } = openBuildEnvironment(folder)
   const findings: Record<string, number> = {}
   /** `companies` are the numbers that are not quarantined. */
-  const counts = { rows: 0, companies: 0, rejected: 0, findings }
+  const counts = { rows: 0, numbers: 0, companies: 0, rejected: 0, findings }
   const count = (finding: string) => (findings[finding] = (findings[finding] ?? 0) + 1)
   const batch: Company[] = []
   const checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.import, freeBytes)
 
   function flush(): void {
     checkReserve()
-    runWriteSync(() => environment.transactionSync(() => batch.forEach(put)))
+    orStoreError('The store could not be written', () => environment.transactionSync(() => batch.forEach(put)))
     batch.length = 0
     onProgress?.({ phase: 'rows', rows: counts.rows, share })
   }
@@ -118,6 +122,7 @@ async function loadRows(folder: string, path: string, { onProgress, freeBytes }:
     const stored = companies.getBinary(key)
     if (stored === undefined) {
       companies.putSync(key, bytes)
+      counts.numbers += 1
       counts.companies += 1
     } else if (stored.equals(bytes)) count('row_repeated')
     else {
@@ -166,53 +171,42 @@ interface FinishOptions extends BuildOptions {
   comparison: Comparison | undefined
 }
 
-/** Pass 2: computes the snapshot id, compares the entries, writes the name index and stores the description. */
 async function finishSnapshot(
   folder: string,
   { counts, importedAt, comparison, onProgress }: FinishOptions,
 ): Promise<SnapshotInfo> {
   const hash = new SnapshotHash()
   const names = new NameIndexBuilder()
+  const { rows, numbers, companies, rejected, findings } = counts
   let entries = 0
-  let quarantined = 0
-  let lastKey: string | undefined
-  let { environment, companies } = openBuildEnvironment(folder)
+  for (const { key, value } of storedEntries(folder)) {
+    const number = companyNumberOf(key)
+    const entry = decodeOwnEntry(number, value)
+    hash.add(number, entry)
+    comparison?.add(key, value, entry)
+    entries += 1
+    if (entries % YIELD_ENTRIES === 0) await yieldToEventLoop()
+    if (entry !== 'quarantined') names.add(entry)
+    if (entries % BATCH_ROWS === 0) onProgress?.({ phase: 'hash', rows: entries, share: entries / numbers })
+  }
+  const info: SnapshotInfo = {
+    snapshot_id: hash.id(),
+    normalisation: NORMALISATION_VERSION,
+    imported_at: importedAt,
+    row_count: rows,
+    company_count: companies,
+    quarantined_company_count: numbers - companies,
+    rejected_row_count: rejected,
+    findings,
+  }
+  await names.write(folder)
+  const { environment } = openBuildEnvironment(folder)
   try {
-    const total = (companies.getStats() as { entryCount: number }).entryCount
-    let entriesBefore: number
-    do {
-      entriesBefore = entries
-      for (const { key, value } of companies.getRange({ ...startAfter(lastKey), limit: REOPEN_ENTRIES })) {
-        const number = companyNumberOf(key)
-        const entry = decodeOwnEntry(number, value)
-        hash.add(number, entry)
-        comparison?.add(key, value, entry)
-        lastKey = key
-        entries += 1
-        if (entries % YIELD_ENTRIES === 0) await yieldToEventLoop()
-        if (entry === 'quarantined') quarantined += 1
-        else names.add(entry)
-        if (entries % BATCH_ROWS === 0) onProgress?.({ phase: 'hash', rows: entries, share: entries / total })
-      }
-      await environment.close()
-      ;({ environment, companies } = openBuildEnvironment(folder))
-    } while (entries > entriesBefore)
-    const info: SnapshotInfo = {
-      snapshot_id: hash.id(),
-      normalisation: NORMALISATION_VERSION,
-      imported_at: importedAt,
-      row_count: counts.rows,
-      company_count: entries - quarantined,
-      quarantined_company_count: quarantined,
-      rejected_row_count: counts.rejected,
-      findings: counts.findings,
-    }
-    await names.write(folder)
     await awaitWrite(environment.put(INFO_KEY, snapshotInfoSchema.parse(info)))
-    return info
   } finally {
     await environment.close()
   }
+  return info
 }
 
 /**

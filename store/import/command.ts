@@ -1,11 +1,10 @@
 /** The actions of the commands `import` and `snapshot-id`. A service may run on the same data directory. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Catalog } from '../dataset/catalog.ts'
 import type { SnapshotInfo } from '../dataset/snapshot.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../dataset/source.ts'
 import type { ImportProgress } from './build.ts'
 import { openBuildProcesses } from './build-process.ts'
+import { openTemporaryFolder } from './old-folders.ts'
 import { importDataset } from './run.ts'
 
 const MIB = 2 ** 20
@@ -34,23 +33,19 @@ interface ImportCommandOptions extends CommandOptions {
 export async function importCommand(options: ImportCommandOptions): Promise<void> {
   const { synthetic, peakMemoryBytes, print, ...request } = options
   const { dataDirectory, now } = request
-  const catalog = new Catalog(dataDirectory)
-  try {
-    const startedAt = now().getTime()
-    const publication = synthetic ? SYNTHETIC : CRO_COMPANIES
-    const processes = openBuildProcesses()
-    const result = await importDataset({ ...request, ...processes, catalog, publication })
-    const { info, changed, changes, compared } = result
-    print(changed ? 'imported' : 'unchanged since the last import')
-    printSnapshotInfo(info, print)
-    if (changes) print(`changes     ${changes.added} added, ${changes.removed} removed, ${changes.changed} changed`)
-    for (const { text, isBeyond } of compared) print(`${isBeyond ? 'warning ' : 'compared'}    ${text}`)
-    print(`seconds     ${((now().getTime() - startedAt) / 1000).toFixed(1)}`)
-    print(`memory      ${Math.round(Math.max(peakMemoryBytes(), processes.peakMemoryBytes()) / MIB)} MiB at most`)
-    if (result.historyFailure !== undefined) throw result.historyFailure
-  } finally {
-    await catalog.close()
-  }
+  await using catalog = new Catalog(dataDirectory)
+  const startedAt = now().getTime()
+  const publication = synthetic ? SYNTHETIC : CRO_COMPANIES
+  const processes = openBuildProcesses()
+  const result = await importDataset({ ...request, ...processes, catalog, publication })
+  const { info, changed, changes, compared } = result
+  print(changed ? 'imported' : 'unchanged since the last import')
+  printSnapshotInfo(info, print)
+  if (changes) print(`changes     ${changes.added} added, ${changes.removed} removed, ${changes.changed} changed`)
+  for (const { text, isBeyond } of compared) print(`${isBeyond ? 'warning ' : 'compared'}    ${text}`)
+  print(`seconds     ${((now().getTime() - startedAt) / 1000).toFixed(1)}`)
+  print(`memory      ${Math.round(Math.max(peakMemoryBytes(), processes.peakMemoryBytes()) / MIB)} MiB at most`)
+  if (result.historyFailure !== undefined) throw result.historyFailure
 }
 
 interface SnapshotIdCommandOptions extends CommandOptions {
@@ -64,13 +59,9 @@ interface SnapshotIdCommandOptions extends CommandOptions {
  */
 export async function snapshotIdCommand(options: SnapshotIdCommandOptions): Promise<void> {
   const { path, temporaryDirectory, now, print, onProgress } = options
-  const dataDirectory = await mkdtemp(join(temporaryDirectory, 'snapshot-id-'))
-  try {
-    const request = { dataDirectory, path, importedAt: now().toISOString() }
-    printSnapshotInfo(await openBuildProcesses().build(request, { onProgress }), print)
-  } finally {
-    await rm(dataDirectory, { recursive: true, force: true })
-  }
+  await using folder = await openTemporaryFolder(temporaryDirectory, 'snapshot-id-')
+  const request = { dataDirectory: folder.path, path, importedAt: now().toISOString() }
+  printSnapshotInfo(await openBuildProcesses().build(request, { onProgress }), print)
 }
 
 /** Findings about whole rows. Every other finding is about a value of a row. */

@@ -59,9 +59,8 @@ export class Comparison {
     this.#advance()
   }
 
-  /** `value` is the encoded entry. */
   add(key: string, value: Buffer, entry: SnapshotEntry): void {
-    while (this.#next && this.#next.key < key) this.#countLost(this.#next)
+    this.#countLost((lost) => lost < key)
     const after = companyOf(entry)
     if (this.#next?.key !== key) return this.#count(undefined, after)
     this.#count(this.#next.value.equals(value) ? after : decode(this.#next), after)
@@ -69,9 +68,9 @@ export class Comparison {
   }
 
   finish(): Finding[] {
-    while (this.#next) this.#countLost(this.#next)
-    const [kept, changed] = [share(this.#kept, this.#before.companies), share(this.#changed, this.#kept)]
-    const companies = this.#before.companies
+    this.#countLost(() => true)
+    const { companies } = this.#before
+    const [kept, changed] = [share(this.#kept, companies), share(this.#changed, this.#kept)]
     const changedMax = CHANGED_SHARE_MAX + CHANGED_SHARE_PER_DAY * Math.max(0, this.#days - 1)
     const findings: Finding[] = [
       {
@@ -93,7 +92,6 @@ export class Comparison {
     return [...findings, ...COLUMNS.flatMap((column, index) => this.#emptied(column, index) ?? [])]
   }
 
-  /** A column that has lost much of its values. */
   #emptied(column: string, index: number): Finding | undefined {
     const [before, after] = [this.#before.share(index), this.#after.share(index)]
     if (before - after < EMPTIED_SHARE) return undefined
@@ -101,10 +99,9 @@ export class Comparison {
     return { rule: column === UNSTEADY_COLUMN ? 'none' : 'all', column, text, isBeyond: true }
   }
 
-  /** The file does not have this number. */
-  #countLost(stored: StoredEntry): void {
-    this.#count(decode(stored), undefined)
-    this.#advance()
+  /** Counts the companies that the file does not have. */
+  #countLost(isLost: (key: string) => boolean): void {
+    for (; this.#next && isLost(this.#next.key); this.#advance()) this.#count(decode(this.#next), undefined)
   }
 
   /** A snapshot that cannot be read further ends here. The file will replace it. */
@@ -127,7 +124,6 @@ export class Comparison {
   }
 }
 
-/** In how many companies each column has a value. */
 class FilledColumns {
   companies = 0
   readonly #filled = new Uint32Array(COLUMNS.length)

@@ -16,7 +16,6 @@ import { fetchSource, type SourceLimits } from './http.ts'
 /** A busy portal may need a minute to answer. */
 const LIMITS: SourceLimits = { idleMs: 60_000, bytesMax: ARCHIVE_BYTES_MAX }
 
-/** The bytes that are inspected to find the type. */
 const HEAD_BYTES = 512
 /** Control characters other than tab and line ends, which do not occur in text. */
 const BINARY = /(?![\t\r\n])\p{Cc}/u
@@ -53,13 +52,16 @@ export async function downloadArchive(
   const archive = resource ? await locateArchive(resource, allLimits) : { url: start, updatedAt: undefined }
   // Validators belong to one URL. Another archive may have the same ones.
   const known = validators?.url === archive.url.href ? validators : null
-  const { status, headers, body } = await fetchSource({
-    url: archive.url,
-    headers: conditionHeaders(known),
-    limits: allLimits,
-  })
-  const updatedAt = archive.updatedAt ?? parseHttpDate(headers['last-modified'] ?? '')
-  const facts = { validators: readValidators(headers, archive.url), updatedAt: updatedAt?.toISOString() ?? null }
+  const conditions = {
+    ...(known?.etag ? { 'if-none-match': known.etag } : {}),
+    ...(known?.last_modified ? { 'if-modified-since': known.last_modified } : {}),
+  }
+  const { status, headers, body } = await fetchSource({ url: archive.url, headers: conditions, limits: allLimits })
+  const updatedAt = archive.updatedAt ?? new Date(headers['last-modified'] ?? '')
+  const facts = {
+    validators: readValidators(headers, archive.url),
+    updatedAt: Number.isNaN(updatedAt.getTime()) ? null : updatedAt.toISOString(),
+  }
   if (status === 304) return { ...facts, validators: facts.validators ?? known }
   const path = join(folder, 'archive')
   await mkdir(folder, { recursive: true })
@@ -69,27 +71,14 @@ export async function downloadArchive(
   return { ...facts, path }
 }
 
-function conditionHeaders(known: Validators | null): Record<string, string> {
-  return {
-    ...(known?.etag ? { 'if-none-match': known.etag } : {}),
-    ...(known?.last_modified ? { 'if-modified-since': known.last_modified } : {}),
-  }
-}
-
 function readValidators(headers: IncomingHttpHeaders, url: URL): Validators | null {
   const { etag = null, 'last-modified': last_modified = null } = headers
   return etag === null && last_modified === null ? null : { url: url.href, etag, last_modified }
 }
 
-function parseHttpDate(text: string): Date | undefined {
-  const date = new Date(text)
-  return Number.isNaN(date.getTime()) ? undefined : date
-}
-
 interface ArchiveBody {
   path: string
   body: AsyncIterable<Buffer>
-  /** The content type. */
   type: string
   checkReserve: () => void
 }

@@ -2,8 +2,6 @@
  * The actions of the commands `history build`, `digest`, `verify` and `erase`. A service may run on the same data
  * directory.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { storedEntries } from '../dataset/snapshot.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../dataset/source.ts'
 import { companyKey, snapshotFolder } from '../files/layout.ts'
@@ -15,6 +13,7 @@ import { sha256OfFile } from './archive.ts'
 import type { ImportProgress } from './build.ts'
 import { openBuildProcesses } from './build-process.ts'
 import { readArchiveFacts } from './kept-archive.ts'
+import { openTemporaryFolder } from './old-folders.ts'
 
 interface HistoryOptions {
   dataDirectory: string
@@ -34,14 +33,14 @@ interface ArchivesOptions extends HistoryOptions {
 
 /** Adds archives to the journal, in any order. */
 export async function buildHistory(options: ArchivesOptions): Promise<void> {
-  await withJournal(options.dataDirectory, { readOnly: false }, async (history) => {
-    await recordArchives(history, options)
-    options.print(`digest  ${historyDigest(history)}`)
-  })
+  await using history = new HistoryDatabase(options.dataDirectory, { readOnly: false })
+  await recordArchives(history, options)
+  options.print(`digest  ${historyDigest(history)}`)
 }
 
 export async function printHistoryDigest({ dataDirectory, print }: HistoryOptions): Promise<void> {
-  await withJournal(dataDirectory, { readOnly: true }, (history) => print(`digest  ${historyDigest(history)}`))
+  await using history = new HistoryDatabase(dataDirectory, { readOnly: true })
+  print(`digest  ${historyDigest(history)}`)
 }
 
 /**
@@ -50,24 +49,18 @@ export async function printHistoryDigest({ dataDirectory, print }: HistoryOption
  */
 export async function verifyHistory(options: ArchivesOptions): Promise<boolean> {
   const { dataDirectory, temporaryDirectory, print } = options
-  const directory = await mkdtemp(join(temporaryDirectory, 'history-'))
-  try {
-    return await withJournal(dataDirectory, { readOnly: true }, (history) =>
-      withJournal(directory, { readOnly: false }, async (built) => {
-        for (const { number, time } of history.erasures()) built.putErasure(companyKey(number), time)
-        await recordArchives(built, options)
-        const difference = firstDifference(historyLines(history), historyLines(built))
-        if (!difference) print(`equal   ${historyDigest(history)}`)
-        else {
-          const { date, companyNumber } = difference
-          print(`differs ${date}${companyNumber === undefined ? '' : `, company ${companyNumber}`}`)
-        }
-        return difference === undefined
-      }),
-    )
-  } finally {
-    await rm(directory, { recursive: true, force: true })
+  await using directory = await openTemporaryFolder(temporaryDirectory, 'history-')
+  await using history = new HistoryDatabase(dataDirectory, { readOnly: true })
+  await using built = new HistoryDatabase(directory.path, { readOnly: false })
+  for (const { number, time } of history.erasures()) built.putErasure(companyKey(number), time)
+  await recordArchives(built, options)
+  const difference = firstDifference(historyLines(history), historyLines(built))
+  if (!difference) print(`equal   ${historyDigest(history)}`)
+  else {
+    const { date, companyNumber } = difference
+    print(`differs ${date}${companyNumber === undefined ? '' : `, company ${companyNumber}`}`)
   }
+  return difference === undefined
 }
 
 /** Erases the past versions of a number. Returns false if the journal has none of it. */
@@ -76,22 +69,8 @@ export async function eraseHistory({
   companyNumber,
   now,
 }: Omit<HistoryOptions, 'print'> & { companyNumber: string; now: () => Date }): Promise<boolean> {
-  return withJournal(dataDirectory, { readOnly: false }, (history) =>
-    eraseNumber(history, companyKey(companyNumber), now().toISOString()),
-  )
-}
-
-async function withJournal<T>(
-  dataDirectory: string,
-  options: { readOnly: boolean },
-  use: (history: HistoryDatabase) => Promise<T> | T,
-): Promise<T> {
-  const history = new HistoryDatabase(dataDirectory, options)
-  try {
-    return await use(history)
-  } finally {
-    await history.close()
-  }
+  await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
+  return eraseNumber(history, companyKey(companyNumber), now().toISOString())
 }
 
 async function recordArchives(history: HistoryDatabase, options: ArchivesOptions): Promise<void> {
@@ -104,18 +83,12 @@ async function recordArchives(history: HistoryDatabase, options: ArchivesOptions
     const archive_sha256 = await sha256OfFile(path)
     if (facts.archive_sha256 !== undefined && facts.archive_sha256 !== archive_sha256)
       throw new StoreError(`${path}: is not the archive of which ${path}.json has the SHA-256`)
-    const dataDirectory = await mkdtemp(join(temporaryDirectory, 'history-'))
-    try {
-      const importedAt = now().toISOString()
-      const { snapshot_id } = await openBuildProcesses().build({ dataDirectory, path, importedAt }, { onProgress })
-      const step = { snapshot_id, location: facts.location, archive_sha256, source }
-      const { kind } = recordFile(history, step, storedEntries(snapshotFolder(dataDirectory, snapshot_id)))
-      print(
-        `${kind === 'known' ? 'known   ' : 'recorded'} ${step.source.source_updated_at ?? step.source.retrieved_at} ${path}`,
-      )
-    } finally {
-      await rm(dataDirectory, { recursive: true, force: true })
-    }
+    await using folder = await openTemporaryFolder(temporaryDirectory, 'history-')
+    const request = { dataDirectory: folder.path, path, importedAt: now().toISOString() }
+    const { snapshot_id } = await openBuildProcesses().build(request, { onProgress })
+    const step = { snapshot_id, location: facts.location, archive_sha256, source }
+    const { kind } = recordFile(history, step, storedEntries(snapshotFolder(folder.path, snapshot_id)))
+    print(`${kind === 'known' ? 'known   ' : 'recorded'} ${source_updated_at ?? retrieved_at} ${path}`)
   }
 }
 

@@ -88,11 +88,12 @@ async function* checkedBody(
   { bytesMax }: SourceLimits,
 ): AsyncGenerator<Buffer, void, undefined> {
   try {
-    if (Number(response.headers['content-length'] ?? 0) > bytesMax) throw archiveTooLarge(bytesMax)
+    const tooLarge = new ImportError('archive_too_large', `the source sends more than ${bytesMax} bytes`)
+    if (Number(response.headers['content-length'] ?? 0) > bytesMax) throw tooLarge
     let length = 0
     for await (const chunk of decoded(response) as AsyncIterable<Buffer>) {
       length += chunk.length
-      if (length > bytesMax) throw archiveTooLarge(bytesMax)
+      if (length > bytesMax) throw tooLarge
       yield chunk
     }
   } catch (cause) {
@@ -111,10 +112,6 @@ function decoded(response: IncomingMessage): Readable {
 
 function asImportError(cause: unknown, code: ImportError['code'], message: string): ImportError {
   return cause instanceof ImportError ? cause : new ImportError(code, message, cause)
-}
-
-function archiveTooLarge(bytesMax: number): ImportError {
-  return new ImportError('archive_too_large', `the source sends more than ${bytesMax} bytes`)
 }
 
 function sourceRefused(message: string): ImportError {

@@ -2,6 +2,7 @@
 import { copyFile, mkdir, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
+import { dateOfSource } from '../dataset/source.ts'
 import { replaceWithFile, UNFINISHED_SUFFIX, writeFileAtomically } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
@@ -22,14 +23,10 @@ const SHA256_DIGITS = 16
 const DATE = /^\d{4}-\d\d-\d\d$/
 
 /** Copies an archive. Its facts are written last, so an archive without them was not kept whole. */
-export async function keepArchive(
-  folder: string,
-  path: string,
-  { location, archive_sha256, source }: StepFacts,
-): Promise<void> {
+export async function keepArchive(folder: string, path: string, facts: StepFacts): Promise<void> {
+  const { location, archive_sha256, source } = facts
   const { retrieved_at, source_updated_at, synthetic } = source
-  const date = (source_updated_at ?? retrieved_at).slice(0, 'YYYY-MM-DD'.length)
-  const kept = join(folder, `${date}-${archive_sha256.slice(0, SHA256_DIGITS)}`)
+  const kept = join(folder, `${dateOfSource(source)}-${archive_sha256.slice(0, SHA256_DIGITS)}`)
   await mkdir(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
   const unfinished = `${kept}${UNFINISHED_SUFFIX}`
   try {
@@ -38,8 +35,8 @@ export async function keepArchive(
   } finally {
     await rm(unfinished, { force: true })
   }
-  const facts: ArchiveFacts = { location, retrieved_at, source_updated_at, archive_sha256, synthetic }
-  await writeFileAtomically(`${kept}.json`, `${JSON.stringify(facts, null, 2)}\n`)
+  const keptFacts: ArchiveFacts = { location, retrieved_at, source_updated_at, archive_sha256, synthetic }
+  await writeFileAtomically(`${kept}.json`, `${JSON.stringify(keptFacts, null, 2)}\n`)
 }
 
 /**

@@ -17,9 +17,9 @@ type NormalisationFinding =
   | 'hidden_characters_removed'
   | 'invalid_utf8_replaced'
 
-type RowRejection = 'no_company_number' | 'malformed_company_number' | 'no_company_name'
-
-type NormalisedRow = { kind: 'company'; company: Company } | { kind: 'rejected'; reason: RowRejection }
+type NormalisedRow =
+  | { kind: 'company'; company: Company }
+  | { kind: 'rejected'; reason: 'no_company_number' | 'malformed_company_number' | 'no_company_name' }
 
 type OnFinding = (finding: NormalisationFinding) => void
 

@@ -1,6 +1,6 @@
 /** The folders of imports that are no longer used: builds and downloads that were killed, and old snapshots. */
 import { randomUUID } from 'node:crypto'
-import { readdir, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildingFolder } from '../files/layout.ts'
 
@@ -14,6 +14,12 @@ const UNTOUCHED_MS_MAX = 10 * 60 * 1000
 /** Returns the path of a new folder for one import. The caller creates it. */
 export function newBuildingFolder(dataDirectory: string): string {
   return join(buildingFolder(dataDirectory), randomUUID())
+}
+
+/** A new folder, which is removed at the end of its scope. */
+export async function openTemporaryFolder(parent: string, prefix: string) {
+  const path = await mkdtemp(join(parent, prefix))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
 /** Removes the folders in `root` that were not touched for ten minutes, but those whose names are in `kept`. */

@@ -1,6 +1,5 @@
-/** Reads the register's CSV as rows of text. The header must have exactly the 21 columns in their order. */
-import type { Readable } from 'node:stream'
-import { readRecords } from './csv.ts'
+/** Reads the register's CSV as rows of text, with csv-parse, which is strict about quotes. */
+import { parse } from 'csv-parse'
 import { ImportError } from './errors.ts'
 
 // prettier-ignore
@@ -21,26 +20,80 @@ type ParsedRow =
 /** A file with a larger share of rejected rows is not the register, even if its header is right (contract 11.2). */
 export const REJECTED_SHARE_MAX = 0.01
 
-/** Yields rows in batches, so that memory does not grow with the file. */
-export async function* readRows(csv: Readable): AsyncGenerator<ParsedRow[], void, void> {
+/** Thirty times a row of the register. Bounds the memory that an unclosed quote can use. */
+const ROW_BYTES_MAX = 8 * 1024
+/** Five times the columns of the register. */
+const ROW_FIELDS_MAX = 100
+
+/** Errors that consume an unknown number of rows, so that they cannot be counted as one malformed row. */
+const FATAL_CODES: ReadonlySet<string> = new Set(['CSV_MAX_RECORD_SIZE', 'CSV_QUOTE_NOT_CLOSED'])
+
+/** Yields rows in batches, so that memory does not grow with the file. Empty lines are skipped. */
+export async function* readRows(csv: AsyncIterable<Buffer>): AsyncGenerator<ParsedRow[], void, void> {
+  const rows: ParsedRow[] = []
   let hasHeader = false
-  for await (const records of readRecords(csv)) {
-    if (records.length === 0) continue
-    if (!hasHeader) checkHeader(records[0])
-    yield (hasHeader ? records : records.slice(1)).map(toRow)
-    hasHeader = true
+  let malformedLine: number | undefined
+  const parser = parse({
+    bom: true,
+    max_record_size: ROW_BYTES_MAX,
+    record_delimiter: ['\r\n', '\n'],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    on_record: (fields: string[]) => {
+      if (fields.length > ROW_FIELDS_MAX) throw malformed(`a row has more than ${ROW_FIELDS_MAX} fields`)
+      // csv-parse compares before it adds a character.
+      if (Buffer.byteLength(fields.join('')) > ROW_BYTES_MAX)
+        throw malformed(`a row is larger than ${ROW_BYTES_MAX} bytes`)
+      if (hasHeader) rows.push(toRow(fields))
+      else checkHeader(fields)
+      hasHeader = true
+      return null
+    },
+    on_skip: (error) => {
+      if (!hasHeader) throw wrongHeader()
+      if (error && FATAL_CODES.has(error.code)) throw error
+      // Several errors in one row count as one malformed row.
+      const line = Number(error?.lines)
+      if (line !== malformedLine) rows.push({ kind: 'rejected', reason: 'malformed_row' })
+      malformedLine = line
+    },
+  })
+  // `write` and `end` report the error to their callback as well.
+  parser.on('error', () => undefined)
+  try {
+    for await (const chunk of csv) {
+      await settle((done) => parser.write(chunk, done))
+      yield rows.splice(0)
+    }
+    await settle((done) => parser.end(done))
+  } catch (cause) {
+    throw cause instanceof ImportError ? cause : malformed('the file cannot be parsed as CSV', cause)
   }
-  if (!hasHeader) throw new ImportError('wrong_header', 'the file is empty')
+  if (!hasHeader) throw wrongHeader()
+  yield rows
 }
 
-function checkHeader(fields: string[] | null | undefined): void {
-  const isRight = fields?.length === COLUMNS.length && fields.every((name, index) => name.trim() === COLUMNS[index])
-  if (!isRight) throw new ImportError('wrong_header', "the first line is not the register's header of 21 columns")
+function settle(send: (done: (error?: Error | null) => void) => unknown): Promise<void> {
+  return new Promise((resolve, reject) => void send((error) => (error ? reject(error) : resolve())))
 }
 
-function toRow(fields: string[] | null): ParsedRow {
-  if (fields === null) return { kind: 'rejected', reason: 'malformed_row' }
+/** The header must have exactly the columns in their order. */
+function checkHeader(fields: readonly string[]): void {
+  const isRight = fields.length === COLUMNS.length && fields.every((name, index) => name.trim() === COLUMNS[index])
+  if (!isRight) throw wrongHeader()
+}
+
+function toRow(fields: readonly string[]): ParsedRow {
   if (fields.length !== COLUMNS.length) return { kind: 'rejected', reason: 'wrong_column_count' }
   const row = Object.fromEntries(COLUMNS.map((column, index) => [column, fields[index]])) as RegisterRow
   return { kind: 'row', row }
+}
+
+function wrongHeader(): ImportError {
+  return new ImportError('wrong_header', "the first line is not the register's header of 21 columns")
+}
+
+function malformed(message: string, cause?: unknown): ImportError {
+  return new ImportError('csv_malformed', message, cause)
 }

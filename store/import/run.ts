@@ -6,8 +6,7 @@ import type { Catalog, Dataset } from '../dataset/catalog.ts'
 import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { buildingFolder, snapshotFolder, snapshotsFolder } from '../files/layout.ts'
-import type { Recording } from '../history/record.ts'
-import { recordRetrievals } from '../history/retrieval.ts'
+import { recordRetrievals, type Recording } from '../history/record.ts'
 import type { StepFacts } from '../history/step.ts'
 import type { SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION } from '../dataset/snapshot-id.ts'
@@ -33,7 +32,6 @@ interface ImportRequest {
   catalog: Catalog
   /** A file on disk, or the URL of an archive or of a CKAN resource. */
   path: string
-  /** The name under which the retrieval is recorded. The default is the path. */
   location?: string
   publication: Publication
   now: () => Date
@@ -42,14 +40,12 @@ interface ImportRequest {
   download?: BuildProcesses['download']
   build?: BuildProcesses['build']
   record?: BuildProcesses['record']
-  /** Where archives that change the snapshot are kept. */
   archiveDirectory?: string | undefined
   /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
   isForced?: boolean
   /** Accepts a file that differs too much from the served snapshot. */
   areChangesAccepted?: boolean
   limits?: Parameters<typeof downloadArchive>[0]['limits']
-  /** Stops the import before it publishes. */
   signal?: AbortSignal
 }
 
@@ -75,6 +71,15 @@ interface CurrentSnapshot {
   hasCurrentRules: boolean
 }
 
+interface FetchedArchive {
+  download: Download
+  location: string
+  current: CurrentSnapshot | undefined
+  /** The current snapshot, if it is from the same location. */
+  before: CurrentSnapshot | undefined
+  retrievedAt: Date
+}
+
 export async function importDataset(request: ImportRequest): Promise<ImportResult> {
   const { dataDirectory, catalog, path, location = path, now, limits, signal, download = downloadArchive } = request
   const retrievedAt = now()
@@ -83,26 +88,16 @@ export async function importDataset(request: ImportRequest): Promise<ImportResul
   const current = await readCurrentSnapshot(dataDirectory, catalog)
   const before = current?.retrieval.location === location ? current : undefined
   const archive = { location, current, before, retrievedAt }
-  if (!isUrl(path)) {
-    return publishArchive(request, { ...archive, download: { path, validators: null, updatedAt: null } })
-  }
   const folder = newBuildingFolder(dataDirectory)
   const validators = current?.hasCurrentRules ? current.retrieval.validators : null
   try {
-    const downloaded = await download({ location: path, folder, validators, limits }, { signal })
-    return await publishArchive(request, { ...archive, download: downloaded })
+    const fetched = isUrl(path)
+      ? await download({ location: path, folder, validators, limits }, { signal })
+      : { path, validators: null, updatedAt: null }
+    return await publishArchive(request, { ...archive, download: fetched })
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}
-
-interface FetchedArchive {
-  download: Download
-  location: string
-  current: CurrentSnapshot | undefined
-  /** The current snapshot, if it is from the same location. */
-  before: CurrentSnapshot | undefined
-  retrievedAt: Date
 }
 
 async function publishArchive(request: ImportRequest, archive: FetchedArchive): Promise<ImportResult> {
@@ -117,7 +112,8 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   const newestBefore = request.isForced ? null : (before?.retrieval.newest_update ?? null)
   const entry = {
     ...facts,
-    newest_update: later(source_updated_at, newestBefore),
+    // ISO 8601 times in UTC sort as text.
+    newest_update: (source_updated_at ?? '') > (newestBefore ?? '') ? source_updated_at : newestBefore,
     validators: archive.download.validators,
   }
   // Known records are sold at once: a service that was down for days must not wait for the journal.
@@ -173,33 +169,25 @@ async function prune({ dataDirectory, catalog, now }: ImportRequest, keep: strin
   await removeUntouched(snapshotsFolder(dataDirectory), now(), new Set(kept)).catch(() => undefined)
 }
 
-/** The later of two ISO 8601 times in UTC, which sort as text. */
-const later = (one: string | null, other: string | null) => ((one ?? '') > (other ?? '') ? one : other)
-
 /** Returns the current snapshot if the archive has the same bytes. Otherwise builds a new one. */
 async function buildOrReuse(
   request: ImportRequest,
   archive: FetchedArchive,
 ): Promise<Pick<ImportResult, 'info' | 'changed' | 'compared'> & Pick<Dataset, 'archive_sha256'>> {
   const { download, current, before } = archive
-  if (download.path === undefined) {
-    if (!current) throw new Error('a conditional request was sent without a current snapshot')
-    return unchanged(current)
-  }
-  const archive_sha256 = await sha256OfFile(download.path)
-  if (current?.hasCurrentRules && current.retrieval.archive_sha256 === archive_sha256) return unchanged(current)
+  const { path } = download
+  const archive_sha256 = path === undefined ? current?.retrieval.archive_sha256 : await sha256OfFile(path)
+  if (current?.hasCurrentRules && current.retrieval.archive_sha256 === archive_sha256)
+    return { info: current.info, archive_sha256, changed: false, compared: [] }
+  if (path === undefined || archive_sha256 === undefined)
+    throw new Error('a conditional request was sent without a current snapshot')
   const newest = before?.retrieval.newest_update ?? null
   // An older time of update: the source was reset or replaced.
   if (!request.isForced && download.updatedAt && newest !== null && download.updatedAt < newest)
     throw new ImportError('source_older', 'the source states an older update time than before')
-  const { path } = download
   const built = await unlessCrashed(request, archive_sha256, () => buildArchive(request, path, archive))
   const { compared = [], ...info } = built
   return { info, archive_sha256, changed: true, compared }
-}
-
-const unchanged = ({ info, retrieval: { archive_sha256 } }: CurrentSnapshot) => {
-  return { info, archive_sha256, changed: false, compared: [] }
 }
 
 /** An archive that has ended the process of its import would end it again, so it is remembered (contract 11.10). */
@@ -209,12 +197,8 @@ async function unlessCrashed<T>(
   build: () => Promise<T>,
 ): Promise<T> {
   const hasCrashed = catalog.hasCrashed(archive_sha256)
-  if (hasCrashed && !isForced) {
-    throw new ImportError(
-      'crashed_before',
-      'these bytes have ended the process of an import before (the command import --force tries them again)',
-    )
-  }
+  if (hasCrashed && !isForced)
+    throw new ImportError('crashed_before', 'these bytes have ended an import before; import --force tries them again')
   try {
     const built = await build()
     if (hasCrashed) await catalog.setCrashed(archive_sha256, false)

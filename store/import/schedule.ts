@@ -46,8 +46,7 @@ export function startSchedule({ retrieve, now, random, timer, onFailure }: Sched
       failures += 1
       throw cause
     } finally {
-      const delay = failures === 0 ? RETRIEVE_EVERY_MS : retryDelay(failures)
-      if (!stopping.signal.aborted) wait(withJitter(delay, random()))
+      if (!stopping.signal.aborted) wait(delayAfter(failures, random()))
     }
   }
 
@@ -57,16 +56,12 @@ export function startSchedule({ retrieve, now, random, timer, onFailure }: Sched
       const step = Math.min(left, CLOCK_CHECK_EVERY_MS)
       cancel = timer(() => {
         const rest = Math.min(left - step, dueAt - now().getTime())
-        if (rest > 0) sleep(rest)
-        else runLater()
+        if (rest > 0) return sleep(rest)
+        running = run()
+        running.catch(onFailure)
       }, step)
     }
     sleep(milliseconds)
-  }
-
-  function runLater(): void {
-    running = run()
-    running.catch(onFailure)
   }
 
   const first = run()
@@ -83,10 +78,7 @@ export function startSchedule({ retrieve, now, random, timer, onFailure }: Sched
   }
 }
 
-function retryDelay(failures: number): number {
-  return Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_MAX_MS)
-}
-
-function withJitter(milliseconds: number, random: number): number {
-  return Math.round(milliseconds * (1 + JITTER_SHARE * (2 * random - 1)))
+function delayAfter(failures: number, random: number): number {
+  const delay = failures === 0 ? RETRIEVE_EVERY_MS : Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_MAX_MS)
+  return Math.round(delay * (1 + JITTER_SHARE * (2 * random - 1)))
 }

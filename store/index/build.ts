@@ -27,7 +27,6 @@ class Uint32List {
     return this.#length
   }
 
-  /** A view of the values, not a copy. */
   view(): Uint32Array {
     return this.#values.subarray(0, this.#length)
   }
@@ -40,7 +39,6 @@ export class NameIndexBuilder {
   readonly #nameWords = new Uint32List()
   readonly #joinedHashes = new Uint32List()
   readonly #suffixes = new Uint32List()
-  /** Pairs of a bucket of initials and a name. */
   readonly #initials = new Uint32List()
   readonly #statuses = new Map<string | null, number>()
   readonly #statusOf = new Uint32List()
@@ -67,7 +65,6 @@ export class NameIndexBuilder {
     for (let at = 0; at < company_number.length; at += 1) this.#digits.push(company_number.charCodeAt(at))
   }
 
-  /** Writes the index file into a snapshot folder and syncs it. */
   async write(folder: string): Promise<void> {
     await writeIndexFile(join(folder, NAMES_FILE), this.parts())
   }
@@ -110,7 +107,6 @@ export class NameIndexBuilder {
     }
   }
 
-  /** Sorts the words and maps their ids to their new numbers. */
   #sortedWords() {
     const words = sortWords(this.#words.keys())
     const newNumbers = new Uint32Array(words.length)

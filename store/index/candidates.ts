@@ -12,10 +12,9 @@ import type { NameQuery } from './query.ts'
 /** Bounds are rounded up to thousandths, so that names can be sorted by counting. */
 const BOUND_STEPS = 1000
 
+/** In descending order of the bound, an upper bound of the similarity. */
 interface CandidatePool {
-  /** In descending order of the bound, then in index order. */
   names: Uint32Array
-  /** The upper bound of each name's similarity, 0 to 1. */
   bounds: Float64Array
   /** The highest bound of the names that did not fit; 0 when all fitted. */
   excludedBound: number
@@ -36,7 +35,6 @@ interface Accumulator {
   /** The number of the last term that contributed to a name, so that each term contributes once. */
   lastTerms: Uint32Array
   term: number
-  /** The names with a sum. */
   touched: Uint32Array
 }
 
@@ -82,10 +80,8 @@ function accumulateContaining(
   const contributions = terms.map((term) => listContributions(index, term))
   const exact = contributions.filter(({ length }) => length === 1).flat()
   const exactAmount = exact.reduce((sum, { amount }) => sum + amount, 0)
-  const base = intersectAll(
-    exact.map(({ word }) => index.postings(word)),
-    budget,
-  )
+  const words = exact.map(({ word }) => word)
+  const base = namesWithAll(index, words, budget)
   let touched = 0
   const add = (found: Uint32Array, amount: number) => {
     for (const name of found) {
@@ -99,42 +95,31 @@ function accumulateContaining(
   for (const { word, amount } of completions ?? []) {
     const postings = index.postings(word)
     if (!budget.take(1 + Math.min(postings.length, base?.length ?? postings.length))) break
-    add(base ? intersect(postings, base) : postings, exactAmount + amount)
+    const isRarer = base !== undefined && base.length < postings.length
+    const found = isRarer
+      ? withWord(index, base, word)
+      : postings.filter((name) => words.every((each) => index.hasWord(name, each)))
+    add(found, exactAmount + amount)
   }
   return touched
 }
 
-/** The names in all lists; undefined without lists. None when the budget is exceeded. */
-export function intersectAll(lists: readonly Uint32Array[], budget: OperationBudget): Uint32Array | undefined {
-  const [shortest, ...others] = lists.toSorted((one, other) => one.length - other.length)
+/** The names that contain all words; undefined without words. None when the budget is exceeded. */
+export function namesWithAll(
+  index: NameIndex,
+  words: readonly number[],
+  budget: OperationBudget,
+): Uint32Array | undefined {
+  const rareness = (word: number) => index.postings(word).length
+  const [rarest, ...others] = words.toSorted((one, other) => rareness(one) - rareness(other))
   return others.reduce<Uint32Array | undefined>(
-    (found, list) => (found && budget.take(found.length) ? intersect(found, list) : NO_NAMES),
-    shortest,
+    (names, word) => (names && budget.take(names.length) ? withWord(index, names, word) : NO_NAMES),
+    rarest === undefined ? undefined : index.postings(rarest),
   )
 }
 
-/**
- * The names in both ascending lists. Finds each name of the shorter list in the longer one by exponential search.
- * Reading the longer list is slower with a common word and many completions (benchmark row `search, slowest of all`).
- */
-function intersect(one: Uint32Array, other: Uint32Array): Uint32Array {
-  const [shorter, longer] = one.length < other.length ? [one, other] : [other, one]
-  const found = new Uint32Array(shorter.length)
-  let count = 0
-  let at = 0
-  for (const name of shorter) {
-    let step = 1
-    // Beyond the end the element is undefined, and the comparison is false.
-    while (longer[at + step]! < name) {
-      at += step
-      step *= 2
-    }
-    for (; step >= 1; step /= 2) if (longer[at + step]! < name) at += step
-    if (longer[at]! < name) at += 1
-    if (longer[at] === name) found[count++] = name
-  }
-  return found.subarray(0, count)
-}
+const withWord = (index: NameIndex, names: Uint32Array, word: number) =>
+  names.filter((name) => index.hasWord(name, word))
 
 /**
  * In postings: searching a name for a word takes about as long as visiting this many. Visiting all postings instead is
@@ -142,7 +127,6 @@ function intersect(one: Uint32Array, other: Uint32Array): Uint32Array {
  */
 const SEARCHED_NAME_COST = 8
 
-/** What a term contributes to the names that contain a word. */
 interface Contribution {
   word: number
   amount: number

@@ -2,22 +2,19 @@
  * The words that a name contains if it has all words of a search: as written, or, for a word that no name has, joined
  * with the word beside it or split. Spelling variants are not applied. The last word may be a prefix.
  */
-import { intersectAll } from './candidates.ts'
+import { namesWithAll } from './candidates.ts'
 import type { SimilarWord } from './dictionary.ts'
 import type { NameIndex } from './name-index.ts'
 import type { OperationBudget } from './operation-budget.ts'
 import { JOINED_FACTOR, toQuery, type NameQuery } from './query.ts'
-import { segmentWord } from './segments.ts'
 
 /** Fewer letters begin too many words. After another word, fewer letters are enough. */
 const PREFIX_LETTERS_MIN = { alone: 3, afterWord: 2 }
 /** Similarity of a prefix to a completion of it. A completion by few letters is more similar. */
 const COMPLETION_SIMILARITY = { min: 0.8, max: 0.95 }
-/** Operations of adding a completion. */
 const OPERATIONS_PER_COMPLETION = 40
 /** Listing more completions takes longer than looking for them in the names with the other words. */
 const COMPLETIONS_MANY = 1_000
-/** Operations of looking for completions in a name. */
 const OPERATIONS_PER_NAME = 20
 export interface ContainedWords {
   query: NameQuery
@@ -91,10 +88,7 @@ function withCompletions(index: NameIndex, words: readonly string[], budget: Ope
 function listCompletionsBeside(index: NameIndex, words: readonly string[], budget: OperationBudget): Uint32Array {
   const before = words.slice(0, -1).map((word) => index.dictionary.find(word))
   if (before.includes(undefined)) return NO_WORDS
-  const names = intersectAll(
-    before.map((word) => index.postings(word!)),
-    budget,
-  )
+  const names = namesWithAll(index, before as number[], budget)
   if (names === undefined || !budget.take(names.length * OPERATIONS_PER_NAME)) return NO_WORDS
   const begins = index.dictionary.prefixFilter(words.at(-1)!)
   const found = new Set<number>()
@@ -103,3 +97,32 @@ function listCompletionsBeside(index: NameIndex, words: readonly string[], budge
 }
 
 const NO_WORDS = new Uint32Array()
+
+/** Shorter words are seldom several words. */
+const SPLIT_LETTERS_MIN = 6
+/** Longer words are not split: the number of lookups grows with the square of the length. */
+const SPLIT_LETTERS_MAX = 48
+const OPERATIONS_PER_LOOKUP = 100
+/** A name of more words is not written without spaces. */
+const PARTS_MAX = 8
+
+/** The split with the lowest sum of weights, so "the" is preferred to "t" and "he". Nothing without two parts. */
+export function segmentWord(index: NameIndex, word: string, budget: OperationBudget): readonly string[] {
+  const { length } = word
+  if (length < SPLIT_LETTERS_MIN || length > SPLIT_LETTERS_MAX) return []
+  if (!budget.take(((length * (length + 1)) / 2) * OPERATIONS_PER_LOOKUP)) return []
+  /** By position, the best split of the letters before it. */
+  const best: ({ parts: readonly string[]; cost: number } | undefined)[] = [{ parts: [], cost: 0 }]
+  for (let end = 1; end <= length; end += 1) {
+    for (let start = 0; start < end; start += 1) {
+      const before = best[start]
+      if (!before || before.parts.length === PARTS_MAX || (start === 0 && end === length)) continue
+      const part = word.slice(start, end)
+      const known = index.dictionary.find(part)
+      if (known === undefined) continue
+      const cost = before.cost + index.weights[known]!
+      if (cost < (best[end]?.cost ?? Infinity)) best[end] = { parts: [...before.parts, part], cost }
+    }
+  }
+  return best[length]?.parts ?? []
+}

@@ -45,7 +45,6 @@ interface DictionarySections {
 /** A word of the register that matches a query word exactly or approximately. */
 export interface SimilarWord {
   word: number
-  /** 0 to 1; 1 for the query word itself. */
   similarity: number
 }
 
@@ -58,14 +57,11 @@ export class Dictionary {
   readonly #positions: Uint32Array
   /** By length, the position of its first word in `#units`. */
   readonly #offsets: Uint32Array
-  /** Letter masks by word. */
   readonly #once: Uint32Array
   readonly #twice: Uint32Array
   /** The first word of every group; the last entry is the number of words. */
   readonly #groups: Uint32Array
-  /** The common letters of every group. */
   readonly #groupLetters: Uint32Array
-  /** The first group of every length. */
   readonly #lengthGroups: Uint32Array
 
   constructor({ wordLengths, wordUnits, wordsByText }: DictionarySections) {
@@ -83,7 +79,6 @@ export class Dictionary {
     this.#groupLetters = this.#groups.subarray(0, -1).map((first) => commonLetters(this.#once[first]!))
   }
 
-  /** The number of a word, by binary search. */
   find(text: string): number | undefined {
     const { length } = text
     if (length > this.#longest) return undefined
@@ -101,7 +96,6 @@ export class Dictionary {
     return undefined
   }
 
-  /** The word itself with similarity 1, or nothing. */
   findExact(text: string): SimilarWord[] {
     const word = this.find(text)
     return word === undefined ? [] : [{ word, similarity: 1 }]
@@ -118,7 +112,6 @@ export class Dictionary {
     return (word) => this.#positions[word]! >= first && this.#positions[word]! < end
   }
 
-  /** The position in `#byText` of the first word that is not before a text. */
   #firstFrom(text: string): number {
     let low = 0
     let high = this.size
@@ -140,7 +133,6 @@ export class Dictionary {
     return String.fromCharCode(...this.#units.subarray(start, start + length))
   }
 
-  /** The word and its equivalents. */
   findEquivalent(text: string): SimilarWord[] {
     const found = this.findExact(text)
     for (const each of equivalentsOf(text)) {
@@ -273,7 +265,6 @@ function bySimilarity(one: SimilarWord, other: SimilarWord): number {
   return other.similarity - one.similarity || one.word - other.word
 }
 
-/** Sorts words in the order of their numbers. */
 export function sortWords(words: Iterable<string>): string[] {
   const grouped = Array.from(words, (text) => ({
     text,

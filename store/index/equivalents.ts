@@ -3,7 +3,6 @@
  * similar, never equal, because another company may have the abbreviation in its registered name.
  */
 
-/** Groups of equivalent words, separated by commas. */
 const GROUPS = `
   international intl internat, national natl, management mgmt mgt mngmt, brothers bros, company co,
   corporation corp, incorporated inc, group grp gp, holdings hldgs hldg, services svcs srvs servs, service svc srv,
@@ -36,12 +35,10 @@ for (const group of GROUPS.split(',')) {
   }
 }
 
-/** Every word that has an equivalent. */
 export const ABBREVIATED_WORDS: readonly string[] = [...EQUIVALENTS.keys()]
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The words that are equivalent to this one. */
 export function equivalentsOf(word: string): ReadonlySet<string> {
   return EQUIVALENTS.get(word) ?? NONE
 }

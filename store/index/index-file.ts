@@ -8,7 +8,7 @@
  */
 import { createHash, hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { StoreError } from '../files/environment.ts'
 
@@ -26,7 +26,6 @@ const headerSchema = z.strictObject({
 })
 
 export interface IndexParts {
-  /** A small JSON value. */
   facts: unknown
   sections: Record<string, Section>
 }
@@ -58,11 +57,8 @@ export async function writeIndexFile(path: string, { facts, sections }: IndexPar
 }
 
 function parseIndexFile(bytes: ArrayBuffer, path: string): IndexParts {
-  const end = bytes.byteLength - CHECKSUM_BYTES
   const damaged = (cause?: unknown) => new StoreError(`${path} is not a name index or is damaged`, { cause })
-  if (end < HEADER_LENGTH_BYTES) throw damaged()
-  const checksum = hash('sha256', new Uint8Array(bytes, 0, end), 'buffer')
-  if (!checksum.equals(new Uint8Array(bytes, end))) throw damaged()
+  if (!isIntact(new Uint8Array(bytes))) throw damaged()
   try {
     const length = Number(new DataView(bytes).getBigUint64(0, true))
     const text = new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array(bytes, HEADER_LENGTH_BYTES, length))
@@ -85,16 +81,14 @@ export function readIndexFile(path: string): IndexParts {
   return parseIndexFile(isWhole ? buffer : buffer.slice(byteOffset, byteOffset + byteLength), path)
 }
 
-/** Whether the file exists and its checksum is right. Streams the file, because the service does not wait for it. */
+/** Whether the file exists and its checksum is right. */
 export async function isIntactIndexFile(path: string): Promise<boolean> {
-  const { size } = await stat(path).catch(() => ({ size: 0 }))
-  if (size < HEADER_LENGTH_BYTES + CHECKSUM_BYTES) return false
-  await using file = await open(path)
-  const content = createHash('sha256')
-  for await (const chunk of file.createReadStream({ end: size - CHECKSUM_BYTES - 1, autoClose: false }))
-    content.update(chunk)
-  const { buffer } = await file.read({ buffer: Buffer.alloc(CHECKSUM_BYTES), position: size - CHECKSUM_BYTES })
-  return content.digest().equals(buffer)
+  return isIntact(await readFile(path).catch(() => new Uint8Array()))
+}
+
+function isIntact(bytes: Uint8Array): boolean {
+  const end = bytes.length - CHECKSUM_BYTES
+  return end >= HEADER_LENGTH_BYTES && hash('sha256', bytes.subarray(0, end), 'buffer').equals(bytes.subarray(end))
 }
 
 function padded(length: number): number {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { compareCompanyNumbers } from '../dataset/company.ts'
 import { NAMES_FILE } from '../files/layout.ts'
-import { StoreError } from '../files/environment.ts'
+import { orStoreError } from '../files/environment.ts'
 import { Dictionary } from './dictionary.ts'
 import { ABBREVIATED_WORDS } from './equivalents.ts'
 import { isIntactIndexFile, readIndexFile, type IndexParts } from './index-file.ts'
@@ -14,7 +14,6 @@ import { bucketOfHash, bucketOfInitials, hashKey, initialsOf, joinedKey } from '
 import type { OperationBudget } from './operation-budget.ts'
 import { SUFFIXES } from './suffixes.ts'
 
-/** Operations of reading the words of a name as text. */
 const OPERATIONS_PER_INITIALS = 20
 
 const factsSchema = z.strictObject({ statuses: z.array(z.string().nullable()) })
@@ -47,9 +46,7 @@ export class NameIndex {
    * weight of its common form.
    */
   readonly weights: Float32Array
-  /** The weight of a word that no name contains. */
   readonly unknownWeight: number
-  /** The sum of the weights of the words, by name. */
   readonly nameWeights: Float32Array
   /** The distinct status texts; `statusOf` returns an index into this list. */
   readonly statuses: readonly (string | null)[]
@@ -99,7 +96,6 @@ export class NameIndex {
     return false
   }
 
-  /** The names that contain a word, ascending. */
   postings(word: number): Uint32Array {
     const { holderStarts, holders } = this.#parts
     return holders.subarray(holderStarts[word], holderStarts[word + 1])
@@ -145,7 +141,6 @@ export class NameIndex {
     return String.fromCharCode(...numberDigits.subarray(numberStarts[name], numberStarts[name + 1]))
   }
 
-  /** The name of a company, by binary search. */
   findByNumber(companyNumber: string): number | undefined {
     let low = 0
     let high = this.size - 1
@@ -193,12 +188,7 @@ export class NameIndex {
 /** Reads the index of a snapshot folder. Throws {@link StoreError} when it is missing or damaged. */
 export function openNameIndex(folder: string): NameIndex {
   const path = join(folder, NAMES_FILE)
-  try {
-    return new NameIndex(readIndexFile(path))
-  } catch (cause) {
-    if (cause instanceof StoreError) throw cause
-    throw new StoreError(`${path} cannot be read as a name index`, { cause })
-  }
+  return orStoreError(`${path} cannot be read as a name index`, () => new NameIndex(readIndexFile(path)))
 }
 
 /** Whether the folder has an index with the right checksum. It is not loaded. */

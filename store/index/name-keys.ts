@@ -17,7 +17,6 @@ export function hashKey(key: string): number {
   return hash >>> 0
 }
 
-/** `buckets` is a power of two. */
 export function bucketOfHash(hash: number, buckets: number): number {
   return hash & (buckets - 1)
 }
@@ -43,7 +42,6 @@ export function initialsOf(words: readonly string[]): string[] {
   return (short === whole ? [whole] : [whole, short]).filter(areInitials)
 }
 
-/** Whether a text has the length of initials. */
 export function areInitials({ length }: string): boolean {
   return length >= INITIALS_LETTERS_MIN && length <= INITIALS_LETTERS_MAX
 }

@@ -58,7 +58,6 @@ export function normaliseWords(text: string): string[] {
   return joinParts(words.filter((word) => word !== ''))
 }
 
-/** The normalised words, separated by one space. */
 export function normaliseText(text: string): string {
   return normaliseWords(text).join(' ')
 }
@@ -68,7 +67,6 @@ export function parseName(name: string): ParsedName {
   return IRISH_SE.test(name) ? { core: words, suffix: '' } : splitSuffix(words)
 }
 
-/** Reduces a text to lower-case letters, digits and spaces. */
 function foldCharacters(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase()
   let plain = text

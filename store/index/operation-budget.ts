@@ -15,7 +15,6 @@ export class OperationBudget {
     return this.#left < 0
   }
 
-  /** How many operations are left; negative once one was refused. */
   get left(): number {
     return this.#left
   }
@@ -46,7 +45,6 @@ const PAIR_OPERATIONS_MAX = 75_000
 /** Company records read: the slowest operation. Few names have the same score as the tenth best. */
 const RECORDS_READ_MAX = 100
 
-/** The budgets of one query. */
 export function openQueryBudgets() {
   return {
     spelling: new OperationBudget(SPELLING_OPERATIONS_MAX),

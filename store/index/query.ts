@@ -13,7 +13,6 @@ const SAME_WORDS_MAX = 4
 
 /** One query word, or two adjacent ones, that can match one word of a name. */
 interface QueryTerm {
-  /** Positions in the query, first and last. */
   first: number
   last: number
   weight: number
@@ -58,7 +57,6 @@ export function analyseQuery(index: NameIndex, words: readonly string[], budget:
   }
 }
 
-/** How often the word at a position occurs before it. */
 function countBefore(words: readonly string[], position: number): number {
   return words.slice(0, position).filter((word) => word === words[position]).length
 }

@@ -79,7 +79,6 @@ function bitDistance(rows: number, { units, start, length }: CodeUnits, limit: n
   return distance
 }
 
-/** 0 to 1; 0 when the edit distance exceeds `limit`. */
 export function spellingSimilarity(one: CodeUnits, other: CodeUnits, limit: number): number {
   const found = editDistance(one, other, limit)
   return found > limit ? 0 : 1 - found / Math.max(one.length, other.length)
@@ -114,12 +113,10 @@ export function withLettersForDigits(word: string): string | undefined {
     : undefined
 }
 
-/** Whether a word has a digit or is a Roman numeral. */
 export function isNumeral(word: string): boolean {
   return extractNumber(word) !== ''
 }
 
-/** The number of digits in a word. */
 export function countDigits(word: string): number {
   return word.match(EVERY_DIGIT)?.length ?? 0
 }

@@ -49,12 +49,10 @@ const FIRST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) =>
 const LAST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ').at(-1) ?? ''))
 const FORM_WORDS_MAX = Math.max(...[...FORMS.keys()].map((form) => form.split(' ').length))
 
-/** The notations of a legal form. */
 export function formsOf(suffix: string): string[] {
   return [...FORMS].flatMap(([form, each]) => (each.suffix === suffix ? [form] : []))
 }
 
-/** Whether a legal form begins with this word. */
 export function beginsLegalForm(word: string): boolean {
   return FIRST_WORDS.has(word)
 }

@@ -23,7 +23,7 @@ export function readFormerRecord(former: Former | undefined, identity: string): 
   return former?.getBinary(identity)?.subarray(8)
 }
 
-/** Every record of an environment of either layout, also damaged ones. */
+/** Every record of either layout, also damaged ones. */
 export function* recordsIn(environment: Environment): Iterable<{ key: string; value: Buffer }> {
   yield* environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' }).getRange({})
   const former = openFormerRecords(environment)

@@ -10,15 +10,10 @@ import { CorruptRecordError, undefinedIfCorrupt } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { awaitWrite, openEnvironment, startAfter, StoreError } from '../files/environment.ts'
 import {
-  FINISHED_DATABASE,
   finishedKey,
   identityIn,
-  OWNER_KEY,
-  PAYMENT_IDS_DATABASE,
-  PUBLIC_KEYS_KEY,
   RECORDS_DATABASE,
   responsesFolder,
-  SALES_KEY,
   UNFINISHED_DATABASE,
   unfinishedKey,
 } from '../files/layout.ts'
@@ -54,7 +49,6 @@ interface LmdbLogOptions {
   /** The sales in a minute, of all processes. Default: no limit. */
   salesPerMinute?: number | undefined
   now?: () => Date
-  /** Replaced by tests. */
   freeBytes?: typeof readFreeBytes
 }
 
@@ -87,8 +81,8 @@ export class LmdbResponseLog implements ResponseLog {
     this.#environment = openEnvironment({ folder, kind: 'responses', readOnly, upgrade })
     this.#records = this.#environment.openDB({ name: RECORDS_DATABASE, encoding: 'binary' })
     this.#unfinished = this.#environment.openDB({ name: UNFINISHED_DATABASE, encoding: 'json' })
-    this.#finished = this.#environment.openDB({ name: FINISHED_DATABASE, encoding: 'json' })
-    this.#paymentIds = this.#environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
+    this.#finished = this.#environment.openDB({ name: 'finished', encoding: 'json' })
+    this.#paymentIds = this.#environment.openDB({ name: 'payment-ids', encoding: 'json' })
     this.#unrecorded = this.#environment.openDB({ name: 'unrecorded', encoding: 'json' })
     this.#former = openFormerRecords(this.#environment)
     this.#salesPerMinute = salesPerMinute
@@ -103,7 +97,7 @@ export class LmdbResponseLog implements ResponseLog {
     return this.#transact(() => {
       const stored = this.#getOwner()
       if (stored && !isDeepStrictEqual(stored, current)) return stored
-      void this.#environment.put(OWNER_KEY, next)
+      void this.#environment.put('owner', next)
       return next
     })
   }
@@ -117,7 +111,7 @@ export class LmdbResponseLog implements ResponseLog {
       else if (known.compromised_at === null && compromised_at !== null)
         keys.splice(keys.indexOf(known), 1, { ...known, compromised_at })
       else return
-      void this.#environment.put(PUBLIC_KEYS_KEY, keys)
+      void this.#environment.put('public-keys', keys)
     })
   }
 
@@ -193,10 +187,7 @@ export class LmdbResponseLog implements ResponseLog {
     return keys.filter((key) => identityIn(key).startsWith(prefix)).length
   }
 
-  async advance(
-    from: RecordVersion,
-    change: RecordChange & { state: RecordState },
-  ): Promise<ResponseRecord | undefined> {
+  async advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
     checkTransition(from, change)
     return this.#transact(() => {
       const current = this.#find(from.identity)
@@ -248,14 +239,14 @@ export class LmdbResponseLog implements ResponseLog {
 
   #getOwner(): LogOwner | undefined {
     this.#checkOpen()
-    const owner = this.#environment.get(OWNER_KEY) as LogOwner | undefined
+    const owner = this.#environment.get('owner') as LogOwner | undefined
     // Logs of older versions have no list of receivers.
     return owner && { ...owner, receivers: owner.receivers ?? [owner.pay_to] }
   }
 
   #getPublicKeys(): AnnouncedKey[] {
     this.#checkOpen()
-    return (this.#environment.get(PUBLIC_KEYS_KEY) as AnnouncedKey[] | undefined) ?? []
+    return (this.#environment.get('public-keys') as AnnouncedKey[] | undefined) ?? []
   }
 
   #list(range: RangeOptions): string[] {
@@ -282,13 +273,11 @@ export class LmdbResponseLog implements ResponseLog {
     if (!bytes) return undefined
     const cached = this.#cache.get(identity)
     if (cached?.bytes.equals(bytes)) return cached.record
-    const record = decodeRecord(bytes)
-    if (record.identity !== identity) throw new CorruptRecordError('A stored record has the key of another identity')
+    const record = decodeRecord(bytes, identity)
     this.#cache.set(identity, { bytes, record })
     return record
   }
 
-  /** The identity of the payment that has this payment id. */
   #getIdentity(paymentId: string): string | undefined {
     try {
       return this.#paymentIds.get(paymentId)
@@ -298,7 +287,7 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   #readSales(): SlidingMinute {
-    return (this.#environment.get(SALES_KEY) as SlidingMinute | undefined) ?? []
+    return (this.#environment.get('sales') as SlidingMinute | undefined) ?? []
   }
 
   /** Writes a record and its indexes, inside a transaction. `sales` are written if they have changed. */
@@ -312,7 +301,7 @@ export class LmdbResponseLog implements ResponseLog {
       if (formerly) void formerly.set.remove(formerly.key)
       void listed.set.put(listed.key, true)
     }
-    if (sales) void this.#environment.put(SALES_KEY, sales)
+    if (sales) void this.#environment.put('sales', sales)
     if (payment_id !== undefined) {
       if (isIdFree(next.state)) {
         if (holder === identity) void this.#paymentIds.remove(payment_id)
@@ -321,7 +310,6 @@ export class LmdbResponseLog implements ResponseLog {
     this.#cache.set(identity, { bytes, record: next })
   }
 
-  /** The key of a record in one of the two sets. */
   #placeOf(record: ResponseRecord): { set: Database<true, string>; key: string } {
     return isFinal(record.state)
       ? { set: this.#finished, key: finishedKey(record) }

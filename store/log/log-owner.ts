@@ -11,7 +11,6 @@ import { StoreError } from '../files/environment.ts'
 import { errorCode } from '../base/error-code.ts'
 import type { ResponseRecord } from './record.ts'
 
-/** The receiver and the chain that a response log belongs to. */
 export interface LogOwner {
   /** Identifies the log. Copies of the log have the same one. */
   readonly log_id: string

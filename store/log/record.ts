@@ -1,17 +1,14 @@
 /** A record of the response log: its states, their transitions and its encoding. */
-import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
+import { CorruptRecordError, decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 
 /** A payment that the chain shows as settled, although the log has no record of it. */
 export interface UnrecordedPayment {
-  /** As in {@link ResponseRecord}. */
   readonly identity: string
   /** The hash of the transaction that settled it. */
   readonly transaction: string
-  /** When the service found it. ISO 8601, in UTC. */
   readonly found_at: string
 }
 
-/** The result of an attempt to store the record of a new payment. */
 export type Claim =
   | { kind: 'claimed'; record: ResponseRecord }
   /** The identity or the payment id belongs to this record. */
@@ -46,10 +43,8 @@ export type RecordState = (typeof RECORD_STATES)[number]
 export interface FirstDenial {
   /** The change that it would make. */
   readonly action: string
-  /** Of the newest block, in seconds. */
   readonly time: string
   readonly final_block: string
-  /** On the local clock. */
   readonly at: string
 }
 
@@ -116,23 +111,18 @@ export function isVersion(record: ResponseRecord | undefined, from: RecordVersio
   return record?.state === from.state && record.attempt === from.attempt && record.receipt === from.receipt
 }
 
-export type RecordChange = Partial<
-  Pick<
-    ResponseRecord,
-    | 'state'
-    | 'attempt'
-    | 'payment_response'
-    | 'receipt'
-    | 'reported_transaction'
-    | 'settling_at'
-    | 'reverts'
-    | 'refused_at'
-    | 'due_at'
-    | 'first_denial'
-  >
-> & {
-  updated_at: string
-}
+type ChangedField =
+  | 'attempt'
+  | 'payment_response'
+  | 'receipt'
+  | 'reported_transaction'
+  | 'settling_at'
+  | 'reverts'
+  | 'refused_at'
+  | 'due_at'
+  | 'first_denial'
+
+export type RecordChange = Pick<ResponseRecord, 'state' | 'updated_at'> & Partial<Pick<ResponseRecord, ChangedField>>
 
 export const UNFINISHED_STATES = RECORD_STATES.filter((state) => !isFinal(state))
 
@@ -156,12 +146,10 @@ export function givesSaleBack({ state, keeps_sale }: ResponseRecord): boolean {
   return state === 'refused' && keeps_sale !== true
 }
 
-/** Whether a settlement may be in progress. */
 export function isStarted(state: RecordState): boolean {
   return state === 'prepared' || state === 'settling'
 }
 
-/** Whether the outcome of the payment is not known. */
 export function isOpen(state: RecordState): boolean {
   return isStarted(state) || state === 'unknown'
 }
@@ -171,10 +159,7 @@ export function isPaid(state: RecordState): boolean {
 }
 
 /** @throws if only a defect of the caller can cause this transition */
-export function checkTransition(
-  { state, receipt: current }: RecordVersion,
-  change: RecordChange & { state: RecordState },
-): void {
+export function checkTransition({ state, receipt: current }: RecordVersion, change: RecordChange): void {
   const next = change.state
   const isReceipt = isPaid(state) && current === undefined && change.receipt !== undefined
   const isNote = !isFinal(state) && ('due_at' in change || 'first_denial' in change)
@@ -183,7 +168,7 @@ export function checkTransition(
 }
 
 /** What was noted for a state, `due_at` and `first_denial`, ends with it. */
-export function applyChange(record: ResponseRecord, change: RecordChange & { state: RecordState }): ResponseRecord {
+export function applyChange(record: ResponseRecord, change: RecordChange): ResponseRecord {
   if (record.state === change.state) return { ...record, ...change }
   const { due_at: _due, first_denial: _denial, ...rest } = record
   return { ...rest, ...change }
@@ -197,9 +182,13 @@ export function encodeRecord(record: ResponseRecord): Buffer {
 }
 
 /**
- * The checksum is the only check: only this service writes these bytes.
+ * The checksum and the key are the only checks: only this service writes these bytes.
+ * @param identity the key of the record, if it is known
  * @throws CorruptRecordError
  */
-export function decodeRecord(bytes: Buffer): ResponseRecord {
-  return JSON.parse(decodeWithChecksum(bytes)) as ResponseRecord
+export function decodeRecord(bytes: Buffer, identity?: string): ResponseRecord {
+  const record = JSON.parse(decodeWithChecksum(bytes)) as ResponseRecord
+  if (identity !== undefined && record.identity !== identity)
+    throw new CorruptRecordError('A stored record has the key of another identity')
+  return record
 }

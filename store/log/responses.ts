@@ -52,7 +52,7 @@ export interface ResponseLog {
    * const { state, updated_at } = settled
    * await log.advance(settled, { state, updated_at, due_at: '2026-01-01T00:15:00.000Z' })
    */
-  advance(from: RecordVersion, change: RecordChange & { state: RecordState }): Promise<ResponseRecord | undefined>
+  advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined>
   /**
    * The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other.
    * A record that changes its state meanwhile can be missing.
@@ -75,7 +75,6 @@ export interface ResponseLog {
    * Lists a settled payment without a record. Resolves with whether it is new in the list. Rejects if the list is full.
    */
   noteUnrecorded(payment: UnrecordedPayment): Promise<boolean>
-  /** The list of {@link ResponseLog.noteUnrecorded}. */
   unrecorded(): Promise<UnrecordedPayment[]>
   /**
    * Removes at most `max` records that became final before `before`, oldest first, and unrecorded payments that were
@@ -92,7 +91,6 @@ export interface ResponseLog {
    * await log.announceKey({ kid, jwk, compromised_at: null })
    */
   announceKey(key: Omit<AnnouncedKey, 'announced_at'>): Promise<void>
-  /** The keys of {@link ResponseLog.announceKey}, of all machines, first announced first. */
   publicKeys(): Promise<AnnouncedKey[]>
   /** Some unfinished records and those that became final last. Damaged records are skipped. */
   newestRecords(): Promise<ResponseRecord[]>

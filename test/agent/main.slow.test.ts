@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../support/sample/showcase.ts'
 import { openEnvironment } from '../../store/files/environment.ts'
-import { PUBLIC_KEYS_KEY, responsesFolder } from '../../store/files/layout.ts'
+import { responsesFolder } from '../../store/files/layout.ts'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, withFileLimit, type Child } from '../support/child.ts'
 import { runCommand } from '../support/cli.ts'
@@ -164,7 +164,7 @@ describe('the command serve, if it cannot start', () => {
     await first.ended
     // A log of an earlier version has no public keys.
     const log = openEnvironment({ folder: responsesFolder(directory), kind: 'responses' })
-    await log.remove(PUBLIC_KEYS_KEY)
+    await log.remove('public-keys')
     await log.close()
     await rm(join(directory, 'keys'), { recursive: true })
     const line = /^Neither the response log nor DATA_DIR.keys has the key \S+ of earlier receipts: .* --new-keys\n$/

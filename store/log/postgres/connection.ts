@@ -61,7 +61,6 @@ async function checkServer(client: ClientBase): Promise<void> {
     throw refused('55000', 'acknowledges commits early: run ALTER DATABASE ... SET synchronous_commit = on')
 }
 
-/** With the code of PostgreSQL that fits, for the log. */
 const refused = (code: string, fault: string) =>
   Object.assign(new StoreError(`The database of the response log ${fault}`), { code })
 
@@ -77,32 +76,22 @@ export async function readSynchronousStandbys(url: string): Promise<string> {
   }
 }
 
-/** The result of a statement. */
-export type Rows<Row> = Pick<QueryResult<Row & QueryResultRow>, 'rows' | 'rowCount'>
-
-/** What runs statements: a pool, or the simulation. */
-export interface Database {
-  query<Row extends QueryResultRow>(statement: string, values: unknown[]): Promise<Rows<Row>>
-  end(): Promise<void>
-}
-
 /** Repeats a statement that failed, so it must be one that may run more than once. */
 export async function queryRepeatedly<Row extends QueryResultRow>(
-  database: Database,
+  pool: Pool,
   statement: string,
   values: unknown[],
-  pause: (milliseconds: number) => Promise<unknown> = setTimeout,
-): Promise<Rows<Row>> {
+): Promise<QueryResult<Row>> {
   for (let repetitions = 0; ; repetitions += 1) {
     try {
-      return await database.query<Row>(statement, values)
+      return await pool.query<Row>(statement, values)
     } catch (failure) {
       const cause = withCode(failure)
       const pauseMs = REPEAT_AFTER_MS[repetitions]
       if (cause instanceof StoreError && pauseMs === undefined) throw cause
       if (pauseMs === undefined)
         throw new StoreError(`The database of the response log cannot be used: ${describeFailure(cause)}`, { cause })
-      await pause(pauseMs)
+      await setTimeout(pauseMs)
     }
   }
 }

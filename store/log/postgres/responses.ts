@@ -6,8 +6,8 @@
  * is the result of this write.
  */
 import { randomUUID } from 'node:crypto'
-import type { QueryResultRow } from 'pg'
-import { CorruptRecordError, undefinedIfCorrupt } from '../../files/checksum.ts'
+import type { Pool, QueryResult, QueryResultRow } from 'pg'
+import { undefinedIfCorrupt } from '../../files/checksum.ts'
 import { StoreError } from '../../files/environment.ts'
 import { checkReceiver, receiverOf, type LogOwner } from '../log-owner.ts'
 import {
@@ -30,7 +30,7 @@ import {
 } from '../record.ts'
 import { lateAfter, listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
-import { describeFailure, openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
+import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
 import { checkSchema } from './schema.ts'
 
 /**
@@ -38,7 +38,6 @@ import { checkSchema } from './schema.ts'
  */
 const CLAIM_ATTEMPTS_MAX = 3
 
-/** The simulation runs them on a model of the tables. */
 const STATEMENTS = {
   /**
    * Inserts a sale that is rolled back, and commits a table that disappears with the commit. So it needs the lock of a
@@ -115,18 +114,6 @@ const STATEMENTS = {
   PRUNE_UNRECORDED: 'delete from unrecorded_payments where found_at < $1',
 }
 
-interface ResponseRow {
-  identity: string
-  revision: string
-  record: Buffer
-}
-
-interface UnrecordedRow {
-  identity: string
-  transaction_hash: string
-  found_at: Date
-}
-
 interface PostgresLogOptions {
   url: string
   /**
@@ -141,11 +128,8 @@ interface PostgresLogOptions {
  * Connects, checks the schema, and makes the places of the limit of sales.
  * @throws StoreError if the database cannot be used; the message is one line without the URL
  */
-export async function openPostgresResponseLog({
-  url,
-  salesPerMinute,
-  report,
-}: PostgresLogOptions): Promise<ResponseLog> {
+export async function openPostgresResponseLog(options: PostgresLogOptions): Promise<ResponseLog> {
+  const { url, salesPerMinute, report } = options
   const pool = openPool({ url, report })
   try {
     await checkSchema(pool)
@@ -162,13 +146,10 @@ export async function openPostgresResponseLog({
 }
 
 class PostgresResponseLog implements ResponseLog {
-  readonly #database: Database
-  readonly #pause: ((milliseconds: number) => Promise<unknown>) | undefined
+  readonly #pool: Pool
 
-  /** `pause` waits before a statement is repeated. */
-  constructor(database: Database, pause?: (milliseconds: number) => Promise<unknown>) {
-    this.#database = database
-    this.#pause = pause
+  constructor(pool: Pool) {
+    this.#pool = pool
   }
 
   async read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined> {
@@ -195,18 +176,15 @@ class PostgresResponseLog implements ResponseLog {
     return { kind: 'full', waitMs }
   }
 
-  async countSales(): Promise<number> {
-    return (await this.#query<{ count: number }>(STATEMENTS.COUNT_SALES, [])).rows[0]?.count ?? 0
+  countSales(): Promise<number> {
+    return this.#count(STATEMENTS.COUNT_SALES, [])
   }
 
-  async countUnknown(prefix: string): Promise<number> {
-    return (await this.#query<{ count: number }>(STATEMENTS.COUNT_UNKNOWN, [prefix])).rows[0]?.count ?? 0
+  countUnknown(prefix: string): Promise<number> {
+    return this.#count(STATEMENTS.COUNT_UNKNOWN, [prefix])
   }
 
-  async advance(
-    from: RecordVersion,
-    change: RecordChange & { state: RecordState },
-  ): Promise<ResponseRecord | undefined> {
+  async advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
     checkTransition(from, change)
     const current = await this.#find(from.identity)
     if (!current || !isVersion(current.record, from)) return undefined
@@ -251,12 +229,8 @@ class PostgresResponseLog implements ResponseLog {
 
   /** After the loss of a connection a payment can be listed without being reported as new. */
   async noteUnrecorded({ identity, transaction, found_at }: UnrecordedPayment): Promise<boolean> {
-    const { rowCount } = await this.#query(STATEMENTS.NOTE_UNRECORDED, [
-      identity,
-      transaction,
-      found_at,
-      UNRECORDED_MAX,
-    ])
+    const values = [identity, transaction, found_at, UNRECORDED_MAX]
+    const { rowCount } = await this.#query(STATEMENTS.NOTE_UNRECORDED, values)
     if (rowCount === 1) return true
     if ((await this.#query(STATEMENTS.IS_UNRECORDED, [identity])).rows.length === 0)
       throw new StoreError('The list of unrecorded payments is full')
@@ -264,7 +238,8 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   async unrecorded(): Promise<UnrecordedPayment[]> {
-    const { rows } = await this.#query<UnrecordedRow>(STATEMENTS.LIST_UNRECORDED, [UNRECORDED_MAX])
+    type Row = { identity: string; transaction_hash: string; found_at: Date }
+    const { rows } = await this.#query<Row>(STATEMENTS.LIST_UNRECORDED, [UNRECORDED_MAX])
     return rows.map(({ identity, transaction_hash: transaction, found_at }) => {
       return { identity, transaction, found_at: found_at.toISOString() }
     })
@@ -310,7 +285,11 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   close(): Promise<void> {
-    return this.#database.end()
+    return this.#pool.end()
+  }
+
+  async #count(statement: string, values: unknown[]): Promise<number> {
+    return (await this.#query<{ count: number }>(statement, values)).rows[0]?.count ?? 0
   }
 
   /** The time until a place of the limit is free. 0 if one may be free now. */
@@ -319,14 +298,16 @@ class PostgresResponseLog implements ResponseLog {
     return Math.ceil(Number(rows[0]?.wait_ms ?? 0))
   }
 
+  /** @throws CorruptRecordError */
   async #find(identity: string, paymentId?: string) {
-    const { rows } = await this.#query<ResponseRow>(STATEMENTS.FIND, [identity, paymentId ?? null])
-    return rows[0] && decodeRow(rows[0])
+    type Row = { identity: string; revision: string; record: Buffer }
+    const { rows } = await this.#query<Row>(STATEMENTS.FIND, [identity, paymentId ?? null])
+    return rows[0] && { revision: rows[0].revision, record: decodeRecord(rows[0].record, rows[0].identity) }
   }
 
   /** All statements of this file may run more than once. */
-  #query<Row extends QueryResultRow>(statement: string, values: unknown[]): Promise<Rows<Row>> {
-    return queryRepeatedly<Row>(this.#database, statement, values, this.#pause)
+  #query<Row extends QueryResultRow>(statement: string, values: unknown[]): Promise<QueryResult<Row>> {
+    return queryRepeatedly<Row>(this.#pool, statement, values)
   }
 }
 
@@ -334,11 +315,4 @@ const dueTime = ({ due_at, prepared_at }: ResponseRecord) => due_at ?? prepared_
 
 function ownerValues({ log_id, network, asset, pay_to }: LogOwner): string[] {
   return [log_id, network, asset, pay_to]
-}
-
-/** @throws CorruptRecordError */
-function decodeRow({ identity, revision, record }: ResponseRow): { revision: string; record: ResponseRecord } {
-  const decoded = decodeRecord(record)
-  if (decoded.identity !== identity) throw new CorruptRecordError('A stored record has the key of another identity')
-  return { revision, record: decoded }
 }

@@ -28,7 +28,6 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        transaction_hash text not null,
        found_at timestamptz not null
      )`,
-    // The table has one row. Its id is 1.
     `create table response_log_owner (
        id int primary key,
        log_id uuid not null,
@@ -115,7 +114,6 @@ async function applyMigration(pool: Pool, version: number, statements: readonly 
   }
 }
 
-/** 0 before the first migration. */
 async function readVersion(pool: Pool): Promise<number> {
   try {
     const { rows } = await pool.query<{ version: number | null }>(

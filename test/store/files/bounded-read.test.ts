@@ -15,10 +15,8 @@ describe('a bounded read', () => {
   beforeEach(async () => void (path = join(await makeTemporaryDirectory(), 'file')))
 
   it('returns every byte of a file that is not larger', async () => {
-    for (const length of [0, 1, BYTES_MAX - 1, BYTES_MAX]) {
-      await writeFile(path, Buffer.alloc(length, 'a'))
-      expect(await readUpTo(await open(path), BYTES_MAX)).to.deep.equal(Buffer.alloc(length, 'a'))
-    }
+    await writeFile(path, Buffer.alloc(BYTES_MAX, 'a'))
+    expect(await readUpTo(await open(path), BYTES_MAX)).to.deep.equal(Buffer.alloc(BYTES_MAX, 'a'))
   })
 
   it('returns nothing of a file that is larger, also if it has grown since it was opened', async () => {

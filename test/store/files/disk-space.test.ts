@@ -7,10 +7,9 @@ import { buildFile } from '../../../store/import/build.ts'
 import { downloadArchive } from '../../../store/import/download.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { buildingFolder } from '../../../store/files/layout.ts'
-import { StoreError } from '../../../store/files/environment.ts'
 import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
-import { readFreeBytes, FREE_BYTES_MIN, createReserveCheck } from '../../../store/files/disk-space.ts'
+import { FREE_BYTES_MIN } from '../../../store/files/disk-space.ts'
 import { sendBody, startPortal } from '../../support/portal.ts'
 import { makeRecord } from '../../support/records.ts'
 import { registerRow, toCsv } from '../../support/register.ts'
@@ -22,24 +21,6 @@ describe('a nearly full disk', () => {
   let directory: string
 
   beforeEach(async () => void (directory = await makeTemporaryDirectory()))
-
-  it('has less free space than the reserve', () => {
-    const asked: string[] = []
-    const check = (free: number) =>
-      createReserveCheck('there', 100, (folder) => {
-        asked.push(folder)
-        return free
-      })
-    for (const enough of [100, 101]) expect(check(enough)).not.to.throw()
-    const short = check(99)
-    expect(short).to.throw(StoreError, /^there: less than [^\n]* free/)
-    expect(asked).to.deep.equal(['there', 'there', 'there'])
-  })
-
-  it('is measured by the system, and a folder that cannot be measured counts as empty', () => {
-    expect(readFreeBytes(directory)).to.be.within(1, 2 ** 60)
-    expect(readFreeBytes(join(directory, 'nowhere'))).to.equal(Infinity)
-  })
 
   it('[8.13] rejects a new claim and still advances existing records', async () => {
     let free = FREE_BYTES_MIN.sale

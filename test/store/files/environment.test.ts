@@ -98,18 +98,6 @@ describe('an LMDB environment', () => {
     })
   }
 
-  it('is refused with a layout in another encoding', async () => {
-    await write({ [LAYOUT_KEY]: { kind: 'catalog', version: 1 } }, { encoding: 'msgpack' })
-    await expectRefused('cannot be read or written')
-  })
-
-  it('is refused with databases of another program', async () => {
-    const environment = open({ path: folder, maxDbs: 8 })
-    await environment.openDB({ name: 'other' }).put('a', 1)
-    await environment.close()
-    await expectRefused('is not a catalog folder of this service')
-  })
-
   for (const [what, bytes] of [
     ['text', Buffer.from('garbage')],
     ['a page of one byte', Buffer.alloc(4096, 0x5a)],

@@ -1,5 +1,5 @@
 /** Which modes of files and directories are refused. */
-import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { expect } from 'chai'
 import { checkPrivateDirectory, findOpenMode, makePrivateDirectory } from '../../../store/files/private-files.ts'
@@ -39,13 +39,6 @@ describe('private files', () => {
           `${JSON.stringify(path)} has mode 07${bit.toString(8).padStart(2, '0')}; only its owner may have access: run chmod 700 ${JSON.stringify(path)}`,
         )
     }
-  })
-
-  it('[14.6] do not include a missing directory or a file', async () => {
-    const path = join(await makeTemporaryDirectory(), 'file')
-    await checkPrivateDirectory(path)
-    await writeFile(path, '', { mode: 0o644 })
-    await checkPrivateDirectory(path)
   })
 
   it('are created in directories whose names are on disk', async () => {

@@ -111,11 +111,6 @@ describe('the journal', () => {
     void journal.close()
   }
 
-  it('has the versions of ten registers in a row', () => {
-    for (const each of TEN) record(history, each)
-    expectModel(TEN)
-  })
-
   it('does not depend on the order in which files were added', async () => {
     for (const each of TEN) record(history, each)
     const digest = historyDigest(history)
@@ -171,29 +166,6 @@ describe('the journal', () => {
     expect(pinned.findStep(steps(history)[1] ?? '')).to.equal(undefined)
     await pinned.close()
     expect(steps(history)).to.have.lengthOf(2)
-  })
-
-  it('adds nothing for a file that it has', () => {
-    for (const each of TEN) record(history, each)
-    const digest = historyDigest(history)
-    for (const each of TEN) expect(record(history, each)).to.deep.equal({ kind: 'known' })
-    expect(historyDigest(history)).to.equal(digest)
-  })
-
-  it('counts how a file differs from the one before it', () => {
-    const counted = TEN.map((each) => record(history, each))
-    expect(counted.map((each) => each.kind === 'recorded' && Object.values(each.changes))).to.deep.equal([
-      [3, 0, 0],
-      [0, 0, 1],
-      [0, 1, 0],
-      [1, 0, 0],
-      [0, 0, 1],
-      [0, 1, 1],
-      [0, 0, 0],
-      [1, 0, 1],
-      [1, 0, 0],
-      [0, 1, 0],
-    ])
   })
 
   it('lists changes in order, and continues after one of them', () => {

@@ -1,5 +1,4 @@
 /** Tests of archives on disk: the detection of their type, and the refusal of damaged and oversized ones. */
-import { once } from 'node:events'
 import { readdir, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -28,7 +27,7 @@ describe('an archive', () => {
 
   async function contentOf(path: string): Promise<string> {
     const chunks: Buffer[] = []
-    for await (const chunk of await openCsv(path)) chunks.push(chunk as Buffer)
+    for await (const chunk of await openCsv(path)) chunks.push(chunk)
     return Buffer.concat(chunks).toString('utf8')
   }
 
@@ -89,13 +88,6 @@ describe('an archive', () => {
     }
   })
 
-  it('is refused with a flipped bit in the compressed data', async () => {
-    const bytes = buildZip({ ...member, content: Array.from({ length: 500 }, (_, index) => `${index}\n`).join('') })
-    const at = 300
-    bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
-    expect(await read(bytes)).to.equal('archive_damaged')
-  })
-
   it('is refused if it is missing or a directory', async () => {
     for (const path of [join(directory, 'missing.zip'), directory]) {
       expect(await outcomeOf(openCsv(path))).to.equal('source_unreadable')
@@ -112,7 +104,7 @@ describe('an archive', () => {
   it('may have as many bytes after unpacking as the limit, but not one more', async () => {
     const five = () => Readable.from([Buffer.from('123'), Buffer.from('45')])
     const drain = async (bytesMax: number) => {
-      for await (const _ of checkedBytes({ bytes: five(), bytesMax }));
+      for await (const _ of checkedBytes({ bytes: five() }, bytesMax));
     }
     expect(await outcomeOf(drain(5))).to.equal('done')
     expect(await outcomeOf(drain(4))).to.equal('csv_too_large')
@@ -125,11 +117,7 @@ describe('an archive', () => {
     it(`is closed if the reader of ${what} stops early`, async function () {
       if (process.platform !== 'linux') return this.skip()
       const path = await fileOf(bytes)
-      const stream = await openCsv(path)
-      await once(stream, 'readable')
-      stream.read()
-      stream.destroy()
-      await once(stream, 'close')
+      for await (const _ of await openCsv(path)) break
       // The file is closed asynchronously. If it is never closed, the test times out.
       while (await isOpen(path)) await sleep(1)
     })

@@ -1,5 +1,5 @@
 /** Tests of retrievals over HTTP: archives, CKAN resources, conditional requests, redirects and failures. */
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -71,13 +71,6 @@ describe('a retrieval over HTTP', () => {
       expect(await buildingFolders()).to.deep.equal([])
     })
 
-    it('imports a plain CSV; its update time is null if the server states none', async () => {
-      portal.on(ARCHIVE, sendBody(`\uFEFF${toCsv(...numberedRows(2))}`))
-      expect((await retrieve()).info.row_count).to.equal(2)
-      expect(updatedAt()).to.equal(null)
-      expect(catalog.retrieval()?.validators).to.equal(null)
-    })
-
     for (const validators of [
       { etag: '"a"' },
       { 'last-modified': MODIFIED },
@@ -115,16 +108,6 @@ describe('a retrieval over HTTP', () => {
       portal.on('/other.zip', sendIfChanged(register(4), { etag: '"a"' }))
       await retrieve()
       expect((await retrieve('/other.zip')).info.row_count).to.equal(4)
-    })
-
-    it('sends no condition if the snapshot is lost', async () => {
-      portal.on(ARCHIVE, sendIfChanged(register(3), { etag: '"a"' }))
-      await retrieve()
-      await catalog.close()
-      await rm(join(directory, 'snapshots'), { recursive: true })
-      catalog = new Catalog(directory)
-      expect((await retrieve()).changed).to.equal(true)
-      expect(catalog.current()?.snapshot.find('1')).to.include({ legal_name: 'NUMBER 1' })
     })
 
     it('[11.11] refuses other bytes with an older time, unless an operator forces it', async () => {
@@ -175,12 +158,6 @@ describe('a retrieval over HTTP', () => {
         expect(portal.requests.map(({ path }) => path)).to.deep.equal([RESOURCE_SHOW, ARCHIVE])
       })
     }
-
-    it('ignores missing and invalid times of the portal', async () => {
-      portal.on(RESOURCE_SHOW, resource({ last_modified: 'yesterday', metadata_modified: 7 }))
-      expect((await retrieve(RESOURCE)).changed).to.equal(true)
-      expect(updatedAt()).to.equal('2026-01-01T04:05:06.000Z')
-    })
 
     it('fails if the portal answers a page, a failure, no URL or an invalid URL', async () => {
       const answers = [
@@ -282,14 +259,6 @@ describe('a retrieval over HTTP', () => {
         expect(await buildingFolders()).to.deep.equal([])
       })
     }
-
-    it('accepts exactly as many bytes as the limit', async () => {
-      const archive = register(3)
-      portal.on(ARCHIVE, sendBody(archive))
-      const within = (bytesMax: number) => outcomeOf(retrieve(ARCHIVE, { limits: { bytesMax } }))
-      expect(await within(archive.length - 1)).to.equal('archive_too_large')
-      expect(await within(archive.length)).to.equal('done')
-    })
   })
 
   describe('whose server ends the body', () => {

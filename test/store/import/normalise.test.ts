@@ -151,15 +151,6 @@ describe('a text of the register', () => {
       expect(findings.includes('hidden_characters_removed'), escape(text)).to.equal(isCounted)
     }
   })
-
-  it('does not change if it is normalised again', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const [once = ''] = name(`A${text}`)
-        expect(name(once)[0]).to.equal(once)
-      }),
-    )
-  })
 })
 
 describe('an address of the register', () => {

@@ -108,13 +108,6 @@ describe('the schedule of retrievals', () => {
     expect(await passWait()).to.equal(HOUR)
   })
 
-  it('starts no retrieval after a stop', async () => {
-    const schedule = start([])
-    await schedule.first
-    await schedule.stop()
-    expect(waits).to.deep.equal([])
-  })
-
   it('aborts the running retrieval at a stop and plans no retry', async () => {
     const schedule = start(['never'])
     const first = schedule.first.catch((error: unknown) => (error as Error).message)

@@ -88,16 +88,4 @@ describe('a register with long and short postings', () => {
       }),
     )
   })
-
-  it('counts a common word in the bounds of names with a rare word', () => {
-    const register = [
-      'KERRIGAN GROUP',
-      ...Array.from({ length: 400 }, (_, at) => `OTHER${at} ${at % 2 === 0 ? 'GROUP' : 'FARM'}`),
-    ]
-    const index = buildIndex(register)
-    const query = analyseQuery(index, ['kerrigan', 'group'], unlimited())
-    const { names, bounds } = selectCandidates(index, query, { ...noLimits(), similarityMin: 0.9 })
-    expect([...names]).to.deep.equal([0])
-    expect(bounds[0]).to.equal(1)
-  })
 })

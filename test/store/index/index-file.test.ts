@@ -63,17 +63,6 @@ describe('an index file', () => {
     }
   })
 
-  it('is rejected at any other length', async () => {
-    await writeIndexFile(path, PARTS)
-    const bytes = await readFile(path)
-    for (let length = 0; length < bytes.length; length += 1) {
-      await writeFile(path, bytes.subarray(0, length))
-      expect(read, `${length} bytes`).to.throw(StoreError)
-    }
-    await writeFile(path, Buffer.concat([bytes, Buffer.alloc(1)]))
-    expect(read).to.throw(StoreError)
-  })
-
   it('is rejected when it is missing or has other arrays', async () => {
     expect(() => openNameIndex(folder)).to.throw(StoreError)
     await writeIndexFile(path, PARTS)

@@ -1,8 +1,6 @@
 /** The keys by which an index finds names. */
 import { expect } from 'chai'
-import { OperationBudget } from '../../../store/index/operation-budget.ts'
 import { initialsOf, joinedKey } from '../../../store/index/name-keys.ts'
-import { buildIndex } from '../../support/names.ts'
 
 it('the joined key ignores "and" and spaces', () => {
   expect(joinedKey(['fish', 'and', 'chip', 'shop'])).to.equal(joinedKey(['fish', 'chipshop']))
@@ -19,10 +17,4 @@ it('[12.13] initials are three to eight letters, with and without short words', 
     ['a b c d e f g h i', []],
   ] as const)
     expect(initialsOf(words.split(' '))).to.deep.equal(expected)
-})
-
-it('[12.9] initials are looked up within a budget', () => {
-  const index = buildIndex(['ELECTRICITY SUPPLY BOARD'])
-  expect(index.namesWithInitials('esb', new OperationBudget(20))).to.deep.equal([0])
-  expect(index.namesWithInitials('esb', new OperationBudget(19))).to.deep.equal([])
 })

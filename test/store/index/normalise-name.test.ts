@@ -110,17 +110,6 @@ describe('a normalised name', () => {
       { numRuns: 1000 },
     )
   })
-
-  it('does not depend on fadas, spacing or surrounding punctuation', () => {
-    const word = fc.stringMatching(/^[a-z]{2,8}$/).filter((each) => !['mc', 'agus'].includes(each))
-    const noise = fc.constantFrom('', ' ', '  ', '. ', '" ', ' - ', ', ')
-    fc.assert(
-      fc.property(fc.array(word, { minLength: 1, maxLength: 5 }), noise, noise, (words, before, between) => {
-        const written = before + words.map(withFadas).join(between.includes(' ') ? between : ' ') + before
-        expect(normaliseText(written)).to.equal(words.join(' '))
-      }),
-    )
-  })
 })
 
 /** Legal forms and abbreviations of the Companies Act 2014, otherwise of ISO 20275. */
@@ -207,12 +196,6 @@ describe('a misspelt or attached legal form', () => {
     })
   }
 })
-
-const FADAS: Record<string, string> = { a: 'Á', e: 'é', i: 'Í', o: 'ó', u: 'Ú' }
-
-function withFadas(word: string): string {
-  return word.replace(/[aeiou]/g, (vowel) => FADAS[vowel] ?? vowel)
-}
 
 /** Whether upper and lower case map to each other, which is not so for some letters. */
 function hasPlainCase(text: string): boolean {

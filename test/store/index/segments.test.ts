@@ -1,7 +1,6 @@
 /** Splitting a word into words of the register. */
 import { expect } from 'chai'
-import { OperationBudget } from '../../../store/index/operation-budget.ts'
-import { segmentWord } from '../../../store/index/segments.ts'
+import { segmentWord } from '../../../store/index/containing.ts'
 import { buildIndex, unlimited } from '../../support/names.ts'
 
 const split = (names: readonly string[], word: string) => segmentWord(buildIndex(names), word, unlimited())
@@ -12,14 +11,6 @@ describe('splitting a word', () => {
     expect(split(names, 'dublinbusservices')).to.deep.equal(['dublin', 'bus', 'services'])
     expect(split(names, 'dublinbusservicez')).to.deep.equal([])
     expect(split(names, 'services')).to.deep.equal([])
-  })
-
-  it('[12.9] counts its lookups', () => {
-    const index = buildIndex(['AB LIMITED', 'CDEF LIMITED'])
-    const lookups = (6 * 7) / 2
-    const within = (operations: number) => segmentWord(index, 'abcdef', new OperationBudget(operations))
-    expect(within(lookups * 100)).to.deep.equal(['ab', 'cdef'])
-    expect(within(lookups * 100 - 1)).to.deep.equal([])
   })
 
   it('splits neither a word of five letters nor one of 49', () => {

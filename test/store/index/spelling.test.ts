@@ -1,13 +1,7 @@
 /** Edit distance against a textbook implementation, spelling similarity, and numbers in words. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import {
-  editDistance,
-  maxEditDistance,
-  toCodeUnits,
-  extractNumber,
-  spellingSimilarity,
-} from '../../../store/index/spelling.ts'
+import { editDistance, toCodeUnits, extractNumber } from '../../../store/index/spelling.ts'
 import { lettersDiffer, letterCountsDiffer, letterMasks } from '../../../store/index/letters.ts'
 import { referenceDistance } from '../../support/edit-distance.ts'
 
@@ -56,19 +50,6 @@ describe('the edit distance', () => {
       }),
       { numRuns: 1000 },
     )
-  })
-})
-
-describe('the spelling similarity', () => {
-  const similarity = (one: string, other: string) =>
-    spellingSimilarity(toCodeUnits(one), toCodeUnits(other), maxEditDistance(one.length))
-
-  it('is 0 above the allowed edits: none for one letter, one up to four letters, otherwise two', () => {
-    expect([1, 2, 4, 5, 40].map(maxEditDistance)).to.deep.equal([0, 1, 1, 2, 2])
-    expect(similarity('a', 'b')).to.equal(0)
-    expect(similarity('cork', 'kerr')).to.equal(0)
-    expect(similarity('kerry', 'derby')).to.equal(0.6)
-    expect(similarity('kerry', 'dorby')).to.equal(0)
   })
 })
 

@@ -8,7 +8,7 @@ import { expect } from 'chai'
 import { open } from 'lmdb'
 import { DiskSpaceError } from '../../../store/files/disk-space.ts'
 import { StoreError } from '../../../store/files/environment.ts'
-import { LAYOUT_KEY, OWNER_KEY, responsesFolder } from '../../../store/files/layout.ts'
+import { LAYOUT_KEY, responsesFolder } from '../../../store/files/layout.ts'
 import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
 import { encodeRecord, type ResponseRecord } from '../../../store/log/record.ts'
 import { makeRecord } from '../../support/records.ts'
@@ -55,7 +55,7 @@ describe('a response log of layout version 1', () => {
     json('unrecorded')
     await Promise.all([
       environment.put(LAYOUT_KEY, { kind: 'responses', version: 1 }),
-      environment.put(OWNER_KEY, OWNER),
+      environment.put('owner', OWNER),
       ...OPEN.map((record, index) => unfinished.put(record.identity, encodeRecord(record), 2 ** 40 + index)),
       records.put(FINAL.identity, encodeRecord(FINAL)),
       json('finished').put(`${FINAL.updated_at} ${FINAL.identity}`, true),

@@ -90,16 +90,4 @@ describe('the response log behind pgbouncer in transaction mode', function () {
     await changeSetting(resetting.through(direct))
     await (await open(resetting.through(direct))).close()
   })
-
-  it('does not start with a setting of the URL, which the pooler refuses or ignores', async () => {
-    const setting = `alter database ${new URL(direct).pathname.slice(1)} set synchronous_commit = off`
-    await withPool(direct, (pool) => pool.query(setting))
-    const withOption = (url: string) => `${url}&options=-c%20synchronous_commit%3Don`
-    await (await open(withOption(direct))).close()
-    expect(await failureOf(open(withOption(pooler.through(direct))))).to.equal(
-      'StoreError: RESPONSE_LOG cannot be used: it, or its pooler, refuses a parameter of the URL',
-    )
-    await using ignoring = await startPgbouncer(server.socketFolder, ['ignore_startup_parameters = options'])
-    expect(await failureOf(open(withOption(ignoring.through(direct))))).to.contain('SET synchronous_commit = on')
-  })
 })

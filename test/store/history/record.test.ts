@@ -8,7 +8,7 @@ import { historyFolder } from '../../../store/files/layout.ts'
 import { historyDigest } from '../../../store/history/digest.ts'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
 import { Journal } from '../../../store/history/journal.ts'
-import { recordRetrievals } from '../../../store/history/retrieval.ts'
+import { recordRetrievals } from '../../../store/history/record.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { registerRow, toCsv } from '../../support/register.ts'
@@ -82,15 +82,6 @@ describe('an import and the journal', () => {
     expect(served).to.deep.equal(['2026-01-05', '2026-01-05'])
   })
 
-  it('records a retrieval of known records that was killed before the journal was written', async () => {
-    await importOn('2026-01-01', FIRST)
-    await importOn('2026-01-05', FIRST, { record: () => Promise.reject(new Error('killed')) })
-    await importOn('2026-01-06', FIRST)
-    const journal = new Journal(directory)
-    expect(journal.gaps('2026-01-04', '2026-01-06')).to.deep.equal(['2026-01-04'])
-    await journal.close()
-  })
-
   it('is repeated after a kill between its two writes without recording anything twice', async () => {
     await importOn('2026-01-01', FIRST)
     const killed = replaceMethods(catalog, { publish: () => Promise.reject(new Error('killed')) })
@@ -100,17 +91,6 @@ describe('an import and the journal', () => {
     expect(catalog.retrieval()?.snapshot_id).to.equal(info.snapshot_id)
     expect(await readDigest()).to.equal(digest)
     expect((await readSteps()).changes).to.deep.equal(['2026-01-02 2', '2026-01-02 3'])
-  })
-
-  it('begins the journal of a data directory of an earlier version with its current snapshot', async () => {
-    await importOn('2026-01-01', FIRST)
-    await rm(historyFolder(directory), { recursive: true })
-    await importOn('2026-01-02', SECOND)
-    expect(await readSteps()).to.deep.equal({
-      oldest: '2026-01-01',
-      newest: '2026-01-02',
-      changes: ['2026-01-02 2', '2026-01-02 3'],
-    })
   })
 
   it('publishes without a journal that cannot be written, and the next one records both', async () => {
