@@ -1,4 +1,4 @@
-/** Runs `keys rotate` or `keys compromise`: COMMAND DATA_DIR MILLISECONDS [KID ...]. The time is that of the command. */
+/** Runs `keys rotate` or `keys compromise` at a time: COMMAND DATA_DIR MILLISECONDS [KID ...]. */
 import { join } from 'node:path'
 import { compromiseKeys, rotateKeys } from '../../keys/command.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
