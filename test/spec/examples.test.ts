@@ -1,6 +1,5 @@
 /** Every example of a request is complete: sent as it stands it gets a quote, and with a payment the answer. */
 import { expect } from 'chai'
-import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { type RawReply } from '../support/raw-http.ts'
 import { startTestService } from '../support/service.ts'
 import { messageBody } from '../support/transports.ts'
@@ -12,13 +11,6 @@ interface ExampleRequest {
   url: string
   headers: Record<string, string>
   body?: string | undefined
-}
-
-interface BazaarInput {
-  method: string
-  pathParams?: Record<string, string>
-  queryParams?: Record<string, string>
-  body?: Record<string, unknown>
 }
 
 interface Parameter {
@@ -45,7 +37,7 @@ const JSON_TYPE = { 'Content-Type': 'application/json' }
 
 describe('[4.4.13] the examples of requests', function () {
   this.timeout(120_000)
-  const { service, get, lookup, search, resolve } = useService(() => startTestService())
+  const { service, get } = useService(() => startTestService())
   const read = async (path: string) => (await get(path)).text
 
   function execute({ method, url, headers, body }: ExampleRequest, payment?: string): Promise<RawReply> {
@@ -73,21 +65,6 @@ describe('[4.4.13] the examples of requests', function () {
     url: `${service().url}/a2a`,
     headers: { ...JSON_TYPE, 'A2A-Version': '1.0', 'A2A-Extensions': `${service().url}/docs#http-x402-v1` },
     body: message,
-  })
-
-  it('in quotes can be bought', async () => {
-    const quotes = [await lookup('73848'), await search('q=alpha'), await resolve({ name: 'alpha' })]
-    const requests = quotes.map((quote): ExampleRequest => {
-      const { resource, extensions = {} } = decodePaymentRequiredHeader(String(quote.headers['payment-required']))
-      const { info, routeTemplate } = extensions['bazaar'] as { info: { input: BazaarInput }; routeTemplate?: string }
-      const { method, pathParams = {}, queryParams, body } = info.input
-      const url = new URL(resource?.url ?? '')
-      if (routeTemplate !== undefined)
-        url.pathname = routeTemplate.replace(/:(\w+)/g, (_, name: string) => pathParams[name] ?? '')
-      url.search = new URLSearchParams(queryParams ?? {}).toString()
-      return { method, url: url.href, headers: body ? JSON_TYPE : {}, body: body && JSON.stringify(body) }
-    })
-    await buyAll(requests, 3)
   })
 
   it('in the agent card can be bought', async () => {

@@ -1,5 +1,5 @@
 /**
- * Every fault of a remote facilitator, on the first request, on a retry and after a restart, over each transport. The
+ * Faults of a remote facilitator, on the first request, on a retry and after a restart, with each response log. The
  * table in support/facilitator-faults states the expected statuses, codes and transfers.
  */
 import { expect } from 'chai'
@@ -13,7 +13,6 @@ import { pausesOnly } from '../support/timers.ts'
 
 /** Longer than any answer on a loaded machine. Some tests wait for it twice. */
 const TIMEOUT_MS = 1_500
-/** A2A and MCP accept eight concurrent calls each. */
 const AT_A_TIME = 8
 /** The distance of the two observations that deny a settlement. */
 const OBSERVATIONS_APART_MS = 60_000
@@ -21,12 +20,6 @@ const OBSERVATIONS_APART_MS = 60_000
 const SETTLEMENTS_APART_MS = 10_000
 /** Fewer than the authorizations live for. */
 const OBSERVATIONS_MAX = 4
-const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
-const BATCH = { operation: 'batch', input: { operation: 'lookup', inputs: [LOOKUP.input, { company_number: '999' }] } }
-const TRANSPORTS = ['REST GET', 'REST batch', 'A2A', 'MCP'] as const
-type Transport = (typeof TRANSPORTS)[number]
-/** The transports share the executor, so one of them is enough for the second log. */
-const LOGS = { LMDB: TRANSPORTS, PostgreSQL: ['REST GET'] } as const satisfies Record<string, readonly Transport[]>
 const PHASES = ['the first try', 'a retry', 'a retry after a restart'] as const
 
 async function untilTrue(isTrue: () => boolean): Promise<void> {
@@ -34,8 +27,6 @@ async function untilTrue(isTrue: () => boolean): Promise<void> {
 }
 
 interface Cell {
-  transport: Transport
-  ask: Ask
   fault: (typeof FAULTS)[number]
   payment: string
   nonce: string
@@ -43,11 +34,13 @@ interface Cell {
   bodies: Set<string>
 }
 
-for (const [log, transports] of Object.entries(LOGS))
+for (const log of ['LMDB', 'PostgreSQL'])
   describe(`[5.7.1, 5.7.2, 5.8.1] a remote facilitator, with ${log}`, function () {
     this.timeout(240_000)
     let service: TestService
     let facilitator: Awaited<ReturnType<typeof startFaultyFacilitator>>
+    const { lookup, payFor } = buyOverTransports(() => service)
+    const ask: Ask = (payment) => lookup('00000000', payment)
     const cells = new Map<string, Cell>()
     /** The clocks of the service and of the chain, compared with the real ones. */
     let ahead = 0
@@ -75,23 +68,12 @@ for (const [log, transports] of Object.entries(LOGS))
           return () => clearTimeout(timeout)
         },
       })
-      const requests = buyOverTransports(() => service)
-      const asks: Record<Cell['transport'], Ask> = {
-        'REST GET': (payment) => requests.lookup('00000000', payment),
-        'REST batch': (payment) => requests.rest(BATCH, payment),
-        A2A: (payment) => requests.a2a(LOOKUP, payment),
-        MCP: (payment) => requests.mcp(LOOKUP, payment),
-      }
-      for (const transport of transports) {
-        const ask = asks[transport]
-        for (const fault of FAULTS) {
-          const payment = await requests.payFor(ask())
-          const { nonce } = (decodePaymentSignatureHeader(payment).payload as { authorization: { nonce: string } })
-            .authorization
-          facilitator.add(nonce, fault, service.payTo)
-          const cell = { transport, ask, fault, payment, nonce, got: [], bodies: new Set<string>() }
-          cells.set(`${transport}: ${fault.name}`, cell)
-        }
+      for (const fault of FAULTS) {
+        const payment = await payFor(ask())
+        const { nonce } = (decodePaymentSignatureHeader(payment).payload as { authorization: { nonce: string } })
+          .authorization
+        facilitator.add(nonce, fault, service.payTo)
+        cells.set(fault.name, { fault, payment, nonce, got: [], bodies: new Set() })
       }
       await askAll()
       ahead += SETTLEMENTS_APART_MS
@@ -116,34 +98,28 @@ for (const [log, transports] of Object.entries(LOGS))
       [...cells.values()].filter(({ nonce, fault }) => facilitator.transfers(nonce) !== fault.transfers)
     const isSettled = () => unsettled().length === 0
 
-    /** Sends every payment once. Runs the transports concurrently, so that their time-outs overlap. */
+    /** Sends every payment once, several at a time, so that their time-outs overlap. */
     async function askAll(): Promise<void> {
-      await Promise.all(
-        transports.flatMap((transport) => {
-          const waiting = [...cells.values()].filter((cell) => cell.transport === transport).values()
-          return Array.from({ length: AT_A_TIME }, () => askEach(waiting))
-        }),
-      )
+      const waiting = cells.values()
+      await Promise.all(Array.from({ length: AT_A_TIME }, () => askEach(waiting)))
     }
 
     async function askEach(waiting: Iterable<Cell>): Promise<void> {
       for (const cell of waiting) {
-        const reply = await cell.ask(cell.payment)
+        const reply = await ask(cell.payment)
         const { code } = (reply.json['error'] ?? {}) as { code?: string }
         cell.got.push([reply.status, code].filter((each) => each !== undefined).join(' '))
         if (reply.status === 200) cell.bodies.add(reply.text)
       }
     }
 
-    for (const transport of transports) {
-      for (const { name, expected, transfers } of FAULTS) {
-        it(`over ${transport}, with ${name}: ${expected.join(', ')}; ${transfers} transfers`, () => {
-          const cell = cells.get(`${transport}: ${name}`)
-          PHASES.forEach((phase, index) => expect(cell?.got[index], phase).to.equal(expected[index]))
-          expect(facilitator.transfers(cell?.nonce ?? '')).to.equal(transfers)
-          expect(cell?.bodies.size ?? 0, 'bodies').to.be.at.most(1)
-        })
-      }
+    for (const { name, expected, transfers } of FAULTS) {
+      it(`with ${name}: ${expected.join(', ')}; ${transfers} transfers`, () => {
+        const cell = cells.get(name)
+        PHASES.forEach((phase, index) => expect(cell?.got[index], phase).to.equal(expected[index]))
+        expect(facilitator.transfers(cell?.nonce ?? '')).to.equal(transfers)
+        expect(cell?.bodies.size ?? 0, 'bodies').to.be.at.most(1)
+      })
     }
 
     it('[5.8.1] is not followed to another URL', () => {

@@ -70,7 +70,9 @@ describe('a service with a dataset from a portal', () => {
     expect((bought.json as unknown as Meta).source).to.deep.equal(first.source)
 
     portal.on(RESOURCE_SHOW, (_, response) => void response.writeHead(500).end())
-    clock += 72 * HOUR_MS + 60_000
+    clock = Date.parse(first.source.retrieved_at) + 72 * HOUR_MS
+    expect(await meta()).to.deep.include({ dataset_status: 'ready' })
+    clock += 1
     await retrieveUntil(() => service.reports.some(([event]) => event === 'dataset_retrieval_failed'))
     expect(await meta()).to.deep.include({ dataset_status: 'stale', source: first.source })
     expectRefusal(await lookup('73848'), 'dataset_stale')

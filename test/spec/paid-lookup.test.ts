@@ -1,11 +1,4 @@
-/** Lookups bought from the whole service on a real chain, also with the clients of x402 and A2A (contract 4.1, 5). */
-import {
-  ClientFactory,
-  ClientFactoryOptions,
-  JsonRpcTransportFactory,
-  ServiceParameters,
-  withA2AExtensions,
-} from '@a2a-js/sdk/client'
+/** Lookups bought from the whole service on a real chain, also with the client of x402 (contract 4.1, 5). */
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { x402Client } from '@x402/core/client'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
@@ -122,25 +115,5 @@ describe('a paid lookup', () => {
           expect(resolveResponseSchema.parse(await resolved.json()).match?.company.company_number).to.equal('73848')
         })
       })
-
-    it('works with the SDK’s ClientFactory client over A2A, paying with @x402/fetch', async () => {
-      const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-        transports: [new JsonRpcTransportFactory({ fetchImpl: payingFetch() })],
-      })
-      const client = await new ClientFactory(options).createFromUrl(service().url)
-      const value = { operation: 'lookup', input: { company_number: '73848' } }
-      const metadata = undefined
-      const part = { content: { $case: 'data' as const, value }, metadata, filename: '', mediaType: 'application/json' }
-      const ids = { messageId: crypto.randomUUID(), contextId: '', taskId: '', referenceTaskIds: [] }
-      const message = { ...ids, role: 1, parts: [part], metadata, extensions: [] }
-      await expectCharges(service(), [PRICE], async () => {
-        const result = await client.sendMessage(
-          { tenant: '', metadata, configuration: undefined, message },
-          { serviceParameters: ServiceParameters.create(withA2AExtensions(`${service().url}/docs#http-x402-v1`)) },
-        )
-        const content = 'parts' in result ? result.parts[0]?.content : undefined
-        expect(companyResponseSchema.parse(content?.value).company.company_number).to.equal('73848')
-      })
-    })
   })
 })

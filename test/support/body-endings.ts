@@ -1,6 +1,5 @@
 /** Ways in which a server ends the body of an answer, over real sockets. A server can also break it off. */
-import { createServer, type Socket } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 
@@ -8,106 +7,52 @@ interface Ending {
   name: string
   /** Whether the body arrives whole. */
   isWhole: boolean
-  send: (socket: Socket, body: Buffer) => void | Promise<void>
+  /** The first line and the headers of the answer. */
+  head: (body: Buffer) => string[]
+  /** What follows the headers: the body, or a part or an encoding of it. */
+  rest: (body: Buffer) => Buffer
+  /** The server closes the connection, resets it after some time, or leaves it open. */
+  end: 'close' | 'reset' | 'open'
 }
 
-const head = (body: Buffer, ...headers: string[]) =>
-  ['HTTP/1.1 200 OK', `Content-Length: ${body.length}`, ...headers, '', ''].join('\r\n')
-const headWithoutLength = (version: string, ...headers: string[]) =>
-  [`HTTP/${version} 200 OK`, ...headers, '', ''].join('\r\n')
+const OK = 'HTTP/1.1 200 OK'
+const CLOSE = 'Connection: close'
+const CHUNKED = 'Transfer-Encoding: chunked'
+const withLength = (body: Buffer) => [OK, `Content-Length: ${body.length}`]
+const whole = (body: Buffer) => body
 const half = (body: Buffer) => body.subarray(0, Math.floor(body.length / 2))
 const chunk = (body: Buffer) =>
   Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')])
+const twoChunks = (body: Buffer) =>
+  Buffer.concat([chunk(half(body)), chunk(body.subarray(half(body).length)), Buffer.from('0\r\n\r\n')])
+
+const [IS_WHOLE, IS_CUT] = [{ isWhole: true }, { isWhole: false }]
 
 export const ENDINGS: readonly Ending[] = [
+  { name: 'with a length, and closes', ...IS_WHOLE, head: withLength, rest: whole, end: 'close' },
+  { name: 'without a length, with Connection: close', ...IS_WHOLE, head: () => [OK, CLOSE], rest: whole, end: 'close' },
+  { name: 'in HTTP/1.0 without a length', ...IS_WHOLE, head: () => ['HTTP/1.0 200 OK'], rest: whole, end: 'close' },
+  { name: 'in chunks', ...IS_WHOLE, head: () => [OK, CHUNKED], rest: twoChunks, end: 'open' },
+  { name: 'without its last chunk', ...IS_CUT, head: () => [OK, CHUNKED], rest: chunk, end: 'close' },
+  { name: 'before its length', ...IS_CUT, head: withLength, rest: half, end: 'close' },
+  { name: 'with a reset before its length', ...IS_CUT, head: withLength, rest: half, end: 'reset' },
+  { name: 'with a reset, without a length', ...IS_CUT, head: () => [OK, CLOSE], rest: half, end: 'reset' },
   {
-    name: 'with a length, and closes',
-    isWhole: true,
-    send: (socket, body) => void socket.end(Buffer.concat([Buffer.from(head(body)), body])),
-  },
-  {
-    name: 'with a length and Connection: close',
-    isWhole: true,
-    send(socket, body) {
-      socket.write(head(body, 'Connection: close'))
-      socket.end(body)
-    },
-  },
-  {
-    name: 'without a length, with Connection: close',
-    isWhole: true,
-    send(socket, body) {
-      socket.write(headWithoutLength('1.1', 'Connection: close'))
-      socket.end(body)
-    },
-  },
-  {
-    name: 'in HTTP/1.0 without a length',
-    isWhole: true,
-    send(socket, body) {
-      socket.write(headWithoutLength('1.0'))
-      socket.end(body)
-    },
-  },
-  {
-    name: 'in chunks',
-    isWhole: true,
-    send: (socket, body) =>
-      void socket.write(
-        Buffer.concat([
-          Buffer.from(headWithoutLength('1.1', 'Transfer-Encoding: chunked')),
-          chunk(half(body)),
-          chunk(body.subarray(half(body).length)),
-          Buffer.from('0\r\n\r\n'),
-        ]),
-      ),
-  },
-  {
-    name: 'without its last chunk',
-    isWhole: false,
-    send(socket, body) {
-      socket.write(headWithoutLength('1.1', 'Transfer-Encoding: chunked'))
-      socket.end(chunk(body))
-    },
-  },
-  {
-    name: 'before its length',
-    isWhole: false,
-    send(socket, body) {
-      socket.write(head(body))
-      socket.end(half(body))
-    },
-  },
-  {
-    name: 'with a reset before its length',
-    isWhole: false,
-    async send(socket, body) {
-      socket.write(head(body))
-      socket.write(half(body))
-      await sleep(20)
-      socket.resetAndDestroy()
-    },
-  },
-  {
-    name: 'with a reset, without a length',
-    isWhole: false,
-    async send(socket, body) {
-      socket.write(headWithoutLength('1.1', 'Connection: close'))
-      socket.write(half(body))
-      await sleep(20)
-      socket.resetAndDestroy()
-    },
+    name: 'compressed, although the request accepts no encoding',
+    ...IS_WHOLE,
+    head: () => [OK, CLOSE, 'Content-Encoding: gzip'],
+    rest: (body) => gzipSync(body),
+    end: 'close',
   },
 ]
 
-/** Compressed, although the request accepts no encoding. */
-export const COMPRESSED: Ending = {
-  name: 'compressed, with Connection: close',
-  isWhole: true,
-  send(socket, body) {
-    socket.write(headWithoutLength('1.1', 'Connection: close', 'Content-Encoding: gzip'))
-    socket.end(gzipSync(body))
-  },
+async function send(socket: Socket, { head, rest, end }: Ending, body: Buffer): Promise<void> {
+  socket.write([...head(body), '', ''].join('\r\n'))
+  socket.write(rest(body))
+  if (end === 'close') socket.end()
+  if (end !== 'reset') return
+  await sleep(20)
+  socket.resetAndDestroy()
 }
 
 /** Answers every request with one body, by the ending that is set. */
@@ -121,7 +66,7 @@ export async function startBodyServer(body: Buffer) {
     socket.on('close', () => sockets.delete(socket))
     socket.on('data', (request) => {
       // The bodies of the requests of a test are in the same segment as their headers.
-      if (request.includes('\r\n\r\n')) void ending?.send(socket, body)
+      if (ending && request.includes('\r\n\r\n')) void send(socket, ending, body)
     })
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))

@@ -11,44 +11,16 @@ const INVALID = '\ue000'
 const INVALID_BYTES = ['e282', 'c0af', 'eda080', 'f09f98', 'ff', '80', 'f4908080', 'e28241']
 
 const SPACES = [' ', '  ', '\t', '\u00a0', '\u1680', '\u2003', '\u2028', '\u3000', '\ufeff', '\u0085', '\u001c', '\r']
-const HIDDEN = [
-  '\u0000',
-  '\u00ad',
-  '\u200b',
-  '\u202e',
-  '\u3164',
-  '\uffa0',
-  '\ufe0f',
-  '\ufffe',
-  '\u{e0041}',
-  '\u{1fffe}',
-]
-const LETTERS = [
-  'ACME',
-  'É',
-  'E\u0301',
-  '\u1e9b\u0323',
-  '\u212b',
-  '\ufb01',
-  '😀',
-  '한',
-  '\u1112\u1161',
-  'Ǆ',
-  '\ufffd',
-  INVALID,
-]
+const HIDDEN = ['\u0000', '\u00ad', '\u200b', '\u202e', '\u3164', '\ufe0f', '\ufffe', '\u{e0041}', '\u{1fffe}']
+const LETTERS = ['ACME', 'É', 'E\u0301', '\u1e9b\u0323', '\u212b', '\ufb01', '😀', '\u1112\u1161', '\ufffd', INVALID]
 const SIGNS = ['"', '""', '\\', ',', "'", '&', '*', '/', '\n', '\r\n', '-', '\u007f']
 const PLACEHOLDERS = [
   '********NO ADDRESS DETAILS*******',
-  '*no address details*',
-  '** NO ADDRESS DETAILS **',
   'A*NO ADDRESS DETAILS*B',
   '*NO ADDRESS DETAILS**NO ADDRESS DETAILS*',
   '**NO ADDRESS DETAILS',
   '*NO ADDRE\u017fS DETAILS*',
-  ', Ireland',
   ' , ,',
-  '***',
 ]
 // prettier-ignore
 const DATES = [
@@ -105,19 +77,13 @@ const repeatedRow = fc
 const plain = Object.values(registerRow())
 const REJECTED_LINES = [
   'x',
-  ' ',
-  '""',
   [...plain, 'one more'].join(','),
-  plain.slice(1).join(','),
   ['"3000" ', ...plain.slice(1)].join(','),
-  ['"30"00"', ...plain.slice(1)].join(','),
   ['30"00', ...plain.slice(1)].join(','),
   ['30"",00"', ...plain.slice(1)].join(','),
-  ['3001', '"STRAY" QUOTE, COMMA"', ...plain.slice(2)].join(','),
   ['3001', '"STRAY"\nQUOTE "OVER" LINES"', ...plain.slice(2)].join(','),
   ['', ...plain.slice(1)].join(','),
   ['123456789012345678901', ...plain.slice(1)].join(','),
-  ['12A', ...plain.slice(1)].join(','),
   ['1 2', ...plain.slice(1)].join(','),
   ['3002', ' \u200b ', ...plain.slice(2)].join(','),
 ]

@@ -55,8 +55,6 @@ const redirect =
   ({ response, request }) =>
     response.writeHead(status, { Location: `http://${request.headers.host}/elsewhere` }).end()
 const reset: Answer = ({ request }) => void request.socket.resetAndDestroy()
-const begin = ({ response }: FacilitatorCall, length: number) =>
-  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': length })
 
 const UNKNOWN = '503 payment_outcome_unknown'
 const FAILED = '402 payment_failed'
@@ -75,6 +73,7 @@ const SPENT = { expected: [UNKNOWN, UNKNOWN, UNKNOWN], transfers: 0 } as const
 /** The transaction is sent at the first settlement and mined before the restart. */
 const PENDING = { chain: 'pending', expected: [UNKNOWN, UNKNOWN, DONE], transfers: 1 } as const
 
+/** test/agent/settlement/facilitator has the replies that count as unclear for another reason. */
 export const FAULTS: FacilitatorFault[] = [
   { name: 'no fault', chain: 'paid', settle: wrong({}), expected: [DONE, DONE, DONE], transfers: 1 },
   { name: 'success without a transfer', ...LOST, settle: wrong({}), expected: [DONE, DONE, DONE] },
@@ -83,12 +82,7 @@ export const FAULTS: FacilitatorFault[] = [
     ...PAID,
     settle: wrong({ transaction: `0x${'99'.repeat(32)}` }),
   },
-  { name: 'success with an error reason', ...LOST, settle: wrong({ errorReason: 'settlement_pending' }) },
-  { name: 'success on another network', ...PAID, settle: wrong({ network: 'eip155:8453' }) },
-  { name: 'success for another payer', ...LOST, settle: wrong({ payer: OTHER_PAYER }) },
   { name: 'success without a payer', ...PAID, settle: wrong({ payer: undefined }) },
-  { name: 'success for another amount', ...LOST, settle: wrong({ amount: '1' }) },
-  { name: 'success without a transaction', ...PAID, settle: wrong({ transaction: '' }) },
   { name: 'success with an invalid transaction hash', ...LOST, settle: wrong({ transaction: 'hello' }) },
   {
     name: 'success with a duplicate name',
@@ -139,21 +133,8 @@ export const FAULTS: FacilitatorFault[] = [
   { name: 'insufficient funds as 500', ...LOST, settle: reply(() => failure('insufficient_funds'), 500) },
   { name: '502 from a proxy', ...PAID, settle: reply(() => '<h1>Bad Gateway</h1>', 502, 'text/html') },
   { name: 'malformed JSON', ...PAID, settle: reply(() => '{"success":tru') },
-  { name: 'an empty body', ...LOST, settle: reply(() => '') },
-  { name: 'null', ...PAID, settle: reply(() => 'null') },
   { name: 'success with content type HTML', ...PAID, settle: reply(success, 200, 'text/html') },
-  {
-    name: 'success larger than 64 KiB',
-    ...PAID,
-    settle: reply((payer) => ({ ...success(payer), extra: 'x'.repeat(65_536) })),
-  },
-  {
-    name: 'a truncated body',
-    ...PAID,
-    settle: (call) => void begin(call, 500).write('{', () => call.request.socket.destroy()),
-  },
   { name: 'no reply', ...LOST, settle: () => undefined },
-  { name: 'a body that never ends', ...PAID, settle: (call) => drip(call) },
   { name: 'a reset after broadcast', ...PAID, settle: reset },
   { name: 'a reset before broadcast', ...LOST, settle: reset },
   { name: 'a redirect (307)', ...LOST, settle: redirect(307) },
@@ -166,12 +147,6 @@ export const FAULTS: FacilitatorFault[] = [
     expected: [AWAY, AWAY, DONE],
   },
 ]
-
-function drip(call: FacilitatorCall): void {
-  begin(call, 1_000_000)
-  const timer = setInterval(() => call.response.write(' '), 50)
-  call.response.on('close', () => clearInterval(timer))
-}
 
 interface TrackedPayment {
   payTo: string

@@ -104,11 +104,11 @@ export class SaleHarness {
     return new SaleHarness(await makeTemporaryDirectory())
   }
 
-  /** Reopens the store, as a restarted process does. */
-  async restart(): Promise<void> {
+  /** Reopens the store, as a restarted process does, also with another limit of sales in a minute. */
+  async restart(salesPerMinute = SALES_PER_MINUTE): Promise<void> {
     await this.#closeStore()
     this.#catalog = new Catalog(this.directory)
-    this.context = this.#open(SALES_PER_MINUTE)
+    this.context = this.#open(salesPerMinute)
   }
 
   /** Imports a register, by default that of the tests. */
@@ -126,13 +126,6 @@ export class SaleHarness {
   pass(milliseconds: number): void {
     const { now } = this
     this.now = () => new Date(now().getTime() + milliseconds)
-  }
-
-  /** Reopens the store with another limit of sales in a minute. */
-  async limitTo(salesPerMinute: number): Promise<void> {
-    await this.#closeStore()
-    this.#catalog = new Catalog(this.directory)
-    this.context = this.#open(salesPerMinute)
   }
 
   /** Gives each client address this number of units a minute. */

@@ -23,7 +23,7 @@ describe('the calls to the node', () => {
   beforeEach(async () => {
     clock = Date.now()
     sale = await SaleHarness.open()
-    await sale.limitTo(2 * OPEN_PAYMENTS)
+    await sale.restart(2 * OPEN_PAYMENTS)
     sale.now = () => new Date(clock)
     const wait = () => Promise.resolve()
     chain = new LaggingChain({ chainId, blockMs: 2_000, lags: [0], now: () => clock, random: randomFor(1, 0, 0), wait })

@@ -87,36 +87,6 @@ async function openScene(make: (setting: Setting) => Promise<BuyerScene>): Promi
   }
 }
 
-/** The library, with a limit of a day. Each purchase must have a reservation. */
-export const openBuyerScene = () =>
-  openScene(async ({ service, directory }) => {
-    const folder = join(directory, 'purchases')
-    let index = -1
-    const { url, buyerKey, payTo } = service
-    return {
-      next: async () => void (index += 1),
-      start: (tracer) =>
-        startChild(
-          'test/programs/killable-buyer.js',
-          [url, buyerKey, payTo, folder, String(index)],
-          ONE_THREAD,
-          tracer,
-        ),
-      codes: [0],
-      folders: () => [folder],
-      async check() {
-        const purchases = await readPurchases(folder)
-        const faults = purchases.size === index + 1 ? [] : [`${index + 1} requests have ${purchases.size} purchases`]
-        const reserved = new Set<string>()
-        for (const name of await readdir(folder))
-          if (name.startsWith('spending-') && name.endsWith('.json'))
-            reserved.add((JSON.parse(await readFile(join(folder, name), 'utf8')) as { purchase: string }).purchase)
-        for (const name of purchases.keys()) if (!reserved.has(name)) faults.push(`${name} has no reservation`)
-        return faults
-      },
-    }
-  })
-
 /** Each list has names that no other list has. Every second one is bought in batches. */
 export const openReconcileScene = () =>
   openScene(async ({ directory, startClient }) => {

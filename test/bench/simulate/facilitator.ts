@@ -51,22 +51,10 @@ interface Fault {
 const OTHER_PAYER = '0x00000000000000000000000000000000000000d3'
 
 /**
- * One of each kind that the service tells apart. test/support/facilitator-faults.ts has each with its variants over
- * HTTP.
+ * One of each kind that the service tells apart. test/support/facilitator-faults.ts has their variants over HTTP.
  */
 const FAULTS: readonly Fault[] = [
-  {
-    name: 'success on another network',
-    sends: MAYBE,
-    reply: (...of) => ({ ...success(...of), network: 'eip155:8453' }),
-  },
   { name: 'success of another payer', sends: MAYBE, reply: (...of) => ({ ...success(...of), payer: OTHER_PAYER }) },
-  { name: 'success with a malformed transaction', sends: MAYBE, reply: (call) => success(call, 'hello') },
-  {
-    name: 'success with an error reason',
-    sends: MAYBE,
-    reply: (...of) => ({ ...success(...of), errorReason: 'settlement_pending' }),
-  },
   { name: 'a refusal before broadcast', sends: ['never'], reply: (call) => failure('insufficient_funds')(call, '') },
   { name: 'a refusal with its pending transaction', sends: ['now', 'later'], reply: failure('insufficient_funds') },
   { name: 'settlement pending', sends: ['now', 'later'], reply: failure('settlement_pending') },
@@ -77,7 +65,6 @@ const FAULTS: readonly Fault[] = [
   },
   { name: 'a failure with an unknown reason', sends: MAYBE, reply: failure('unexpected_settle_error') },
   { name: 'an error 502', sends: MAYBE, reply: thrown('STATUS_502') },
-  { name: 'null', sends: MAYBE, reply: () => null },
   { name: 'a refused connection', sends: ['never'], reply: thrown('ECONNREFUSED') },
   { name: 'no response', sends: MAYBE, reply: undefined },
   { name: 'a true success, late', sends: ['now', 'later'], reply: success, isAfterTransfer: true },

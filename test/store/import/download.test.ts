@@ -7,7 +7,7 @@ import { Catalog } from '../../../store/dataset/catalog.ts'
 import { downloadArchive } from '../../../store/import/download.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { CRO_COMPANIES, CRO_COMPANIES_LOCATION, minCompanyCount } from '../../../store/dataset/source.ts'
-import { COMPRESSED, ENDINGS, startBodyServer } from '../../support/body-endings.ts'
+import { ENDINGS, startBodyServer } from '../../support/body-endings.ts'
 import {
   sendCkanResult,
   redirectTo,
@@ -267,7 +267,7 @@ describe('a retrieval over HTTP', () => {
     before(async () => void (server = await startBodyServer(body)))
     after(() => server.close())
 
-    for (const ending of [...ENDINGS, COMPRESSED]) {
+    for (const ending of ENDINGS) {
       it(`[11.1] ${ending.isWhole ? 'succeeds' : 'ends with source_cut'}: ${ending.name}`, async () => {
         server.use(ending)
         const download = downloadArchive({ location: server.url, folder: directory, validators: null })
