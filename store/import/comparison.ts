@@ -2,8 +2,8 @@
  * Compares a new file with the served snapshot, while its entries are read in the order of their numbers. The findings
  * decide whether it is published (contract 11.12).
  */
-import { decodeOwnEntry } from '../dataset/company-entry.ts'
-import { companySchema, type Company, type SnapshotEntry } from '../dataset/company.ts'
+import { decodeOwnEntry, TEXT_FIELDS } from '../dataset/company-entry.ts'
+import type { Company, SnapshotEntry } from '../dataset/company.ts'
 import { storedEntries, type StoredEntry } from '../dataset/snapshot.ts'
 import { companyNumberOf } from '../files/layout.ts'
 
@@ -35,9 +35,8 @@ const EMPTIED_SHARE = 0.3
 /** The register empties and fills this column. */
 const UNSTEADY_COLUMN = 'principal_object_code'
 
-const FIELDS = companySchema.omit({ company_number: true, registered_address: true }).keyof().options
-const COLUMNS = [...FIELDS, 'eircode', 'address']
-const WATCHED_FIELDS = FIELDS.filter((field) => /^(?:legal_name|status)$|_date$/.test(field))
+const COLUMNS = [...TEXT_FIELDS, 'eircode', 'address']
+const WATCHED_FIELDS = TEXT_FIELDS.filter((field) => /^(?:legal_name|status)$|_date$/.test(field))
 
 /** U+FFFD, or UTF-8 that was read as Windows-1252: letters begin with `Ã` or `Â`, punctuation with `â€`. */
 const GARBLED = /[\uFFFDÃÂ]|â€/
@@ -131,9 +130,9 @@ class FilledColumns {
   add(company: Company): void {
     const { eircode, lines } = company.registered_address
     this.companies += 1
-    for (const [index, field] of FIELDS.entries()) if (company[field] !== null) this.#count(index)
-    if (eircode !== null) this.#count(FIELDS.length)
-    if (lines.length > 0) this.#count(FIELDS.length + 1)
+    for (const [index, field] of TEXT_FIELDS.entries()) if (company[field] !== null) this.#count(index)
+    if (eircode !== null) this.#count(TEXT_FIELDS.length)
+    if (lines.length > 0) this.#count(TEXT_FIELDS.length + 1)
   }
 
   share(index: number): number {
