@@ -46,8 +46,8 @@ export class Comparison {
   readonly #days: number
   readonly #served: ReturnType<typeof storedEntries>
   #next: StoredEntry | undefined
-  readonly #before = new FilledColumns()
-  readonly #after = new FilledColumns()
+  readonly #before = noColumns()
+  readonly #after = noColumns()
   #kept = 0
   #changed = 0
   #garbled = 0
@@ -92,7 +92,8 @@ export class Comparison {
   }
 
   #emptied(column: string, index: number): Finding | undefined {
-    const [before, after] = [this.#before.share(index), this.#after.share(index)]
+    const before = share(this.#before.filled[index], this.#before.companies)
+    const after = share(this.#after.filled[index], this.#after.companies)
     if (before - after < EMPTIED_SHARE) return undefined
     const text = `${column} is filled in ${percent(after)} of the records, before in ${percent(before)}`
     return { rule: column === UNSTEADY_COLUMN ? 'none' : 'all', column, text, isBeyond: true }
@@ -114,8 +115,8 @@ export class Comparison {
 
   /** Most companies are the same object before and after. */
   #count(before: Company | undefined, after: Company | undefined): void {
-    if (before) this.#before.add(before)
-    if (after) this.#after.add(after)
+    if (before) countColumns(this.#before, before)
+    if (after) countColumns(this.#after, after)
     if (before && after) this.#kept += 1
     if (!after || before === after) return
     if (before && watched(before) !== watched(after)) this.#changed += 1
@@ -123,25 +124,14 @@ export class Comparison {
   }
 }
 
-class FilledColumns {
-  companies = 0
-  readonly #filled = new Uint32Array(COLUMNS.length)
+/** In how many companies each column has a value. */
+const noColumns = () => ({ companies: 0, filled: new Uint32Array(COLUMNS.length) })
 
-  add(company: Company): void {
-    const { eircode, lines } = company.registered_address
-    this.companies += 1
-    for (const [index, field] of TEXT_FIELDS.entries()) if (company[field] !== null) this.#count(index)
-    if (eircode !== null) this.#count(TEXT_FIELDS.length)
-    if (lines.length > 0) this.#count(TEXT_FIELDS.length + 1)
-  }
-
-  share(index: number): number {
-    return share(this.#filled[index], this.companies)
-  }
-
-  #count(index: number): void {
-    this.#filled[index] = (this.#filled[index] ?? 0) + 1
-  }
+function countColumns(counts: ReturnType<typeof noColumns>, company: Company): void {
+  const { eircode, lines } = company.registered_address
+  const values = [...TEXT_FIELDS.map((field) => company[field]), eircode, lines[0] ?? null]
+  counts.companies += 1
+  for (const [index, value] of values.entries()) if (value !== null) counts.filled[index]! += 1
 }
 
 /** A damaged record counts as absent. */
