@@ -15,9 +15,6 @@ const STALE_AFTER_MS = 72 * 60 * 60 * 1000
 /** LMDB is read once per interval, because every request asks for the dataset several times (benchmark row `quote`). */
 const REFRESH_INTERVAL_MS = 10
 
-/** A snapshot that could not be opened is tried again after this time, so that failing attempts use little time. */
-const REOPEN_INTERVAL_MS = 1_000
-
 /** The current snapshot, and the previous one, which running requests may still read. */
 const OPEN_SNAPSHOTS_MAX = 2
 
@@ -109,12 +106,11 @@ export class Catalog {
 
   /**
    * The current dataset, or undefined if none is stored or its snapshot cannot be read. Sees a published dataset of
-   * another process after {@link REFRESH_INTERVAL_MS}, and a repaired snapshot after {@link REOPEN_INTERVAL_MS}.
+   * another process, or a repaired snapshot, after {@link REFRESH_INTERVAL_MS}.
    */
   current(): Dataset | undefined {
     const now = performance.now()
-    const interval = this.#isUnreadable ? REOPEN_INTERVAL_MS : REFRESH_INTERVAL_MS
-    if (now - this.#refreshedAt < interval) return this.#current
+    if (now - this.#refreshedAt < REFRESH_INTERVAL_MS) return this.#current
     this.#refresh()
     // After the reads: if one throws, the next call tries again instead of returning the old dataset.
     this.#refreshedAt = now

@@ -5,7 +5,7 @@ import { companySchema, type Company, type SnapshotEntry } from './company.ts'
 const QUARANTINE_MARK = '"quarantined"'
 
 /** All fields but the number and the address, in their order on disk. The Eircode and the address lines follow them. */
-const TEXT_FIELDS = companySchema.omit({ company_number: true, registered_address: true }).keyof().options
+export const TEXT_FIELDS = companySchema.omit({ company_number: true, registered_address: true }).keyof().options
 
 export const QUARANTINED_BYTES = encodeWithChecksum(QUARANTINE_MARK)
 

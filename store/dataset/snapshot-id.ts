@@ -28,7 +28,6 @@ export class SnapshotHash {
   }
 }
 
-/** An entry as RFC 8785 JSON. */
 export function canonicalEntry(companyNumber: string, entry: SnapshotEntry): string {
   const members = entry === 'quarantined' ? { company_number: companyNumber, quarantined: true } : sortMembers(entry)
   return JSON.stringify(members)

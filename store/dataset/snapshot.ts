@@ -23,23 +23,12 @@ export const snapshotInfoSchema = z.strictObject({
 
 export type SnapshotInfo = z.infer<typeof snapshotInfoSchema>
 
-export interface Snapshot {
-  readonly info: SnapshotInfo
-  /** The folder of the LMDB environment and of the name index (store/index). */
-  readonly folder: string
-  find(companyNumber: string): SnapshotEntry | undefined
-  /** All entries in the order of `compareCompanyNumbers`. */
-  entries(): Iterable<[companyNumber: string, entry: SnapshotEntry]>
-  /** Runs work that reads in several steps. `close` waits for it. */
-  hold<T>(work: () => Promise<T>): Promise<T>
-  /** Closes the snapshot when nothing holds it. */
-  close(): Promise<void>
-}
+export type Snapshot = ReturnType<typeof openSnapshot>
 
 /**
  * Throws a {@link StoreError} if the folder is missing or has no complete snapshot; so do reads of a damaged record.
  */
-export function openSnapshot(folder: string): Snapshot {
+export function openSnapshot(folder: string) {
   const environment = openEnvironment({ folder, kind: 'snapshot', readOnly: true })
   const checked = snapshotInfoSchema.safeParse(environment.get(INFO_KEY))
   if (!checked.success) {
@@ -55,19 +44,21 @@ export function openSnapshot(folder: string): Snapshot {
   return {
     info: checked.data,
     folder,
-    find(companyNumber) {
+    find(companyNumber: string): SnapshotEntry | undefined {
       return orStoreError(damaged, () => {
         const bytes = companies.getBinary(companyKey(companyNumber))
         return bytes && decodeEntry(companyNumber, bytes)
       })
     },
-    *entries() {
+    /** All entries in the order of `compareCompanyNumbers`. */
+    *entries(): Iterable<[companyNumber: string, entry: SnapshotEntry]> {
       for (const { key, value } of companies.getRange()) {
         const number = companyNumberOf(key)
         yield [number, orStoreError(damaged, () => decodeEntry(number, value))]
       }
     },
-    async hold(work) {
+    /** Runs work that reads in several steps. `close` waits for it. */
+    async hold<T>(work: () => Promise<T>): Promise<T> {
       holds += 1
       try {
         return await work()
@@ -76,7 +67,7 @@ export function openSnapshot(folder: string): Snapshot {
         if (holds === 0) release()
       }
     },
-    async close() {
+    async close(): Promise<void> {
       if (holds > 0) await new Promise<void>((resolve) => (release = resolve))
       await environment.close()
     },

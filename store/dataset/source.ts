@@ -48,7 +48,6 @@ export const CRO_COMPANIES_LOCATION =
  */
 const CRO_COMPANIES_MIN = 500_000
 
-/** An import from this location with fewer companies is refused. */
 export function minCompanyCount(location: string): number {
   const isRegister = URL.canParse(location) && new URL(location).host === new URL(CRO_COMPANIES_LOCATION).host
   return isRegister ? CRO_COMPANIES_MIN : 0

@@ -2,7 +2,7 @@
  * The LMDB databases of the journal. The versions of a number are a chain: `latest` names the newest one, and each
  * version names the one before. A version is stored at the step at which the register began to say it.
  */
-import type { Database, RootDatabase, Transaction } from 'lmdb'
+import type { Transaction } from 'lmdb'
 import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 import { decodeEntry } from '../dataset/company-entry.ts'
 import type { SnapshotEntry } from '../dataset/company.ts'
@@ -27,17 +27,9 @@ const CHECKSUM_BYTES = 16
 export const ABSENT_BYTES = encodeWithChecksum('"absent"')
 export const ERASED_BYTES = encodeWithChecksum('"erased"')
 
-interface Databases {
-  environment: RootDatabase<unknown, string>
-  steps: Database<Buffer, string>
-  versions: Database<Buffer, string>
-  latest: Database<Buffer, string>
-  erased: Database<string, string>
-}
-
 export class HistoryDatabase {
   readonly folder: string
-  readonly #databases: Databases
+  readonly #databases: ReturnType<typeof openDatabases>
   /** The state that is read. By default the state of the current turn of the event loop. */
   readonly #at: { transaction?: Transaction }
 
@@ -173,7 +165,7 @@ export class HistoryDatabase {
   }
 }
 
-function openDatabases(folder: string, readOnly: boolean): Databases {
+function openDatabases(folder: string, readOnly: boolean) {
   const environment = openEnvironment({ folder, kind: 'history', readOnly })
   const open = (name: string) => environment.openDB<Buffer, string>({ name, encoding: 'binary' })
   return {
@@ -181,7 +173,7 @@ function openDatabases(folder: string, readOnly: boolean): Databases {
     steps: open('steps'),
     versions: open('versions'),
     latest: open('latest'),
-    erased: environment.openDB({ name: 'erased', encoding: 'json' }),
+    erased: environment.openDB<string, string>({ name: 'erased', encoding: 'json' }),
   }
 }
 

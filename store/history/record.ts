@@ -26,16 +26,15 @@ interface SnapshotChanges {
 export type Recording =
   { kind: 'recorded'; previous_snapshot_id: string | null; changes: SnapshotChanges } | { kind: 'known' }
 
-interface RetrievalsToRecord {
-  dataDirectory: string
-  retrievals: readonly StepFacts[]
-}
-
 /**
  * Records retrievals of the register. One of the records that the journal has for its day adds nothing. Resolves with
  * the recording of the last one.
  */
-export async function recordRetrievals({ dataDirectory, retrievals }: RetrievalsToRecord): Promise<Recording> {
+export async function recordRetrievals(request: {
+  dataDirectory: string
+  retrievals: readonly StepFacts[]
+}): Promise<Recording> {
+  const { dataDirectory, retrievals } = request
   await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
   createReserveCheck(history.folder, FREE_BYTES_MIN.import)()
   let recording: Recording = { kind: 'known' }

@@ -34,27 +34,18 @@ export function stepKeyOf({ retrieved_at, source_updated_at }: Source): string {
 }
 
 /** The first key that a step of this day can have. */
-export function firstKeyOf(date: string): string {
-  return encodeTime(date)
-}
+export const firstKeyOf = (date: string) => encodeTime(date)
 
-export function dateOf(key: string): string {
-  return dateOfDay(dayOf(key))
-}
+export const dateOf = (key: string) => dateOfDay(dayOf(key))
 
 export function dayOf(key: string): number {
   return Math.floor(Number.parseInt(key.slice(0, TIME_DIGITS), BASE) / DAY_MS)
 }
 
-export function dateOfDay(day: number): string {
-  return toDay(day * DAY_MS)
-}
+export const dateOfDay = (day: number) => toDay(day * DAY_MS)
 
-export function nextDate(date: string): string {
-  const next = new Date(date)
-  next.setUTCDate(next.getUTCDate() + 1)
-  return toDay(next)
-}
+/** A day in UTC has no other length. */
+export const nextDate = (date: string) => toDay(Date.parse(date) + DAY_MS)
 
 /** A time before 1970 counts as 1970, and a later one than the last as the last. */
 function encodeTime(time: string): string {

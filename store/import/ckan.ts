@@ -59,8 +59,8 @@ export async function locateArchive({ root, id }: CkanResource, limits: SourceLi
 }
 
 async function getJson(url: URL, limits: SourceLimits): Promise<unknown> {
-  const headers = { accept: 'application/json' }
-  const { body } = await fetchSource({ url, headers, limits: { ...limits, bytesMax: ANSWER_BYTES_MAX } })
+  const limited = { ...limits, bytesMax: ANSWER_BYTES_MAX }
+  const { body } = await fetchSource(url, { accept: 'application/json' }, limited)
   try {
     return await json(body)
   } catch (cause) {

@@ -2,8 +2,8 @@
  * Compares a new file with the served snapshot, while its entries are read in the order of their numbers. The findings
  * decide whether it is published (contract 11.12).
  */
-import { decodeOwnEntry } from '../dataset/company-entry.ts'
-import { companySchema, type Company, type SnapshotEntry } from '../dataset/company.ts'
+import { decodeOwnEntry, TEXT_FIELDS } from '../dataset/company-entry.ts'
+import type { Company, SnapshotEntry } from '../dataset/company.ts'
 import { storedEntries, type StoredEntry } from '../dataset/snapshot.ts'
 import { companyNumberOf } from '../files/layout.ts'
 
@@ -35,9 +35,8 @@ const EMPTIED_SHARE = 0.3
 /** The register empties and fills this column. */
 const UNSTEADY_COLUMN = 'principal_object_code'
 
-const FIELDS = companySchema.omit({ company_number: true, registered_address: true }).keyof().options
-const COLUMNS = [...FIELDS, 'eircode', 'address']
-const WATCHED_FIELDS = FIELDS.filter((field) => /^(?:legal_name|status)$|_date$/.test(field))
+const COLUMNS = [...TEXT_FIELDS, 'eircode', 'address']
+const WATCHED_FIELDS = TEXT_FIELDS.filter((field) => /^(?:legal_name|status)$|_date$/.test(field))
 
 /** U+FFFD, or UTF-8 that was read as Windows-1252: letters begin with `Ã` or `Â`, punctuation with `â€`. */
 const GARBLED = /[\uFFFDÃÂ]|â€/
@@ -47,8 +46,8 @@ export class Comparison {
   readonly #days: number
   readonly #served: ReturnType<typeof storedEntries>
   #next: StoredEntry | undefined
-  readonly #before = new FilledColumns()
-  readonly #after = new FilledColumns()
+  readonly #before = noColumns()
+  readonly #after = noColumns()
   #kept = 0
   #changed = 0
   #garbled = 0
@@ -93,7 +92,8 @@ export class Comparison {
   }
 
   #emptied(column: string, index: number): Finding | undefined {
-    const [before, after] = [this.#before.share(index), this.#after.share(index)]
+    const before = share(this.#before.filled[index], this.#before.companies)
+    const after = share(this.#after.filled[index], this.#after.companies)
     if (before - after < EMPTIED_SHARE) return undefined
     const text = `${column} is filled in ${percent(after)} of the records, before in ${percent(before)}`
     return { rule: column === UNSTEADY_COLUMN ? 'none' : 'all', column, text, isBeyond: true }
@@ -115,8 +115,8 @@ export class Comparison {
 
   /** Most companies are the same object before and after. */
   #count(before: Company | undefined, after: Company | undefined): void {
-    if (before) this.#before.add(before)
-    if (after) this.#after.add(after)
+    if (before) countColumns(this.#before, before)
+    if (after) countColumns(this.#after, after)
     if (before && after) this.#kept += 1
     if (!after || before === after) return
     if (before && watched(before) !== watched(after)) this.#changed += 1
@@ -124,25 +124,14 @@ export class Comparison {
   }
 }
 
-class FilledColumns {
-  companies = 0
-  readonly #filled = new Uint32Array(COLUMNS.length)
+/** In how many companies each column has a value. */
+const noColumns = () => ({ companies: 0, filled: new Uint32Array(COLUMNS.length) })
 
-  add(company: Company): void {
-    const { eircode, lines } = company.registered_address
-    this.companies += 1
-    for (const [index, field] of FIELDS.entries()) if (company[field] !== null) this.#count(index)
-    if (eircode !== null) this.#count(FIELDS.length)
-    if (lines.length > 0) this.#count(FIELDS.length + 1)
-  }
-
-  share(index: number): number {
-    return share(this.#filled[index], this.companies)
-  }
-
-  #count(index: number): void {
-    this.#filled[index] = (this.#filled[index] ?? 0) + 1
-  }
+function countColumns(counts: ReturnType<typeof noColumns>, company: Company): void {
+  const { eircode, lines } = company.registered_address
+  const values = [...TEXT_FIELDS.map((field) => company[field]), eircode, lines[0] ?? null]
+  counts.companies += 1
+  for (const [index, value] of values.entries()) if (value !== null) counts.filled[index]! += 1
 }
 
 /** A damaged record counts as absent. */

@@ -56,7 +56,7 @@ export async function downloadArchive(
     ...(known?.etag ? { 'if-none-match': known.etag } : {}),
     ...(known?.last_modified ? { 'if-modified-since': known.last_modified } : {}),
   }
-  const { status, headers, body } = await fetchSource({ url: archive.url, headers: conditions, limits: allLimits })
+  const { status, headers, body } = await fetchSource(archive.url, conditions, allLimits)
   const updatedAt = archive.updatedAt ?? new Date(headers['last-modified'] ?? '')
   const facts = {
     validators: readValidators(headers, archive.url),
@@ -67,7 +67,7 @@ export async function downloadArchive(
   await mkdir(folder, { recursive: true })
   // An archive must not use the space that sales need (contract 8.13).
   const checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.import, freeBytes)
-  await writeArchive({ path, body, type: headers['content-type'] ?? '', checkReserve })
+  await writeArchive(path, body, headers['content-type'] ?? '', checkReserve)
   return { ...facts, path }
 }
 
@@ -76,15 +76,8 @@ function readValidators(headers: IncomingHttpHeaders, url: URL): Validators | nu
   return etag === null && last_modified === null ? null : { url: url.href, etag, last_modified }
 }
 
-interface ArchiveBody {
-  path: string
-  body: AsyncIterable<Buffer>
-  type: string
-  checkReserve: () => void
-}
-
 /** The first bytes are checked as soon as they are there, so that a wrong file is not downloaded to its end. */
-async function writeArchive({ path, body, type, checkReserve }: ArchiveBody): Promise<void> {
+async function writeArchive(path: string, body: AsyncIterable<Buffer>, type: string, checkReserve: () => void) {
   await using file = await open(path, 'wx')
   let head = Buffer.alloc(0)
   for await (const chunk of body) {

@@ -2,7 +2,7 @@
  * One GET request to a source: follows allowed redirects, limits bytes and silence, and maps each failure to an
  * ImportError. It uses node:http, because in Node 20 `fetch` can end the process when a server closes a connection.
  */
-import { get as getHttp, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { get as getHttp, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { pipeline, type Readable } from 'node:stream'
 import { createUnzip } from 'node:zlib'
@@ -16,12 +16,6 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** Some servers ignore that the request accepts no encoding. */
 const GZIP_OR_DEFLATE = /^(?:(?:x-)?gzip|deflate)$/i
 
-interface SourceRequest {
-  url: URL
-  headers: Record<string, string>
-  limits: SourceLimits
-}
-
 /** The process of a download limits its whole time. */
 export interface SourceLimits {
   /** The longest time without a byte. */
@@ -29,23 +23,17 @@ export interface SourceLimits {
   bytesMax: number
 }
 
-interface SourceResponse {
-  status: number | undefined
-  headers: IncomingHttpHeaders
-  /** Fails with an ImportError if it is too large, too slow or cut short. Reading it closes the connection. */
-  body: AsyncIterable<Buffer>
-}
-
-export async function fetchSource({ url, headers, limits }: SourceRequest): Promise<SourceResponse> {
+/** `body` fails with an ImportError if it is too large, too slow or cut short. Reading it closes the connection. */
+export async function fetchSource(url: URL, headers: Record<string, string>, limits: SourceLimits) {
   if (!mayFetch(url)) throw sourceRefused('the source is not an https URL, or an http URL on a loopback address')
   let current = url
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     const response = await sendRequest(current, headers, limits)
     const { statusCode: status = 0 } = response
-    if (status === 200) return { status, headers: response.headers, body: checkedBody(response, limits) }
+    const answer = { status, headers: response.headers, body: checkedBody(response, limits) }
+    if (status === 200) return answer
     response.destroy()
-    const isConditional = 'if-none-match' in headers || 'if-modified-since' in headers
-    if (status === 304 && isConditional) return { status, headers: response.headers, body: response }
+    if (status === 304 && ('if-none-match' in headers || 'if-modified-since' in headers)) return answer
     if (!REDIRECTS.has(status)) throw new ImportError('source_status', `the source answered with status ${status}`)
     const next = parseUrl(response.headers.location ?? '', current)
     if (!next || !mayFollow(current, next)) throw sourceRefused('the source redirects to a URL that may not be fetched')

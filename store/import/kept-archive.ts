@@ -20,7 +20,6 @@ const factsSchema = z.strictObject({
 type ArchiveFacts = z.infer<typeof factsSchema>
 
 const SHA256_DIGITS = 16
-const DATE = /^\d{4}-\d\d-\d\d$/
 
 /** Copies an archive. Its facts are written last, so an archive without them was not kept whole. */
 export async function keepArchive(folder: string, path: string, facts: StepFacts): Promise<void> {
@@ -46,9 +45,8 @@ export async function keepArchive(folder: string, path: string, facts: StepFacts
 export async function readArchiveFacts(argument: string): Promise<{ path: string; facts: ArchiveFacts }> {
   const [, given, time] = /^(.+)=([^=/]+)$/.exec(argument) ?? []
   if (given !== undefined && time !== undefined) {
-    const at = z.iso.datetime().safeParse(DATE.test(time) ? `${time}T00:00:00.000Z` : time)
-    if (!at.success || Number.isNaN(Date.parse(at.data)))
-      throw new StoreError(`${given}: the time must be YYYY-MM-DD or like 2026-01-02T03:04:05Z`)
+    const at = z.union([z.iso.date(), z.iso.datetime()]).safeParse(time)
+    if (!at.success) throw new StoreError(`${given}: the time must be YYYY-MM-DD or like 2026-01-02T03:04:05Z`)
     const retrieved_at = new Date(at.data).toISOString()
     return { path: resolve(given), facts: { location: given, retrieved_at, source_updated_at: retrieved_at } }
   }

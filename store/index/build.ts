@@ -127,7 +127,6 @@ export class NameIndexBuilder {
     return { wordLengths, wordUnits, wordsByText, newNumbers }
   }
 
-  /** Visits every word with the names that contain it, ascending, each once. */
   #forEachPosting(nameWords: Uint32Array, visit: (word: number, name: number) => void): void {
     const starts = this.#starts.view()
     for (let name = 0; name + 1 < starts.length; name += 1) {

@@ -127,11 +127,6 @@ const withWord = (index: NameIndex, names: Uint32Array, word: number) =>
  */
 const SEARCHED_NAME_COST = 8
 
-interface Contribution {
-  word: number
-  amount: number
-}
-
 /**
  * Adds up contributions term by term, highest weight first, and returns the number of names with a sum. A name without
  * a sum is skipped once the remaining terms cannot lift it to `similarityMin`. These are most of the names that share
@@ -186,7 +181,7 @@ function accumulate(
 }
 
 /** Largest first, because only the first contribution of a term counts for a name. */
-function listContributions(index: NameIndex, { weight, similar }: NameQuery['terms'][number]): Contribution[] {
+function listContributions(index: NameIndex, { weight, similar }: NameQuery['terms'][number]) {
   return similar
     .map(({ word, similarity }) => ({ word, amount: similarity * (weight + index.weights[word]!) }))
     .toSorted((one, other) => other.amount - one.amount)

@@ -81,7 +81,6 @@ export function readIndexFile(path: string): IndexParts {
   return parseIndexFile(isWhole ? buffer : buffer.slice(byteOffset, byteOffset + byteLength), path)
 }
 
-/** Whether the file exists and its checksum is right. */
 export async function isIntactIndexFile(path: string): Promise<boolean> {
   return isIntact(await readFile(path).catch(() => new Uint8Array()))
 }

@@ -191,7 +191,6 @@ export function openNameIndex(folder: string): NameIndex {
   return orStoreError(`${path} cannot be read as a name index`, () => new NameIndex(readIndexFile(path)))
 }
 
-/** Whether the folder has an index with the right checksum. It is not loaded. */
 export function hasNameIndex(folder: string): Promise<boolean> {
   return isIntactIndexFile(join(folder, NAMES_FILE))
 }

@@ -27,7 +27,6 @@ const CLASSES = `
 `
 
 export interface ParsedName {
-  /** The words without the legal form. */
   readonly core: readonly string[]
   /** The class of the legal form; empty for a name without one. */
   readonly suffix: string

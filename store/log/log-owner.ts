@@ -40,13 +40,8 @@ const markerPath = (dataDirectory: string) => join(dataDirectory, 'response-log.
 
 /** The id of the log that this data directory uses. Undefined before the first start. */
 export async function readLogMarker(dataDirectory: string): Promise<string | undefined> {
-  const path = markerPath(dataDirectory)
-  try {
-    return markerSchema.parse(JSON.parse(await readFile(path, 'utf8'))).log_id
-  } catch (cause) {
-    if (errorCode(cause) === 'ENOENT') return undefined
-    throw new StoreError(`${path}: cannot be read; start once with --new-log to write it again`, { cause })
-  }
+  const advice = 'start once with --new-log to write it again'
+  return (await readStored(markerPath(dataDirectory), markerSchema, advice))?.log_id
 }
 
 export async function writeLogMarker(dataDirectory: string, logId: string): Promise<void> {
@@ -59,17 +54,21 @@ const receiversPath = (dataDirectory: string) => join(dataDirectory, 'receivers.
 
 /** Every receiver that this data directory was used with, the last one at the end. A lost log does not lose them. */
 export async function readReceivers(dataDirectory: string): Promise<string[]> {
-  const path = receiversPath(dataDirectory)
-  try {
-    return receiversSchema.parse(JSON.parse(await readFile(path, 'utf8'))).receivers
-  } catch (cause) {
-    if (errorCode(cause) === 'ENOENT') return []
-    throw new StoreError(`${path}: cannot be read; restore it, or remove it if PAY_TO has never changed`, { cause })
-  }
+  const advice = 'restore it, or remove it if PAY_TO has never changed'
+  return (await readStored(receiversPath(dataDirectory), receiversSchema, advice))?.receivers ?? []
 }
 
 export async function writeReceivers(dataDirectory: string, receivers: readonly string[]): Promise<void> {
   await writeFileAtomically(receiversPath(dataDirectory), JSON.stringify({ receivers }))
+}
+
+async function readStored<T>(path: string, schema: z.ZodType<T>, advice: string): Promise<T | undefined> {
+  try {
+    return schema.parse(JSON.parse(await readFile(path, 'utf8')))
+  } catch (cause) {
+    if (errorCode(cause) === 'ENOENT') return undefined
+    throw new StoreError(`${path}: cannot be read; ${advice}`, { cause })
+  }
 }
 
 /** The next start then accepts any response log and receiver. */

@@ -4,19 +4,15 @@ import { CorruptRecordError, decodeWithChecksum, encodeWithChecksum } from '../f
 /** A payment that the chain shows as settled, although the log has no record of it. */
 export interface UnrecordedPayment {
   readonly identity: string
-  /** The hash of the transaction that settled it. */
   readonly transaction: string
   readonly found_at: string
 }
 
 export type Claim =
   | { kind: 'claimed'; record: ResponseRecord }
-  /** The identity or the payment id belongs to this record. */
   | { kind: 'taken'; record: ResponseRecord }
-  /** The limit of sales in a minute is reached. */
   | { kind: 'full'; waitMs: number }
 
-/** The allowed next states of each state. */
 export const TRANSITIONS = {
   /** The response is stored and its first settlement may have begun. Its outcome is not known. */
   prepared: ['settled', 'unknown', 'rejected', 'expired'],
@@ -41,7 +37,6 @@ export type RecordState = (typeof RECORD_STATES)[number]
 
 /** The first observation of any process that showed a payment as not paid, until another one agrees or disagrees. */
 export interface FirstDenial {
-  /** The change that it would make. */
   readonly action: string
   readonly time: string
   readonly final_block: string

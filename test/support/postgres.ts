@@ -207,7 +207,7 @@ async function startShared() {
 }
 
 export async function withPool<Result>(url: string, work: (pool: pg.Pool) => Promise<Result>): Promise<Result> {
-  const pool = openPool({ url, report: () => undefined })
+  const pool = openPool(url)
   try {
     return await work(pool)
   } finally {

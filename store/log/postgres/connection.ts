@@ -17,14 +17,8 @@ const CONNECTIONS_MAX = 10
  */
 const REPEAT_AFTER_MS = [50, 500] as const
 
-interface PoolOptions {
-  url: string
-  report: Report
-  connections?: number
-}
-
 /** Connects lazily. The URL can hold a password, so no error of this module contains it. */
-export function openPool({ url, report, connections = CONNECTIONS_MAX }: PoolOptions): Pool {
+export function openPool(url: string, report: Report = () => undefined, connections = CONNECTIONS_MAX): Pool {
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'irish-company-agent',
@@ -66,7 +60,7 @@ const refused = (code: string, fault: string) =>
 
 /** The synchronous standbys that the server waits for, as `synchronous_standby_names` has them. Empty for none. */
 export async function readSynchronousStandbys(url: string): Promise<string> {
-  const pool = openPool({ url, report: () => undefined, connections: 1 })
+  const pool = openPool(url, undefined, 1)
   try {
     const statement = `select current_setting('synchronous_standby_names', true) as standbys`
     const { rows } = await pool.query<{ standbys: string | null }>(statement)

@@ -10,7 +10,6 @@ import { openPool } from './connection.ts'
 /** No version before this one was released. */
 const FIRST_VERSION = 5
 
-/** The statements of each version, from the first one on. */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
     `create table responses (
@@ -63,7 +62,6 @@ export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1
 
 const CREATE_VERSIONS =
   'create table if not exists schema_migrations (version int primary key, applied_at timestamptz not null)'
-/** SQLSTATE of a statement on a table that does not exist. */
 const UNDEFINED_TABLE = '42P01'
 
 /**
@@ -74,7 +72,7 @@ const UNDEFINED_TABLE = '42P01'
  * @throws StoreError when the schema is newer than this program
  */
 export async function migrateDatabase(url: string): Promise<number[]> {
-  const pool = openPool({ url, report: () => undefined })
+  const pool = openPool(url)
   try {
     return await migrate(pool)
   } finally {

@@ -33,13 +33,6 @@ describe('a sliding minute', () => {
     )
   })
 
-  it('counts units for 60 to 61 seconds', () => {
-    const minute: SlidingMinute = []
-    spend(minute, { units: 2, max: 10, timeMs: 5_999 })
-    expect(count(minute, 65_999)).to.equal(2)
-    expect(count(minute, 66_000)).to.equal(0)
-  })
-
   it('gives units back, but no more than were spent in that second', () => {
     const minute: SlidingMinute = []
     const spent = spend(minute, { units: 3, max: 3, timeMs: 0 })

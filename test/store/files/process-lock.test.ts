@@ -46,15 +46,4 @@ describe('the lock of a process', () => {
     expect(lock.kind).to.equal('acquired')
     if (lock.kind === 'acquired') await lock[Symbol.asyncDispose]()
   })
-
-  it('is free again after its release', async () => {
-    {
-      const lock = await acquire()
-      if (lock.kind === 'taken') throw new Error('The lock is taken')
-      await using held = lock
-      expect(held.kind).to.equal('acquired')
-      expect((await startOther()).kind).to.equal('taken')
-    }
-    expect((await startOther()).kind).to.equal('acquired')
-  })
 })

@@ -22,7 +22,6 @@ const register = numberedRows(ROWS).map((row, index) =>
 )
 const changed = (count: number, change: (row: RegisterRow) => Partial<RegisterRow>) =>
   toCsv(...register.map((row, index) => (index < ROWS - count ? row : Object.assign({}, row, change(row)))))
-const day = (date: string) => date.split('-').toReversed().join('/')
 
 describe('a file of the register', () => {
   let directory: string
@@ -57,10 +56,6 @@ describe('a file of the register', () => {
       [
         'has numbers padded with zeros',
         changed(ROWS, ({ company_num }) => ({ company_num: company_num.padStart(7, '0') })),
-      ],
-      [
-        'has dates as DD/MM/YYYY',
-        changed(ROWS, (row) => ({ company_reg_date: day(row.company_reg_date), nard: day(row.nard) })),
       ],
       ['is in Windows-1252', Buffer.from(toCsv(...register), 'latin1')],
       ['is encoded twice', Buffer.from(Buffer.from(toCsv(...register)).toString('latin1'))],

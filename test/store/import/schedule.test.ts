@@ -60,16 +60,13 @@ describe('the schedule of retrievals', () => {
     expect(failures).to.deep.equal([])
   })
 
-  for (const [random, wait] of [
-    [0, 0.9 * DAY],
-    [0.75, Math.round(1.05 * DAY)],
-    [0.999_999_999_999, Math.round(1.1 * DAY)],
-  ] as const) {
-    it(`varies the interval by up to a tenth: ${random}`, async () => {
-      await start([], random).first
-      expect(await passWait()).to.equal(wait)
-    })
-  }
+  it('varies the interval by up to a tenth', async () => {
+    await start([], 0).first
+    expect(await passWait()).to.equal(0.9 * DAY)
+    waits = []
+    await start([], 0.999_999_999_999).first
+    expect(await passWait()).to.equal(Math.round(1.1 * DAY))
+  })
 
   it('retries after a minute, then after twice the delay, at most 6 hours, and after a minute again after a success', async () => {
     const tenth = ['success', 'failure', 'success'] as const
