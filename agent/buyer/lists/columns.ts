@@ -74,7 +74,7 @@ export function addedHeader(header: readonly Cell[]): string[] {
  */
 export function addedFields(result: RowResult, notes: readonly string[], receiptFolder: string): string[] {
   const values: Values = { ...describeResult(result), notes: notes.join('; ') }
-  if (result.kind !== 'empty' && result.payment) values['receipt'] = `${receiptFolder}/${result.payment.purchase}`
+  if (result.kind !== 'empty' && result.purchase) values['receipt'] = `${receiptFolder}/${result.purchase}`
   return ADDED.map((name) => String(values[name] ?? ''))
 }
 
