@@ -28,7 +28,9 @@ export function findColumns<Field extends string>(
     throw new Error(`The file has no column ${name}. ${known}. To name another separator, add --separator`)
   }
   return Object.fromEntries(
-    Object.entries<string | undefined>(names).map(([field, name]) => [field, find(name ?? '')]),
+    Object.entries<string | undefined>(names).flatMap(([field, name]) =>
+      name === undefined ? [] : [[field, find(name)]],
+    ),
   ) as Columns<Field>
 }
 
