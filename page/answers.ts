@@ -1,4 +1,5 @@
 /** Shows the answer of each operation as a person reads it. All texts of the service become text nodes. */
+import { changeCells, CHANGE_HEADS } from '../agent/command-line/readable-answer.ts'
 import { filingStatus } from '../agent/operation/filing-status.ts'
 import type { ChangesResponse } from '../agent/operation/changes.ts'
 import type { HistoryResponse } from '../agent/operation/history.ts'
@@ -182,13 +183,7 @@ function difference(before: unknown, after: unknown): string {
 
 function showChanges({ changes, next_cursor: next }: ChangesResponse): Content {
   if (changes.length === 0) return create('p', {}, 'No company has changed.')
-  const rows = changes.map(({ date, company_number: number, kind, changed, before, after }) => [
-    date,
-    number,
-    after?.legal_name ?? before?.legal_name ?? '',
-    changed.length === 0 ? kind : changed.join(', ').replaceAll('_', ' '),
-  ])
   const more =
     next === null ? undefined : create('p', {}, 'There are more: continue with the cursor ', create('code', {}, next))
-  return [table(['Day', 'Number', 'Name', 'Change'], rows), more]
+  return [table(CHANGE_HEADS, changes.map(changeCells)), more]
 }

@@ -11,9 +11,8 @@ const REPLACED: readonly (readonly [path: RegExp, text: string])[] = [
   [/library\/folder-storage\.ts$/, "export { openStorage } from './no-folder.ts'"],
   // The page has no private key.
   [/library\/private-key-signer\.ts$/, 'export const privateKeyToAccount = undefined'],
-  // It names its operations by their definitions, and the person sees each amount.
+  // It names its operations by their definitions.
   [/library\/methods\.ts$/, 'export const createMethods = () => ({})'],
-  [/library\/spending\.ts$/, 'export const openSpending = undefined'],
   // Only documents need JSON Schema.
   [/operation\/json-schema\.ts$/, 'export const toJsonSchema = () => ({})'],
   [/zod\/v4\/core\/json-schema-processors\.js$/, 'module.exports = {}'],

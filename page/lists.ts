@@ -5,7 +5,6 @@ import { batch } from '../agent/operation/operations.ts'
 import { create, table, type Content } from './elements.ts'
 import { describeItem, type Item } from './answers.ts'
 
-const LINES_MAX = 300
 const HEADS = ['Asked', 'Decision', 'Number', 'Company'] as const
 type Row = [asked: string, decision: string, number: string, company: string]
 const DECIDED = new Set(['matched', 'found'])
@@ -18,16 +17,16 @@ interface List {
 }
 
 /** Equal lines are bought once. A line of digits is a company number. */
-export function planList(definition: SingleDefinition, text: string): List {
+export function planList(definition: SingleDefinition, text: string, linesMax: number): List {
   const lines = [...new Set(text.split(/\r?\n/).map((line) => line.trim()))].filter((line) => line !== '')
-  const inputs = lines.slice(0, LINES_MAX).map((line) => {
+  const inputs = lines.slice(0, linesMax).map((line) => {
     const isNumber = /^\d+$/.test(line) || definition.name === 'lookup'
     return { line, input: isNumber ? { company_number: line } : { name: line } }
   })
   const isValid = ({ input }: { input: object }) => parseOperation(definition, input).kind === 'valid'
   const valid = inputs.filter(isValid)
   const faults = inputs.filter((each) => !isValid(each)).map(({ line }) => `"${line.slice(0, 40)}" is no valid query`)
-  if (lines.length > LINES_MAX) faults.push(`${lines.length - LINES_MAX} lines above ${LINES_MAX} are left out`)
+  if (lines.length > linesMax) faults.push(`${lines.length - linesMax} lines above ${linesMax} are left out`)
   const size = definition.batchInputsMax ?? 1
   const batches = Array.from({ length: Math.ceil(valid.length / size) }, (_, at) => {
     const part = valid.slice(at * size, (at + 1) * size)

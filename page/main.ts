@@ -148,8 +148,12 @@ ask.addEventListener('submit', (event) => {
   void exclusively(async () => showBought(operation, await buyShown(operation, connect)))
 })
 
-const plan = () => planList(operationOf(find('[name=kind]', HTMLSelectElement, list).value), linesField.value)
 const linesField = find('[name=lines]', HTMLTextAreaElement, list)
+
+function plan() {
+  const { value } = find('[name=kind]', HTMLSelectElement, list)
+  return planList(operationOf(value), linesField.value, Number(linesField.dataset['max']))
+}
 
 function showPlan(): void {
   const { batches, lines, faults } = plan()

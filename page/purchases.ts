@@ -29,7 +29,7 @@ export function buy(operation: Operation, connect: Connect, show: Show): Promise
     await requireStorage()
     const total = priceOf(operation)
     const key = await connect({ deployment, total, show })
-    return request(operation, { key, amountMax: total, maxAgeSeconds: MAX_AGE_SECONDS })
+    return request(operation, key, { maxAgeSeconds: MAX_AGE_SECONDS })
   })
 }
 
@@ -44,17 +44,15 @@ async function requireStorage(): Promise<void> {
 export function resume(operation: Operation): Promise<ShownAnswer> {
   const signTypedData = () => Promise.reject(new Error('There is no payment to send again'))
   const key: Signer = { address: '0x', signTypedData }
-  return navigator.locks.request(LOCK, () => request(operation, { key, amountMax: priceOf(operation) }))
+  return navigator.locks.request(LOCK, () => request(operation, key))
 }
 
-interface Payment {
-  key: Signer
-  amountMax: number
-  maxAgeSeconds?: number
-}
-
-async function request(operation: Operation, { key, amountMax, ...renewal }: Payment): Promise<ShownAnswer> {
-  const expected = { payTo: 'published', amountMax }
+async function request(
+  operation: Operation,
+  key: Signer,
+  renewal: { maxAgeSeconds?: number } = {},
+): Promise<ShownAnswer> {
+  const expected = { payTo: 'published', amountMax: priceOf(operation) }
   const buyer = createBuyer({ url: baseUrl, mode, key, folder: storage, expected, ...renewal })
   const { url, ...init } = restRequest(baseUrl, operation)
   const response = await buyer.fetch(url, init)

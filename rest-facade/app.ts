@@ -28,7 +28,7 @@ const META_CACHE_SECONDS = 0
 /** Links to the documents (RFC 8288), on every document and on 404. */
 const LINKS = [
   `<${FREE_PATHS.openApi}>; rel="service-desc"; type="application/json"`,
-  `<${FREE_PATHS.guide}>; rel="service-doc"; type="text/html"`,
+  `<${FREE_PATHS.page}>; rel="service-doc"; type="text/html"`,
   `<${FREE_PATHS.apiGuide}>; rel="alternate service-doc"; type="text/markdown"`,
   `<${FREE_PATHS.llmsTxt}>; rel="llms-txt"; type="text/plain"`,
 ].join(', ')
@@ -98,8 +98,8 @@ export function createApp(options: AppOptions): Express {
 
 /** The paths whose document depends on `Accept`: the types, the usual one first, and their documents. */
 const FORMS = new Map<string, Record<string, string>>([
-  [FREE_PATHS.index, { 'application/json': FREE_PATHS.index, 'text/html': FREE_PATHS.guide }],
-  [FREE_PATHS.guide, { 'text/html': FREE_PATHS.guide, 'text/markdown': FREE_PATHS.apiGuide }],
+  [FREE_PATHS.index, { 'application/json': FREE_PATHS.index, 'text/html': FREE_PATHS.page }],
+  [FREE_PATHS.page, { 'text/html': FREE_PATHS.page, 'text/markdown': FREE_PATHS.apiGuide }],
 ])
 
 /** Serves the current document of this path. */

@@ -6,7 +6,7 @@ import { openAuthorizationCheck } from './library/authorization-state.ts'
 import { toBaseUrl } from './library/purchase-request.ts'
 import type { CommandContext, CommandResult, FindService } from '../command-line/context.ts'
 
-export type Values = Record<string, string | number | boolean | undefined>
+type Values = Record<string, string | number | boolean | undefined>
 
 /** What a command runs with. */
 export interface Call {

@@ -33,20 +33,19 @@ const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
     `The history is complete since ${complete_since}.`,
   ],
   changes: ({ changes, next_cursor }: ChangesResponse) => [
-    ...toTable(
-      changes.map(({ date, company_number, kind, changed, before, after }) => [
-        date,
-        company_number,
-        kind,
-        (after ?? before)?.legal_name ?? '',
-        (after ?? before)?.status ?? '',
-        changed.join(', '),
-      ]),
-      ['date', 'number', 'kind', 'name', 'status', 'changed'],
-    ),
+    ...toTable(changes.map(changeCells), CHANGE_HEADS),
     ...(next_cursor === null ? [] : [`More: --cursor ${next_cursor}`]),
   ],
   batch: toResults,
+}
+
+export const CHANGE_HEADS = ['date', 'number', 'kind', 'name', 'status', 'changed']
+
+/** A row of a table of changes, on a terminal and in the page. */
+export const changeCells = (change: ChangesResponse['changes'][number]): string[] => {
+  const { date, company_number, kind, changed, before, after } = change
+  const { legal_name = '', status = '' } = after ?? before ?? {}
+  return [date, company_number, kind, legal_name, status ?? '', changed.join(', ')]
 }
 
 /** An answer of a batch: a line for each of its results. */

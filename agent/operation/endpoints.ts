@@ -13,7 +13,7 @@ export const FREE_PATHS = {
   metadata: `${API_PREFIX}/meta`,
   attribution: '/attribution',
   index: '/',
-  guide: '/docs',
+  page: '/docs',
   apiGuide: '/docs/api.md',
   a2aGuide: '/docs/a2a.md',
   mcpGuide: '/docs/mcp.md',
@@ -55,13 +55,13 @@ export function isA2aVersion(version: string | undefined): boolean {
 
 /** The URI of the payment extension of A2A. It links to a section of the page. */
 export function paymentExtensionUri(baseUrl: string): string {
-  return `${baseUrl}${FREE_PATHS.guide}#http-x402-v1`
+  return `${baseUrl}${FREE_PATHS.page}#http-x402-v1`
 }
 
 /** What the agent card, the registration file and server.json name. */
 export function listEndpoints(baseUrl: string) {
   return {
-    guide: { url: `${baseUrl}${FREE_PATHS.guide}` },
+    guide: { url: `${baseUrl}${FREE_PATHS.page}` },
     a2a: { url: `${baseUrl}${A2A_PATH}`, card: `${baseUrl}${FREE_PATHS.agentCard}`, version: A2A_VERSION },
     mcp: { url: `${baseUrl}${MCP_PATH}`, version: MCP_VERSIONS[0] },
     openApi: { url: `${baseUrl}${FREE_PATHS.openApi}`, version: OPENAPI_VERSION },

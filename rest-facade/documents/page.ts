@@ -1,6 +1,8 @@
 /** Renders the page (contract 4.4.2) from the operations and from the files that the build has written to dist/page. */
 import { createHash } from 'node:crypto'
 import { toJsonSchema } from '../../agent/operation/json-schema.ts'
+import { lookup } from '../../agent/operation/lookup.ts'
+import { resolve } from '../../agent/operation/resolve.ts'
 import { endpoint, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { escapeHtml } from '../../store/base/escape-html.ts'
 import type { DocumentedDeployment } from './deployment.ts'
@@ -10,6 +12,9 @@ import { fill, type Templates, type WrittenDocument } from './templates.ts'
 const CHECKS = ['host', 'resource', 'network', 'token', 'receiver', 'amount', 'expiry', 'account']
 
 const FAUCET = '<a href="https://faucet.circle.com">faucet.circle.com</a>'
+
+/** Lines of a list that the page buys. */
+const LIST_LINES_MAX = 300
 
 const SAMPLES = [
   ['fetch', 'sample-fetch.js'],
@@ -36,6 +41,9 @@ export function renderPage(
     ['script', `<script type="module">${script}</script>`],
     ['account', sandboxAccount ?? ''],
     ['forms', renderForms(deployment)],
+    ['list_lines_max', String(LIST_LINES_MAX)],
+    ['batch_lookup', String(lookup.batchInputsMax)],
+    ['batch_resolve', String(resolve.batchInputsMax)],
     ['pay', renderPay(sandboxAccount !== undefined)],
     ['price_rows', terms.operations.map((each) => renderPrice(each, values)).join('\n')],
     ['checks', CHECKS.map((name) => `<dt>${titleOf(name)}</dt><dd data-check="${name}">–</dd>`).join('\n')],

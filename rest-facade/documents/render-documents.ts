@@ -57,7 +57,7 @@ export function renderDocuments(deployment: DocumentedDeployment, templates: Tem
   ] as const
   return new Map([
     [FREE_PATHS.index, jsonDocument(listLinks(deployment))],
-    [FREE_PATHS.guide, renderPage(deployment, values, templates)],
+    [FREE_PATHS.page, renderPage(deployment, values, templates)],
     ...guides,
     ...guides.map(([path, { text }]) => [path.replace('.md', ''), renderGuide(text, templates['page.css'])] as const),
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
@@ -77,9 +77,9 @@ export function jsonDocument(body: object): WrittenDocument {
 
 /** What programs get from `/`. */
 function listLinks({ baseUrl, version, a2aEnabled }: DocumentedDeployment) {
-  const { guide, apiGuide, llmsTxt, openApi, metadata, x402, serverJson, agentCard } = FREE_PATHS
+  const { page, apiGuide, llmsTxt, openApi, metadata, x402, serverJson, agentCard } = FREE_PATHS
   const paths = {
-    guide,
+    guide: page,
     api_guide: apiGuide,
     llms_txt: llmsTxt,
     openapi: openApi,

@@ -163,12 +163,12 @@ const FREE_ROUTES: readonly RouteDescription[] = [
     json('Index'),
     text('text/html'),
   ]),
-  freeRoute('getPage', FREE_PATHS.guide, 'The page that sells, or the markdown guide for `Accept: text/markdown`', [
+  freeRoute('getPage', FREE_PATHS.page, 'The page that sells, or the markdown guide for `Accept: text/markdown`', [
     text('text/html'),
     text('text/markdown'),
   ]),
   ...(['api', 'a2a', 'mcp'] as const).map((name) =>
-    freeRoute(`get_${name}_html`, `${FREE_PATHS.guide}/${name}`, `\`${FREE_PATHS.guide}/${name}.md\` as HTML`, [
+    freeRoute(`get_${name}_html`, `${FREE_PATHS.page}/${name}`, `\`${FREE_PATHS.page}/${name}.md\` as HTML`, [
       text('text/html'),
     ]),
   ),

@@ -54,7 +54,7 @@ for (const [state, dataset, example] of [
     })
 
     it(`the number in examples of requests is ${example ?? 'absent'}`, () => {
-      const paths = [FREE_PATHS.guide, FREE_PATHS.apiGuide, FREE_PATHS.a2aGuide, FREE_PATHS.openApi, 'the help text']
+      const paths = [FREE_PATHS.page, FREE_PATHS.apiGuide, FREE_PATHS.a2aGuide, FREE_PATHS.openApi, 'the help text']
       for (const path of paths) {
         const numbers = new Set(numbersIn(texts.get(path) ?? ''))
         numbers.delete(MADE_UP)

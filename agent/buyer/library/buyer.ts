@@ -190,7 +190,7 @@ function decodeText(bytes: ArrayBuffer): string {
 }
 
 async function buy(settings: Settings, name: string, request: PurchaseRequest): Promise<NamedAnswer> {
-  const { storage, runtime, maxAgeSeconds } = settings
+  const { storage, runtime, maxAgeSeconds, readAuthorization } = settings
   for (let index = await lastIndex(storage, name); ; index += 1) {
     const entry = entryOf(storage, name, index)
     const saved = await findPurchase(entry)
@@ -201,18 +201,10 @@ async function buy(settings: Settings, name: string, request: PurchaseRequest): 
     // The payment was refused again after its end, so it can no longer be settled.
     if (saved && maxAgeSeconds !== undefined && maySign(state) && isRefused(bought.status)) continue
     requireAnswer(request, bought, locationOf(entry))
-    const charged = await chargeOfAnswer(settings, entry, bought)
+    const sent = bought.isPaymentSent ? await findPurchase(entry) : undefined
+    const charged = sent ? await chargeOf(sent, runtime.now(), readAuthorization) : 'no'
     return { ...requireKnown(bought, { file: locationOf(entry), charged }), entry: entry.name, charged }
   }
-}
-
-async function chargeOfAnswer(
-  { runtime, readAuthorization }: Settings,
-  entry: StoredEntry,
-  { isPaymentSent }: BoughtAnswer,
-): Promise<Charged> {
-  const purchase = isPaymentSent ? await findPurchase(entry) : undefined
-  return purchase ? chargeOf(purchase, runtime.now(), readAuthorization) : 'no'
 }
 
 const entryOf = (storage: BuyerStorage, name: string, index: number): StoredEntry => ({

@@ -36,7 +36,7 @@ interface BatchedRow {
 }
 
 /** What a folder has bought, by the states of its purchases. */
-export interface Bought {
+export interface BoughtRows {
   /** The state of each row with a purchase of its own, by the key of the row. */
   rows: Map<string, PurchaseState>
   /** By the key of the row. */
@@ -55,9 +55,9 @@ type Listed = ReadonlyMap<string, Operation>
 export async function readBought(
   folder: string,
   { baseUrl, now, listed }: { baseUrl: string; now: Date; listed: Listed },
-): Promise<Bought> {
+): Promise<BoughtRows> {
   const storage = folderStorage(folder)
-  const bought: Bought = { rows: new Map(), batches: new Map(), refused: new Set(), committed: 0, open: [] }
+  const bought: BoughtRows = { rows: new Map(), batches: new Map(), refused: new Set(), committed: 0, open: [] }
   const entries = (await storage.list('')).flatMap((entry) => {
     const [, name = '', index = ''] = /^([0-9a-f]{64})-(\d+)\.json$/.exec(entry) ?? []
     return name === '' ? [] : { entry, name, index: Number(index) }
@@ -77,12 +77,12 @@ export async function readBought(
   return bought
 }
 
-function addBatch(batches: Bought['batches'], baseUrl: string, batch: Batch, state: PurchaseState): void {
+function addBatch(batches: BoughtRows['batches'], baseUrl: string, batch: Batch, state: PurchaseState): void {
   for (const [at, item] of batch.items.entries()) batches.set(rowKey(baseUrl, item), { batch, at, state })
 }
 
 /** The batches in the folder, and those of the names that have no purchase, in the order of the list. */
-export function planBatches(bought: Bought, baseUrl: string, listed: Listed): Bought['batches'] {
+export function planBatches(bought: BoughtRows, baseUrl: string, listed: Listed): BoughtRows['batches'] {
   const plan = new Map(bought.batches)
   const isUnpaid = (key: string) => !bought.rows.has(key) && !plan.has(key)
   const unpaid = [...listed].flatMap(([key, each]) => (each.definition === resolve && isUnpaid(key) ? [each] : []))
@@ -99,8 +99,8 @@ export function planBatches(bought: Bought, baseUrl: string, listed: Listed): Bo
 
 /** The rows of the list by the action for each, and the micro-USDC of the payments that may be signed. */
 export function estimate(
-  bought: Bought,
-  batches: Bought['batches'],
+  bought: BoughtRows,
+  batches: BoughtRows['batches'],
   listed: Listed,
   priceOf: (operation: Operation) => number,
 ) {

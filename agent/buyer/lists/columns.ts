@@ -28,7 +28,9 @@ export function findColumns<Field extends string>(
     throw new Error(`The file has no column ${name}. ${known}. To name another separator, add --separator`)
   }
   return Object.fromEntries(
-    Object.entries<string | undefined>(names).map(([field, name]) => [field, find(name ?? '')]),
+    Object.entries<string | undefined>(names).flatMap(([field, name]) =>
+      name === undefined ? [] : [[field, find(name)]],
+    ),
   ) as Columns<Field>
 }
 
@@ -74,7 +76,7 @@ export function addedHeader(header: readonly Cell[]): string[] {
  */
 export function addedFields(result: RowResult, notes: readonly string[], receiptFolder: string): string[] {
   const values: Values = { ...describeResult(result), notes: notes.join('; ') }
-  if (result.kind !== 'empty' && result.payment) values['receipt'] = `${receiptFolder}/${result.payment.purchase}`
+  if (result.kind !== 'empty' && result.purchase) values['receipt'] = `${receiptFolder}/${result.purchase}`
   return ADDED.map((name) => String(values[name] ?? ''))
 }
 

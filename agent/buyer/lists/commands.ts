@@ -4,7 +4,8 @@ import { parseAmount, parseSeparator } from '../../command-line/arguments.ts'
 import type { CommandContext, CommandResult } from '../../command-line/context.ts'
 import { readPrivateKey } from '../library/private-key.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
-import { option, required, type Call, type Definition, type Values } from '../definition.ts'
+import { option, required, type Call, type Definition } from '../definition.ts'
+import type { RowCells } from './rows.ts'
 
 const RECONCILE_HELP = `
 Writes the list again with the company of each row: its number, name, status, type, address and dates, the decision and its
@@ -96,7 +97,7 @@ async function reconcile(call: Call): Promise<CommandResult> {
     ...target,
     file,
     out: String(out ?? file.replace(/(?:\.csv|(\.xlsx))?$/i, (_end, sheet = '.csv') => `.reconciled${sheet}`)),
-    columns: definedTexts({ name, company_number, eircode, address }),
+    columns: { name, company_number, eircode, address } as RowCells,
     separator: options['separator'] as string | undefined,
     review: options['review'] as string | undefined,
     hasHeader: options['header'] !== false,
@@ -127,9 +128,6 @@ async function watch(call: Call): Promise<CommandResult> {
   }
   return endOf(context, async () => ((await run(context, list)) ? STATUS_CHANGED : true))
 }
-
-const definedTexts = (values: Values): Record<string, string> =>
-  Object.fromEntries(Object.entries(values).filter((each): each is [string, string] => each[1] !== undefined))
 
 async function readListTarget({ options, target, refuse }: Call) {
   const { a2a, keyFile, ...found } = await target('url', 'keyFile')

@@ -9,7 +9,7 @@ import { readPayment, type Purchase } from '../library/purchase-file.ts'
 import { chargeOf } from '../library/purchase-state.ts'
 import type { Operation } from '../../operation/operation.ts'
 import { amountOf, DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts'
-import { BATCH_ROWS_MAX, estimate, planBatches, readBought, rowKey, type Bought } from './batches.ts'
+import { BATCH_ROWS_MAX, estimate, planBatches, readBought, rowKey, type BoughtRows } from './batches.ts'
 import { addedFields, addedHeader, findColumns, readCells } from './columns.ts'
 import { needsReview, readChoices, reviewKey, writeReview } from './review.ts'
 import {
@@ -139,13 +139,13 @@ async function resolveList(
 
 const sumOf = (purchases: readonly Purchase[]) =>
   purchases.reduce((sum, each) => sum + Number(readPayment(each).amount), 0)
-const paidOf = ({ committed, open }: Bought) => committed - sumOf(open)
+const paidOf = ({ committed, open }: BoughtRows) => committed - sumOf(open)
 
 /** Prints what is not known yet. Returns whether all is known. */
 async function reportUnknown(
   { print, now }: ReconcileContext,
   options: ReconcileOptions,
-  { open }: Bought,
+  { open }: BoughtRows,
 ): Promise<boolean> {
   const unknown: Purchase[] = []
   for (const purchase of open)

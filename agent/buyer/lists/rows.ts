@@ -26,17 +26,13 @@ export interface ParsedRow {
   notes: string[]
 }
 
-interface RowPayment {
-  /** The entry of the purchase in the folder of the buyer. */
-  purchase: string
-}
-
+/** `purchase` is the entry of the purchase in the folder of the buyer. */
 export type RowResult =
-  | { kind: 'bought'; answer: ResolveResponse; payment: RowPayment }
+  | { kind: 'bought'; answer: ResolveResponse; purchase: string }
   /** The record of the company that a person has chosen. */
-  | { kind: 'chosen'; answer: { company: Company; snapshot_id: string }; payment: RowPayment }
-  /** With `payment`, a batch charged for this row. Without it, the whole request was refused. */
-  | { kind: 'refused'; code: RefusalCode; payment?: RowPayment }
+  | { kind: 'chosen'; answer: { company: Company; snapshot_id: string }; purchase: string }
+  /** With `purchase`, a batch charged for this row. Without it, the whole request was refused. */
+  | { kind: 'refused'; code: RefusalCode; purchase?: string }
   /** The row has neither a name nor a number. */
   | { kind: 'empty' }
 
@@ -143,8 +139,8 @@ async function buySingle({ baseUrl, buyerOf, runtime }: RowsOptions, operation: 
   const answered = await buyRequest(buyerOf(operation, 1), runtime, request, refusals)
   if (answered.kind === 'refused') return { kind: 'refused', code: answered.code }
   // The buyer has checked that the answer has the form of the operation.
-  const { answer, payment } = answered
-  return { kind: definition === lookup ? 'chosen' : 'bought', answer, payment } as RowResult
+  const { answer, purchase } = answered
+  return { kind: definition === lookup ? 'chosen' : 'bought', answer, purchase } as RowResult
 }
 
 const batchAnswerSchema = z.object({ results: z.array(z.object({ status: z.int(), body: z.unknown() })) })
@@ -163,17 +159,17 @@ async function buyBatch(options: RowsOptions, { request, items }: Batch): Promis
     if (isSigned) return items.map(() => ({ kind: 'refused', code }))
     return allEnded(items.map((item) => buySingle(options, item)))
   }
-  const { answer, payment } = answered
+  const { answer, purchase } = answered
   return batchAnswerSchema.parse(answer).results.map((result): RowResult => {
-    if (result.status === 200) return { kind: 'bought', answer: result.body as ResolveResponse, payment }
+    if (result.status === 200) return { kind: 'bought', answer: result.body as ResolveResponse, purchase }
     const { code } = describeAnswer({ status: result.status, body: JSON.stringify(result.body) })
     if (code === undefined) throw new Error('A result of a batch has an unknown code')
-    return { kind: 'refused', code, payment }
+    return { kind: 'refused', code, purchase }
   })
 }
 
 type Answered =
-  | { kind: 'bought'; answer: unknown; payment: RowPayment }
+  | { kind: 'bought'; answer: unknown; purchase: string }
   /** `isSigned`: the service has the payment and can settle it until it ends. */
   | { kind: 'refused'; code: RefusalCode; isSigned: boolean }
 
@@ -200,7 +196,7 @@ async function buyOnce(
 ): Promise<Answered | 'later'> {
   try {
     const { body, receipt, purchase } = await buyThrough(buyer.fetch, request)
-    if (receipt === 'valid') return { kind: 'bought', answer: parseJson(body), payment: { purchase } }
+    if (receipt === 'valid') return { kind: 'bought', answer: parseJson(body), purchase }
     if (receipt === 'unchecked') return 'later'
   } catch (cause) {
     const { code, answer, file } = cause instanceof PurchaseError ? cause : {}

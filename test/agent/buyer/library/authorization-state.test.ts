@@ -47,12 +47,12 @@ describe('the check of an authorization on chain', () => {
     expect(await nodeWith(999, UNUSED, balance).read(AUTHORIZATION, 1001)).to.equal('unfunded')
   })
 
-  for (const word of ['0x', null, '0x1', undefined]) {
-    it(`rejects if the node answers ${word}`, async () => {
+  it('rejects if the node answers no word', async () => {
+    for (const word of ['0x', null, '0x1', undefined]) {
       const failure = await nodeWith(1000, word)
         .read(AUTHORIZATION, 0)
         .catch((cause: unknown) => cause)
       expect(failure).to.be.instanceOf(Error)
-    })
-  }
+    }
+  })
 })

@@ -1,8 +1,6 @@
 /** Files that hold the private key of a buyer, and files that do not. */
-import { execFile, spawn } from 'node:child_process'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { readPrivateKey } from '../../../../agent/buyer/library/private-key.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
@@ -37,15 +35,5 @@ describe('[15.10] the file of a private key', () => {
     await writeFile(path, KEY)
     await chmod(path, 0o640)
     expect(await read()).to.equal(`${path} has mode 0640; only its owner may have access: run chmod 600 "${path}"`)
-  })
-
-  it('is read up to a bound if it is a pipe without an end', async () => {
-    await promisify(execFile)('mkfifo', ['-m', '600', path])
-    const writer = spawn('sh', ['-c', 'while sleep 0.01; do echo 0123456789; done > "$0"', path], { timeout: 60_000 })
-    try {
-      expect(await read()).to.equal(noKey())
-    } finally {
-      writer.kill()
-    }
   })
 })
