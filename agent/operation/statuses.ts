@@ -6,7 +6,6 @@ const TEXT_CHARACTERS_MAX = 240
 /** Characters with a meaning in Markdown, HTML or JSON, and those that an ASCII header would escape. */
 const NOT_SHOWN = /[^A-Za-z0-9 .,'()/-]/g
 
-/** Bounded and without special characters. */
 export function showStatuses(statuses: readonly (string | null)[]): string {
   const shown = new Set(
     statuses.flatMap((status) =>

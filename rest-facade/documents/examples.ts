@@ -17,7 +17,6 @@ export function firstOperation({ terms, exampleCompany }: DocumentedDeployment):
   throw new Error('No operation has an example')
 }
 
-/** The quote for the first example. */
 export function exampleQuote(deployment: DocumentedDeployment, reason: QuoteReason) {
   const { baseUrl, terms } = deployment
   const operation = firstOperation(deployment)
@@ -34,7 +33,6 @@ const REASONS: Partial<Record<RefusalCode, QuoteReason>> = {
   payment_failed: 'settlement_refused',
 }
 
-/** The body of a refusal. */
 export function exampleRefusal(deployment: DocumentedDeployment, code: RefusalCode): object {
   const body = refusalBody({ code, ...(isDataError(code) && { provenance: SYNTHETIC_PROVENANCE }) })
   const reason = REASONS[code]

@@ -156,7 +156,6 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
 /** The part of a path before its first member. It is also the beginning of the paths below it. */
 const crawledPath = ({ path }: OperationDefinition) => path.replace(/\{.*/, '')
 
-/** In micro-USDC, or in words. */
 function listedPrice({ terms }: DocumentedDeployment, definition: OperationDefinition): number | string {
   return definition.kind === 'single' ? definition.prices[terms.mode] : 'the sum of its items'
 }
@@ -209,7 +208,6 @@ function shortQuote(deployment: DocumentedDeployment) {
 const SYNTHETIC_NOTE =
   'On testnet, company 00000000 is always available: a synthetic company for a complete test purchase with test money.'
 
-/** Links that only a testnet deployment has. */
 function testnetLinks({ baseUrl, terms }: DocumentedDeployment): string[] {
   if (terms.mode !== 'testnet') return []
   return [
@@ -257,7 +255,6 @@ function markdownTable(head: string[], rows: readonly (string | number)[][]): st
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-/** The line width of the guides. */
 const LINE_CHARACTERS_MAX = 100
 
 /** Formats JSON. A value that fits on one line is not broken into several, which shortens the guides. */

@@ -118,7 +118,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
 
     it('have exactly the routes of the deployment', () => {
       for (const { path, method, only } of listRoutes({
-        terms: { mode: 'testnet', operations: OPERATIONS },
+        terms: buildTerms('testnet', PAY_TO, OPERATIONS),
         a2aEnabled: true,
       })) {
         const isServed = mode === 'testnet' || only !== 'testnet'
