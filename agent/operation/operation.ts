@@ -143,6 +143,15 @@ export function itemsOf({ definition, input }: Operation): readonly Operation<Si
   return definition.kind === 'batch' ? definition.items(input) : [{ definition, input }]
 }
 
+/** The first operation with an example: without a known company number, some have none. */
+export function firstExample(operations: Operations, company: ExampleCompany | undefined): Operation {
+  for (const definition of operations) {
+    const [input] = definition.examples(company)
+    if (input) return { definition, input }
+  }
+  throw new Error('No operation has an example')
+}
+
 /** The examples of an operation as the JSON data of an A2A data part. */
 export function exampleParts(definition: OperationDefinition, company: ExampleCompany | undefined): string[] {
   return definition.examples(company).map((input) => JSON.stringify(toNamed({ definition, input })))

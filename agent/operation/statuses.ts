@@ -23,5 +23,5 @@ export function showStatuses(statuses: readonly (string | null)[]): string {
 
 /** The description of a member for a status, with the values of the dataset. The member accepts other texts too. */
 export function describeStatus(description: string | undefined, statuses: string): string {
-  return `${description ?? ''} The dataset has: ${statuses}.`.trim()
+  return statuses === '' ? (description ?? '') : `${description ?? ''} The dataset has: ${statuses}.`.trim()
 }

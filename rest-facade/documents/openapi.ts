@@ -147,10 +147,7 @@ function inputParameters(
     name,
     in: path.includes(`{${name}}`) ? 'path' : 'query',
     required: required.includes(name),
-    description:
-      name === 'status' && deployment.statuses !== ''
-        ? describeStatus(String(description), deployment.statuses)
-        : String(description),
+    description: name === 'status' ? describeStatus(String(description), deployment.statuses) : String(description),
     schema,
     // One parameter, with commas.
     explode: schema['type'] === 'array' ? false : undefined,

@@ -5,13 +5,19 @@
 import { MCP_ERRORS } from '../../agent/transport/mcp/protocol-error.ts'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, paymentExtensionUri, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
-import { endpoint, exampleParts, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
+import {
+  endpoint,
+  exampleParts,
+  firstExample,
+  requiredMembers,
+  type OperationDefinition,
+} from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { QUOTE_LIFETIME_SECONDS, toUsdc } from '../../agent/payment/terms.ts'
 import type { DocumentedDeployment } from './deployment.ts'
-import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
+import { exampleQuote, exampleRpcAnswers, exampleRpcRequests } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
 import { isDocument, listRoutes } from './routes.ts'
 import { renderPage } from './page.ts'
@@ -112,7 +118,7 @@ function testnetClient({ baseUrl }: DocumentedDeployment, templates: Templates):
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
   const { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = deployment
   const { exampleCompany, licence } = deployment
-  const first = firstOperation(deployment)
+  const first = firstExample(terms.operations, exampleCompany)
   const isTestnet = terms.mode === 'testnet'
   return new Map([
     ...terms.operations.flatMap((each) => operationValues(each, deployment)),
