@@ -47,7 +47,6 @@ interface AppOptions {
   mcp: Router
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry | undefined
-  /** Only in a sandbox. */
   sandboxAccount?: SandboxAccount | undefined
   report: Report
   /** Called for every request before it is routed. */
@@ -102,7 +101,6 @@ const FORMS = new Map<string, Record<string, string>>([
   [FREE_PATHS.page, { 'text/html': FREE_PATHS.page, 'text/markdown': FREE_PATHS.apiGuide }],
 ])
 
-/** Serves the current document of this path. */
 function currentDocument(pages: () => Documents, path: string): RequestHandler {
   const forms = FORMS.get(path)
   return (request, response, next) => {

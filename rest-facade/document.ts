@@ -16,11 +16,9 @@ const FORMS_MAX = 64
 /** By the text. The compressed and the plain form share the ETag. */
 const forms = new LRUCache<string, { etag: string; compressed?: Buffer }>({ max: FORMS_MAX })
 
-/** Refuses other methods than GET and HEAD. */
 export const requireRead: RequestHandler = (request, response, next) =>
   request.method === 'GET' || request.method === 'HEAD' ? next() : refuse(response, methodNotAllowed('GET, HEAD'))
 
-/** Sends a body that is computed for each request. */
 export function sendCurrent(response: Response, body: object, maxAgeSeconds: number): void {
   sendText(response.type('json'), JSON.stringify(body), maxAgeSeconds)
 }

@@ -8,7 +8,7 @@ import { hasBody, headerValues, isEncoded, isJsonRequest, readBody } from '../ag
 import { methodNotAllowed, refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { refused, type Outcome, type Refused } from '../agent/operation/outcome.ts'
 import { inputRefusal, parseOperation, queryMembers } from '../agent/operation/operation.ts'
-import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.ts'
+import { findRoute, resourceUrl, textInput, type FoundRoute } from '../agent/operation/resource.ts'
 import { parseRequest } from '../store/base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
@@ -43,7 +43,7 @@ export function paidRoutes(options: PaidRouteOptions): Router {
   return router
 }
 
-type Route = NonNullable<ReturnType<typeof findRoute>> & { client: HttpClient }
+type Route = FoundRoute & { client: HttpClient }
 
 /**
  * Quoted URLs begin with the configured base URL. A request target may be absolute and name any host (RFC 9112, 3.2.2).

@@ -19,7 +19,6 @@ export function rawQuery(target: string): string {
   return /[?#].*$/s.exec(target)?.[0].replace(/^\?/, '') ?? ''
 }
 
-/** The decoded parameters by name. */
 export function parseQueryString(query: string): { kind: 'query'; fields: ReadonlyMap<string, string> } | Refused {
   if (query.length > QUERY_CHARACTERS_MAX) return invalidQuery(`it has more than ${QUERY_CHARACTERS_MAX} characters`)
   const fields = new Map<string, string>()

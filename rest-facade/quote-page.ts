@@ -1,7 +1,7 @@
 /** The quote of a GET that a person has opened in a browser, as HTML (contract 5.1.1). Programs get it as JSON. */
 import type { Request } from 'express'
 import type { Outcome } from '../agent/operation/outcome.ts'
-import type { OperationDefinition } from '../agent/operation/operation.ts'
+import type { FoundRoute } from '../agent/operation/resource.ts'
 import { FREE_PATHS } from '../agent/operation/endpoints.ts'
 import { renderOutcome, type HttpResponseContent } from '../agent/transport/http/render-outcome.ts'
 import { toUsdc } from '../agent/payment/terms.ts'
@@ -22,15 +22,9 @@ export function prefersHtml(request: Request, outcome: Outcome): boolean {
   return request.accepts(['application/json', 'text/html']) === 'text/html'
 }
 
-interface Asked {
-  definition: OperationDefinition
-  /** The members of the input in the path. */
-  members: Record<string, string>
-}
-
 export function renderQuotePage(
   request: Request,
-  { definition, members }: Asked,
+  { definition, members }: FoundRoute,
   outcome: Outcome,
 ): HttpResponseContent {
   const { status, headers, body } = renderOutcome(outcome)

@@ -7,7 +7,7 @@ import { answerAsOf, answerChanges, answerHistory } from './history.ts'
 import { ifReadable, isSynthetic, listStatuses, type AnswerFunction, type AnswerContext } from './registers.ts'
 
 /** Does not compile while an operation of the service has no function. */
-export const ANSWERS: {
+const ANSWERS: {
   [Each in (typeof SINGLE_OPERATIONS)[number] as Each['name']]: AnswerFunction<Each>
 } = {
   lookup: answerLookup,
@@ -36,9 +36,8 @@ export function prepareAnswer(
   { definition, input }: Operation<SingleDefinition>,
   context: AnswerContext,
 ): PreparedAnswer {
-  const answer = context.answers[definition.name]
-  if (!answer) throw new Error(`Nothing answers ${definition.name}`)
-  const computed = answer(input as never, context)
+  const answer = ANSWERS[definition.name as keyof typeof ANSWERS] as AnswerFunction<SingleDefinition>
+  const computed = answer(input, context)
   if (computed.kind === 'refused') return computed
   const checked = definition.answerSchema.parse(computed.answer)
   return { kind: 'prepared', body: JSON.stringify(checked), snapshotId: checked.snapshot_id }

@@ -139,7 +139,6 @@ function toBrief(entry: VersionEntry) {
   return typeof entry === 'object' ? { legal_name: entry.legal_name, status: entry.status } : null
 }
 
-/** The fields that differ, if both entries are companies. */
 function changedFields(before: VersionEntry | undefined, after: VersionEntry) {
   if (typeof before !== 'object' || typeof after !== 'object') return []
   return fieldSchema.options.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))

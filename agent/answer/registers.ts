@@ -18,12 +18,7 @@ export type AnswerFunction<Definition extends SingleDefinition> = (
   context: AnswerContext,
 ) => Computed<z.output<Definition['answerSchema']>>
 
-/** By the name of the operation. */
-export type Answers = Readonly<Record<string, (input: never, context: AnswerContext) => Computed<object>>>
-
-/** Built for each request. */
 export interface AnswerContext {
-  answers: Answers
   dataset: Dataset | undefined
   /** The registers of earlier days. Throws a StoreError if there is no journal. */
   journal: () => Journal

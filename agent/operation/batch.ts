@@ -144,7 +144,6 @@ function inputSchema(
     })
 }
 
-/** The inputs in canonical form, or the first fault. */
 function parseInputs(definition: SingleDefinition, inputs: readonly unknown[]) {
   const { name, batchInputsMax = 0 } = definition
   const fault = (field: string, rule: string) => ({ kind: 'invalid', field, rule }) as const

@@ -119,7 +119,6 @@ export const changes = defineOperation({
   },
 })
 
-/** Whether a change is one of those that were asked for. */
 export function isWithin(
   change: ChangesResponse['changes'][number],
   { since, until, kind, field, status: wanted, company_numbers }: z.output<typeof inputSchema>,

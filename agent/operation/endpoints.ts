@@ -26,7 +26,6 @@ export const FREE_PATHS = {
   x402: '/.well-known/x402',
 } as const
 
-/** Free routes of testnet deployments. */
 export const TESTNET_PATHS = {
   registrationFile: '/.well-known/agent-registration.json',
   registryIdentity: '/agent.json',

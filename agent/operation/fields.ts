@@ -11,7 +11,6 @@ const TEXT_CODE_POINTS_MAX = 160
  * of four code points each (contract 4.2.1).
  */
 const RAW_CODE_POINTS_MAX = 640
-/** Contract 4.2.1. */
 const STATUS_CODE_POINTS_MAX = 80
 /** Seven letters or digits, and spaces (contract 4.2.1). */
 const EIRCODE_CHARACTERS_MAX = 16
@@ -144,7 +143,6 @@ export function countUpTo(max: number, things: string, byDefault: number) {
     .default(byDefault)
 }
 
-/** A day of the calendar (contract 4.9.1). */
 export function day(purpose: string) {
   return z.iso.date({ error: textRule('must be a day of the calendar, YYYY-MM-DD') }).meta({
     description: `${purpose}, YYYY-MM-DD, in UTC.`,
@@ -154,7 +152,6 @@ export function day(purpose: string) {
 /** The key of a file in the journal. Clients repeat it as they got it. */
 export const stepKey = z.string().regex(/^[0-9a-z]{16}$/, { error: 'must be next_before of an earlier answer' })
 
-/** A key and a company number. */
 export const cursor = z
   .string()
   .regex(/^[0-9a-z]{16}-[0-9]{1,20}$/, { error: 'must be next_cursor of an earlier answer' })

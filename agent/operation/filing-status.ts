@@ -12,11 +12,9 @@ const FIRST_RETURN_MONTHS = 6
 export type FilingStatus =
   /** A dissolved company has no further return. */
   | { kind: 'dissolved' }
-  /** The record has no next date. */
   | { kind: 'unknown' }
   | {
       kind: 'dated'
-      /** The next annual return date on record. */
       annual_return_date: string
       /** Days until that date. Negative: days since it. */
       days: number

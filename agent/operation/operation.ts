@@ -45,7 +45,6 @@ interface DescribedOperation<Name extends string, Input extends z.ZodObject, Ans
   /** By member of the input: the refusal, if it is not `inputFault`. */
   memberFaults?: Readonly<Record<string, RefusalCode>>
   answerSchema: Answer
-  /** The name of the answer's schema in OpenAPI. */
   answerName: string
   /** Refusals of valid inputs that only some operations have. They are not charged. */
   refusals: readonly RefusalCode[]
@@ -78,7 +77,6 @@ interface QuoteNote {
   description: string
 }
 
-/** An operation that is not a batch. */
 export interface SingleDefinition<
   Name extends string = string,
   Input extends z.ZodObject = z.ZodObject,
@@ -98,7 +96,6 @@ export interface SingleDefinition<
 /** Several inputs of one single operation. The price is the sum of the prices of the inputs. */
 export interface BatchDefinition extends DescribedOperation<string, z.ZodObject, AnswerSchema> {
   kind: 'batch'
-  /** The single operations that have batches. */
   operations: readonly SingleDefinition[]
   items(input: Record<string, unknown>): readonly Operation<SingleDefinition>[]
   /** The JSON Schema members of `inputs` that differ over MCP. */
@@ -146,6 +143,15 @@ export function itemsOf({ definition, input }: Operation): readonly Operation<Si
   return definition.kind === 'batch' ? definition.items(input) : [{ definition, input }]
 }
 
+/** The first operation with an example: without a known company number, some have none. */
+export function firstExample(operations: Operations, company: ExampleCompany | undefined): Operation {
+  for (const definition of operations) {
+    const [input] = definition.examples(company)
+    if (input) return { definition, input }
+  }
+  throw new Error('No operation has an example')
+}
+
 /** The examples of an operation as the JSON data of an A2A data part. */
 export function exampleParts(definition: OperationDefinition, company: ExampleCompany | undefined): string[] {
   return definition.examples(company).map((input) => JSON.stringify(toNamed({ definition, input })))
@@ -165,7 +171,6 @@ interface InputFault {
   rule: string
 }
 
-/** The refusal of an operation's input, with the field and the rule. */
 export function inputRefusal(
   { inputFault, memberFaults = {} }: Pick<OperationDefinition, 'inputFault' | 'memberFaults'>,
   fault: InputFault,
@@ -180,7 +185,6 @@ export function inputFaults({ inputFault, memberFaults = {} }: OperationDefiniti
   return [inputFault, ...Object.values(memberFaults)]
 }
 
-/** The members of the input in the path, in order. */
 export function pathMembers({ path }: OperationDefinition): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 }

@@ -1,7 +1,6 @@
 /** The outcome of a paid request: an answer, or a refusal with or without a quote. */
 import type { Refusal } from './refusal.ts'
 
-/** An x402 `PaymentRequired` quote. */
 export interface Quote {
   /** The `PAYMENT-REQUIRED` header. */
   header: string
@@ -31,7 +30,6 @@ export type QuoteReason =
 /** A stored response with the receipt of its settlement. */
 interface Answer {
   kind: 'answer'
-  /** JSON text. */
   body: string
   /** The `PAYMENT-RESPONSE` header. */
   paymentResponse: string
@@ -52,7 +50,6 @@ export interface Refused {
 export interface PaymentRefused {
   kind: 'payment_refused'
   refusal: Refusal
-  /** What the quote says. */
   reason: QuoteReason
   /** What the quote says besides its terms. */
   note?: string
@@ -61,7 +58,6 @@ export interface PaymentRefused {
 
 export type Outcome = Answer | Refused
 
-/** What an operation computes. */
 export type Computed<T> = { kind: 'computed'; answer: T } | Refused
 
 export const refused = (refusal: Refusal): Refused => ({ kind: 'refused', refusal })

@@ -5,7 +5,6 @@ interface RefusalDefinition {
   status: number
   /** A fixed sentence. It never contains input, names, payment data or text of another party (contract 7.1). */
   message: string
-  /** What the client does next. */
   advice: string
   /**
    * `unknown`: a payment may have been settled, so the client must not sign another one. `earlier`: the payment was

@@ -43,14 +43,17 @@ export function parseResourceUrl(
   return parsed.kind === 'valid' ? { definition, operation: parsed.operation } : undefined
 }
 
+export interface FoundRoute {
+  definition: OperationDefinition
+  /** The members of the input in the path. */
+  members: Record<string, string>
+}
+
 /**
  * The operation of a REST path, and the members of the input in it. One trailing slash is accepted (contract 4.7.1).
  * Members are not decoded, so a percent-encoded company number is invalid.
  */
-export function findRoute(
-  path: string,
-  operations: Operations,
-): { definition: OperationDefinition; members: Record<string, string> } | undefined {
+export function findRoute(path: string, operations: Operations): FoundRoute | undefined {
   for (const definition of operations) {
     // A member inside the path is not empty: two slashes in a row are no path of a route (contract 4.7.1).
     const pattern = definition.path.replace(/\{(\w+)\}$/, '(?<$1>[^/]*)').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
@@ -67,7 +70,6 @@ const MEMBER_PARSERS = new Map<string, (text: string) => unknown>([
   ['company_numbers', (text) => text.split(',')],
 ])
 
-/** The input of an operation from its query parameters. */
 export function textInput(query: Iterable<[string, string]>): Record<string, unknown> {
   return Object.fromEntries([...query].map(([name, value]) => [name, MEMBER_PARSERS.get(name)?.(value) ?? value]))
 }

@@ -14,7 +14,6 @@ export const errorSchema = z.strictObject({
   message: z.string().meta({ description: 'For people. It never contains input.' }),
 })
 
-/** Contract 2.8. */
 export const dataErrorSchema = z.strictObject({
   company: z.null(),
   error: errorSchema,
@@ -22,7 +21,6 @@ export const dataErrorSchema = z.strictObject({
   snapshot_id: snapshotIdSchema,
 })
 
-/** The fields of a company that can change. */
 export const fieldSchema = companySchema.omit({ company_number: true }).keyof()
 
 /** The newest are listed, about 13 KB. */

@@ -6,7 +6,6 @@ const TEXT_CHARACTERS_MAX = 240
 /** Characters with a meaning in Markdown, HTML or JSON, and those that an ASCII header would escape. */
 const NOT_SHOWN = /[^A-Za-z0-9 .,'()/-]/g
 
-/** Bounded and without special characters. */
 export function showStatuses(statuses: readonly (string | null)[]): string {
   const shown = new Set(
     statuses.flatMap((status) =>
@@ -24,5 +23,5 @@ export function showStatuses(statuses: readonly (string | null)[]): string {
 
 /** The description of a member for a status, with the values of the dataset. The member accepts other texts too. */
 export function describeStatus(description: string | undefined, statuses: string): string {
-  return `${description ?? ''} The dataset has: ${statuses}.`.trim()
+  return statuses === '' ? (description ?? '') : `${description ?? ''} The dataset has: ${statuses}.`.trim()
 }

@@ -136,12 +136,10 @@ const COUNTRIES = new Set([
 ])
 COUNTRIES.delete('')
 
-/** A numeral, a number in words, or a letter. */
 function isNumberOrLetter(word: string): boolean {
   return word.length === 1 || isNumeral(word) || [...equivalentsOf(word)].some(isNumeral)
 }
 
-/** A word of a kind of company. */
 function isKind(word: string): boolean {
   if (KINDS.has(word)) return true
   return word.length > MISSPELT_LETTERS_MIN && [...KINDS].some((kind) => isMisspelt(word, kind))

@@ -10,11 +10,9 @@ export interface TypedNumber {
 }
 
 export interface TypedNumbers {
-  /** The numbers with a label. */
   labelled: readonly string[]
   /** Numbers without a label that have the length of a company number. They can also be a part of the name. */
   others: readonly string[]
-  /** The text without the labelled numbers. */
   rest: string
 }
 
@@ -79,7 +77,6 @@ export function registerNumbers(digits: string): string[] {
   return [...new Set([digits, digits.replace(/^0+(?=[0-9])/, '')])]
 }
 
-/** Whether two notations are of one number. */
 export function isSameNumber(one: string, other: string): boolean {
   return registerNumbers(one).at(-1) === registerNumbers(other).at(-1)
 }

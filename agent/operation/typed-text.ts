@@ -12,7 +12,6 @@ const MARKED_LETTER = /^([a-z])(?:acute|grave|uml|circ|tilde|cedil|ring|caron)$/
 const TAG = /<\/?[a-z][a-z0-9]{0,9}\b[^<>]{0,80}>/giu
 const PERCENT = /(?:%[0-9A-F]{2})+/giu
 
-/** Undoes the escapes of HTML and URLs. */
 export function unescapeText(text: string): string {
   if (!/[%&<]/.test(text)) return text
   return text.replace(PERCENT, decodePercent).replace(ENTITY, decodeEntity).replace(TAG, ' ')
@@ -40,7 +39,6 @@ const ADDRESS = new RegExp(
 )
 /** Domains of mail services. The company is in the part before the @. */
 const MAIL_SERVICES: ReadonlySet<string> = new Set('gmail hotmail outlook yahoo icloud eircom live'.split(' '))
-/** Characters between the words of an address. */
 const BETWEEN_WORDS = /[-._+]+/g
 /** A part of a path with a company number: `Kerrigan-Foods-335801`, `id=335801`. */
 const NAME_WITH_NUMBER = /(?:^|[/?&=])([^/?&=#]*(?<![0-9])[0-9]{5,7}(?![0-9])[^/?&=#]*)/u

@@ -227,7 +227,7 @@ function refuseIfStopping({ stopSignal }: SaleContext): Refused | undefined {
   return stopSignal.aborted ? refused({ code: 'overloaded' }) : undefined
 }
 
-function openAnswerContext({ answers, catalog, journal, terms, payments }: SaleContext): AnswerContext {
+function openAnswerContext({ catalog, journal, terms, payments }: SaleContext): AnswerContext {
   const hasSyntheticCompany = terms.mode === 'testnet'
-  return { answers, dataset: catalog.current(), journal, hasSyntheticCompany, now: payments.now }
+  return { dataset: catalog.current(), journal, hasSyntheticCompany, now: payments.now }
 }

@@ -1,7 +1,6 @@
 /** The types of a sale: its fixed context and the request. */
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import type { Journal } from '../../store/history/journal.ts'
-import type { Answers } from '../answer/registers.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { Refusal } from '../operation/refusal.ts'
 import type { PaymentServices } from '../settlement/services.ts'
@@ -14,8 +13,6 @@ import type { WorkQueue } from './limits/work-queue.ts'
 /** Created once per service. */
 export interface SaleContext {
   terms: Terms
-  /** Of the operations in the terms. */
-  answers: Answers
   catalog: Pick<Catalog, 'current' | 'retrieval'>
   /** Throws a StoreError if there is no journal. */
   journal: () => Journal

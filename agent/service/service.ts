@@ -51,7 +51,7 @@ import { buildTerms, DEPLOYMENTS, type Terms } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
 import { openRegistry, type Registry } from '../../rest-facade/registry/registry.ts'
 import { openShownDataset } from '../answer/shown-dataset.ts'
-import { cachedNameIndex, type Answers } from '../answer/registers.ts'
+import { cachedNameIndex } from '../answer/registers.ts'
 
 /** The remote services. Tests pass their own. */
 export interface Externals {
@@ -77,8 +77,6 @@ export interface ServiceOptions {
   externals: Externals
   /** What the service sells. */
   operations: Operations
-  /** How it answers the operations. */
-  answers: Answers
   /** Changes of the response log or of its receiver that the operator has announced. */
   allowed?: AllowedChanges
   /** Opens the response log; the configured one by default, after a check of its owner. */
@@ -255,7 +253,7 @@ async function startAdmin(options: ServiceOptions, parts: AdminParts) {
 }
 
 function createSaleContext(
-  { config, externals, operations, answers, clock, now, timer, report }: ServiceOptions,
+  { config, externals, operations, clock, now, timer, report }: ServiceOptions,
   {
     log,
     signReceipt,
@@ -270,7 +268,6 @@ function createSaleContext(
   return {
     ...shared,
     terms: buildTerms(config.mode, payTo, operations, formerReceivers),
-    answers,
     payments: {
       log,
       facilitator,

@@ -66,7 +66,6 @@ const receiptSchema = z
     description: 'x402 v2 SettlementResponse with the transaction on chain and, after a sale, a signed receipt.',
   })
 
-/** The name of the input's schema of an operation. */
 export function inputName(operation: string): string {
   return `${operation.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Input`
 }
@@ -90,18 +89,15 @@ const responseSchemas = (operations: Operations): Record<string, z.ZodType> => (
     compromised: z.array(z.strictObject({ kid: z.string(), compromised_at: z.iso.datetime() })),
   }),
   ...REGISTRY_SCHEMAS,
-  /** A message of A2A or MCP. */
   RpcResponse: z.looseObject({ jsonrpc: z.literal('2.0') }),
   /** A document whose format another standard describes. */
   Document: z.looseObject({}),
-  /** The JSON of `/`. */
   Index: z.strictObject({ name: z.string(), version: z.string(), links: z.record(z.string(), z.url()) }),
 })
 
 const requestSchemas = (operations: Operations): Record<string, z.ZodType> => ({
   ...Object.fromEntries(operations.map(({ name, inputSchema }) => [inputName(name), inputSchema])),
   ReputationQuery: reputationQuerySchema,
-  /** The decoded `PAYMENT-SIGNATURE` header. */
   Payment: paymentSchema
     .extend({ accepted: requirementsSchema })
     .meta({ description: 'x402 v2 PaymentPayload with one signed EIP-3009 authorization.' }),

@@ -2,25 +2,15 @@
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
-import { toNamed, type Operation } from '../../agent/operation/operation.ts'
+import { firstExample, toNamed } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { QuoteReason } from '../../agent/operation/outcome.ts'
 import { buildQuote } from '../../agent/payment/quote.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 
-/** The first operation with an example: without a known company number, some have none. */
-export function firstOperation({ terms, exampleCompany }: DocumentedDeployment): Operation {
-  for (const definition of terms.operations) {
-    const [input] = definition.examples(exampleCompany)
-    if (input) return { definition, input }
-  }
-  throw new Error('No operation has an example')
-}
-
-/** The quote for the first example. */
 export function exampleQuote(deployment: DocumentedDeployment, reason: QuoteReason) {
-  const { baseUrl, terms } = deployment
-  const operation = firstOperation(deployment)
+  const { baseUrl, terms, exampleCompany } = deployment
+  const operation = firstExample(terms.operations, exampleCompany)
   const url = resourceUrl(baseUrl, operation)
   const quote = buildQuote({ terms, operation, url, reason })
   return JSON.parse(quote.json) as Record<string, unknown>
@@ -34,7 +24,6 @@ const REASONS: Partial<Record<RefusalCode, QuoteReason>> = {
   payment_failed: 'settlement_refused',
 }
 
-/** The body of a refusal. */
 export function exampleRefusal(deployment: DocumentedDeployment, code: RefusalCode): object {
   const body = refusalBody({ code, ...(isDataError(code) && { provenance: SYNTHETIC_PROVENANCE }) })
   const reason = REASONS[code]
@@ -51,9 +40,9 @@ export function exampleRpcRequests({ terms, exampleCompany }: DocumentedDeployme
 }
 
 /** A2A answers to the first example and to an unknown method. */
-export function exampleRpcAnswers(deployment: DocumentedDeployment): Record<string, object> {
-  const { definition } = firstOperation(deployment)
-  const data = definition.exampleAnswer(deployment.terms.mode)
+export function exampleRpcAnswers({ terms, exampleCompany }: DocumentedDeployment): Record<string, object> {
+  const { definition } = firstExample(terms.operations, exampleCompany)
+  const data = definition.exampleAnswer(terms.mode)
   const message = {
     messageId: '8f14e45f-ceea-467f-a8f1-0c2f5f7f2b1c',
     role: 'ROLE_AGENT',
@@ -71,12 +60,11 @@ function rpcRequest(part: object) {
 }
 
 /** MCP requests: the list of tools, and a call of the first example. */
-export function exampleMcpRequests(deployment: DocumentedDeployment): Record<string, object> {
-  const { definition, input } = firstOperation(deployment)
-  const { name } = definition.tool
+export function exampleMcpRequests({ terms, exampleCompany }: DocumentedDeployment): Record<string, object> {
+  const { definition, input } = firstExample(terms.operations, exampleCompany)
   return {
     list: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-    call: { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name, arguments: input } },
+    call: { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: definition.tool.name, arguments: input } },
   }
 }
 

@@ -54,16 +54,9 @@ interface CurrentFacts {
   now: () => Date
 }
 
-/** The metadata of the current dataset, or undefined without one. */
-export function currentMetadata({
-  version,
-  terms,
-  rateLimitPerMinute,
-  catalog,
-  journal,
-  now,
-}: CurrentFacts): z.output<typeof metadataSchema> | undefined {
-  const dataset = catalog.current()
+export function currentMetadata(facts: CurrentFacts): z.output<typeof metadataSchema> | undefined {
+  const { version, terms, rateLimitPerMinute, journal, now } = facts
+  const dataset = facts.catalog.current()
   if (!dataset) return undefined
   const { source, snapshot } = dataset
   const { snapshot_id, row_count, quarantined_company_count, rejected_row_count, imported_at } = snapshot.info

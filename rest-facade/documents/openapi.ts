@@ -98,7 +98,7 @@ export function buildOpenApi(deployment: DocumentedDeployment, guidance: string)
 }
 
 function buildOperation(route: RouteDescription, deployment: DocumentedDeployment, schemas: Schemas) {
-  const { operationId, tag, summary, description, sells, input, only } = route
+  const { operationId, method, tag, summary, description, sells, input, only } = route
   const parameters = [
     ...inputParameters(route, deployment, schemas),
     ...(only === 'a2a' ? listA2aParameters(deployment) : []),
@@ -112,9 +112,10 @@ function buildOperation(route: RouteDescription, deployment: DocumentedDeploymen
     security: [],
     ...(sells && { 'x-payment-info': paymentInfo(deployment, sells) }),
     ...(parameters.length > 0 && { parameters }),
-    ...(input?.in === 'body' && {
-      requestBody: { required: true, content: jsonContent(input.schema, input.examples(deployment)) },
-    }),
+    ...(method === 'post' &&
+      input && {
+        requestBody: { required: true, content: jsonContent(input.schema, input.examples(deployment)) },
+      }),
     responses: { ...buildSuccess(route, deployment), ...buildRefusals(route) },
   }
 }
@@ -131,9 +132,12 @@ function priceRange({ terms: { mode } }: DocumentedDeployment, definition: Opera
   return { mode: 'dynamic', min: String(toUsdc(Math.min(...prices))), max: String(toUsdc(Math.max(...totals))) }
 }
 
-/** One parameter for each member of the input's schema. */
-function inputParameters({ path, input }: RouteDescription, deployment: DocumentedDeployment, schemas: Schemas) {
-  if (!input || input.in === 'body') return []
+function inputParameters(
+  { method, path, input }: RouteDescription,
+  deployment: DocumentedDeployment,
+  schemas: Schemas,
+) {
+  if (method === 'post' || !input) return []
   const { properties, required = [] } = schemas[input.schema] as {
     properties: Record<string, JsonSchema>
     required?: string[]
@@ -143,10 +147,7 @@ function inputParameters({ path, input }: RouteDescription, deployment: Document
     name,
     in: path.includes(`{${name}}`) ? 'path' : 'query',
     required: required.includes(name),
-    description:
-      name === 'status' && deployment.statuses !== ''
-        ? describeStatus(String(description), deployment.statuses)
-        : String(description),
+    description: name === 'status' ? describeStatus(String(description), deployment.statuses) : String(description),
     schema,
     // One parameter, with commas.
     explode: schema['type'] === 'array' ? false : undefined,

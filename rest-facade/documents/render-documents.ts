@@ -5,13 +5,19 @@
 import { MCP_ERRORS } from '../../agent/transport/mcp/protocol-error.ts'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, paymentExtensionUri, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
-import { endpoint, exampleParts, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
+import {
+  endpoint,
+  exampleParts,
+  firstExample,
+  requiredMembers,
+  type OperationDefinition,
+} from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { QUOTE_LIFETIME_SECONDS, toUsdc } from '../../agent/payment/terms.ts'
 import type { DocumentedDeployment } from './deployment.ts'
-import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
+import { exampleQuote, exampleRpcAnswers, exampleRpcRequests } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
 import { isDocument, listRoutes } from './routes.ts'
 import { renderPage } from './page.ts'
@@ -112,7 +118,7 @@ function testnetClient({ baseUrl }: DocumentedDeployment, templates: Templates):
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
   const { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = deployment
   const { exampleCompany, licence } = deployment
-  const first = firstOperation(deployment)
+  const first = firstExample(terms.operations, exampleCompany)
   const isTestnet = terms.mode === 'testnet'
   return new Map([
     ...terms.operations.flatMap((each) => operationValues(each, deployment)),
@@ -156,7 +162,6 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
 /** The part of a path before its first member. It is also the beginning of the paths below it. */
 const crawledPath = ({ path }: OperationDefinition) => path.replace(/\{.*/, '')
 
-/** In micro-USDC, or in words. */
 function listedPrice({ terms }: DocumentedDeployment, definition: OperationDefinition): number | string {
   return definition.kind === 'single' ? definition.prices[terms.mode] : 'the sum of its items'
 }
@@ -209,7 +214,6 @@ function shortQuote(deployment: DocumentedDeployment) {
 const SYNTHETIC_NOTE =
   'On testnet, company 00000000 is always available: a synthetic company for a complete test purchase with test money.'
 
-/** Links that only a testnet deployment has. */
 function testnetLinks({ baseUrl, terms }: DocumentedDeployment): string[] {
   if (terms.mode !== 'testnet') return []
   return [
@@ -257,7 +261,6 @@ function markdownTable(head: string[], rows: readonly (string | number)[][]): st
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-/** The line width of the guides. */
 const LINE_CHARACTERS_MAX = 100
 
 /** Formats JSON. A value that fits on one line is not broken into several, which shortens the guides. */

@@ -8,17 +8,13 @@ import {
   type Operations,
 } from '../../agent/operation/operation.ts'
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
-import type { Terms } from '../../agent/payment/terms.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import { exampleMcpRequests, exampleRpcAnswers, exampleRpcRequests, MCP_ANSWERS } from './examples.ts'
 import type { REGISTRY_SCHEMAS } from '../registry/bodies.ts'
 import { inputName } from './component-schemas.ts'
 
+/** The schema of the body of a POST. For a GET, each member of the schema is a parameter of path or query. */
 interface RouteInput {
-  /**
-   * For `body`, the schema is that of the body. Otherwise each member of the schema is a parameter of path or query.
-   */
-  in: 'parameters' | 'body'
   schema: string
   /** By name. The first one gives the examples of parameters. */
   examples: (deployment: DocumentedDeployment) => Record<string, object>
@@ -49,7 +45,6 @@ interface RouteDescription {
   only?: 'a2a' | 'testnet'
 }
 
-/** Refusals of every route. */
 export const ANY_ROUTE = ['method_not_allowed', 'internal_error', 'overloaded', ...WIRE_CODES] as const
 
 /** Refusals of every paid request, over REST, A2A and MCP. */
@@ -71,7 +66,6 @@ const SALE = [
 
 const BODY = ['body_too_large', 'unsupported_media_type'] as const
 
-/** The REST route of an operation. */
 function paidRoute(definition: OperationDefinition): RouteDescription {
   const { name, method, answerName, reserved = [], skill, tool } = definition
   const hasQuery = queryMembers(definition).length > 0
@@ -85,7 +79,7 @@ function paidRoute(definition: OperationDefinition): RouteDescription {
     path: definition.path,
     tag: 'Paid',
     sells: definition,
-    input: { in: method === 'POST' ? 'body' : 'parameters', schema: inputName(name), examples },
+    input: { schema: inputName(name), examples },
     contents: [json(answerName, ({ terms }) => ({ answer: definition.exampleAnswer(terms.mode) }))],
     refusals: [
       ...inputFaults(definition),
@@ -118,7 +112,7 @@ const a2aRoute = (operations: Operations): RouteDescription => ({
     'JSON-RPC, synchronous, direct Messages only, at most 16 KiB. A text part gets usage instructions, free. A data ' +
     'part `{operation, input}` is paid like the REST resource that its quote names, at the same price. Payment and ' +
     'service errors have the REST status and body. Protocol errors are JSON-RPC errors with status 200.',
-  input: { in: 'body', schema: 'RpcRequest', examples: exampleRpcRequests },
+  input: { schema: 'RpcRequest', examples: exampleRpcRequests },
   contents: [json('RpcResponse', exampleRpcAnswers)],
   refusals: [
     ...new Set<RefusalCode>([
@@ -142,7 +136,7 @@ const MCP_ROUTE: RouteDescription = {
   description:
     'Streamable HTTP without sessions, at most 16 KiB. Quotes, answers and errors of a tool are results of `tools/call` ' +
     'with status 200. The payment is in `_meta["x402/payment"]`.',
-  input: { in: 'body', schema: 'RpcRequest', examples: exampleMcpRequests },
+  input: { schema: 'RpcRequest', examples: exampleMcpRequests },
   contents: [json('RpcResponse', () => MCP_ANSWERS), text('text/event-stream')],
   refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
@@ -220,7 +214,7 @@ const TESTNET_ROUTES: readonly RouteDescription[] = [
   ),
   {
     ...registryRoute('getReputation', TESTNET_PATHS.reputation, 'On-chain feedback of one reviewer', 'ReputationPage'),
-    input: { in: 'parameters', schema: 'ReputationQuery', examples: () => REPUTATION_EXAMPLES },
+    input: { schema: 'ReputationQuery', examples: () => REPUTATION_EXAMPLES },
   },
   freeRoute(
     'getTestClient',
@@ -231,12 +225,7 @@ const TESTNET_ROUTES: readonly RouteDescription[] = [
   ),
 ]
 
-interface RouteSelection extends Pick<DocumentedDeployment, 'a2aEnabled'> {
-  terms: Pick<Terms, 'mode' | 'operations'>
-}
-
-/** The routes of one deployment. */
-export function listRoutes({ terms, a2aEnabled }: RouteSelection) {
+export function listRoutes({ terms, a2aEnabled }: Pick<DocumentedDeployment, 'terms' | 'a2aEnabled'>) {
   const { operations } = terms
   const routes = [...operations.map(paidRoute), a2aRoute(operations), MCP_ROUTE, ...FREE_ROUTES, ...TESTNET_ROUTES]
   const offered = { a2a: a2aEnabled, testnet: terms.mode === 'testnet' }

@@ -150,7 +150,6 @@ const REGISTRY_NAMES = {
   reputation_registry: `${network}:${REGISTRIES.reputation}`,
 }
 
-/** What the service publishes about its own agent. */
 export interface PublishedAgent {
   baseUrl: string
   a2aEnabled: boolean

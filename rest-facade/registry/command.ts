@@ -12,7 +12,6 @@ const agentFileSchema = z.looseObject({ status: z.string(), checked_at: z.string
 const errorSchema = z.object({ error: z.object({ code: z.string() }) })
 
 interface ShowOptions {
-  /** The URL of the service. */
   url: string
   print: (line: string) => void
   fetch: Fetch
@@ -43,9 +42,7 @@ function toText(value: unknown): string {
 
 interface RegistrationCall {
   network: string
-  /** The URI to register. */
   agentUri: string
-  /** Whether BASE_URL is configured. */
   isPublic: boolean
   print: (line: string) => void
 }

@@ -45,7 +45,6 @@ interface RegistryReaderOptions {
   callAll: ReturnType<typeof openRpcBatch>
   chainId: number
   agentId: bigint
-  /** The expected URI of the agent. */
   agentUri: string
   now: () => Date
 }

@@ -38,7 +38,6 @@ export interface Registry {
 }
 
 interface RegistryOptions extends Omit<Parameters<typeof readIdentity>[0], 'callAll'> {
-  /** The JSON-RPC URL of the node. */
   url: string
   /** Milliseconds of a clock that never goes back. */
   clock: () => number
@@ -50,16 +49,6 @@ export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOp
   const options = { ...agent, callAll: openRpcBatch({ url }) }
   const queue = new WorkQueue(CONCURRENT_READS_MAX)
 
-  /** Goes on without the client, because others share the read. */
-  async function readInTurn<Result>(
-    client: Client,
-    read: (signal: AbortSignal) => Promise<Result>,
-  ): Promise<Computed<Result>> {
-    using place = await queue.enter({ ...client, ...ALWAYS_OPEN })
-    if (!place) return BUSY
-    return { kind: 'computed', answer: await withDeadline({ timer, milliseconds: READ_MS_MAX }, read) }
-  }
-
   const lifetime = { ttl: REGISTRY_CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
   const outcomes = new LRUCache<string, Promise<Computed<unknown>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
   function readCached<Result>(
@@ -70,7 +59,13 @@ export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOp
     // A key has results of one type.
     if (known) return known as Promise<Computed<Result>>
     if (client.budget.spend(WEIGHTS.remoteCall)) return Promise.resolve(BUSY)
-    const outcome = readInTurn(client, read).catch((cause: unknown) => {
+    const readInTurn = async (): Promise<Computed<Result>> => {
+      // Goes on without the client, because others share the read.
+      using place = await queue.enter({ ...client, ...ALWAYS_OPEN })
+      if (!place) return BUSY
+      return { kind: 'computed', answer: await withDeadline({ timer, milliseconds: READ_MS_MAX }, read) }
+    }
+    const outcome = readInTurn().catch((cause: unknown) => {
       report(event, cause)
       return refused({ code: 'registry_unchecked' })
     })

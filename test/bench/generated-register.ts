@@ -9,7 +9,6 @@ import { noJournal } from '../support/journal.ts'
 import { signPayment } from './load/sign.ts'
 import type { Corpus } from './load/workloads.ts'
 import { ReferenceRegister, toBenchCompany } from './quality/register.ts'
-import { ANSWERS } from '../../agent/answer/answers.ts'
 
 const CORPUS_COMPANIES = 300
 
@@ -49,7 +48,7 @@ export function openNames(dataDirectory: string) {
   return {
     register: new ReferenceRegister(companies.map(toBenchCompany)),
     // The clock stands still, so that no slow search is refused.
-    context: { answers: ANSWERS, dataset, journal: noJournal, hasSyntheticCompany: false, now: () => new Date(0) },
+    context: { dataset, journal: noJournal, hasSyntheticCompany: false, now: () => new Date(0) },
     [Symbol.asyncDispose]: () => catalog.close(),
   }
 }

@@ -5,7 +5,7 @@ import type { Register } from '../../agent/answer/search/register.ts'
 import { resolveResponseSchema, type ResolveResponse } from '../../agent/operation/resolve.ts'
 import { searchResponseSchema, type SearchResponse } from '../../agent/operation/search.ts'
 import { parseOperation } from '../../agent/operation/operation.ts'
-import { ANSWERS, type PreparedAnswer, prepareAnswer } from '../../agent/answer/answers.ts'
+import { type PreparedAnswer, prepareAnswer } from '../../agent/answer/answers.ts'
 import { cachedNameIndex, type AnswerContext } from '../../agent/answer/registers.ts'
 import { buildFile } from '../../store/import/build.ts'
 import { snapshotFolder } from '../../store/files/layout.ts'
@@ -52,7 +52,7 @@ export async function openTestRegister(
   const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
   const entry = { archive_sha256: '0'.repeat(64), newest_update: null, changes: null, validators: null }
   const dataset = { ...entry, snapshot_id: info.snapshot_id, source: SOURCE, location: path, snapshot }
-  const context: AnswerContext = { answers: ANSWERS, dataset, journal: noJournal, hasSyntheticCompany, now }
+  const context: AnswerContext = { dataset, journal: noJournal, hasSyntheticCompany, now }
   const prepare: TestRegister['prepare'] = (operation, input, clock = now) => {
     const parsed = parseOperation(singleOf(operation), input)
     if (parsed.kind === 'invalid') throw new Error(`Invalid ${operation}: ${parsed.fault.field} ${parsed.fault.rule}`)

@@ -12,7 +12,7 @@ import { signQuote, testTerms } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
-import { SOLD } from './operations.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
 
 export type FakedService = Awaited<ReturnType<typeof startFakedService>>
 
@@ -75,7 +75,7 @@ export async function startFakedService({
   const config = readConfig({ DATA_DIR: directory, ...defaults, ...environment })
   await importRegister(config, now)
   const service = await startService({
-    ...SOLD,
+    operations: OPERATIONS,
     config,
     version: '0.1.0',
     externals: acceptingExternals(async () => {

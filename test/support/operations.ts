@@ -1,5 +1,4 @@
 /** The operations of the service by name, as tests write them. */
-import { ANSWERS } from '../../agent/answer/answers.ts'
 import {
   parseOperation,
   type NamedOperation,
@@ -9,9 +8,6 @@ import {
   type SingleDefinition,
 } from '../../agent/operation/operation.ts'
 import { OPERATIONS, SINGLE_OPERATIONS } from '../../agent/operation/operations.ts'
-
-/** What the service sells, and how it answers. */
-export const SOLD = { operations: OPERATIONS, answers: ANSWERS }
 
 export function definitionOf(name: string): OperationDefinition {
   return found(name, OPERATIONS)

@@ -4,7 +4,7 @@ import express from 'express'
 import { encodeFunctionData, padHex, stringToHex, type Hex } from 'viem'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { REGISTRIES } from '../../rest-facade/registry/contracts.ts'
-import { openRegistry, type Registry } from '../../rest-facade/registry/registry.ts'
+import { openRegistry } from '../../rest-facade/registry/registry.ts'
 import { sendAs } from '../../agent/sandbox/contracts.ts'
 import { registerAgent } from '../../agent/sandbox/registries.ts'
 import type { Timer } from '../../store/base/runtime.ts'
@@ -66,47 +66,35 @@ export function withBytes(calldata: Hex, text: string, bytes: Hex): Hex {
   return calldata.replace(stringToHex(text).slice(2), bytes.slice(2)) as Hex
 }
 
-interface RoutesOptions {
-  registry: Registry
-  payTo?: string
-  clients?: Clients
-  a2aEnabled?: boolean
-}
-
-interface RegistryServiceOptions extends Omit<RoutesOptions, 'registry'> {
+interface RegistryServiceOptions {
   /** The JSON-RPC URL of the chain or of a proxy. */
   url: string
   agentId: bigint
+  payTo?: string
+  clients?: Clients
   timer?: Timer
   clock?: () => number
 }
 
 /** Serves the three routes. `reports` has the log event and the code of its cause. */
 export async function serveRegistry({
-  url,
+  url: chainUrl,
   agentId,
+  payTo = newAddress(),
+  clients = makeClients(),
   timer = neverTimer,
   clock = () => performance.now(),
-  ...routes
 }: RegistryServiceOptions) {
   const reports: string[] = []
   const report = (event: string, cause: unknown) => void reports.push(`${event} ${(cause as { code: string }).code}`)
-  const options = { url, agentId, chainId, agentUri: AGENT_URI, now: () => new Date(), clock, timer, report }
-  const registry = openRegistry(options)
-  return { registry, reports, ...(await serveRoutes({ registry, ...routes })) }
-}
-
-async function serveRoutes({
-  registry,
-  payTo = newAddress(),
-  clients = makeClients(),
-  a2aEnabled = true,
-}: RoutesOptions) {
-  const routes = registryRoutes({ registry, clients, baseUrl: BASE_URL, payTo, a2aEnabled })
+  const chain = { url: chainUrl, agentId, chainId, agentUri: AGENT_URI }
+  const registry = openRegistry({ ...chain, now: () => new Date(), clock, timer, report })
+  const routes = registryRoutes({ registry, clients, baseUrl: BASE_URL, payTo, a2aEnabled: true })
   const server = await listen(createServer(express().set('query parser', false).use(routes)))
   const { url } = server
   return {
     url,
+    reports,
     get: (path: string, method = 'GET') => send({ url, path, method }),
     async close() {
       server.close()

@@ -29,7 +29,6 @@ import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { writeUnsigned } from './unsigned-receipt.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
-import { ANSWERS } from '../../agent/answer/answers.ts'
 
 export const TRANSACTION = `0x${'ab'.repeat(32)}`
 
@@ -206,7 +205,6 @@ export class SaleHarness {
     }
     return {
       terms: testTerms,
-      answers: ANSWERS,
       catalog: this.#catalog,
       journal: () => (this.#journal ??= new Journal(this.directory)),
       payments: {

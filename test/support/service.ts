@@ -12,7 +12,7 @@ import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { tokenOn } from './token.ts'
 import { signQuote, type PaymentOptions } from './payments.ts'
-import { SOLD } from './operations.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
 
 export interface TestServiceOptions {
   environment?: Record<string, string>
@@ -22,8 +22,6 @@ export interface TestServiceOptions {
   clock?: () => number
   /** Timer of the service. By default only pauses within a request end. */
   timer?: Timer
-  /** What the service sells, and how it answers. */
-  sold?: Pick<ServiceOptions, 'operations' | 'answers'>
   /** Changes values that no variable of the environment sets. */
   configure?: (config: Config) => Config
   /** Writes into the data directory before the first start. */
@@ -108,7 +106,6 @@ async function startSandboxService({
   now = () => new Date(),
   clock = () => performance.now(),
   timer = pausesOnly,
-  sold = SOLD,
   configure = (config) => config,
   report,
   allowed,
@@ -129,7 +126,7 @@ async function startSandboxService({
     config,
     version: '0.1.0',
     externals: replaceExternals(sandbox.externals),
-    ...sold,
+    operations: OPERATIONS,
     allowed,
     now,
     clock,

@@ -11,10 +11,8 @@ const FUZZY_SCORE_MAX = 850
 const EIRCODE_SCORE = 80
 const ADDRESS_SCORE = 40
 
-/** The most that evidence adds to the score of a name. */
 export const EVIDENCE_SCORE_MAX = EIRCODE_SCORE + ADDRESS_SCORE
 
-/** The score without evidence. */
 export function nameScore(matchType: Candidate['match_type'], similarity: number): number {
   return matchType === 'fuzzy_name' ? Math.floor(FUZZY_SCORE_MAX * similarity) : SCORES[matchType]
 }
@@ -105,7 +103,6 @@ const DISSOLVED = /^(?:dissolved|ceased|deleted|struck off)/i
 export class TopCandidates {
   readonly #candidates: Candidate[] = []
 
-  /** Whether a candidate of this score could still be among the best. */
   canEnter(score: number): boolean {
     const last = this.#candidates[CANDIDATES_MAX - 1]
     return last === undefined || score >= last.score
@@ -122,7 +119,6 @@ export class TopCandidates {
   }
 }
 
-/** Orders by score, evidence, live before dissolved, then the lower company number. */
 function compareRank(one: Candidate, other: Candidate): number {
   return (
     other.score - one.score ||

@@ -129,7 +129,6 @@ export function hasSameForm(query: ParsedName, legal: ParsedName): boolean {
   return query.suffix === '' || query.suffix === legal.suffix
 }
 
-/** The words with "the" before them, or without it. */
 function withOtherArticle(words: readonly string[]): readonly string[] {
   return words[0] === 'the' ? words.slice(1) : ['the', ...words]
 }

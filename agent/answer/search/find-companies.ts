@@ -48,7 +48,6 @@ const DISTINGUISHED_SIMILARITY = 0.9
  * Candidates reserved for names whose initials are the query, because corrections of a short word could fill all ten.
  */
 const INITIALS_CANDIDATES_MAX = 3
-/** The most names with these initials that are read. */
 const INITIALS_READ_MAX = 30
 /**
  * The second limit after the budgets of operations, which bound the work. A hundred times the slowest query
@@ -58,7 +57,6 @@ const QUERY_TIME_MAX_MS = 2_000
 
 export interface CompanyQuery extends QueryEvidence {
   name: string
-  /** Only companies of this status text, ignoring case. */
   status?: string | undefined
   /** Whether similar names are always returned, or only if no name matches exactly. */
   fuzzy: 'always' | 'without_exact'
@@ -211,7 +209,6 @@ interface AskedName extends ParsedName {
   isDoubtful: (position: number) => boolean
 }
 
-/** Adds the names that contain every word of a search. */
 function addContainingNames(search: Search, { core, suffix, isDoubtful }: AskedName): boolean {
   const { register, budgets, accepts } = search
   const { names } = register

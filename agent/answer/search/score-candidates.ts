@@ -8,7 +8,6 @@ import type { QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { buildCandidate, EVIDENCE_SCORE_MAX, nameScore, type QueryEvidence, type TopCandidates } from './candidate.ts'
 import { readCompany, type Register } from './register.ts'
 
-/** A query in progress. */
 export interface Search {
   register: Register
   query: QueryEvidence

@@ -45,7 +45,6 @@ interface Pair {
 type PairTargets = Map<number, { first: number; last: number; weight: number; similarity: number }[]>
 
 interface MeasureOptions {
-  /** The legal form of the query. */
   suffix: string
   budget: OperationBudget
   /** Whether the query can mean another company than a similar one. */

@@ -48,7 +48,6 @@ export async function serve(
   const { startService } = await import('../../service/service.ts')
   const { openExternals } = await import('../../service/externals.ts')
   const { OPERATIONS } = await import('../../operation/operations.ts')
-  const { ANSWERS } = await import('../../answer/answers.ts')
   const { keyRecovery } = await import('../../payment/key-recovery.ts')
   const { LogOutput } = await import('../../service/log-output.ts')
   const output = new LogOutput()
@@ -82,8 +81,7 @@ export async function serve(
     ...events,
     lostLogLines: () => output.lost,
   }
-  const sells = { operations: OPERATIONS, answers: ANSWERS }
-  const service = await startService({ config, version, externals, allowed, ...sells, ...runtime })
+  const service = await startService({ config, version, externals, allowed, operations: OPERATIONS, ...runtime })
   const signature_recovery = keyRecovery.kind
   const next = lines.length > 0 ? 'npm run client -- lookup 00000000' : undefined
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery, next }, 'ready')

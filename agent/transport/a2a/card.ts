@@ -3,7 +3,7 @@
  * strings as extension parameters: SDKs canonicalise other values differently, and would refuse the signature.
  */
 import { AgentCard } from '@a2a-js/sdk'
-import { exampleParts, type ExampleCompany, type OperationDefinition } from '../../operation/operation.ts'
+import { exampleParts, firstExample, type ExampleCompany, type OperationDefinition } from '../../operation/operation.ts'
 import { FREE_PATHS, listEndpoints, paymentExtensionUri } from '../../operation/endpoints.ts'
 import { resourceUrl } from '../../operation/resource.ts'
 import { PAYMENT_HEADERS, X402_VERSION, type Terms } from '../../payment/terms.ts'
@@ -44,7 +44,8 @@ export function agentCard({ baseUrl, version, terms, exampleCompany }: CardOptio
             receiver: terms.payTo,
             guide: `${baseUrl}${FREE_PATHS.a2aGuide}`,
             ...Object.fromEntries(terms.operations.flatMap((each) => priceParameter(each, terms))),
-            quotedResource: quotedResource(baseUrl, terms),
+            // A URL that is the same for every dataset.
+            quotedResource: resourceUrl(baseUrl, firstExample(terms.operations, undefined)),
           },
         },
       ],
@@ -63,15 +64,6 @@ function describeSkill(definition: OperationDefinition, exampleCompany: CardOpti
 
 function priceParameter(definition: OperationDefinition, { mode }: Terms): [string, string][] {
   return definition.kind === 'single' ? [[`${definition.name}MicroUsdc`, String(definition.prices[mode])]] : []
-}
-
-/** The resource of a request with a URL that is the same for every dataset. */
-function quotedResource(baseUrl: string, { operations }: Terms): string {
-  for (const definition of operations) {
-    const [input] = definition.examples(undefined)
-    if (definition.method === 'GET' && input) return resourceUrl(baseUrl, { definition, input })
-  }
-  throw new Error('No operation has a constant example')
 }
 
 /** The answer to a text message, which is not interpreted: usage instructions, free of charge. */

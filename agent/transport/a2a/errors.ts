@@ -12,14 +12,12 @@ import {
 } from '@a2a-js/sdk/errors'
 import { A2A_VERSION } from '../../operation/endpoints.ts'
 
-/** The `error` member of a JSON-RPC response. */
 interface ErrorObject {
   code: number
   message: string
   data?: unknown
 }
 
-/** An invalid envelope or message. The route answers it. */
 export class RpcFault extends Error {
   override name = 'RpcFault'
   readonly error: ErrorObject

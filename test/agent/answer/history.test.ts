@@ -4,7 +4,7 @@ import { answersOperation } from '../../../agent/buyer/library/purchase-request.
 import type { ChangesResponse } from '../../../agent/operation/changes.ts'
 import type { HistoryResponse } from '../../../agent/operation/history.ts'
 import { GAPS_MAX } from '../../../agent/operation/result.ts'
-import { ANSWERS, prepareAnswer } from '../../../agent/answer/answers.ts'
+import { prepareAnswer } from '../../../agent/answer/answers.ts'
 import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
 import { companyKey } from '../../../store/files/layout.ts'
@@ -60,7 +60,6 @@ async function openHistory(files: readonly PastFile[], { hasSyntheticCompany = t
   }
   let journal: Journal = new Journal(directory)
   const context = {
-    answers: ANSWERS,
     dataset: undefined,
     journal: () => journal,
     hasSyntheticCompany,
@@ -352,7 +351,7 @@ describe('the operations on earlier files', () => {
 
     it('need no journal on testnet: one version since 2026-01-01', () => {
       const now = () => new Date(NOW)
-      const context = { answers: ANSWERS, dataset: undefined, journal: noJournal, hasSyntheticCompany: true, now }
+      const context = { dataset: undefined, journal: noJournal, hasSyntheticCompany: true, now }
       const ask = (operation: string, input: Record<string, unknown>) => {
         const prepared = prepareAnswer({ definition: singleOf(operation), input }, context)
         return prepared.kind === 'refused' ? prepared.refusal.code : (JSON.parse(prepared.body) as Json)

@@ -20,7 +20,6 @@ import type { SimulatedNodes } from './node.ts'
 import { TERMS } from './payment.ts'
 import type { SimulatedCatalog } from './catalog.ts'
 import type { Owner, Simulator } from './simulator.ts'
-import { ANSWERS } from '../../../agent/answer/answers.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
 /** How long a stop waits for open requests. */
@@ -95,7 +94,6 @@ export class SimulatedServer {
     const turns = new KeyedMutex()
     const seller = {
       terms: TERMS,
-      answers: ANSWERS,
       catalog: catalog.open(),
       journal: noJournal,
       payments: {

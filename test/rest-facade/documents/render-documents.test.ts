@@ -18,7 +18,7 @@ const BASE_URL = 'https://a-rather-long-name-for-a-service.example.test'
 
 const LICENCE = { name: 'Some Licence 1.0', url: 'https://licences.example.test/some' }
 
-async function renderFor(mode: Mode, a2aEnabled = true, number: string | undefined = '73848') {
+async function renderFor(mode: Mode, a2aEnabled = true) {
   const deployment = {
     baseUrl: BASE_URL,
     version: '7.8.9',
@@ -27,7 +27,7 @@ async function renderFor(mode: Mode, a2aEnabled = true, number: string | undefin
     addressBudget: 193,
     a2aEnabled,
     retentionDays: 45,
-    exampleCompany: number === undefined ? undefined : { company_number: number, date: '2026-01-02' },
+    exampleCompany: { company_number: '73848', date: '2026-01-02' },
     statuses: 'Dissolved, Normal',
     licence: LICENCE,
   }
@@ -118,7 +118,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
 
     it('have exactly the routes of the deployment', () => {
       for (const { path, method, only } of listRoutes({
-        terms: { mode: 'testnet', operations: OPERATIONS },
+        terms: buildTerms('testnet', PAY_TO, OPERATIONS),
         a2aEnabled: true,
       })) {
         const isServed = mode === 'testnet' || only !== 'testnet'
