@@ -84,9 +84,9 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
 }
 
 /**
- * Signs the agent card (A2A 1.0 section 8.4: JWS over the RFC 8785 form). Verifiers differ in what they drop, escape and
- * round before they hash. A card verifies everywhere if it has every required field, extension params that are strings,
- * printable ASCII only, and no numbers, nulls, empty values or security schemes. test/spec/discovery.test.ts checks this.
+ * Signs the agent card (A2A 1.0 section 8.4: JWS over the RFC 8785 form). Verifiers differ in what they drop, escape
+ * and round before they hash. A card verifies everywhere if it has every required field, extension params that are
+ * strings, printable ASCII only, and no numbers, nulls, empty values or security schemes.
  */
 async function signCard({ card, jwksUrl }: { card: AgentCard; jwksUrl: string }, { kid, privateKey }: Keyring) {
   // A copy without undefined members, as a client parses it.
