@@ -191,7 +191,7 @@ async function openStores(options: ServiceOptions, metrics: ServiceMetrics | und
 
 /** Opens the configured log if it belongs to this service. */
 async function openOwnLog({ config, externals, allowed = {}, now, report }: ServiceOptions): Promise<ResponseLog> {
-  const log = await openConfiguredLog({ config, salesPerMinute: config.rateLimitPerMinute, now, report })
+  const log = await openConfiguredLog(config, { salesPerMinute: config.rateLimitPerMinute, now, report })
   try {
     const terms = { ...DEPLOYMENTS[config.mode], payTo: externals.payTo }
     const { dataDirectory, keysDirectory } = config
@@ -219,12 +219,11 @@ async function startAdmin(options: ServiceOptions, parts: AdminParts) {
   if (!config.admin) return undefined
   const { metrics, catalog, log, isStopping } = parts
   const { chain } = externals
+  const { dataDirectory } = config
   const usesDisk = config.responseLog === undefined
-  const checkDisk = usesDisk
-    ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
-    : () => undefined
+  const checkDisk = usesDisk ? createReserveCheck(responsesFolder(dataDirectory), FREE_BYTES_MIN.sale) : () => undefined
   const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
-  const lastBackup = () => readLastBackup(config.dataDirectory)
+  const lastBackup = () => readLastBackup(dataDirectory)
   addStateMetrics(metrics, { ...options, ...parts, lastBackup, readiness })
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
