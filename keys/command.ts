@@ -1,9 +1,7 @@
 /** The actions of the command `keys`. Each prints its result. A refusal is a KeyError. */
 import { removeOldUnfinished } from '../store/files/atomic-file.ts'
-import { readDirectory } from './directory.ts'
-import { throwKeyError } from './errors.ts'
-import { generateKey, nowInSeconds, toIsoTime } from './generate.ts'
-import { announceKeys, selectSigner, signsFromSeconds, type KeyLog } from './keyring.ts'
+import { generateKey, nowInSeconds, readDirectory, throwKeyError } from './key-files.ts'
+import { announceKeys, selectSigner, signsFromSeconds, toIsoTime, type KeyLog } from './keyring.ts'
 
 /** Bounds the key set, which keeps every key: at most 53 keys of 210 bytes a year for each machine. */
 export const ROTATION_SECONDS_MIN = 7 * 24 * 60 * 60
@@ -66,13 +64,7 @@ export async function listKeys({ directory, log, now, print }: KeysCommandOption
   const own = await readDirectory(directory)
   const announced = new Map((await log.publicKeys()).map((key) => [key.kid, key]))
   const signer = selectSigner(own, announced, now())
-  const pending = own.slice(
-    0,
-    Math.max(
-      own.findIndex((key) => key === signer),
-      0,
-    ),
-  )
+  const pending = own.slice(0, signer ? own.indexOf(signer) : 0)
   for (const { kid, announced_at, compromised_at } of [...announced.values()].toReversed()) {
     const next = pending.find(({ publicJwk }) => publicJwk.kid === kid)
     const state =

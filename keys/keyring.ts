@@ -4,10 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { AnnouncedKey, ResponseLog } from '../store/log/responses.ts'
-import { readDirectory } from './directory.ts'
-import { throwKeyError } from './errors.ts'
-import { generateKey, nowInSeconds, toIsoTime } from './generate.ts'
-import type { StoredKey } from './key-file.ts'
+import { generateKey, nowInSeconds, readDirectory, throwKeyError, type StoredKey } from './key-files.ts'
 
 /**
  * How long a new key is published before it signs. Caches keep the key set for a minute, and libraries that verify
@@ -38,7 +35,7 @@ export type Keyring = Awaited<ReturnType<typeof openKeyring>>
 /**
  * Announces the keys of the directory in the log, and selects the one that signs. Creates a key if the directory has
  * none, or if none may sign because of compromised keys.
- * @throws KeyError if the directory or any key file breaks a rule, or the previous key is lost
+ * @throws if the directory or any key file breaks a rule, or the previous key is lost
  */
 export async function openKeyring({ directory, log, now, previous }: KeyringOptions) {
   let own = await readDirectory(directory)
@@ -95,6 +92,11 @@ export function selectSigner(
   const newest = keys.find((key) => isOld(key) && isPublished(key)) ?? keys.find(isOld) ?? keys.at(-1)
   const candidates = newest ? keys.slice(0, keys.indexOf(newest) + 1) : []
   return candidates.findLast(({ publicJwk }) => announced.get(publicJwk.kid)?.compromised_at === null)
+}
+
+/** Formats seconds since 1970 as UTC without fractions. */
+export function toIsoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 }
 
 export function signsFromSeconds(key: StoredKey): number {

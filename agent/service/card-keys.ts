@@ -2,7 +2,8 @@
  * The keys of a running service: the signing key, the key set and the signed agent card. They follow the key directory
  * and the response log without a restart. The key set keeps the keys of earlier receipts, which stay verifiable.
  */
-import { readDirectory } from '../../keys/directory.ts'
+import { AgentCard, generateAgentCardSignature } from '@a2a-js/sdk'
+import { readDirectory } from '../../keys/key-files.ts'
 import { KEYS_REFRESH_MS, openKeyring, type Keyring } from '../../keys/keyring.ts'
 import { jsonDocument, type Documents } from '../../rest-facade/documents/render-documents.ts'
 import type { WrittenDocument } from '../../rest-facade/documents/templates.ts'
@@ -20,14 +21,6 @@ interface ServiceKeysOptions {
   report: Report
 }
 
-type SignCard = (keyring: Keyring) => Promise<object>
-
-/** The card, and the key that signed it. */
-interface SignedCard {
-  kid: string
-  document: WrittenDocument
-}
-
 /**
  * Opens the keys, or creates the first one, and reads them again every minute. While they cannot be read, the last key
  * set and card are served. With a shared log, waits until the other machines publish a new key before it signs with it.
@@ -43,22 +36,20 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
     await new Promise<void>((resolve) => timer(resolve, keyring.unpublishedMs))
     keyring = await open(keyring.kid)
   }
-  let sign: SignCard | undefined
-  let signed: SignedCard | undefined
-  let documents = write()
+  let unsigned: Parameters<typeof signCard>[0] | undefined
+  let signed: { kid: string; document: WrittenDocument } | undefined
+  let documents: Documents = new Map()
+  await publish()
 
-  function write(): Documents {
-    return new Map([
+  async function publish(): Promise<void> {
+    // Each ES256 signature is different, so the card is signed again only when the key changes.
+    if (unsigned && signed?.kid !== keyring.kid) {
+      signed = { kid: keyring.kid, document: { ...jsonDocument(await signCard(unsigned, keyring)), modifiedAt: now() } }
+    }
+    documents = new Map([
       [FREE_PATHS.jwks, jsonDocument(keyring.keySet)],
       ...(signed ? [[FREE_PATHS.agentCard, signed.document] as const] : []),
     ])
-  }
-  async function publish(): Promise<void> {
-    // Each ES256 signature is different, so the card is signed again only when the key changes.
-    if (sign && signed?.kid !== keyring.kid) {
-      signed = { kid: keyring.kid, document: { ...jsonDocument(await sign(keyring)), modifiedAt: now() } }
-    }
-    documents = write()
   }
   async function refresh(): Promise<void> {
     try {
@@ -79,8 +70,8 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
     /** The key that signs now. */
     keyring: () => keyring,
     /** Signs the agent card and publishes it, now and after each change of the key. */
-    publishCard(signCard: SignCard): Promise<void> {
-      sign = signCard
+    publishCard(card: AgentCard, jwksUrl: string): Promise<void> {
+      unsigned = { card, jwksUrl }
       return publish()
     },
     /** A new map after each refresh. */
@@ -90,6 +81,21 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
       cancel()
     },
   }
+}
+
+/**
+ * Signs the agent card (A2A 1.0 section 8.4: JWS over the RFC 8785 form). Verifiers differ in what they drop, escape
+ * and round before they hash. A card verifies everywhere if it has every required field, extension params that are
+ * strings, printable ASCII only, and no numbers, nulls, empty values or security schemes.
+ */
+async function signCard({ card, jwksUrl }: { card: AgentCard; jwksUrl: string }, { kid, privateKey }: Keyring) {
+  // A copy without undefined members, as a client parses it.
+  const json = JSON.parse(JSON.stringify(AgentCard.toJSON(card))) as Record<string, unknown>
+  // The SDK's signer expects ProtoJSON under the type AgentCard. It drops members of a real AgentCard (a2a-js issue
+  // 663).
+  const sign = generateAgentCardSignature(privateKey, { alg: 'ES256', typ: 'JOSE', kid, jku: jwksUrl })
+  const { signatures } = await sign(json as unknown as AgentCard)
+  return { ...json, signatures: signatures.map((each) => ({ protected: each.protected, signature: each.signature })) }
 }
 
 type ReceiptLog = Pick<ResponseLog, 'newestRecords' | 'publicKeys' | 'announceKey'>

@@ -37,11 +37,7 @@ interface OwnerCheck {
  * Why a start without allowed changes would be refused, as one line for the operator. Changes nothing.
  * @throws StoreError if the marker cannot be read
  */
-export async function findOwnerFault({
-  log,
-  dataDirectory,
-  terms,
-}: Pick<OwnerCheck, 'dataDirectory' | 'terms'> & { log: Pick<ResponseLog, 'owner'> }): Promise<string | undefined> {
+export async function findOwnerFault({ log, dataDirectory, terms }: Omit<OwnerCheck, 'allowed'>) {
   const markedId = await readLogMarker(dataDirectory)
   const owner = await log.owner()
   if (!owner) return markedId === undefined ? undefined : EMPTY_LOG
@@ -83,7 +79,10 @@ export async function checkLogOwner({ log, dataDirectory, terms, allowed }: Owne
   const owner = stored ?? (await setFirstOwner({ log, terms }, markedId, used))
   const mismatch = findMismatch(owner, markedId, terms)
   if (mismatch !== undefined) throw new StoreError(mismatch)
-  if (!isPaid(owner, terms)) await changeReceiver({ log, owner, terms, allowed })
+  if (!isPaid(owner, terms)) {
+    if (allowed.newReceiver !== true) throw new StoreError(otherReceiver(owner))
+    await changeReceiver(log, owner, receiver)
+  }
   const known = await addReceivers(log, used)
   // Last, so that a start that was refused or killed changes nothing in the directory.
   const receivers = [...known.filter((each) => each !== receiver), receiver]
@@ -114,16 +113,9 @@ async function setFirstOwner(
   return log.setOwner({ log_id: randomUUID(), ...owner }, undefined)
 }
 
-async function changeReceiver({
-  log,
-  owner,
-  terms,
-  allowed,
-}: Pick<OwnerCheck, 'log' | 'terms' | 'allowed'> & { owner: LogOwner }): Promise<void> {
-  if (allowed.newReceiver !== true) throw new StoreError(otherReceiver(owner))
+async function changeReceiver(log: OwnerCheck['log'], owner: LogOwner, receiver: string): Promise<void> {
   const { length } = await log.unfinished()
   if (length > 0) throw new StoreError(`The receiver cannot change while ${length} payments have no final outcome`)
-  const receiver = terms.payTo.toLowerCase()
   const next = { ...owner, pay_to: receiver, receivers: [...new Set([...owner.receivers, receiver])] }
   const { pay_to } = await log.setOwner(next, owner)
   if (pay_to !== next.pay_to) throw new StoreError('Another process changes the receiver: start this one again')

@@ -73,15 +73,9 @@ const facilitatorUrls = list
   .pipe(z.tuple([facilitatorUrl], facilitatorUrl))
   .refine((urls) => new Set(urls).size === urls.length)
 
-const FACILITATOR_RULE =
-  'must be sandbox, self, or different https URLs without password and query, separated by commas; http only on a loopback address'
-
-const facilitatorSchema = z.string().transform((value, context) => {
-  if (value === 'sandbox' || value === 'self') return value
-  const urls = facilitatorUrls.safeParse(value)
-  if (urls.success) return urls.data
-  context.addIssue(FACILITATOR_RULE)
-  return z.NEVER
+const facilitatorSchema = z.union([z.enum(['sandbox', 'self']), facilitatorUrls], {
+  error:
+    'must be sandbox, self, or different https URLs without password and query, separated by commas; http only on a loopback address',
 })
 
 const dataset = notEmpty
@@ -225,9 +219,6 @@ function readAdmin(values: z.infer<typeof schema>) {
   return { host, port: given ?? ADMIN_PORT_DEFAULT, isDefaultPort: given === undefined }
 }
 
-/** The nodes of the chain. The registry and the relayer use the first one. */
-type NodeUrls = readonly [string, ...string[]]
-
 export interface RemoteFacilitatorConfig {
   /** Without a trailing slash. */
   url: string
@@ -238,15 +229,10 @@ export interface RemoteFacilitatorConfig {
 }
 
 /** In the order in which they are asked. */
-type RemoteFacilitators = readonly [RemoteFacilitatorConfig, ...RemoteFacilitatorConfig[]]
+export type RemoteFacilitators = readonly [RemoteFacilitatorConfig, ...RemoteFacilitatorConfig[]]
 
 /** The facilitator that settles payments. Outside the sandbox RPC_URL and PAY_TO have no default (contract 14.2). */
-type ConfiguredFacilitator =
-  | { kind: 'sandbox' }
-  | { kind: 'self'; relayerKeyFile: string; rpcUrls: NodeUrls; payTo: string }
-  | { kind: 'remote'; facilitators: RemoteFacilitators; rpcUrls: NodeUrls; payTo: string }
-
-function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator {
+function readFacilitator(values: z.infer<typeof schema>) {
   const { MODE: mode, FACILITATOR: chosen, RPC_URL: rpcUrls, PAY_TO: payTo, RELAYER_KEY_FILE: keyFile } = values
   if (chosen === 'sandbox') {
     if (mode === 'mainnet') throw new ConfigError('FACILITATOR must not be sandbox when MODE is mainnet')
@@ -254,18 +240,18 @@ function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator 
     if (rpcUrls !== undefined && (rpcUrls.length > 1 || !rpcUrls.every((each) => new URL(each).protocol === 'http:'))) {
       throw new ConfigError('RPC_URL must be one http URL on a loopback address when FACILITATOR is sandbox')
     }
-    return { kind: 'sandbox' }
+    return { kind: 'sandbox' as const }
   }
   if (rpcUrls === undefined || payTo === undefined) throw new ConfigError('RPC_URL and PAY_TO must be set')
   // USDC refuses transfers to its own contract.
   if (isSameAddress(payTo, DEPLOYMENTS[mode].asset)) {
     throw new ConfigError('PAY_TO must be an account, not the token contract')
   }
-  if (chosen !== 'self') {
-    return { kind: 'remote', facilitators: readRemotes(chosen, values), rpcUrls, payTo }
-  }
+  // The registry and the relayer use the first node.
+  const shared = { rpcUrls, payTo }
+  if (chosen !== 'self') return { kind: 'remote' as const, facilitators: readRemotes(chosen, values), ...shared }
   if (keyFile === undefined) throw new ConfigError('RELAYER_KEY_FILE must be set')
-  return { kind: 'self', relayerKeyFile: resolve(keyFile), rpcUrls, payTo }
+  return { kind: 'self' as const, relayerKeyFile: resolve(keyFile), ...shared }
 }
 
 /** Credentials go only to the facilitator for which they are meant. */
@@ -310,11 +296,6 @@ function readSecretFile(path: string): string {
   return file.kind === 'read' ? file.text : ''
 }
 
-interface IgnoredVariable {
-  variable: string
-  reason: string
-}
-
 /** Prefixes that other programs do not use. */
 const PREFIXES = /^(?:A2A|ADMIN|ERC8004|FACILITATOR|MCP|RATE_LIMIT|RELAYER|RESPONSE|TRUST_PROXY)_/
 
@@ -332,7 +313,7 @@ const REMOVED: ReadonlyMap<string, string> = new Map(
 )
 
 /** The variables of the environment that do nothing: misspelled ones, removed ones, and those of another setup. */
-export function findIgnored(environment: Record<string, string | undefined>, config: Config): IgnoredVariable[] {
+export function findIgnored(environment: Record<string, string | undefined>, config: Config) {
   const { facilitator, admin, mode } = config
   const withoutEffect = new Map<string, string>([
     ...(facilitator.kind === 'remote' ? [] : [['FACILITATOR_AUTHORIZATION', 'FACILITATOR is no URL'] as const]),

@@ -4,7 +4,7 @@ import { relayerFolder } from '../../store/files/layout.ts'
 import { readPrivateFile } from '../../store/files/private-files.ts'
 import { acquireProcessLock } from '../../store/files/process-lock.ts'
 import type { Report } from '../../store/base/runtime.ts'
-import { ConfigError, type Config, type RemoteFacilitatorConfig } from './config.ts'
+import { ConfigError, type Config, type RemoteFacilitatorConfig, type RemoteFacilitators } from './config.ts'
 import { openChain } from '../settlement/chain/chain.ts'
 import { cdpAuthorization } from '../settlement/facilitator/cdp-token.ts'
 import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
@@ -79,10 +79,7 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   return { externals, lines: [], [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
 }
 
-export function openRemoteFacilitators(
-  [first, ...others]: readonly [RemoteFacilitatorConfig, ...RemoteFacilitatorConfig[]],
-  report: Report,
-): Facilitator {
+export function openRemoteFacilitators([first, ...others]: RemoteFacilitators, report: Report): Facilitator {
   // `verify` asks one after the other within the time of one call.
   const verifyTimeoutMs = FACILITATOR_MS_MAX / (1 + others.length)
   const openOne = (config: RemoteFacilitatorConfig): NamedFacilitator => ({

@@ -8,17 +8,14 @@ import type { Config } from './config.ts'
 type LogConfig = Pick<Config, 'dataDirectory' | 'responseLog'>
 
 /** `salesPerMinute` is absent for commands, which sell nothing. */
-export async function openConfiguredLog({
-  config: { dataDirectory, responseLog: url },
-  salesPerMinute,
-  now,
-  report = () => undefined,
-}: {
-  config: LogConfig
-  salesPerMinute?: number
-  now?: () => Date
-  report?: Report
-}): Promise<ResponseLog> {
+export async function openConfiguredLog(
+  { dataDirectory, responseLog: url }: LogConfig,
+  {
+    salesPerMinute,
+    now,
+    report = () => undefined,
+  }: { salesPerMinute?: number; now?: () => Date; report?: Report } = {},
+): Promise<ResponseLog> {
   if (url !== undefined) return openPostgresResponseLog({ url, salesPerMinute, report })
   return new LmdbResponseLog(dataDirectory, { salesPerMinute, ...(now && { now }) })
 }
@@ -26,8 +23,6 @@ export async function openConfiguredLog({
 /** For commands that run beside the service and change nothing. */
 export async function openLogForReading(config: LogConfig): Promise<ResponseLog & AsyncDisposable> {
   const isLmdb = config.responseLog === undefined
-  const log = isLmdb
-    ? new LmdbResponseLog(config.dataDirectory, { readOnly: true })
-    : await openConfiguredLog({ config })
+  const log = isLmdb ? new LmdbResponseLog(config.dataDirectory, { readOnly: true }) : await openConfiguredLog(config)
   return Object.assign(log, { [Symbol.asyncDispose]: () => log.close() })
 }

@@ -1,8 +1,6 @@
 /** Creates the parts of the service, starts them in order, and stops them in reverse order. */
 import { setMaxListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
-import { signCard } from '../../keys/card-signature.ts'
-import type { Keyring } from '../../keys/keyring.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { openDocuments } from '../../rest-facade/documents/render-documents.ts'
 import type { SandboxAccount } from '../../rest-facade/sandbox-account.ts'
@@ -30,7 +28,6 @@ import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from '../sale/agent-executor.ts'
 import type { SaleContext } from '../sale/sale-context.ts'
-import type { Clients } from '../transport/http/connections.ts'
 import { AddressBudgets } from '../sale/limits/address-budget.ts'
 import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
@@ -47,7 +44,7 @@ import type { RelayerFunds } from '../settlement/facilitator/in-process-facilita
 import { readLastBackup } from '../../store/backup.ts'
 import { startReconciler } from '../settlement/reconciler.ts'
 import { startRetention } from '../settlement/retention.ts'
-import { buildTerms, DEPLOYMENTS, type Terms } from '../payment/terms.ts'
+import { buildTerms, DEPLOYMENTS } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
 import { openRegistry, type Registry } from '../../rest-facade/registry/registry.ts'
 import { openShownDataset } from '../answer/shown-dataset.ts'
@@ -135,19 +132,14 @@ export async function startService(given: ServiceOptions) {
     closers.push(() => keys.stop())
     const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
       signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
-    const context = createSaleContext(options, {
-      ...stores,
-      ...queues,
-      signReceipt,
-      stopSignal: stopping.signal,
-    })
-    const { terms, payments } = context
+    const context = createSaleContext(options, { ...stores, ...queues, signReceipt, stopSignal: stopping.signal })
+    const { payments } = context
     const shown = openShownDataset(config.mode, () => catalog.current())
     const { onSale = () => undefined } = options
     const executor = new CompanyAgentExecutor({
       context,
       baseUrl,
-      help: () => helpText({ baseUrl, terms, exampleCompany: shown().exampleCompany }),
+      help: () => helpText({ baseUrl, terms: context.terms, exampleCompany: shown().exampleCompany }),
       trace: (sale, sell) => traceSale({ ...sale, onSale }, sell),
       onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
     })
@@ -160,18 +152,8 @@ export async function startService(given: ServiceOptions) {
 
     const registry = await openAgentRegistry(options, baseUrl)
     const observe = metrics?.observeRequests()
-    const parts = {
-      baseUrl,
-      terms,
-      catalog,
-      journal: context.journal,
-      executor,
-      registry,
-      clients,
-      shown,
-      observe,
-      keys,
-    }
+    const { terms, journal } = context
+    const parts = { baseUrl, terms, catalog, journal, executor, registry, clients, shown, observe, keys }
     server.open(await createRoutes(options, parts))
     // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
@@ -207,7 +189,7 @@ async function openStores(options: ServiceOptions, metrics: ServiceMetrics | und
 
 /** Opens the configured log if it belongs to this service. */
 async function openOwnLog({ config, externals, allowed = {}, now, report }: ServiceOptions): Promise<ResponseLog> {
-  const log = await openConfiguredLog({ config, salesPerMinute: config.rateLimitPerMinute, now, report })
+  const log = await openConfiguredLog(config, { salesPerMinute: config.rateLimitPerMinute, now, report })
   try {
     const terms = { ...DEPLOYMENTS[config.mode], payTo: externals.payTo }
     const { dataDirectory, keysDirectory } = config
@@ -235,12 +217,11 @@ async function startAdmin(options: ServiceOptions, parts: AdminParts) {
   if (!config.admin) return undefined
   const { metrics, catalog, log, isStopping } = parts
   const { chain } = externals
+  const { dataDirectory } = config
   const usesDisk = config.responseLog === undefined
-  const checkDisk = usesDisk
-    ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
-    : () => undefined
+  const checkDisk = usesDisk ? createReserveCheck(responsesFolder(dataDirectory), FREE_BYTES_MIN.sale) : () => undefined
   const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
-  const lastBackup = () => readLastBackup(config.dataDirectory)
+  const lastBackup = () => readLastBackup(dataDirectory)
   addStateMetrics(metrics, { ...options, ...parts, lastBackup, readiness })
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
@@ -259,26 +240,17 @@ function createSaleContext(
     signReceipt,
     formerReceivers,
     ...shared
-  }: Pick<PaymentServices, 'log' | 'signReceipt'> & { formerReceivers: readonly string[] } & Pick<
-      SaleContext,
-      'catalog' | 'journal' | 'stopSignal' | 'verifications' | 'computations'
-    >,
+  }: Pick<PaymentServices, 'log' | 'signReceipt'> &
+    Omit<SaleContext, 'terms' | 'answers' | 'payments' | 'payers' | 'paymentMutex'> & {
+      formerReceivers: readonly string[]
+    },
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
+  const recentAttempts = new RecentAttempts(now)
   return {
     ...shared,
     terms: buildTerms(config.mode, payTo, operations, formerReceivers),
-    payments: {
-      log,
-      facilitator,
-      chain,
-      recentAttempts: new RecentAttempts(now),
-      signReceipt,
-      now,
-      monotonic: clock,
-      timer,
-      report,
-    },
+    payments: { log, facilitator, chain, recentAttempts, signReceipt, now, monotonic: clock, timer, report },
     payers: new PayerReservations(),
     paymentMutex: new KeyedMutex(),
   }
@@ -357,20 +329,14 @@ async function openAgentRegistry(
 
 async function createRoutes(
   { config, version, externals, now, timer, report }: ServiceOptions,
-  parts: {
-    baseUrl: string
-    terms: Terms
-    catalog: Catalog
-    journal: () => Journal
-    executor: CompanyAgentExecutor
-    registry: Registry | undefined
-    clients: Clients
-    shown: ReturnType<typeof openShownDataset>
-    observe: ReturnType<ServiceMetrics['observeRequests']> | undefined
-    keys: Awaited<ReturnType<typeof openServiceKeys>>
-  },
-): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, terms, catalog, journal, executor, registry, clients, shown, observe, keys } = parts
+  parts: Pick<Parameters<typeof createApp>[0], 'baseUrl' | 'executor' | 'registry' | 'clients' | 'observe'> &
+    Pick<SaleContext, 'terms' | 'journal'> & {
+      catalog: Catalog
+      shown: ReturnType<typeof openShownDataset>
+      keys: Awaited<ReturnType<typeof openServiceKeys>>
+    },
+) {
+  const { baseUrl, terms, catalog, journal, executor, clients, shown, keys } = parts
   const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
 
   // The card is built once, so its examples cannot follow the dataset.
@@ -381,8 +347,7 @@ async function createRoutes(
     exampleCompany: config.mode === 'testnet' ? shown().exampleCompany : undefined,
   }
   const card = agentCard(inCard)
-  const sign = (keyring: Keyring) => signCard({ card, keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
-  if (a2aEnabled) await keys.publishCard(sign)
+  if (a2aEnabled) await keys.publishCard(card, `${baseUrl}${FREE_PATHS.jwks}`)
   const route = a2aRoute({ executor, baseUrl, version, terms, clients, timer, report })
 
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
@@ -398,17 +363,13 @@ async function createRoutes(
   const tools = openToolList(terms, () => shown().statuses)
   const mcp = mcpRoute({ executor, baseUrl, version, tools, serviceInfo, clients, timer, report })
   return createApp({
-    executor,
-    baseUrl,
-    clients,
+    ...parts,
     facts,
     signed: keys.documents,
     pages,
     ...(a2aEnabled && { a2aRoute: route }),
     mcp,
-    registry,
     sandboxAccount,
     report,
-    observe,
   })
 }

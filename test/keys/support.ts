@@ -1,10 +1,7 @@
-/** Helpers of the key tests: a fixed clock, key files and the check of a KeyError. */
+/** Helpers of the key tests: a fixed clock and key files. */
 import { chmod, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { inspect } from 'node:util'
-import { expect } from 'chai'
-import { KeyError } from '../../keys/errors.ts'
-import { generateKey } from '../../keys/generate.ts'
+import { generateKey } from '../../keys/key-files.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -43,31 +40,4 @@ export async function openTestLog(startSeconds: number) {
   const clock = { seconds: startSeconds }
   const log = new LmdbResponseLog(await makeTemporaryDirectory(), { now: () => new Date(clock.seconds * 1000) })
   return { log, clock }
-}
-
-async function rejection(promise: Promise<unknown>): Promise<Error> {
-  return await promise.then(
-    () => expect.fail('the promise was fulfilled'),
-    (error: unknown) => {
-      expect(error).to.be.instanceOf(Error)
-      return error as Error
-    },
-  )
-}
-
-/** Expects a KeyError of one line that names the path and the rule and contains no part of the secrets. */
-export async function expectKeyError(
-  promise: Promise<unknown>,
-  expected: { path: string; rule: RegExp; secrets?: readonly string[] },
-): Promise<void> {
-  const error = await rejection(promise)
-  expect(error).to.be.instanceOf(KeyError)
-  expect(error.message).to.include(expected.path).and.to.match(expected.rule).and.not.to.include('\n')
-  const dump = inspect(error, { depth: Infinity, showHidden: true })
-  for (const secret of expected.secrets ?? []) expectNoPart(dump, secret)
-}
-
-/** Expects no six consecutive characters of the secret. */
-function expectNoPart(text: string, secret: string): void {
-  for (let at = 0; at + 6 <= secret.length; at += 1) expect(text).not.to.include(secret.slice(at, at + 6))
 }

@@ -2,7 +2,7 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { privateKeyToAddress } from 'viem/accounts'
-import { readDirectory } from '../../../keys/directory.ts'
+import { readDirectory } from '../../../keys/key-files.ts'
 import { isLoopback, toUrlHost } from '../../../store/base/url-policy.ts'
 import { FREE_BYTES_MIN, readFreeBytes } from '../../../store/files/disk-space.ts'
 import { responsesFolder } from '../../../store/files/layout.ts'

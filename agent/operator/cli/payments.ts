@@ -64,7 +64,7 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       if (config.rpcUrls.length === 0) throw new ConfigError('RPC_URL must be set')
       const { rpcUrls: urls, mode } = config
       const chain = openChain({ urls, chainId: DEPLOYMENTS[mode].chainId, now: context.now })
-      const log = await openConfiguredLog({ config })
+      const log = await openConfiguredLog(config)
       try {
         const from = fromBlock === undefined ? undefined : BigInt(fromBlock)
         const report = (event: string) => print(event)

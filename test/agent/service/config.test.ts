@@ -1,7 +1,7 @@
 /** The configuration: its defaults, and one line for each wrong value. */
 import { expect } from 'chai'
 import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
-import { ConfigError, readConfig } from '../../../agent/service/config.ts'
+import { ConfigError, findIgnored, readConfig, VARIABLE_NAMES } from '../../../agent/service/config.ts'
 
 /** The values that break a rule of a variable. */
 const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
@@ -94,10 +94,6 @@ describe('[14.1] the configuration', () => {
     expect(readConfig({ PORT: '0', ADMIN_PORT: '0' }).admin?.port).to.equal(0)
   })
 
-  it('[6.2.7] trusts 0 to 9 proxies', () => {
-    expect(['0', '1', '9'].map((TRUST_PROXY) => readConfig({ TRUST_PROXY }).trustedProxies)).to.deep.equal([0, 1, 9])
-  })
-
   for (const [variable, rule, ...values] of WRONG) {
     it(`reports ${variable} and the rule ${rule.source}, without the value`, () => {
       for (const value of values) {
@@ -171,15 +167,15 @@ describe('[14.1] the configuration', () => {
       RPC_URL: 'https://node.example',
       PAY_TO: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
     }
-    for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'companies.example', '127.0.0.1.example']) {
-      it(`is refused outside the sandbox: ${HOST}`, () => {
-        expect(() => readConfig({ ...live, HOST })).to.throw(ConfigError, /^BASE_URL must be set when HOST [^\n]+$/)
+    it('is refused outside the sandbox, unless it is a loopback address', () => {
+      for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'companies.example', '127.0.0.1.example']) {
+        expect(() => readConfig({ ...live, HOST }), HOST).to.throw(ConfigError, /^BASE_URL must be set when HOST /)
         expect(readConfig({ ...live, HOST, BASE_URL: 'https://companies.example' }).host).to.equal(HOST)
         expect(readConfig({ HOST }).host).to.equal(HOST)
-      })
-    }
-    for (const HOST of ['127.0.0.1', '127.8.9.1', '::1', 'localhost'])
-      it(`is accepted on a loopback address: ${HOST}`, () => expect(readConfig({ ...live, HOST }).host).to.equal(HOST))
+      }
+      for (const HOST of ['127.0.0.1', '127.8.9.1', '::1', 'localhost'])
+        expect(readConfig({ ...live, HOST }).host).to.equal(HOST)
+    })
   })
 
   it('accepts an agent id, also 0', () => {
@@ -195,5 +191,38 @@ describe('[14.1] the configuration', () => {
 
   it('[14.2] refuses the sandbox on mainnet', () => {
     expect(() => readConfig({ MODE: 'mainnet' })).to.throw(ConfigError, 'FACILITATOR must not be sandbox')
+  })
+})
+
+/** What replaces them. */
+const REMOVED: Record<string, string> = {
+  ADDRESS_BUDGET: 'RATE_LIMIT_PER_MINUTE',
+  CDP_API_KEY_SECRET_FILE: 'CDP_API_KEY_SECRET takes the path',
+  CONTACT_EMAIL: 'contact',
+  ERC8004_OWNER: '/agent.json',
+  FINAL_CONFIRMATIONS: '900 blocks',
+  KEYS_DIR: 'DATA_DIR/keys',
+  MCP_ENABLED: 'always on',
+}
+
+describe('[14.1] variables that do nothing', () => {
+  const ignoredIn = (environment: Record<string, string>) => findIgnored(environment, readConfig(environment))
+
+  it('include the removed ones, with what replaces them and without their values', () => {
+    for (const [variable, replacement] of Object.entries(REMOVED)) {
+      const [found, ...more] = ignoredIn({ [variable]: 'Zz7value' })
+      expect([found?.variable, more]).to.deep.equal([variable, []])
+      expect(found?.reason).to.contain(replacement).and.not.contain('Zz7value')
+    }
+  })
+
+  it('include misspelt names, with the right one, and none that the program reads', () => {
+    const read = { RATE_LIMIT_PER_MINUTE: '5', MODE: 'testnet', ERC8004_AGENT_ID: '1', PATH: '/bin' }
+    expect(ignoredIn({ PAYTO: 'x', RPCURL: 'y', data_dir: 'z', HOSTS: 'w', ...read })).to.deep.equal([
+      { variable: 'PAYTO', reason: 'the name is PAY_TO' },
+      { variable: 'RPCURL', reason: 'the name is RPC_URL' },
+      { variable: 'data_dir', reason: 'the name is DATA_DIR' },
+    ])
+    expect(VARIABLE_NAMES.size).to.be.at.most(24)
   })
 })

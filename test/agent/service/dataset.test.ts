@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { startDailyRetrieval, retrieveDataset } from '../../../agent/service/dataset.ts'
 import { SAMPLE_DAMAGE, SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../support/sample/showcase.ts'
+import type { Report } from '../../../store/base/runtime.ts'
 import { Catalog } from '../../../store/dataset/catalog.ts'
 import { Journal } from '../../../store/history/journal.ts'
 import { LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../../store/files/layout.ts'
@@ -27,9 +28,11 @@ describe('the dataset', () => {
     await rm(directory, { recursive: true })
   })
 
-  const retrieve = (path?: string) => {
-    const now = () => new Date((clock += 1000))
-    return retrieveDataset({ dataDirectory: directory, catalog, path, now })
+  const now = () => new Date((clock += 1000))
+  const retrieve = (path?: string) => retrieveDataset({ dataDirectory: directory, catalog, path, now })
+  const start = (path: string, report: Report = () => undefined) => {
+    const timer = () => () => undefined
+    return startDailyRetrieval({ dataDirectory: directory, catalog, path, now, random: () => 0.5, timer, report })
   }
 
   it('is the synthetic sample at first', async () => {
@@ -77,7 +80,6 @@ describe('the dataset', () => {
   it('stays synthetic or not, as it was imported', async () => {
     for (const synthetic of [true, false]) {
       const args = ['import', REGISTER, ...(synthetic ? ['--synthetic'] : [])]
-      const now = () => new Date((clock += 1000))
       expect(await runCommand(args, { environment: { DATA_DIR: directory }, now })).to.include({ code: 0 })
       expect(catalog.retrieval()?.source.synthetic).to.equal(synthetic)
       await retrieve()
@@ -97,15 +99,7 @@ describe('the dataset', () => {
     await retrieve(path)
     await writeFile(path, toCsv(...numberedRows(1_000, 1, { princ_object_code: '' })))
     const reports: unknown[] = []
-    const schedule = await startDailyRetrieval({
-      dataDirectory: directory,
-      catalog,
-      path,
-      now: () => new Date((clock += 1000)),
-      random: () => 0.5,
-      timer: () => () => undefined,
-      report: (...event) => void reports.push(event),
-    })
+    const schedule = await start(path, (...event) => void reports.push(event))
     await schedule.first
     await schedule.stop()
     expect(reports).to.deep.equal([['dataset_column_emptied', 'principal_object_code']])
@@ -120,15 +114,7 @@ describe('the dataset', () => {
     await environment.put(LAYOUT_KEY, { kind: 'snapshot', version: LAYOUT_VERSION.snapshot - 1 })
     await environment.close()
     catalog = new Catalog(directory)
-    const schedule = await startDailyRetrieval({
-      dataDirectory: directory,
-      catalog,
-      path: REGISTER,
-      now: () => new Date(),
-      random: () => 0.5,
-      timer: () => () => undefined,
-      report: () => undefined,
-    })
+    const schedule = await start(REGISTER)
     await schedule.stop()
     expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
   })
