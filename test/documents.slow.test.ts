@@ -7,7 +7,13 @@ import { findUnknown, isShown, readBlocks, runDocument } from './support/documen
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 /** Every block of these is run, unless a comment before it says why not. */
-const RUN = ['README.md', 'docs/operations/testnet.md', 'docs/lists.md', 'docs/served/mcp.md']
+const RUN = [
+  'README.md',
+  'docs/operations/testnet.md',
+  'docs/operations/drills.md',
+  'docs/lists.md',
+  'docs/served/mcp.md',
+]
 const BACKGROUND = '<!-- background -->\n```sh\necho ready now; sleep 60\n```\n'
 
 const read = (name: string) => readFile(join(ROOT, name), 'utf8')

@@ -138,10 +138,13 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
   const verified = await verifyAndReserve(payments, { checked: examined, client }, context)
   if (verified.kind !== 'verified') {
+    const isSettled = verified.kind === 'already_settled'
+    // The id of a settled payment may belong to a later one.
+    const searched = isSettled ? { ...sale, examined: { ...examined, id: undefined } } : sale
     // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
-    const soldElsewhere = await replayIfSold(context, request, sale)
+    const soldElsewhere = await replayIfSold(context, request, searched)
     if (soldElsewhere) return soldElsewhere
-    return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
+    return isSettled ? refuseSettled(payments, examined.identity, verified) : verified
   }
   using held = verified
   client.keepOpen()

@@ -3,6 +3,7 @@ import { isOpen, isStarted, isVoid, type ResponseRecord } from '../../store/log/
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { refused } from '../operation/outcome.ts'
 import { isBoundTo, type SentPayment } from '../payment/binding.ts'
+import { isLate } from '../payment/payment-checks.ts'
 import { reconcile } from '../settlement/reconcile.ts'
 import { advanceOrReload, reload } from '../settlement/record-decision.ts'
 import { addMissingReceipt } from '../settlement/receipts.ts'
@@ -39,6 +40,9 @@ export function replay(
       throw cause
     })
     if (!record) return undefined
+    // The id of a settled payment is free again after its record was removed. Such a payment is late by then.
+    const isOther = record.identity !== payment.identity
+    if (isOther && isLate(payment.payment.payload.authorization, payments.now())) return undefined
     // The payment id is not on chain. Without one, an observer can rebuild the payload and guess what it has bought.
     if (record.payment_id !== payment.id || !isBoundTo(record, payment))
       return budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })

@@ -6,10 +6,10 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from './cli.ts'
+import { freePort } from './listen.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
@@ -143,14 +143,6 @@ async function copyRepository(): Promise<string> {
   const npm = '#!/bin/sh\n[ "$1" = ci ] || PATH="$NPM_PATH" exec npm "$@"\n'
   await writeFile(join(copy, '.bin/npm'), npm, { mode: 0o755 })
   return copy
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }
 
 function start({ copy, port }: Session, program: string, args: readonly string[]) {

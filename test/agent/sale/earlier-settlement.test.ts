@@ -121,6 +121,23 @@ describe('[5.7.12] a payment without a record', () => {
     expect(await ask(payment)).to.equal(UNAVAILABLE)
   })
 
+  it('[5.4.4] is found although its record was removed and its id belongs to a later payment', async () => {
+    const first = withPaymentId(await signedPayment())
+    const later = { ...(await signedPayment()), extensions: first.extensions }
+    expect(await ask(first)).to.equal('answer')
+    const record = (await sale.context.payments.log.newestRecords())[0]!
+    await sale.context.payments.log.advance(record, { state: 'confirmed', updated_at: '2026-01-01T00:00:00.000Z' })
+    await sale.context.payments.log.prune({ before: new Date('2026-01-02'), max: 1 })
+    expect(await ask(later)).to.equal('answer')
+    expect(await ask(first)).to.equal('payment_replay_conflict')
+    sale.pass(3_600_000)
+    show(free(0), first)
+    expect(await ask(first)).to.equal('payment_replay_conflict')
+    show(usedBy(), first)
+    expect(await ask(first)).to.equal(SETTLED)
+    expect(await ask(later)).to.equal('answer')
+  })
+
   it('is not searched before its signature is checked', async () => {
     const forged = await signedPayment({ authorization: { validBefore: seconds(-60) }, signed: { value: '1001' } })
     expect(await ask(forged)).to.equal('payment_rejected invalid_exact_evm_payload_signature')
