@@ -24,8 +24,6 @@ export const MAINNET = {
   PAY_TO: testTerms.payTo,
 }
 
-const now = () => new Date()
-
 /** A parsed log line. */
 interface LogLine {
   msg: string
@@ -34,8 +32,11 @@ interface LogLine {
 }
 
 interface FakedOptions {
-  /** Added to the default environment. */
-  environment?: Record<string, string>
+  /** Added to the default environment. Undefined removes a variable. */
+  environment?: Record<string, string | undefined>
+  now?: () => Date
+  /** The clock of the limits. */
+  clock?: () => number
   dataset?: string
   limits?: Partial<HttpServerLimits>
   /** Delays settlements. */
@@ -43,7 +44,7 @@ interface FakedOptions {
 }
 
 /** A facilitator that accepts every payment, and a chain without a transfer. */
-function acceptingExternals(onSettle: () => Promise<void>): Externals {
+function acceptingExternals({ now, onSettle }: { now: () => Date; onSettle: () => Promise<void> }): Externals {
   return {
     facilitator: {
       verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
@@ -59,6 +60,8 @@ function acceptingExternals(onSettle: () => Promise<void>): Externals {
 
 export async function startFakedService({
   environment = {},
+  now = () => new Date(),
+  clock = () => performance.now(),
   dataset = REGISTER,
   limits = {},
   beforeSettlement = async () => undefined,
@@ -78,9 +81,12 @@ export async function startFakedService({
     operations: OPERATIONS,
     config,
     version: '0.1.0',
-    externals: acceptingExternals(async () => {
-      await beforeSettlement()
-      settled += 1
+    externals: acceptingExternals({
+      now,
+      async onSettle() {
+        await beforeSettlement()
+        settled += 1
+      },
     }),
     openLog: async ({ dataDirectory, rateLimitPerMinute: salesPerMinute }) => {
       const log = new LmdbResponseLog(dataDirectory, { salesPerMinute, now })
@@ -93,7 +99,7 @@ export async function startFakedService({
     },
     limits,
     now,
-    clock: () => performance.now(),
+    clock,
     random: () => 0.5,
     timer: pausesOnly,
     report,
