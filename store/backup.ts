@@ -3,7 +3,7 @@
  * such a copy back. Every record is read after each copy. Snapshots are not copied, because an import rebuilds them.
  */
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync, readFileSync } from 'node:fs'
 import { constants, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -93,9 +93,9 @@ async function noteBackup({ dataDirectory, folder }: NewBackupOptions): Promise<
 }
 
 /** The time and the size of the last complete backup. Undefined before the first one. */
-export async function readLastBackup(dataDirectory: string) {
-  const text = await readFile(lastBackupFile(dataDirectory), 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : lastBackupSchema.parse(JSON.parse(text))
+export function readLastBackup(dataDirectory: string) {
+  const path = lastBackupFile(dataDirectory)
+  return existsSync(path) ? lastBackupSchema.parse(JSON.parse(readFileSync(path, 'utf8'))) : undefined
 }
 
 /** What an interrupted backup has left: with this name, and with any name if old backups are removed. */

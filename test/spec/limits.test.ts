@@ -1,6 +1,4 @@
-/**
- * Limits in a minute on the whole service: quotes and sales.
- */
+/** Limits in a minute on the whole service: quotes and sales. */
 import { expect } from 'chai'
 import { buyOverTransports } from '../support/transports.ts'
 import { startFakedService, type FakedService } from '../support/faked-service.ts'

@@ -87,7 +87,11 @@ function isOwnName(header: string | undefined, ownHost: string): boolean {
 
 function send(response: ServerResponse, status: number, type: string, body: string): void {
   if (response.headersSent) return
-  response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' })
+  response.writeHead(status, {
+    'Content-Type': type,
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+  })
   response.end(response.req.method === 'HEAD' ? undefined : body)
 }
 

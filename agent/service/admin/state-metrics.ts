@@ -25,7 +25,7 @@ interface ServiceState {
   queues: Readonly<Record<string, WorkQueue>>
   /** When the oldest payment was stored that has been open for an hour, in milliseconds. Infinity without one. */
   oldestOpen: () => number
-  lastBackup: () => Promise<{ created_at: string; bytes: number } | undefined>
+  lastBackup: () => { created_at: string; bytes: number } | undefined
   lostLogLines?: () => number
   readiness: () => Promise<Record<string, boolean>>
   now: () => Date
@@ -129,12 +129,11 @@ function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, oldestOpen, now, 
 
 /** Absent without a backup of this directory. */
 function addBackupMetrics(metrics: ServiceMetrics, { lastBackup, now }: ServiceState): void {
-  const read = async () => lastBackup().catch(() => undefined)
-  metrics.addGauge('company_agent_backup_age_seconds', 'Time since the last complete backup', async () => {
-    const last = await read()
+  metrics.addGauge('company_agent_backup_age_seconds', 'Time since the last complete backup', () => {
+    const last = lastBackup()
     return last && (now().getTime() - Date.parse(last.created_at)) / 1000
   })
-  metrics.addGauge('company_agent_backup_bytes', 'Size of the last complete backup', async () => (await read())?.bytes)
+  metrics.addGauge('company_agent_backup_bytes', 'Size of the last complete backup', () => lastBackup()?.bytes)
 }
 
 function addRelayerMetrics(
