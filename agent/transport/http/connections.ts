@@ -36,7 +36,7 @@ const FEW_CONNECTIONS = 4
 const SMALL_ANSWER_BYTES = 16_384
 /** Node accepts one connection in each iteration of the event loop, so few requests begin in it. */
 const BEGUN_PER_ITERATION_MAX = 8
-/** For each such time of an iteration, no request begins in a further one. A large answer takes several times as long. */
+/** For each such time of an iteration, no request begins in a further one. A large answer takes more. */
 const WORK_MS_PER_ITERATION = 0.5
 /** Each reason of resets is in the log at most this often. */
 export const REPORT_INTERVAL_MS = 60_000
@@ -99,8 +99,8 @@ export class Connections {
   }
 
   /**
-   * Admits a connection, and resets one if there are too many. One too many of its address is closed, with 429 if it has
-   * sent a request.
+   * Admits a connection, and resets one if there are too many. One too many of its address is closed, with 429 if it
+   * has sent a request.
    */
   admit(socket: Socket): void {
     const { limits, trustedProxies } = this.#options
@@ -251,7 +251,7 @@ export class Connections {
     return [...this.#open.values()].filter(isWanted)
   }
 
-  /** Resets one of the largest prefix: the one that is idle for the longest time, or else the oldest request. */
+  /** Resets one of the largest prefix: the one that is idle longest, or else the oldest request. */
   #resetSurplus(): void {
     const largest = new Set(this.#replaceable.largest(FEW_CONNECTIONS))
     const inOrder = this.#select((each) => largest.has(each))
