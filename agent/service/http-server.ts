@@ -87,15 +87,10 @@ export async function startHttpServer({ config, budgets, clock, report, ...optio
   }
 }
 
-interface ServerParts {
-  connections: Connections
-  /** The request and response classes. */
-  classes: object
-  /** Sent with every response. */
-  headers: Readonly<Record<string, string>>
-}
-
-function createLimitedServer(limits: HttpServerLimits, { connections, classes, headers }: ServerParts): Server {
+function createLimitedServer(
+  limits: HttpServerLimits,
+  { connections, classes, headers }: { connections: Connections; classes: object; headers: Record<string, string> },
+): Server {
   const headerEntries = Object.entries(headers)
   /** Connections that are being ended. */
   const closing = new WeakSet<Socket>()
@@ -131,7 +126,17 @@ function createLimitedServer(limits: HttpServerLimits, { connections, classes, h
     else write()
   }
 
-  const server = createServer({ ...classes, ...nodeOptions(limits) }, handle)
+  const options: ServerOptions = {
+    ...classes,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.checkMs,
+    maxHeaderSize: limits.headerBytes,
+    // Node would answer without a body. `findFault` checks it instead.
+    requireHostHeader: false,
+  }
+  const server = createServer(options, handle)
   server.timeout = limits.silenceMs
   // One header more, so that `findFault` sees that there are too many.
   server.maxHeadersCount = limits.headers + 1
@@ -151,18 +156,6 @@ function createLimitedServer(limits: HttpServerLimits, { connections, classes, h
     else endConnection(socket as Socket, renderWireError(toWireCode(error)))
   })
   return server
-}
-
-function nodeOptions(limits: HttpServerLimits): ServerOptions {
-  return {
-    headersTimeout: limits.headersMs,
-    requestTimeout: limits.requestMs,
-    keepAliveTimeout: limits.keepAliveMs,
-    connectionsCheckingInterval: limits.checkMs,
-    maxHeaderSize: limits.headerBytes,
-    // Node would answer without a body. `findFault` checks it instead.
-    requireHostHeader: false,
-  }
 }
 
 /**

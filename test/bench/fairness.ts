@@ -4,7 +4,6 @@
  * log nobody reads; facilitator and node are in another process, and the node answers after 200 ms. All traffic is on
  * loopback addresses, and bounded in number and time.
  */
-import { writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -49,7 +48,9 @@ const NODE_CALLS_MAX = 2 * REQUESTS_IN_PROGRESS_MAX
 const ATTACKER_COUNTS = [1, 50, 2_300]
 /** Of one /24 network. */
 const NETWORK_ADDRESSES = 100
-const MEMORY_MIB_MAX = 512
+/** Without the pages of files, which the kernel can drop. */
+const ANONYMOUS_MIB_MAX = 512
+const MEMORY_EVERY_MS = 50
 /** An attacker that leaves waits this long for an answer. */
 const LEAVES_AFTER_MS = 30
 /** The time in which nothing of an attack may be left in a queue. */
@@ -65,29 +66,26 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
   const faults: string[] = []
   const isLatencyJudged = Number(seconds) >= JUDGED_SECONDS_MIN
   const attacks = ATTACK_NAMES.filter((name) => only === undefined || name.includes(only))
-  await withService({}, async (service) => {
-    for (const name of attacks) await runAttack(service, name, name)
-  })
+  for (const name of attacks) await runAttack(name, name, {})
   if (attacks.includes(POSTGRES_ATTACK)) {
     await using database = await startDatabase()
-    await withService({ RESPONSE_LOG: database.url }, (service) =>
-      runAttack(service, POSTGRES_ATTACK, `${POSTGRES_ATTACK}, PostgreSQL`),
-    )
+    await runAttack(POSTGRES_ATTACK, `${POSTGRES_ATTACK}, PostgreSQL`, { RESPONSE_LOG: database.url })
   }
 
-  async function runAttack(service: Service, name: AttackName, title: string): Promise<void> {
-    // Requests of an earlier attack may still wait for each other.
-    for (const payer of Object.keys(await readObserved(service))) service.otherPayers.add(payer)
+  async function runAttack(name: AttackName, title: string, environment: Record<string, string>): Promise<void> {
     for (const count of ATTACKER_COUNTS) {
-      const attack = await ATTACKS[name](service.url)
-      const measured = await measure(service, { attack, count, seconds: Number(seconds) })
+      // A service of its own: the garbage of an earlier attack would count as memory.
+      const { attack, ...measured } = await withService(environment, async (service) => {
+        const made = await ATTACKS[name](service.url)
+        return { attack: made, ...(await measure(service, { attack: made, count, seconds: Number(seconds) })) }
+      })
       const { sent, durations, refused, nodeCalls, memory, queued } = measured
       const p99 = quantile(durations, 0.99)
       if (refused.length > 0) faults.push(`${title}: refused ${[...new Set(refused)].join(', ')}`)
       if (isLatencyJudged && p99 > P99_MS_MAX) faults.push(`${title}: p99 ${Math.round(p99)} ms`)
       if (nodeCalls > NODE_CALLS_MAX && attack.isVerified !== true)
         faults.push(`${title}: ${nodeCalls} calls to the node for an address`)
-      if (memory > MEMORY_MIB_MAX) faults.push(`${title}: ${Math.round(memory)} MiB of memory`)
+      if (memory > ANONYMOUS_MIB_MAX) faults.push(`${title}: ${Math.round(memory)} MiB of anonymous memory`)
       if (queued > 0) faults.push(`${title}: ${queued} entries in queues after the clients are gone`)
       const times = [quantile(durations, 0.5), p99].map((value) => String(Math.round(value)))
       const counts = [count, sent, durations.length, refused.length].map(String)
@@ -127,16 +125,14 @@ interface Service {
   /** The address of the metrics. */
   adminUrl: string
   remotes: ServerProcess
-  /** Numbers the runs, which use addresses of their own. */
-  runs: number
   /** Payers that do not belong to the attack that runs. */
   otherPayers: Set<string>
 }
 
-async function withService(
+async function withService<Result>(
   environment: Record<string, string>,
-  work: (service: Service) => Promise<void>,
-): Promise<void> {
+  work: (service: Service) => Promise<Result>,
+): Promise<Result> {
   const directory = await makeTemporaryDirectory()
   await using remotes = await startRemotes('client', NODE_MS)
   const adminPort = String(await findFreePort())
@@ -147,7 +143,7 @@ async function withService(
   const program = { name: 'service', program: testProgram('serve'), flags: SERVICE_FLAGS }
   await using served = await startServer({ ...program, environment: all, stderr: 'pipe' })
   const adminUrl = `http://127.0.0.1:${adminPort}`
-  await work({ url: served.url, pid: served.child.pid, adminUrl, remotes, runs: 0, otherPayers: new Set() })
+  return await work({ url: served.url, pid: served.child.pid, adminUrl, remotes, otherPayers: new Set() })
 }
 
 async function measure(
@@ -155,24 +151,24 @@ async function measure(
   { attack, count, seconds }: { attack: Attack; count: number; seconds: number },
 ) {
   const { url, remotes } = service
-  service.runs += 1
-  const network = 10 + service.runs
   await postJson(remotes, '/accounts', attack.accounts ?? {})
   const before = await nodeCallsOf(service)
   const end = performance.now() + seconds * 1000
   // A connection of its own for each, because a shared agent would reuse the few that are free.
   const clients = Array.from({ length: Math.max(attack.connections ?? CONNECTIONS, count) }, (_, index) => {
     const at = index % count
-    const address = `127.${network}.${Math.floor(at / NETWORK_ADDRESSES)}.${(at % NETWORK_ADDRESSES) + 1}`
+    const address = `127.10.${Math.floor(at / NETWORK_ADDRESSES)}.${(at % NETWORK_ADDRESSES) + 1}`
     return new AddressedClient(url, address)
   })
-  resetPeakMemory(service.pid)
+  let memory = 0
+  const readMemory = () => (memory = Math.max(memory, residentMemory(service.pid, 'RssAnon')))
+  const sampling = setInterval(readMemory, MEMORY_EVERY_MS)
   const pauseMs = (clients.length / ATTACKS_PER_SECOND) * 1000
   const attacking = Promise.all(clients.map((client, offset) => repeatAttack(client, { attack, offset, end, pauseMs })))
   const { durations, refused } = await sendAsOtherClients(service, end)
   const sent = (await attacking).reduce((sum, each) => sum + each, 0)
   for (const client of clients) client.close()
-  const memory = residentMemory(service.pid, 'VmHWM')
+  clearInterval(sampling)
   const queued = await countQueued(service)
   const nodeCalls = ((await nodeCallsOf(service)) - before - (attack.paidCalls ?? 0)) / count
   return { sent, durations, refused, nodeCalls, memory, queued }
@@ -288,11 +284,6 @@ async function countQueued({ adminUrl }: Service): Promise<number> {
     if (queued === 0 || performance.now() > end) return queued
     await sleep(100)
   }
-}
-
-/** From now on the kernel counts the peak anew. */
-function resetPeakMemory(pid: number | undefined): void {
-  writeFileSync(`/proc/${pid}/clear_refs`, '5')
 }
 
 async function findFreePort(): Promise<number> {

@@ -19,7 +19,7 @@ export const REQUESTS_IN_PROGRESS_MAX = 64
 /** Enough for so many first purchases at once, each a quote and a payment. */
 export const BUDGET_UNITS_MIN = REQUESTS_IN_PROGRESS_MAX * (WEIGHTS.request + WEIGHTS.payment)
 /** The time until a request in progress has probably ended. */
-const IN_PROGRESS_WAIT_MS = 1_000
+export const IN_PROGRESS_WAIT_MS = 1_000
 /** The shortest time between two replays that are admitted over the budget. */
 const EXEMPT_REPLAY_INTERVAL_MS = 2_000
 /** A stored response of this size costs no more to send than a quote. */
@@ -135,11 +135,6 @@ class RequestBudget {
     this.#isExempt = true
     return undefined
   }
-}
-
-/** A request of an address with too many in progress. */
-export function tooManyInProgress(): Refused {
-  return rateLimited(IN_PROGRESS_WAIT_MS)
 }
 
 /** The client of one request, as far as limits are concerned. */

@@ -21,18 +21,14 @@ export class KeyedMutex {
    */
   async run<T>(key: string, work: (hasWaited: boolean) => Promise<T>, ifClosed: () => T): Promise<T> {
     const earlier = this.#last.get(key)
-    const result = this.#after(earlier, () => (this.#isClosed ? ifClosed() : work(earlier !== undefined)))
+    const begin = () => (this.#isClosed ? ifClosed() : work(earlier !== undefined))
+    // The caller of the earlier work handles its failure.
+    const result = Promise.resolve(earlier).then(begin, begin)
     this.#last.set(key, result)
     try {
       return await result
     } finally {
       if (this.#last.get(key) === result) this.#last.delete(key)
     }
-  }
-
-  async #after<T>(earlier: Promise<unknown> | undefined, work: () => T | Promise<T>): Promise<T> {
-    // The caller of the earlier work handles its failure.
-    await earlier?.catch(() => undefined)
-    return work()
   }
 }

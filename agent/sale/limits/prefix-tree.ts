@@ -1,5 +1,5 @@
 /**
- * Fair shares between the address prefixes of clients: between wide prefixes before narrow ones (contract 6.2.7).
+ * Items of clients by address prefix, for fair shares: between wide prefixes before narrow ones (contract 6.2.7).
  */
 
 interface OfClient {
@@ -7,26 +7,32 @@ interface OfClient {
   readonly prefixes: readonly string[]
 }
 
-/** Waiting items, taken round-robin over their prefixes. */
 export class PrefixTree<Item extends OfClient> {
+  /** The sum of the weights of the items. */
   size = 0
+  readonly #weightOf: (item: Item) => number
   /** The next one first. */
   readonly #branches = new Map<string, PrefixTree<Item>>()
   /** The items of this prefix, the oldest first. */
   readonly #items = new Set<Item>()
 
+  /** @param weightOf above 0, and the same for `add` and `remove` */
+  constructor(weightOf: (item: Item) => number = () => 1) {
+    this.#weightOf = weightOf
+  }
+
   add(item: Item, level = 0): void {
-    this.size += 1
+    this.size += this.#weightOf(item)
     const prefix = item.prefixes[level]
     if (prefix === undefined) return void this.#items.add(item)
-    const branch = this.#branches.get(prefix) ?? new PrefixTree<Item>()
+    const branch = this.#branches.get(prefix) ?? new PrefixTree<Item>(this.#weightOf)
     this.#branches.set(prefix, branch)
     branch.add(item, level + 1)
   }
 
   /** The item must be in the tree. */
   remove(item: Item, level = 0): void {
-    this.size -= 1
+    this.size -= this.#weightOf(item)
     const prefix = item.prefixes[level] ?? ''
     const branch = this.#branches.get(prefix)
     if (!branch) return void this.#items.delete(item)
@@ -39,7 +45,7 @@ export class PrefixTree<Item extends OfClient> {
     const [next] = this.#branches
     const [item] = next ? [next[1].takeNext()] : this.#items
     if (item === undefined) return undefined
-    this.size -= 1
+    this.size -= this.#weightOf(item)
     this.#items.delete(item)
     if (!next) return item
     const [prefix, branch] = next
@@ -48,26 +54,20 @@ export class PrefixTree<Item extends OfClient> {
     return item
   }
 
+  /** The largest prefix in the largest prefix, and so on. Ends above prefixes that all have at most `few`. */
+  largest(few = 0): PrefixTree<Item> {
+    let largest: PrefixTree<Item> | undefined
+    for (const branch of this.#branches.values()) if (branch.size > (largest?.size ?? few)) largest = branch
+    return largest?.largest(few) ?? this
+  }
+
+  /** The items of the same client as an item of the tree. */
+  ofClient(item: Item, level = 0): PrefixTree<Item> {
+    return this.#branches.get(item.prefixes[level] ?? '')?.ofClient(item, level + 1) ?? this
+  }
+
   *[Symbol.iterator](): Generator<Item> {
     for (const branch of this.#branches.values()) yield* branch
     yield* this.#items
   }
-}
-
-/** The items of the prefix with the largest sum of weights, in their order. */
-export function ofLargestPrefix<Item extends OfClient>(
-  items: Iterable<Item>,
-  weightOf: (item: Item) => number = () => 1,
-): Item[] {
-  let left = [...items]
-  for (let level = 0; left[0]?.prefixes[level] !== undefined; level += 1) {
-    const sums = new Map<string | undefined, number>()
-    for (const item of left) {
-      const prefix = item.prefixes[level]
-      sums.set(prefix, (sums.get(prefix) ?? 0) + weightOf(item))
-    }
-    const [largest] = [...sums].reduce((one, other) => (other[1] > one[1] ? other : one))
-    left = left.filter(({ prefixes }) => prefixes[level] === largest)
-  }
-  return left
 }

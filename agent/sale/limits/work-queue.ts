@@ -3,7 +3,7 @@
  * a permit for each of its parts, so that it delays others by one part only.
  */
 import type { Client } from './address-budget.ts'
-import { ofLargestPrefix, PrefixTree } from './prefix-tree.ts'
+import { PrefixTree } from './prefix-tree.ts'
 
 /** Entries that wait for a permit, at most (contract 6.2.4). Bounds the memory. */
 export const WAITING_MAX = 1_000
@@ -69,7 +69,7 @@ export class WorkQueue {
       const entry = { prefixes, end }
       const cancel = onLeave(() => end(false))
       this.#waiting.add(entry)
-      if (this.#waiting.size > WAITING_MAX) ofLargestPrefix(this.#waiting).at(-1)?.end(false)
+      if (this.#waiting.size > WAITING_MAX) [...this.#waiting.largest()].at(-1)?.end(false)
     })
   }
 }

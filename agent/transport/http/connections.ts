@@ -7,11 +7,10 @@ import type { Socket } from 'node:net'
 import type { Report } from '../../../store/base/runtime.ts'
 import { rateLimited } from '../../operation/outcome.ts'
 import type { AddressBudgets, Client } from '../../sale/limits/address-budget.ts'
-import { ofLargestPrefix } from '../../sale/limits/prefix-tree.ts'
+import { PrefixTree } from '../../sale/limits/prefix-tree.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { clientPrefixes, prefixesOf } from './client-address.ts'
 import { renderOutcome } from './render-outcome.ts'
-import { hasBody } from './request.ts'
 import { sendResponse } from './response.ts'
 
 /** Node's defaults are in brackets. */
@@ -31,20 +30,18 @@ export const CONNECTION_LIMITS = {
   unanswered: 4,
 }
 
+/** A prefix with so few connections loses none while another prefix has more. */
+const FEW_CONNECTIONS = 4
 /** Smaller answers are not counted. Those of all connections need 32 MiB. */
 const SMALL_ANSWER_BYTES = 16_384
-/**
- * Requests that begin in each iteration of the event loop: some hundred microseconds of work. Node accepts one
- * connection in each iteration.
- */
+/** Node accepts one connection in each iteration of the event loop, so few requests begin in it. */
 const BEGUN_PER_ITERATION_MAX = 8
+/** For each such time of an iteration, no request begins in a further one. A large answer takes more. */
+const WORK_MS_PER_ITERATION = 0.5
 /** Each reason of resets is in the log at most this often. */
 export const REPORT_INTERVAL_MS = 60_000
 
-/**
- * `idle`: has no request, or is receiving one or sending an answer. `kept`: the payment of the running request is
- * verified or recorded.
- */
+/** `running`: new, or has a request. `kept`: the payment of the request is verified or recorded. */
 type Activity = 'idle' | 'running' | 'kept'
 
 interface Connection {
@@ -75,20 +72,24 @@ interface ConnectionsOptions {
 }
 
 /** The client of each request. */
-export interface Clients {
-  of: (request: IncomingMessage) => HttpClient
-}
+export type Clients = Pick<Connections, 'of'>
 
 export interface HttpClient extends Client {
-  /** Runs the work round-robin with the requests of other address prefixes. Call it when the body is read. */
+  /**
+   * Runs the work round-robin, so a client with many requests delays each other client by one request. Call it again
+   * when the body is read.
+   */
   takeTurn: (work: () => void) => void
 }
 
-export class Connections implements Clients {
+export class Connections {
   readonly #options: ConnectionsOptions
   readonly #turns = new WorkQueue(BEGUN_PER_ITERATION_MAX)
   /** In the order of the last change of activity. */
   readonly #open = new Map<Socket, Connection>()
+  /** All but those that are `kept`. */
+  readonly #replaceable = new PrefixTree<Connection>()
+  readonly #unread = new PrefixTree<Connection>(({ unsentBytes }) => unsentBytes)
   #isProxyReported = false
   /** When each reason of resets was reported. */
   readonly #reportedAt = new Map<string, number>()
@@ -98,23 +99,22 @@ export class Connections implements Clients {
   }
 
   /**
-   * Admits a connection, and resets another one if there are too many: an idle one before one with a request, and first
-   * of the prefix with the most. One too many of its address is closed, with 429 if it has sent a request.
+   * Admits a connection, and resets one if there are too many. One too many of its address is closed, with 429 if it
+   * has sent a request.
    */
   admit(socket: Socket): void {
     const { limits, trustedProxies } = this.#options
     const prefixes = prefixesOf(socket.remoteAddress ?? '') ?? []
-    const isFull = this.#open.size >= limits.connections
-    const replaced = isFull ? (this.#findLargest('idle') ?? this.#findLargest('running')) : undefined
-    const countOfAddress = () => this.#select((each) => each.prefixes.at(-1) === prefixes.at(-1)).length
-    const isSurplus = trustedProxies === 0 && countOfAddress() >= limits.addressConnections
-    const state = { activity: 'idle', unsentBytes: 0, client: undefined } as const
+    const ofAddress = trustedProxies === 0 ? this.#select((each) => each.prefixes.at(-1) === prefixes.at(-1)) : []
+    const isSurplus = ofAddress.length >= limits.addressConnections
+    const state = { activity: 'running', unsentBytes: 0, client: undefined } as const
     const connection: Connection = { socket, prefixes, isSurplus, ...state, unanswered: [] }
     this.#open.set(socket, connection)
+    this.#replaceable.add(connection)
     socket.once('close', () => this.#remove(connection))
-    if (isSurplus) this.#closeUnused(connection)
-    // With a verified payment on every other connection, the new one is reset.
-    else if (isFull) this.#reset(replaced ?? connection, 'surplus')
+    // What the client has sent is read in the next iteration of the event loop.
+    setImmediate(() => setImmediate(() => this.#checkUse(connection)))
+    if (!isSurplus && this.#open.size > limits.connections) this.#resetSurplus()
   }
 
   /** The client of a running request. */
@@ -166,18 +166,21 @@ export class Connections implements Clients {
   #begin(connection: Connection, response: ServerResponse): void {
     const { req: request } = response
     connection.client = this.#identify(connection, response)
-    this.#change(connection, hasBody(request) ? 'idle' : 'running')
+    this.#change(connection, 'running')
     if (connection.isSurplus) {
       closeAfter(response)
       sendResponse(response, renderOutcome(rateLimited(0)))
-    } else this.#takeTurn(connection, () => this.#options.answer(request, response))
+    } else connection.client.takeTurn(() => this.#options.answer(request, response))
   }
 
   #identify(connection: Connection, response: ServerResponse): HttpClient {
-    const { budgets, trustedProxies, report } = this.#options
+    const { budgets, trustedProxies, clock, report } = this.#options
     const { req: request } = response
-    if (trustedProxies > 0) connection.prefixes = clientPrefixes(request, trustedProxies)
-    else if (!this.#isProxyReported && request.headers['x-forwarded-for'] !== undefined) {
+    if (trustedProxies > 0) {
+      this.#replaceable.remove(connection)
+      connection.prefixes = clientPrefixes(request, trustedProxies)
+      this.#replaceable.add(connection)
+    } else if (!this.#isProxyReported && request.headers['x-forwarded-for'] !== undefined) {
       this.#isProxyReported = true
       report(
         'proxy_not_trusted',
@@ -194,66 +197,79 @@ export class Connections implements Clients {
         return () => void response.off('close', callback)
       },
       keepOpen: () => this.#change(connection, 'kept'),
-      takeTurn: (work: () => void) => {
-        this.#change(connection, 'running')
-        this.#takeTurn(connection, work)
-      },
+      takeTurn: (work) =>
+        this.#turns.run(prefixes, () => {
+          const begun = clock()
+          setImmediate(() => this.#endTurn((clock() - begun) / WORK_MS_PER_ITERATION))
+          work()
+        }),
     }
   }
 
   /** The answer is handed to the socket: the request is over, and its client has to read. */
   #handOver(connection: Connection, answerBytes: number): void {
     this.#change(connection, 'idle')
-    connection.unsentBytes = answerBytes > SMALL_ANSWER_BYTES ? answerBytes : 0
-    if (connection.unsentBytes === 0) return
+    if (answerBytes <= SMALL_ANSWER_BYTES) return
+    connection.unsentBytes = answerBytes
+    this.#unread.add(connection)
     const { limits } = this.#options
-    const unread = this.#select((each) => each.unsentBytes > 0)
-    const ofAddress = unread.filter(({ prefixes }) => prefixes.at(-1) === connection.prefixes.at(-1))
-    const sum = (several: Connection[]) => several.reduce((bytes, each) => bytes + each.unsentBytes, 0)
-    const largest = () => ofLargestPrefix(unread, (each) => each.unsentBytes)
-    const isBeyond = sum(ofAddress) > limits.addressUnsentBytes
-    const [slowest] = isBeyond ? ofAddress : sum(unread) > limits.unsentBytes ? largest() : []
+    const ofAddress = this.#unread.ofClient(connection)
+    const isBeyond = ofAddress.size > limits.addressUnsentBytes
+    const [slowest] = isBeyond ? ofAddress : this.#unread.size > limits.unsentBytes ? this.#unread.largest() : []
     if (slowest) this.#reset(slowest, 'unread')
   }
 
+  /** Lets another request begin, after some iterations of the event loop. */
+  #endTurn(iterations: number): void {
+    if (iterations < 1) this.#turns.leave()
+    else setImmediate(() => this.#endTurn(iterations - 1))
+  }
+
   #beginNext(connection: Connection): void {
-    connection.unsentBytes = 0
+    this.#forgetUnread(connection)
     connection.unanswered.shift()
     const [next] = connection.unanswered
     // After an answer with `Connection: close`, the server has ended the connection.
     if (next && connection.socket.writable) this.#begin(connection, next)
   }
 
-  /** Round-robin, so a client with many requests delays each other client by one request. */
-  #takeTurn({ prefixes }: Connection, work: () => void): void {
-    this.#turns.run(prefixes, () => {
-      setImmediate(() => this.#turns.leave())
-      work()
-    })
+  #forgetUnread(connection: Connection): void {
+    if (connection.unsentBytes > 0) this.#unread.remove(connection)
+    connection.unsentBytes = 0
   }
 
   #change(connection: Connection, activity: Activity): void {
+    const { socket } = connection
+    if (!this.#open.delete(socket)) return
+    this.#open.set(socket, connection)
+    if (connection.activity === 'kept') this.#replaceable.add(connection)
+    if (activity === 'kept') this.#replaceable.remove(connection)
     connection.activity = activity
-    if (this.#open.delete(connection.socket)) this.#open.set(connection.socket, connection)
   }
 
   #select(isWanted: (connection: Connection) => boolean): Connection[] {
     return [...this.#open.values()].filter(isWanted)
   }
 
-  /** The connection of the prefix with the most that has this activity for the longest time. */
-  #findLargest(activity: Activity): Connection | undefined {
-    return ofLargestPrefix(this.#select((each) => each.activity === activity))[0]
+  /** Resets one of the largest prefix: the one that is idle longest, or else the oldest request. */
+  #resetSurplus(): void {
+    const largest = new Set(this.#replaceable.largest(FEW_CONNECTIONS))
+    const inOrder = this.#select((each) => largest.has(each))
+    const surplus = inOrder.find(({ activity }) => activity === 'idle') ?? inOrder[0]
+    if (surplus) this.#reset(surplus, 'surplus')
   }
 
-  /** What the client has sent is read in the next iteration of the event loop. */
-  #closeUnused(connection: Connection): void {
-    const close = () => connection.unanswered.length === 0 && this.#reset(connection, 'surplus')
-    setImmediate(() => setImmediate(close))
+  #checkUse(connection: Connection): void {
+    if (connection.client) return
+    if (connection.isSurplus) this.#reset(connection, 'surplus')
+    else this.#change(connection, 'idle')
   }
 
   #remove(connection: Connection): void {
-    if (this.#open.delete(connection.socket)) connection.unanswered.length = 0
+    if (!this.#open.delete(connection.socket)) return
+    if (connection.activity !== 'kept') this.#replaceable.remove(connection)
+    this.#forgetUnread(connection)
+    connection.unanswered.length = 0
   }
 
   /** A reset also frees what the kernel has not sent yet. */

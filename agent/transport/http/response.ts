@@ -13,8 +13,11 @@ const HSTS_SECONDS = 31_536_000
 
 /** In a smaller answer compression saves less time on the network than it costs. A quote is never as large. */
 const LARGE_CHARACTERS_MIN = 16_384
-/** Of answers that are being compressed at the same time. A further one is sent as it is. */
-const COMPRESSING_BYTES_MAX = 16 * 1024 * 1024
+/**
+ * Answers that are compressed at the same time, twice the threads. A further one is sent as it is. Each takes 256 KiB
+ * beside the answer, which has at most 2.3 MiB.
+ */
+const COMPRESSING_MAX = 8
 
 /** CORS lets browser clients pay (contract 7.5). The other headers restrict what a browser does with an answer. */
 const COMMON_HEADERS = {
@@ -32,7 +35,7 @@ export function commonHeaders(baseUrl: string | undefined): Readonly<Record<stri
 }
 
 /** In this process, whose threads they share. */
-let compressingBytes = 0
+let compressing = 0
 
 /** Does nothing when the client has disconnected. A paid answer is stored, so the client can repeat the request. */
 export function sendResponse(response: ServerResponse, { status, headers, body }: HttpResponseContent): void {
@@ -46,11 +49,11 @@ export function sendResponse(response: ServerResponse, { status, headers, body }
   // A string that waits for its reader takes several times its size.
   const bytes = Buffer.from(body)
   response.setHeader('Vary', [response.getHeader('Vary') ?? [], 'Accept-Encoding'].flat().join(', '))
-  if (!acceptsGzip(response.req) || compressingBytes + bytes.length > COMPRESSING_BYTES_MAX) return send(bytes)
-  compressingBytes += bytes.length
+  if (!acceptsGzip(response.req) || compressing >= COMPRESSING_MAX) return send(bytes)
+  compressing += 1
   // In another thread, because the largest answer takes tens of milliseconds.
   gzip(bytes, (error, compressed) => {
-    compressingBytes -= bytes.length
+    compressing -= 1
     if (error) send(bytes)
     else send(compressed, { 'Content-Encoding': 'gzip' })
   })

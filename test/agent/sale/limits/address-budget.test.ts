@@ -4,7 +4,6 @@ import {
   AddressBudgets,
   BUDGET_UNITS_MIN,
   REQUESTS_IN_PROGRESS_MAX,
-  tooManyInProgress,
   WEIGHTS,
 } from '../../../../agent/sale/limits/address-budget.ts'
 import type { Refused } from '../../../../agent/operation/outcome.ts'
@@ -78,7 +77,6 @@ describe('the budget of a client address', () => {
     expect(running).not.to.include(undefined)
     expect(budgets.enter(ONE).begin()).to.equal(undefined)
     expect(budgets.enter(OTHER).begin()).not.to.equal(undefined)
-    expect(retryAfter(tooManyInProgress())).to.equal(1)
     running[0]?.[Symbol.dispose]()
     expect(budgets.enter(ONE).begin()).not.to.equal(undefined)
     expect(budgets.enter(ONE).begin()).to.equal(undefined)

@@ -1,6 +1,6 @@
 /** Items of clients in turn of their address prefixes, and those of the prefix that has the most. */
 import { expect } from 'chai'
-import { ofLargestPrefix, PrefixTree } from '../../../../agent/sale/limits/prefix-tree.ts'
+import { PrefixTree } from '../../../../agent/sale/limits/prefix-tree.ts'
 
 interface Item {
   prefixes: string[]
@@ -48,19 +48,24 @@ describe('the tree of address prefixes', () => {
     for (const each of removed) tree.remove(each)
     expect([tree.size, takeAll()]).to.deep.equal([1, 'a3'])
   })
-})
 
-describe('the items of the largest prefix', () => {
-  it('[6.2.7] are of the largest wide prefix before the largest address, in their order', () => {
-    const items = [item('A A1', 'a1'), item('B B1', 'd1'), item('A A3', 'c1'), item('B B1', 'd2'), item('A A2', 'b1')]
-    const all = [...items, item('B B1', 'd3'), item('A A3', 'c2')]
-    expect(named(ofLargestPrefix(all))).to.equal('c1 c2')
-    expect(named(ofLargestPrefix(items.slice(0, 4)))).to.equal('a1')
-    expect(named(ofLargestPrefix([]))).to.equal('')
+  it('[6.2.7] finds the largest address in the largest wide prefix, with its items in their order', () => {
+    add('B B1', 'd1', 'd2', 'd3')
+    add('A A1', 'a1')
+    add('A A3', 'c1', 'c2')
+    add('A A2', 'b1')
+    expect(named(tree.largest())).to.equal('c1 c2')
+    expect(named(tree.largest(2))).to.equal('a1 c1 c2 b1')
+    expect(named(tree.largest(4))).to.equal('d1 d2 d3 a1 c1 c2 b1')
   })
 
-  it('are those with the largest sum of weights', () => {
-    const items = [item('A A1', 'a1'), item('A A2', 'a2'), item('B B1', 'b1', 5), item('B B1', 'b2', 2)]
-    expect(named(ofLargestPrefix(items, ({ weight }) => weight))).to.equal('b1 b2')
+  it('compares the sums of weights, and finds those of a client', () => {
+    tree = new PrefixTree(({ weight }) => weight)
+    const [large, ...others] = [item('B B1', 'b1', 5), item('A A1', 'a1'), item('A A2', 'a2'), item('B B1', 'b2')]
+    for (const each of [large, ...others]) tree.add(each)
+    expect([tree.size, tree.ofClient(large).size]).to.deep.equal([8, 6])
+    expect(named(tree.largest())).to.equal('b1 b2')
+    tree.remove(large)
+    expect(named(tree.largest())).to.equal('a1')
   })
 })

@@ -310,8 +310,10 @@ describe('the connections of the HTTP server', () => {
       await first.answered(1)
       const incomplete = await server.dial(get('/incomplete').slice(0, -2))
       const silent = await server.dial()
-      first.socket.write(get('/two'))
-      await first.answered(2)
+      for (let count = 2; count <= 5; count += 1) {
+        first.socket.write(get('/two'))
+        await first.answered(count)
+      }
       for (const each of [incomplete, silent]) {
         expect(each.socket.destroyed).to.equal(false)
         const next = await server.dial(get('/next'))
@@ -319,7 +321,7 @@ describe('the connections of the HTTP server', () => {
         await each.closed
       }
       first.socket.write(get('/three'))
-      await first.answered(3)
+      await first.answered(6)
     })
 
     it('[8.12] reset an idle one before one that computes an answer', async () => {
@@ -331,20 +333,6 @@ describe('the connections of the HTTP server', () => {
       await next.answered(1)
       await idle.closed
       for (const { socket } of computing) expect(socket.destroyed).to.equal(false)
-    })
-
-    it('[6.2.7, 8.12] reset one of the prefix with the most, and in it of the address with the most', async () => {
-      const oldest = await server.dial('', '127.0.6.1')
-      const second = await server.dial('', '127.0.6.2')
-      await server.dial('', '127.0.6.2')
-      const buyers = await server.dial(get('/one'), '127.0.5.1')
-      await buyers.answered(1)
-      await second.closed
-      expect(oldest.socket.destroyed).to.equal(false)
-      await server.dial('', '127.0.7.1')
-      await oldest.closed
-      buyers.socket.write(get('/two'))
-      await buyers.answered(2)
     })
 
     it('[8.12] keep a connection with a verified payment until its answer is sent', async () => {
@@ -359,6 +347,8 @@ describe('the connections of the HTTP server', () => {
       for (const each of verified) await each.answered(1)
       const last = await server.dial(get('/last'), '127.0.0.4')
       await last.answered(1)
+      await next.closed
+      await (await server.dial(get('/more'), '127.0.0.5')).answered(1)
       await verified[0]?.closed
       expect(verified[1]?.socket.destroyed).to.equal(false)
     })
@@ -377,11 +367,51 @@ describe('the connections of the HTTP server', () => {
       for (const each of [...verified, next]) await each.answered(1)
     })
 
-    it('[8.12] reset a connection that does not send the body of its request', async () => {
+    it('[8.12] reset the oldest request if none is idle, also one whose client does not send the body', async () => {
       const waiting = await server.dial('POST /held HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n')
       await until(() => server.held.length === 1)
-      for (const path of ['/one', '/two', '/three']) await (await server.dial(get(path))).answered(1)
+      const others = [await server.dial(get('/held')), await server.dial(get('/held'))]
+      await until(() => server.held.length === 3)
+      await (await server.dial(get('/one'))).answered(1)
       await waiting.closed
+      for (const { socket } of others) expect(socket.destroyed).to.equal(false)
+    })
+  })
+
+  describe('with at most twelve connections', () => {
+    useServer({ connections: 12 })
+    const dialAll = (count: number, text: string, address: string) =>
+      Promise.all(Array.from({ length: count }, () => server.dial(text, address)))
+
+    it('[6.2.7, 8.12] reset one of the prefix with the most, and in it of the address with the most', async () => {
+      const [oldest] = await dialAll(1, '', '127.0.6.1')
+      const [second, ...others] = await dialAll(6, '', '127.0.6.2')
+      const buyers = await dialAll(5, get('/one'), '127.0.5.1')
+      for (const each of buyers) await each.answered(1)
+      await (await server.dial(get('/two'), '127.0.7.1')).answered(1)
+      await second?.closed
+      for (const { socket } of [oldest!, ...others, ...buyers]) expect(socket.destroyed).to.equal(false)
+    })
+
+    it('[6.2.7, 8.12] reset a request of the prefix with the most before an idle one of another', async () => {
+      const attackers = await dialAll(7, get('/held'), '127.0.6.1')
+      await until(() => server.held.length === 7)
+      const buyers = await dialAll(5, get('/one'), '127.0.5.1')
+      for (const each of buyers) await each.answered(1)
+      await (await server.dial(get('/two'), '127.0.7.1')).answered(1)
+      await attackers[0]?.closed
+      for (const { socket } of buyers) expect(socket.destroyed).to.equal(false)
+    })
+
+    it('[6.2.7, 8.12] reset an idle one before a request of a prefix with at most four', async () => {
+      const buyers = await dialAll(4, get('/held'), '127.0.5.1')
+      await until(() => server.held.length === 4)
+      const idle: Client[] = []
+      for (let count = 1; count <= 8; count += 1) idle.push(...(await dialAll(1, get('/one'), `127.0.6${count}.1`)))
+      for (const each of idle) await each.answered(1)
+      await (await server.dial(get('/two'), '127.0.7.1')).answered(1)
+      await idle[0]?.closed
+      for (const { socket } of buyers) expect(socket.destroyed).to.equal(false)
     })
   })
 
