@@ -3,13 +3,15 @@
  * `<kid>.jwk.json`. Earlier versions replaced the private member `d` by `retired_at` or `compromised_at`.
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { readdir } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
 import * as z from 'zod'
 import { ifMissing } from '../store/base/error-code.ts'
 import { writeFileAtomically } from '../store/files/atomic-file.ts'
-import { checkPrivateDirectory, makePrivateDirectory, readPrivateFile } from '../store/files/private-files.ts'
+import { readUpTo } from '../store/files/bounded-read.ts'
+import { checkPrivateDirectory, findOpenMode, makePrivateDirectory } from '../store/files/private-files.ts'
 
 /** A key file has about 300 bytes. */
 const KEY_FILE_BYTES_MAX = 4096
@@ -84,11 +86,8 @@ export async function readDirectory(directory: string): Promise<StoredKey[]> {
 }
 
 async function readKeyFile(path: string): Promise<StoredKey> {
-  const file = readPrivateFile(path, KEY_FILE_BYTES_MAX)
-  if (file.kind === 'unreadable') throwKeyError(path, 'must be a regular file that can be read')
-  if (file.kind === 'open')
-    throwKeyError(path, `must be accessible to its owner only: run chmod 600 ${JSON.stringify(path)}`)
-  const parsed = keyFileSchema.safeParse(parseJson(path, file.text))
+  const text = await readText(path)
+  const parsed = keyFileSchema.safeParse(parseJson(path, text))
   if (!parsed.success)
     throwKeyError(path, `is not an ES256 key: it has a wrong ${String(parsed.error.issues[0]?.path[0])}`)
   const { d, iat: madeAtSeconds, compromised_at: compromisedAtSeconds } = parsed.data
@@ -103,6 +102,16 @@ async function readKeyFile(path: string): Promise<StoredKey> {
   await importJWK(jwk, 'ES256').catch(() => throwKeyError(path, 'has x, y and d that do not belong together'))
   const privateKey = d === undefined ? undefined : createPrivateKey({ key: jwk, format: 'jwk' })
   return { publicJwk, madeAtSeconds, privateKey, compromisedAtSeconds }
+}
+
+/** Does not block on a pipe, and checks the opened file instead of its name. */
+async function readText(path: string): Promise<string> {
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const stats = await file.stat()
+  if (!stats.isFile()) throwKeyError(path, 'must be a regular file that can be read')
+  if (findOpenMode(stats.mode) !== undefined)
+    throwKeyError(path, `must be accessible to its owner only: run chmod 600 ${JSON.stringify(path)}`)
+  return String(await readUpTo(file, KEY_FILE_BYTES_MAX))
 }
 
 /** The parser's error is not kept as the cause: it quotes the text, which may be the private part. */
