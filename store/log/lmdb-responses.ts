@@ -18,7 +18,7 @@ import {
   unfinishedKey,
 } from '../files/layout.ts'
 import { openFormerRecords, readFormerRecord, upgradeLayout } from './former-layout.ts'
-import { checkReceiver, type LogOwner } from './log-owner.ts'
+import { refuseOtherReceiver, type LogOwner } from './log-owner.ts'
 import {
   applyChange,
   checkTransition,
@@ -163,7 +163,7 @@ export class LmdbResponseLog implements ResponseLog {
     this.#checkReserve()
     const { identity, payment_id, prepared_at } = record
     return this.#transact((): Claim => {
-      checkReceiver(this.#getOwner(), record)
+      refuseOtherReceiver(this.#getOwner(), record)
       const existing = this.#findConflict(identity, payment_id)
       if (existing) return { kind: 'taken', record: existing }
       if (payment_id !== undefined && this.#getIdentity(payment_id) !== undefined)

@@ -26,7 +26,7 @@ export interface LogOwner {
  * Refuses a sale to another receiver than that of the log, which another process may have changed.
  * @throws StoreError
  */
-export function checkReceiver(owner: LogOwner | undefined, { requirements }: ResponseRecord): void {
+export function refuseOtherReceiver(owner: LogOwner | undefined, { requirements }: ResponseRecord): void {
   if (owner && owner.pay_to !== receiverOf({ requirements }))
     throw new StoreError('The receiver of the response log has changed: start this process again with the new PAY_TO')
 }

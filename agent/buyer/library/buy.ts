@@ -17,7 +17,7 @@ import type { PurchaseRequest } from './purchase-request.ts'
 import { decodeQuote, type DecodedQuote } from './quote.ts'
 import { createAuthorization, typedDataOf, type Signer } from './signer.ts'
 import type { openSpending } from './spending.ts'
-import { locationOf, type StoredEntry } from './storage.ts'
+import { locationOf, type PurchaseEntry } from './storage.ts'
 import { fetchKeySet, keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
 
 /** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */
@@ -103,7 +103,7 @@ function withPaymentId(extensions: PaymentRequired['extensions']): Record<string
 }
 
 /** Sends the payment in the file of a purchase, repeats it while the outcome is unknown, and saves the answer. */
-async function sendPayment(runtime: BuyerRuntime, entry: StoredEntry, purchase: Purchase): Promise<PurchaseAnswer> {
+async function sendPayment(runtime: BuyerRuntime, entry: PurchaseEntry, purchase: Purchase): Promise<PurchaseAnswer> {
   const answer = await sendUntilKnown(runtime, purchase)
   // Another process may have saved its answer to the same payment in the meantime.
   const current = (await findPurchase(entry)) ?? purchase
@@ -153,7 +153,7 @@ async function sendUntilKnown(runtime: BuyerRuntime, purchase: Purchase): Promis
 
 interface PurchaseTask {
   request: PurchaseRequest
-  entry: StoredEntry
+  entry: PurchaseEntry
   key: `0x${string}` | Signer
   /** Throws or rejects if the quote must not be signed. */
   approve: (quote: DecodedQuote) => void | Promise<void>

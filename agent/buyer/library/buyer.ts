@@ -22,7 +22,7 @@ import { chargeOf, isRefused, maySign, stateOf } from './purchase-state.ts'
 import { pinReceiver } from './receiver.ts'
 import type { Signer } from './signer.ts'
 import { openSpending } from './spending.ts'
-import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
+import { locationOf, type BuyerStorage, type PurchaseEntry } from './storage.ts'
 import { fetchKeySet, purchasedReceipt } from './verify-purchase.ts'
 
 export type { AuthorizationState, ReadAuthorization } from './authorization-state.ts'
@@ -207,7 +207,7 @@ async function buy(settings: Settings, name: string, request: PurchaseRequest): 
   }
 }
 
-const entryOf = (storage: BuyerStorage, name: string, index: number): StoredEntry => ({
+const entryOf = (storage: BuyerStorage, name: string, index: number): PurchaseEntry => ({
   storage,
   name: `${name}-${index}.json`,
 })
@@ -224,7 +224,11 @@ function isOld({ maxAgeSeconds, runtime }: Settings, { signed_at }: Purchase): b
 }
 
 /** The saved answer, without asking the service. Undefined if it has no receipt yet. */
-async function readBought(settings: Settings, entry: StoredEntry, saved: Purchase): Promise<BoughtAnswer | undefined> {
+async function readBought(
+  settings: Settings,
+  entry: PurchaseEntry,
+  saved: Purchase,
+): Promise<BoughtAnswer | undefined> {
   if (!saved.answer || purchasedReceipt(saved) === undefined) return undefined
   const { status, body, payment_response: paymentResponse } = saved.answer
   const receipt = await checkReceipt({ ...settings, entry }, saved)
@@ -233,7 +237,7 @@ async function readBought(settings: Settings, entry: StoredEntry, saved: Purchas
 
 function complete(
   { key, terms, readReceiver, amountMax, allowance, reserve, readKeySet, runtime }: Settings,
-  { entry, request }: { entry: StoredEntry; request: PurchaseRequest },
+  { entry, request }: { entry: PurchaseEntry; request: PurchaseRequest },
 ): Promise<BoughtAnswer> {
   const approve = async (quote: DecodedQuote) => {
     requireTerms(quote, { ...terms, payTo: await readReceiver(), resource: expectedResource(request, quote) })

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { createFileAtomically, removeOldUnfinished, writeFileAtomically } from '../../../store/files/atomic-file.ts'
 import { ifMissing } from '../../../store/base/error-code.ts'
 import { makePrivateDirectory } from '../../../store/files/private-files.ts'
-import type { BuyerStorage, StoredEntry } from './storage.ts'
+import type { BuyerStorage, PurchaseEntry } from './storage.ts'
 
 const ENTRY_SUFFIX = '.json'
 
@@ -34,7 +34,7 @@ export function folderStorage(folder: string): BuyerStorage {
   }
 }
 
-export const fileEntry = (path: string): StoredEntry => ({
+export const fileEntry = (path: string): PurchaseEntry => ({
   storage: folderStorage(dirname(path)),
   name: basename(path),
 })

@@ -8,7 +8,7 @@ import { parseJson } from '../../../store/base/read-body.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { purchaseRequestSchema } from './purchase-request.ts'
-import { locationOf, type StoredEntry } from './storage.ts'
+import { locationOf, type PurchaseEntry } from './storage.ts'
 
 const purchaseSchema = z.strictObject({
   request: purchaseRequestSchema,
@@ -25,11 +25,11 @@ const purchaseSchema = z.strictObject({
 export type Purchase = z.infer<typeof purchaseSchema>
 
 /** Creates or replaces the file. It is durable when this resolves. */
-export const writePurchase = ({ storage, name }: StoredEntry, purchase: Purchase): Promise<void> =>
+export const writePurchase = ({ storage, name }: PurchaseEntry, purchase: Purchase): Promise<void> =>
   storage.replace(name, toText(purchase))
 
 /** Creates the file. Returns false, and changes nothing, if it exists. */
-export const createPurchase = ({ storage, name }: StoredEntry, purchase: Purchase): Promise<boolean> =>
+export const createPurchase = ({ storage, name }: PurchaseEntry, purchase: Purchase): Promise<boolean> =>
   storage.create(name, toText(purchase))
 
 const toText = (purchase: Purchase): string => `${JSON.stringify(purchase, null, 2)}\n`
@@ -38,7 +38,7 @@ const toText = (purchase: Purchase): string => `${JSON.stringify(purchase, null,
  * Returns undefined if the file does not exist.
  * @throws PurchaseError if it is not a purchase
  */
-export async function findPurchase(entry: StoredEntry): Promise<Purchase | undefined> {
+export async function findPurchase(entry: PurchaseEntry): Promise<Purchase | undefined> {
   const text = await entry.storage.read(entry.name)
   if (text === undefined) return undefined
   const purchase = parsePurchase(parseJson(text))
@@ -48,7 +48,7 @@ export async function findPurchase(entry: StoredEntry): Promise<Purchase | undef
 }
 
 /** @throws PurchaseError if the file does not exist or is not a purchase */
-export async function readPurchase(entry: StoredEntry): Promise<Purchase> {
+export async function readPurchase(entry: PurchaseEntry): Promise<Purchase> {
   const purchase = await findPurchase(entry)
   if (!purchase) throw new PurchaseError('purchase_unreadable', `${locationOf(entry)} does not exist`)
   return purchase

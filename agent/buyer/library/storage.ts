@@ -25,9 +25,9 @@ export interface BuyerStorage {
   removeLeftovers?(now: Date): Promise<void>
 }
 
-export interface StoredEntry {
+export interface PurchaseEntry {
   storage: BuyerStorage
   name: string
 }
 
-export const locationOf = ({ storage, name }: StoredEntry): string => storage.locate(name)
+export const locationOf = ({ storage, name }: PurchaseEntry): string => storage.locate(name)

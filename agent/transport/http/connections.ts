@@ -38,6 +38,8 @@ const SMALL_ANSWER_BYTES = 16_384
 const BEGUN_PER_ITERATION_MAX = 8
 /** For each such time of an iteration, no request begins in a further one. A large answer takes more. */
 const WORK_MS_PER_ITERATION = 0.5
+/** Also after a process was stopped for hours. */
+const ITERATIONS_MAX = 100
 /** Each reason of resets is in the log at most this often. */
 export const REPORT_INTERVAL_MS = 60_000
 
@@ -200,7 +202,8 @@ export class Connections {
       takeTurn: (work) =>
         this.#turns.run(prefixes, () => {
           const begun = clock()
-          setImmediate(() => this.#endTurn((clock() - begun) / WORK_MS_PER_ITERATION))
+          const iterations = () => Math.min((clock() - begun) / WORK_MS_PER_ITERATION, ITERATIONS_MAX)
+          setImmediate(() => this.#endTurn(iterations()))
           work()
         }),
     }

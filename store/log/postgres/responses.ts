@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto'
 import type { Pool, QueryResult, QueryResultRow } from 'pg'
 import { undefinedIfCorrupt } from '../../files/checksum.ts'
 import { StoreError } from '../../files/environment.ts'
-import { checkReceiver, receiverOf, type LogOwner } from '../log-owner.ts'
+import { refuseOtherReceiver, receiverOf, type LogOwner } from '../log-owner.ts'
 import {
   applyChange,
   checkTransition,
@@ -168,7 +168,7 @@ class PostgresResponseLog implements ResponseLog {
       if (existing?.revision === revision) return { kind: 'claimed', record: existing.record }
       await this.#query(STATEMENTS.FREE_UNUSED_PLACE, [identity, revision])
       if (existing) return { kind: 'taken', record: existing.record }
-      checkReceiver(await this.owner(), record)
+      refuseOtherReceiver(await this.owner(), record)
       waitMs = await this.#readWaitMs()
       if (waitMs > 0) break
     }
