@@ -66,31 +66,38 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
   const faults: string[] = []
   const isLatencyJudged = Number(seconds) >= JUDGED_SECONDS_MIN
   const attacks = ATTACK_NAMES.filter((name) => only === undefined || name.includes(only))
-  for (const name of attacks) await runAttack(name, name, {})
-  if (attacks.includes(POSTGRES_ATTACK)) {
-    await using database = await startDatabase()
-    await runAttack(POSTGRES_ATTACK, `${POSTGRES_ATTACK}, PostgreSQL`, { RESPONSE_LOG: database.url })
-  }
-
-  async function runAttack(name: AttackName, title: string, environment: Record<string, string>): Promise<void> {
+  for (const name of attacks) for (const count of ATTACKER_COUNTS) await runAttack({ name, title: name, count })
+  if (attacks.includes(POSTGRES_ATTACK))
     for (const count of ATTACKER_COUNTS) {
-      // A service of its own: the garbage of an earlier attack would count as memory.
-      const { attack, ...measured } = await withService(environment, async (service) => {
-        const made = await ATTACKS[name](service.url)
-        return { attack: made, ...(await measure(service, { attack: made, count, seconds: Number(seconds) })) }
-      })
-      const { sent, durations, refused, nodeCalls, memory, queued } = measured
-      const p99 = quantile(durations, 0.99)
-      if (refused.length > 0) faults.push(`${title}: refused ${[...new Set(refused)].join(', ')}`)
-      if (isLatencyJudged && p99 > P99_MS_MAX) faults.push(`${title}: p99 ${Math.round(p99)} ms`)
-      if (nodeCalls > NODE_CALLS_MAX && attack.isVerified !== true)
-        faults.push(`${title}: ${nodeCalls} calls to the node for an address`)
-      if (memory > ANONYMOUS_MIB_MAX) faults.push(`${title}: ${Math.round(memory)} MiB of anonymous memory`)
-      if (queued > 0) faults.push(`${title}: ${queued} entries in queues after the clients are gone`)
-      const times = [quantile(durations, 0.5), p99].map((value) => String(Math.round(value)))
-      const counts = [count, sent, durations.length, refused.length].map(String)
-      lines.push([title, ...counts, ...times, nodeCalls.toFixed(1), memory.toFixed(0)])
+      // A later service with the same log would first announce its key.
+      await using database = await startDatabase()
+      const environment = { RESPONSE_LOG: database.url }
+      await runAttack({ name: POSTGRES_ATTACK, title: `${POSTGRES_ATTACK}, PostgreSQL`, count, environment })
     }
+
+  async function runAttack(row: {
+    name: AttackName
+    title: string
+    count: number
+    environment?: Record<string, string>
+  }): Promise<void> {
+    const { name, title, count, environment = {} } = row
+    // A service of its own: the garbage of an earlier attack would count as memory.
+    const { attack, ...measured } = await withService(environment, async (service) => {
+      const made = await ATTACKS[name](service.url)
+      return { attack: made, ...(await measure(service, { attack: made, count, seconds: Number(seconds) })) }
+    })
+    const { sent, durations, refused, nodeCalls, memory, queued } = measured
+    const p99 = quantile(durations, 0.99)
+    if (refused.length > 0) faults.push(`${title}: refused ${[...new Set(refused)].join(', ')}`)
+    if (isLatencyJudged && p99 > P99_MS_MAX) faults.push(`${title}: p99 ${Math.round(p99)} ms`)
+    if (nodeCalls > NODE_CALLS_MAX && attack.isVerified !== true)
+      faults.push(`${title}: ${nodeCalls} calls to the node for an address`)
+    if (memory > ANONYMOUS_MIB_MAX) faults.push(`${title}: ${Math.round(memory)} MiB of anonymous memory`)
+    if (queued > 0) faults.push(`${title}: ${queued} entries in queues after the clients are gone`)
+    const times = [quantile(durations, 0.5), p99].map((value) => String(Math.round(value)))
+    const counts = [count, sent, durations.length, refused.length].map(String)
+    lines.push([title, ...counts, ...times, nodeCalls.toFixed(1), memory.toFixed(0)])
   }
 
   const headings = [
@@ -143,7 +150,10 @@ async function withService<Result>(
   const program = { name: 'service', program: testProgram('serve'), flags: SERVICE_FLAGS }
   await using served = await startServer({ ...program, environment: all, stderr: 'pipe' })
   const adminUrl = `http://127.0.0.1:${adminPort}`
-  return await work({ url: served.url, pid: served.child.pid, adminUrl, remotes, otherPayers: new Set() })
+  const result = await work({ url: served.url, pid: served.child.pid, adminUrl, remotes, otherPayers: new Set() })
+  // A stop would wait for the payments of the attack.
+  served.child.kill('SIGKILL')
+  return result
 }
 
 async function measure(
