@@ -13,6 +13,7 @@ const REPLACED: readonly (readonly [path: RegExp, text: string])[] = [
   [/library\/private-key-signer\.ts$/, 'export const privateKeyToAccount = undefined'],
   // It names its operations by their definitions.
   [/library\/methods\.ts$/, 'export const createMethods = () => ({})'],
+  [/library\/spending\.ts$/, 'export const openSpending = undefined, resetSpending = undefined'],
   // Only documents need JSON Schema.
   [/operation\/json-schema\.ts$/, 'export const toJsonSchema = () => ({})'],
   [/zod\/v4\/core\/json-schema-processors\.js$/, 'module.exports = {}'],

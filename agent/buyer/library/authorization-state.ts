@@ -3,11 +3,9 @@ import * as z from 'zod'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 
 /** The members of an EIP-3009 authorization that tell whether it can still be settled. */
-interface SignedAuthorization {
-  from: string
-  nonce: string
-  validBefore: string
-}
+export const authorizationSchema = z.strictObject({ from: z.string(), nonce: z.string(), validBefore: z.string() })
+
+export type ReservedAuthorization = z.infer<typeof authorizationSchema>
 
 const QUANTITY = z.string().regex(/^0x[0-9a-f]{1,16}$/i)
 const blockSchema = z.object({ result: z.object({ number: QUANTITY, timestamp: QUANTITY }) })
@@ -26,7 +24,7 @@ const BALANCE_OF = '0x70a08231'
  */
 export type AuthorizationState = 'used' | 'ended' | 'unfunded' | 'open'
 
-export type ReadAuthorization = (authorization: SignedAuthorization, amount: number) => Promise<AuthorizationState>
+export type ReadAuthorization = (authorization: ReservedAuthorization, amount?: number) => Promise<AuthorizationState>
 
 /** Returns a function that rejects if the node does not answer. */
 export function openAuthorizationCheck(
@@ -41,7 +39,7 @@ export function openAuthorizationCheck(
     const { result } = await call(wordSchema, 'eth_call', [{ to: asset, data }, block])
     return BigInt(result)
   }
-  return async ({ from, nonce, validBefore }, amount) => {
+  return async ({ from, nonce, validBefore }, amount = 0) => {
     const { result: block } = await call(blockSchema, 'eth_getBlockByNumber', ['finalized', false])
     const hasEnded = BigInt(block.timestamp) >= BigInt(validBefore)
     const account = from.slice(2).padStart(64, '0')

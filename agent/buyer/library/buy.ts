@@ -10,6 +10,7 @@ import { canonicalJson } from '../../../store/base/canonical.ts'
 import { PAYMENT_IDENTIFIER } from '../../payment/extensions.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import type { ReservedAuthorization } from './authorization-state.ts'
 import { signerOf } from './signer.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
@@ -70,14 +71,26 @@ function parseRetryAfter(header: string | null): number {
   return /^[1-9][0-9]{0,8}$/.test(header ?? '') ? Number(header) : RETRY_AFTER_SECONDS_DEFAULT
 }
 
+interface Signing {
+  signer: Signer
+  now: Date
+  /**
+   * Reserves the amount of an authorization before it is signed, and names the reservation. Throws if it must not be
+   * signed.
+   */
+  reserve?: ((authorization: ReservedAuthorization) => Promise<string>) | undefined
+}
+
 /** Signs one EIP-3009 authorization for a quote that the caller has checked. The purchase is not saved yet. */
 export async function signPurchase(
   request: PurchaseRequest,
   quote: DecodedQuote,
-  { signer, now }: { signer: Signer; now: Date },
+  { signer, now, reserve }: Signing,
 ): Promise<Purchase> {
   const { required, requirements } = quote
   const authorization = createAuthorization(quote, signer.address, now)
+  const { from, nonce, validBefore } = authorization
+  const reservation = await reserve?.({ from, nonce, validBefore })
   const signature = await signer.signTypedData(typedDataOf(quote, authorization))
   const { x402Version, resource } = required
   const extensions = withPaymentId(required.extensions)
@@ -89,7 +102,7 @@ export async function signPurchase(
     accepted: requirements,
   }
   const payment = encodeBase64(JSON.stringify(payload))
-  return { request, payment, quote: { ...required }, signed_at: now.toISOString(), answer: null }
+  return { request, payment, quote: { ...required }, signed_at: now.toISOString(), reservation, answer: null }
 }
 
 /**
@@ -159,7 +172,7 @@ interface PurchaseTask {
   approve: (quote: DecodedQuote) => void | Promise<void>
   /** Limits what may still be signed. Checked after `approve`. */
   allowance?: { left: number } | undefined
-  /** Limits the spending of a day. Throws if the amount must not be signed. */
+  /** Limits the spending of a day. */
   reserve?: ReturnType<typeof openSpending> | undefined
   /** By default it is fetched. */
   readKeySet?: (url: string) => Promise<unknown>
@@ -200,8 +213,9 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
       throw new PurchaseError('allowance_used', 'More would be paid than was announced. Nothing was signed')
     allowance.left -= amount
   }
-  await reserve?.({ purchase: entry.name, amount })
-  const purchase = await signPurchase(request, quote, { signer, now: runtime.now() })
+  const reserveAmount =
+    reserve && ((authorization: ReservedAuthorization) => reserve({ purchase: entry.name, amount, authorization }))
+  const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reserve: reserveAmount })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
   const isCreated = await createPurchase(entry, purchase)
   return completePurchase(task, isCreated ? purchase : await readPurchase(entry))

@@ -25,11 +25,12 @@ import { openSpending } from './spending.ts'
 import { locationOf, type BuyerStorage, type PurchaseEntry } from './storage.ts'
 import { fetchKeySet, purchasedReceipt } from './verify-purchase.ts'
 
-export type { AuthorizationState, ReadAuthorization } from './authorization-state.ts'
+export type { AuthorizationState, ReadAuthorization, ReservedAuthorization } from './authorization-state.ts'
 export { filingStatus, type FilingStatus } from '../../operation/filing-status.ts'
 export type { BuyerMethods } from './methods.ts'
 export { PurchaseError, type Charged, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
 export type { Signer } from './signer.ts'
+export { resetSpending } from './spending.ts'
 export type { BuyerStorage } from './storage.ts'
 
 export interface BuyerOptions {
@@ -62,7 +63,8 @@ export interface BuyerOptions {
   /** Micro-USDC that may still be signed. Buyers can share it, and each signature reduces it. */
   allowance?: { left: number } | undefined
   /**
-   * What a node says about an authorization. `charged` of a refusal is then known earlier.
+   * What a node says about an authorization. An amount that never can be settled then no longer counts for the day,
+   * and `charged` of a refusal is known earlier. By default every signed payment counts.
    */
   readAuthorization?: ReadAuthorization | undefined
   /** After this time a finished request is bought again. By default its saved answer is returned forever. */
@@ -125,7 +127,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
 }
 
 function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOptions) {
-  const { key, url, expected = {} } = options
+  const { key, url, expected = {}, readAuthorization } = options
   if (typeof key === 'string' ? !isPrivateKey(key) : typeof key?.signTypedData !== 'function')
     throw new Error('The key must be 0x and 64 hex digits, or a signer with address and signTypedData')
   const { network, asset, domain } = DEPLOYMENTS[mode]
@@ -141,7 +143,10 @@ function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOp
   const payTo = orPreset(expected.payTo, PUBLISHED, 'expected.payTo is missing: the receiver of payments')
   const baseUrl = url === undefined ? undefined : toBaseUrl(url)
   const dayMax = expected.amountPerDayMax
-  const reserve = dayMax === undefined ? undefined : openSpending({ storage, amountMax: dayMax, now: runtime.now })
+  const reserve =
+    dayMax === undefined
+      ? undefined
+      : openSpending({ storage, amountMax: dayMax, now: () => runtime.now(), readAuthorization })
   const terms = { network, asset, domain, ...expected }
   const service = { url: baseUrl ?? '', network: terms.network, fetch: runtime.fetch }
   const readReceiver = async () => (payTo === PUBLISHED ? pinReceiver(storage, service) : payTo)

@@ -1,18 +1,27 @@
 /**
- * The spending of a UTC day, as numbered entries beside the purchases. Each entry reserves the amount of one signature
- * before it is made.
+ * The spending of a UTC day, as numbered entries beside the purchases. Each entry reserves the amount of one nonce
+ * before the payment is signed. It counts until the chain shows that the nonce can no longer be used.
  */
 import * as z from 'zod'
-import { toDay } from '../../../store/base/day.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
+import { authorizationSchema, type ReadAuthorization } from './authorization-state.ts'
 import { PurchaseError } from './purchase-error.ts'
+import { parsePurchase } from './purchase-file.ts'
+import { openStorage } from './folder-storage.ts'
 import type { BuyerStorage } from './storage.ts'
+import { toDay } from '../../../store/base/day.ts'
 
-const reservationSchema = z.object({
+const PREFIX = 'spending-'
+
+/** At most this many reservations are checked for one purchase, because each is several requests to the chain. */
+const CHECKS_MAX = 10
+
+const reservationSchema = z.strictObject({
   /** The name of the purchase. */
   purchase: z.string(),
   /** Micro-USDC. */
   amount: z.int().min(0),
+  authorization: authorizationSchema,
 })
 
 type Reservation = z.infer<typeof reservationSchema>
@@ -22,54 +31,164 @@ interface SpendingOptions {
   /** Micro-USDC for a UTC day. */
   amountMax: number
   now: () => Date
+  /** Gives back what the chain shows as `ended`. By default nothing is given back. */
+  readAuthorization?: ReadAuthorization | undefined
 }
 
 /**
- * Returns a function that reserves an amount. It throws a PurchaseError if the day would exceed its limit, or if an
- * entry of the day is lost or damaged.
+ * Returns a function that reserves an amount and returns the name of the reservation. It throws a PurchaseError if the
+ * day would exceed its limit, or if an entry of the day is lost or damaged.
  */
-export function openSpending({ storage, amountMax, now }: SpendingOptions) {
-  return async (wanted: Reservation): Promise<void> => {
-    const prefix = `spending-${toDay(now())}-`
-    let spent = 0
-    // A listing made during a write can omit an entry, so every number is read.
-    for (let number = 0; ;) {
-      const name = `${prefix}${number}.json`
-      const reserved = await readReservation(storage, name)
-      if (reserved) {
-        spent += reserved.amount
-        number += 1
+export function openSpending({ storage, amountMax, now, readAuthorization }: SpendingOptions) {
+  /** The number of reservations that this process has seen, by the prefix of their names. */
+  const seen = new Map<string, number>()
+  /**
+   * Reservations of this process run one after another. Otherwise one would read the day before the other has written.
+   */
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function readChecked(day: string): Promise<Day> {
+    const current = await readDay(storage, day)
+    const before = seen.get(current.prefix)
+    if (before === undefined) await requireReservations(storage, current)
+    if (current.reservations.length < (before ?? 0)) throw lost(current.prefix)
+    seen.set(current.prefix, current.reservations.length)
+    return current
+  }
+
+  async function reserve(wanted: Reservation): Promise<string> {
+    const day = toDay(now())
+    for (let isChecked = false; ;) {
+      const current = await readChecked(day)
+      if (spentOn(current) + wanted.amount > amountMax) {
+        if (isChecked || !readAuthorization)
+          throw new PurchaseError(
+            'day_limit_reached',
+            'The payment would exceed the limit of the day. Nothing was signed',
+          )
+        const query = { storage, readAuthorization, now: now() }
+        for (const reservation of await findUnusable(current, query))
+          await storage.create(releaseOf(reservation), '{}\n')
+        isChecked = true
         continue
       }
-      if (await hasLater(storage, prefix, number)) {
-        if (await readReservation(storage, name)) continue
-        throw lost(storage.locate(name))
-      }
-      if (spent + wanted.amount > amountMax)
-        throw new PurchaseError(
-          'day_limit_reached',
-          'The payment would exceed the limit of the day. Nothing was signed',
-        )
-      // Of several calls and processes one creates the entry. The others read it next.
-      if (await storage.create(name, `${JSON.stringify(wanted)}\n`)) return
+      // Of several processes one creates the entry. The others read it next.
+      const name = `${current.prefix}${current.reservations.length}.json`
+      if (!(await storage.create(name, `${JSON.stringify(wanted)}\n`))) continue
+      seen.set(current.prefix, current.reservations.length + 1)
+      return name
     }
+  }
+
+  return (wanted: Reservation): Promise<string> => {
+    const reserved = last.then(() => reserve(wanted))
+    last = reserved.catch(() => undefined)
+    return reserved
   }
 }
 
-async function hasLater(storage: BuyerStorage, prefix: string, number: number): Promise<boolean> {
-  const names = await storage.list(prefix)
-  return names.some((name) => Number(/^(\d+)\.json$/.exec(name.slice(prefix.length))?.[1]) > number)
+/**
+ * Begins the spending of the current day again. For a user who accepts that an entry of the day is lost or damaged: the
+ * payments of the day up to now no longer count.
+ * @example
+ * await resetSpending('purchases')
+ */
+export async function resetSpending(folder: string | BuyerStorage, now = new Date()): Promise<void> {
+  const storage = openStorage(folder)
+  const day = toDay(now)
+  for (let number = (await lastReset(storage, day)) + 1; ; number += 1) {
+    if (await storage.create(resetName(day, number), `${JSON.stringify({ reset_at: now.toISOString() })}\n`)) return
+  }
 }
 
-/** Undefined if it does not exist. @throws PurchaseError if it is damaged */
+interface NamedReservation extends Reservation {
+  name: string
+  isReleased: boolean
+}
+
+interface Day {
+  day: string
+  /** How often the day was reset. Reservations before the last reset do not count. */
+  resets: number
+  prefix: string
+  reservations: NamedReservation[]
+}
+
+const spentOn = ({ reservations }: Day): number =>
+  reservations.reduce((sum, { amount, isReleased }) => (isReleased ? sum : sum + amount), 0)
+
+const resetName = (day: string, number: number) => `${PREFIX}${day}-reset-${number}.json`
+const prefixOf = (day: string, resets: number) => `${PREFIX}${day}-${resets === 0 ? '' : `r${resets}-`}`
+const releaseOf = (reservation: string) => reservation.replace(/\.json$/, '-released.json')
+
+/** The number of the last reset of a day, or 0. */
+async function lastReset(storage: BuyerStorage, day: string): Promise<number> {
+  const names = await storage.list(resetName(day, 0).replace('0.json', ''))
+  return Math.max(0, ...names.map((name) => Number(/-(\d+)\.json$/.exec(name)?.[1])))
+}
+
+async function readDay(storage: BuyerStorage, day: string): Promise<Day> {
+  const resets = await lastReset(storage, day)
+  const prefix = prefixOf(day, resets)
+  const names = new Set(await storage.list(prefix))
+  const numbers = [...names].flatMap((name) => /^(\d+)\.json$/.exec(name.slice(prefix.length))?.[1] ?? [])
+  const reservations: NamedReservation[] = []
+  for (let number = 0; number <= Math.max(-1, ...numbers.map(Number)); number += 1) {
+    const name = `${prefix}${number}.json`
+    // Reads every number, because a listing made during a write can omit an entry.
+    const reservation = await readReservation(storage, name)
+    if (!reservation) throw lost(storage.locate(name))
+    reservations.push({ ...reservation, name, isReleased: names.has(releaseOf(name)) })
+  }
+  return { day, resets, prefix, reservations }
+}
+
 async function readReservation(storage: BuyerStorage, name: string): Promise<Reservation | undefined> {
   const text = await storage.read(name)
-  if (text === undefined) return undefined
-  const reservation = reservationSchema.safeParse(parseJson(text)).data
-  if (!reservation) throw lost(storage.locate(name))
-  return reservation
+  return text === undefined ? undefined : reservationSchema.safeParse(parseJson(text)).data
+}
+
+/** @throws PurchaseError unless each purchase of the day has its reservation */
+async function requireReservations(storage: BuyerStorage, { day, resets, reservations }: Day): Promise<void> {
+  const purchases = new Map(reservations.map(({ name, purchase }) => [name, purchase]))
+  for (const name of await storage.list('')) {
+    if (name.startsWith(PREFIX)) continue
+    const reservation = parsePurchase(parseJson((await storage.read(name)) ?? ''))?.reservation
+    const found = new RegExp(`^${PREFIX}${day}-(?:r(\\d+)-)?\\d+\\.json$`).exec(reservation ?? '')
+    if (!reservation || !found || Number(found[1] ?? 0) < resets) continue
+    // Another process can have made both after the day was read.
+    const purchase = purchases.get(reservation) ?? (await readReservation(storage, reservation))?.purchase
+    if (purchase !== name) throw lost(reservation)
+  }
 }
 
 function lost(name: string): PurchaseError {
   return new PurchaseError('spending_unknown', `${name} is missing or damaged. Nothing was signed`)
+}
+
+interface UnusableQuery {
+  storage: BuyerStorage
+  readAuthorization: ReadAuthorization
+  now: Date
+}
+
+/**
+ * The reservations of the day whose payments can no longer be settled. If the chain does not answer, the reservation
+ * still counts.
+ */
+async function findUnusable(
+  { reservations }: Day,
+  { storage, readAuthorization, now }: UnusableQuery,
+): Promise<string[]> {
+  const found: string[] = []
+  let checks = 0
+  for (const { name, purchase, authorization, isReleased } of reservations) {
+    if (isReleased || Number(authorization.validBefore) * 1000 >= now.getTime()) continue
+    const saved = parsePurchase(parseJson((await storage.read(purchase)) ?? ''))
+    if (saved?.reservation === name && saved.answer?.status === 200) continue
+    if ((checks += 1) > CHECKS_MAX) break
+    const state = await readAuthorization(authorization).catch(() => undefined)
+    if (state === 'ended') found.push(name)
+  }
+  return found
 }

@@ -40,6 +40,7 @@ function createLocalServer(options: LocalServerOptions): Server {
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
   const terms = { ...DEPLOYMENTS[mode], mode, operations: OPERATIONS }
   const tools = listTools(terms, { paymentNote: PAYMENT_NOTE, spends: true })
+  // One buyer for all calls: it remembers the spending that it has seen.
   const buyer = createBuyer(options)
   server.setRequestHandler('tools/list', () => ({ tools }))
   server.setRequestHandler('tools/call', async ({ params }): Promise<CallToolResult> => {

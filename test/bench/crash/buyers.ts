@@ -87,6 +87,37 @@ async function openScene(make: (setting: Setting) => Promise<BuyerScene>): Promi
   }
 }
 
+/** The library, with a limit of a day. Each purchase must have its own reservation. */
+export const openBuyerScene = () =>
+  openScene(async ({ service, directory }) => {
+    const folder = join(directory, 'purchases')
+    let index = -1
+    const { url, buyerKey, payTo } = service
+    return {
+      next: async () => void (index += 1),
+      start: (tracer) =>
+        startChild(
+          'test/programs/killable-buyer.js',
+          [url, buyerKey, payTo, folder, String(index)],
+          ONE_THREAD,
+          tracer,
+        ),
+      codes: [0],
+      folders: () => [folder],
+      async check() {
+        const purchases = await readPurchases(folder)
+        const faults = purchases.size === index + 1 ? [] : [`${index + 1} requests have ${purchases.size} purchases`]
+        for (const [name, purchase] of purchases) {
+          const text = await readFile(join(folder, purchase.reservation ?? 'none'), 'utf8').catch(() => '{}')
+          const reserved = JSON.parse(text) as { purchase?: string; authorization?: { nonce: string } }
+          if (reserved.purchase !== name || reserved.authorization?.nonce !== readPayment(purchase).nonce)
+            faults.push(`${name} does not name its own reservation`)
+        }
+        return faults
+      },
+    }
+  })
+
 /** Each list has names that no other list has. Every second one is bought in batches. */
 export const openReconcileScene = () =>
   openScene(async ({ directory, startClient }) => {

@@ -11,7 +11,7 @@ const USED = `0x${'0'.repeat(63)}1`
 const BALANCE_OF = '0x70a08231'
 
 /** A node whose final block has this time, and in which the state of the authorization is this word. */
-function nodeWith(time: number, word: unknown, balance = UNUSED) {
+function nodeWith(time: number, word: unknown, balance = '0x') {
   const requests: { method: string; params: unknown[] }[] = []
   const fetch = (async (_url, init) => {
     const request = JSON.parse(init?.body as string) as (typeof requests)[number]
@@ -27,7 +27,7 @@ function nodeWith(time: number, word: unknown, balance = UNUSED) {
 describe('the check of an authorization on chain', () => {
   it('says that an expired and unused authorization has ended, at the block that it read', async () => {
     const { requests, read } = nodeWith(1000, UNUSED)
-    expect(await read(AUTHORIZATION, 0)).to.equal('ended')
+    expect(await read(AUTHORIZATION)).to.equal('ended')
     const data = `0xe94a0102${'bb'.repeat(20).padStart(64, '0')}${'cc'.repeat(32)}`
     expect(requests.map(({ method }) => method)).to.deep.equal(['eth_getBlockByNumber', 'eth_call'])
     expect(requests.map(({ params }) => params)).to.deep.equal([
@@ -37,8 +37,8 @@ describe('the check of an authorization on chain', () => {
   })
 
   it('says that a used one was charged, before and after its end', async () => {
-    expect(await nodeWith(1000, USED).read(AUTHORIZATION, 0)).to.equal('used')
-    expect(await nodeWith(999, USED).read(AUTHORIZATION, 0)).to.equal('used')
+    expect(await nodeWith(1000, USED).read(AUTHORIZATION)).to.equal('used')
+    expect(await nodeWith(999, USED).read(AUTHORIZATION)).to.equal('used')
   })
 
   it('says that one is open until a final block is past its end, unless the account has less than its amount', async () => {
@@ -50,7 +50,7 @@ describe('the check of an authorization on chain', () => {
   it('rejects if the node answers no word', async () => {
     for (const word of ['0x', null, '0x1', undefined]) {
       const failure = await nodeWith(1000, word)
-        .read(AUTHORIZATION, 0)
+        .read(AUTHORIZATION)
         .catch((cause: unknown) => cause)
       expect(failure).to.be.instanceOf(Error)
     }

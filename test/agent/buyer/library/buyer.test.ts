@@ -11,11 +11,13 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import {
   createBuyer,
   PurchaseError,
+  resetSpending,
   type BuyerOptions,
   type BuyerStorage,
+  type ReadAuthorization,
 } from '../../../../agent/buyer/library/buyer.ts'
 import { folderStorage } from '../../../../agent/buyer/library/folder-storage.ts'
-import { readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
+import { createPurchase, readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
 import { openSpending } from '../../../../agent/buyer/library/spending.ts'
 import { buyCompany } from '../../../examples/buy-company.ts'
 import { TESTNET_TERMS } from '../../../support/expected-terms.ts'
@@ -470,33 +472,102 @@ describe('[15.2] the spending of a day', () => {
     now = new Date('2026-11-22T12:00:00Z')
   })
 
+  const VALID_BEFORE = String(Date.parse('2026-11-22T12:05:00Z') / 1000)
+  const authorization = (index: number) => ({
+    from: `0x${'11'.repeat(20)}`,
+    nonce: `0x${String(index).padStart(64, '0')}`,
+    validBefore: VALID_BEFORE,
+  })
+  const open = (readAuthorization?: ReadAuthorization) =>
+    openSpending({ storage, amountMax: 3000, now: () => now, readAuthorization })
   /** As a new process. */
-  const reserve = (amount: number) =>
-    openSpending({ storage, amountMax: 3000, now: () => now })({ purchase: 'one.json', amount }).then(
-      () => 'reserved',
+  const reserveAnew = (reservation: ReturnType<typeof wanted>) => open()(reservation)
+  const wanted = (purchase: string, amount: number, index = 0) => ({
+    purchase: `${purchase}.json`,
+    amount,
+    authorization: authorization(index),
+  })
+  const pathOf = (name: string) => join(folder, name)
+  const codeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => undefined,
       (cause: unknown) => (cause as PurchaseError).code,
+    )
+  const save = (name: string, reservation: string) =>
+    createPurchase(
+      { storage, name },
+      {
+        request: { method: 'GET', url: 'https://companies.example/', headers: {}, body: null },
+        payment: 'x',
+        quote: {},
+        signed_at: now.toISOString(),
+        reservation,
+        answer: null,
+      },
     )
 
   it('counts every signature, also of the same purchase, until the next day', async () => {
-    const outcomes = await Promise.all([1000, 1000, 1000].map(reserve))
-    expect(outcomes).to.deep.equal(['reserved', 'reserved', 'reserved'])
-    expect(await readdir(folder)).to.have.members([0, 1, 2].map((number) => `spending-2026-11-22-${number}.json`))
-    expect(await reserve(1)).to.equal('day_limit_reached')
+    const reserve = open()
+    expect(await reserve(wanted('one', 1000))).to.equal('spending-2026-11-22-0.json')
+    expect(await reserve(wanted('one', 1000))).to.equal('spending-2026-11-22-1.json')
+    expect(await codeOf(reserve(wanted('two', 1001)))).to.equal('day_limit_reached')
+    expect(await reserveAnew(wanted('two', 1000))).to.equal('spending-2026-11-22-2.json')
+    expect(await codeOf(reserveAnew(wanted('three', 1)))).to.equal('day_limit_reached')
     now = new Date('2026-11-23T00:00:00Z')
-    expect(await reserve(3000)).to.equal('reserved')
+    expect(await reserve(wanted('three', 3000))).to.equal('spending-2026-11-23-0.json')
   })
 
-  it('blocks if a file is missing or damaged, until it is restored or all are removed', async () => {
-    for (const _ of [0, 1]) await reserve(100)
-    const path = join(folder, 'spending-2026-11-22-0.json')
-    const text = await readFile(path)
-    await writeFile(path, '{}')
-    expect(await reserve(1)).to.equal('spending_unknown')
-    await rm(path)
-    expect(await reserve(1)).to.equal('spending_unknown')
-    await writeFile(path, text)
-    expect(await reserve(2801)).to.equal('day_limit_reached')
-    for (const name of await readdir(folder)) await rm(join(folder, name))
-    expect(await reserve(3000)).to.equal('reserved')
+  it('accepts a purchase that another process makes after a new process has read the day', async () => {
+    const other = open()
+    const slow: BuyerStorage = {
+      ...storage,
+      async list(prefix) {
+        if (prefix === '') await save('one.json', (await other(wanted('one', 100))) ?? '')
+        return storage.list(prefix)
+      },
+    }
+    const reserve = openSpending({ storage: slow, amountMax: 3000, now: () => now })
+    expect(await reserve(wanted('two', 100))).to.equal('spending-2026-11-22-1.json')
+  })
+
+  const LOSSES: Record<string, (names: string[]) => Promise<void>> = {
+    'the first file is missing': ([first = '']) => rm(pathOf(first)),
+    'the last file is missing': (names) => rm(pathOf(names.at(-1) ?? '')),
+    'a file is damaged': ([first = '']) => writeFile(pathOf(first), '{}'),
+  }
+  for (const [title, lose] of Object.entries(LOSSES)) {
+    it(`blocks if ${title}, also in a new process, until the day is reset`, async () => {
+      const running = open()
+      const names: string[] = []
+      for (const purchase of ['one', 'two']) {
+        const name = (await running(wanted(purchase, 100))) ?? ''
+        await save(`${purchase}.json`, name)
+        names.push(name)
+      }
+      await lose(names)
+      for (const reserve of [running, open()])
+        expect(await codeOf(reserve(wanted('three', 1)))).to.equal('spending_unknown')
+      await resetSpending(storage, now)
+      for (const reserve of [running, open()]) expect(await reserve(wanted('three', 1500))).to.be.a('string')
+      expect(await codeOf(reserveAnew(wanted('four', 1)))).to.equal('day_limit_reached')
+      await resetSpending(storage, now)
+      expect(await reserveAnew(wanted('four', 3000))).to.be.a('string')
+    })
+  }
+
+  it('gives back only what the chain shows as unusable after its end, and of no bought answer', async () => {
+    const asked: string[] = []
+    const reserve = open(async ({ nonce }) => {
+      asked.push(nonce.slice(-1))
+      if (nonce.endsWith('2')) throw new Error('no answer')
+      return nonce.endsWith('1') ? 'used' : 'ended'
+    })
+    for (const index of [0, 1, 2]) await reserve(wanted(`p${index}`, 1000, index))
+    expect(await codeOf(reserve(wanted('p3', 1000)))).to.equal('day_limit_reached')
+    expect(asked).to.deep.equal([])
+    now = new Date('2026-11-22T12:05:01Z')
+    expect(await reserve(wanted('p3', 1000, 3))).to.equal('spending-2026-11-22-3.json')
+    expect(asked).to.deep.equal(['0', '1', '2'])
+    expect(await codeOf(reserveAnew(wanted('p4', 1)))).to.equal('day_limit_reached')
   })
 })
