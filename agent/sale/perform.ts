@@ -138,13 +138,10 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
   const verified = await verifyAndReserve(payments, { checked: examined, client }, context)
   if (verified.kind !== 'verified') {
-    const isSettled = verified.kind === 'already_settled'
-    // The id of a settled payment may belong to a later one.
-    const searched = isSettled ? { ...sale, examined: { ...examined, id: undefined } } : sale
     // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
-    const soldElsewhere = await replayIfSold(context, request, searched)
+    const soldElsewhere = await replayIfSold(context, request, sale)
     if (soldElsewhere) return soldElsewhere
-    return isSettled ? refuseSettled(payments, examined.identity, verified) : verified
+    return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
   }
   using held = verified
   client.keepOpen()
@@ -205,14 +202,17 @@ async function refuseUnknown({ log, now }: PaymentServices, checked: CheckedPaym
   return unknown >= UNKNOWN_MAX ? rateLimited(UNKNOWN_WAIT_MS) : undefined
 }
 
-/** The stored response, if another request or process has sold for this payment since step 3. */
+/**
+ * The stored response, if another request or process has sold for this payment since step 3. The record of another
+ * payment with the same id does not count: steps 3 and 10 compare the id.
+ */
 function replayIfSold(
   { payments }: SaleContext,
   { client }: SaleRequest,
   { examined, waitLimit }: Sale,
 ): Promise<Sold | undefined> {
   return unknownIfFailed(payments.report, async () => {
-    const record = await payments.log.read(examined.identity, examined.id)
+    const record = await payments.log.read(examined.identity)
     return record && replayToWaiting(payments, record, { client, payment: examined, waitLimit })
   })
 }

@@ -132,9 +132,11 @@ describe('[5.7.12] a payment without a record', () => {
     expect(await ask(first)).to.equal('payment_replay_conflict')
     sale.pass(3_600_000)
     show(free(0), first)
-    expect(await ask(first)).to.equal('payment_replay_conflict')
+    expect(await ask(first)).to.equal(LATE)
     show(usedBy(), first)
-    expect(await ask(first)).to.equal(SETTLED)
+    expect(await Promise.all([ask(first), ask(first)])).to.deep.equal([SETTLED, SETTLED])
+    sale.script.observe = async () => Promise.reject(new Error('no node'))
+    expect(await ask(first)).to.equal(UNAVAILABLE)
     expect(await ask(later)).to.equal('answer')
   })
 
