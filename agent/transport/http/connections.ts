@@ -198,7 +198,10 @@ export class Connections {
         response.once('close', callback)
         return () => void response.off('close', callback)
       },
-      keepOpen: () => this.#change(connection, 'kept'),
+      // A call that was answered at its deadline can still be verified later.
+      keepOpen: () => {
+        if (!response.writableEnded) this.#change(connection, 'kept')
+      },
       takeTurn: (work) =>
         this.#turns.run(prefixes, () => {
           const begun = clock()

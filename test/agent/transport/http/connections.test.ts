@@ -17,7 +17,8 @@ const LARGE_BYTES = 32 * 1024 * 1024
 
 /**
  * A server whose routes `/held` and `/verified` answer when the test says so, the latter with a verified payment,
- * `/body` after the body, and `/large` with a large body. Others answer at once.
+ * `/body` after the body, `/late` before its payment is verified, and `/large` with a large body. Others answer at
+ * once.
  */
 async function startTestServer(limits: Partial<HttpServerLimits>) {
   const reports: string[] = []
@@ -32,6 +33,10 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
     else if (request.path === '/verified') {
       server.clients.of(request).keepOpen()
       held.push(response)
+    } else if (request.path === '/late') {
+      const client = server.clients.of(request)
+      response.once('finish', () => client.keepOpen())
+      response.end('late')
     } else if (request.path.endsWith('large')) {
       if (request.path !== '/large') server.clients.of(request).keepOpen()
       large.push(response)
@@ -322,6 +327,16 @@ describe('the connections of the HTTP server', () => {
       }
       first.socket.write(get('/three'))
       await first.answered(6)
+    })
+
+    it('[8.12] reset an idle one whose payment is verified after its answer', async () => {
+      const late = await server.dial(get('/late'), '127.0.0.2')
+      await late.answered(1)
+      await Promise.all([server.dial(get('/held'), '127.0.0.3'), server.dial(get('/held'), '127.0.0.4')])
+      await until(() => server.held.length === 2)
+      const next = await server.dial(get('/next'), '127.0.0.5')
+      await next.answered(1)
+      await late.closed
     })
 
     it('[8.12] reset an idle one before one that computes an answer', async () => {
