@@ -8,7 +8,7 @@ import { open, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
 import * as z from 'zod'
-import { ifMissing } from '../store/base/error-code.ts'
+import { errorCode, ifMissing } from '../store/base/error-code.ts'
 import { writeFileAtomically } from '../store/files/atomic-file.ts'
 import { readUpTo } from '../store/files/bounded-read.ts'
 import { checkPrivateDirectory, findOpenMode, makePrivateDirectory } from '../store/files/private-files.ts'
@@ -104,14 +104,18 @@ async function readKeyFile(path: string): Promise<StoredKey> {
   return { publicJwk, madeAtSeconds, privateKey, compromisedAtSeconds }
 }
 
-/** Does not block on a pipe, and checks the opened file instead of its name. */
+/** Follows no symbolic link, does not block on a pipe, and checks the opened file instead of its name. */
 async function readText(path: string): Promise<string> {
-  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  await using file = await open(path, flags).catch((cause: unknown) =>
+    throwKeyError(path, `must be a regular file that can be read, and no symbolic link (${errorCode(cause)})`),
+  )
   const stats = await file.stat()
   if (!stats.isFile()) throwKeyError(path, 'must be a regular file that can be read')
   if (findOpenMode(stats.mode) !== undefined)
     throwKeyError(path, `must be accessible to its owner only: run chmod 600 ${JSON.stringify(path)}`)
-  return String(await readUpTo(file, KEY_FILE_BYTES_MAX))
+  const bytes = await readUpTo(file, KEY_FILE_BYTES_MAX)
+  return bytes?.toString() ?? throwKeyError(path, `is larger than ${KEY_FILE_BYTES_MAX} bytes`)
 }
 
 /** The parser's error is not kept as the cause: it quotes the text, which may be the private part. */

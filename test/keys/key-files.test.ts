@@ -1,5 +1,5 @@
 /** The rules of key files and of their directory. No message contains a part of a private key. */
-import { chmod, mkdir, rename, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
@@ -77,6 +77,21 @@ describe('the key files', () => {
   it('are refused if one of them is a directory', async () => {
     await mkdir(pathOf(directory, 'folder'))
     expect(await refusal()).to.match(/must be a regular file/)
+  })
+
+  it('are refused if one of them is a symbolic link, even to a valid key', async () => {
+    const path = pathOf(directory, (await makeJwk()).kid)
+    await rename(path, `${path}.real`)
+    await symlink(`${path}.real`, path)
+    expect(await refusal()).to.match(/no symbolic link \(ELOOP\)/)
+  })
+
+  it('are read with 4096 bytes, and refused with more', async () => {
+    const jwk = await makeJwk()
+    await putKeyFile(directory, jwk.kid, JSON.stringify(jwk).padEnd(4096))
+    expect(await readDirectory(directory)).to.have.lengthOf(1)
+    await putKeyFile(directory, jwk.kid, JSON.stringify(jwk).padEnd(4097))
+    expect(await refusal()).to.match(/larger than 4096 bytes/)
   })
 
   it('are read beside other files', async () => {
