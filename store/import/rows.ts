@@ -22,8 +22,12 @@ export const REJECTED_SHARE_MAX = 0.01
 
 /** Thirty times a row of the register. Bounds the memory that an unclosed quote can use. */
 const ROW_BYTES_MAX = 8 * 1024
-/** Five times the columns of the register. */
+/** Five times the columns of the register. Bounds the memory that a line of commas can use. */
 const ROW_FIELDS_MAX = 100
+/** csv-parse gets parts of this size, because it limits the bytes of the fields of a row, and not their number. */
+const PART_BYTES = ROW_BYTES_MAX
+/** Above every valid row: quotes can double its size, and it can begin and end inside a part. */
+const UNFINISHED_BYTES_MAX = 4 * PART_BYTES
 
 /** Errors that consume an unknown number of rows, so that they cannot be counted as one malformed row. */
 const FATAL_CODES: ReadonlySet<string> = new Set(['CSV_MAX_RECORD_SIZE', 'CSV_QUOTE_NOT_CLOSED'])
@@ -33,6 +37,10 @@ export async function* readRows(csv: AsyncIterable<Buffer>): AsyncGenerator<Pars
   const rows: ParsedRow[] = []
   let hasHeader = false
   let malformedLine: number | undefined
+  let skipped = 0
+  /** The records, rejected rows and empty lines so far, and the bytes since the last one of them. */
+  let ended = 0
+  let unfinishedBytes = 0
   const parser = parse({
     bom: true,
     max_record_size: ROW_BYTES_MAX,
@@ -55,15 +63,24 @@ export async function* readRows(csv: AsyncIterable<Buffer>): AsyncGenerator<Pars
       if (error && FATAL_CODES.has(error.code)) throw error
       // Several errors in one row count as one malformed row.
       const line = Number(error?.lines)
-      if (line !== malformedLine) rows.push({ kind: 'rejected', reason: 'malformed_row' })
+      if (line === malformedLine) return
       malformedLine = line
+      skipped += 1
+      rows.push({ kind: 'rejected', reason: 'malformed_row' })
     },
   })
   // `write` and `end` report the error to their callback as well.
   parser.on('error', () => undefined)
+  async function write(part: Buffer): Promise<void> {
+    const before = ended
+    await settle((done) => parser.write(part, done))
+    ended = parser.info.records + parser.info.empty_lines + skipped
+    unfinishedBytes = ended > before ? part.length : unfinishedBytes + part.length
+    if (unfinishedBytes > UNFINISHED_BYTES_MAX) throw malformed(`a row is larger than ${ROW_BYTES_MAX} bytes`)
+  }
   try {
     for await (const chunk of csv) {
-      await settle((done) => parser.write(chunk, done))
+      for (let at = 0; at < chunk.length; at += PART_BYTES) await write(chunk.subarray(at, at + PART_BYTES))
       yield rows.splice(0)
     }
     await settle((done) => parser.end(done))

@@ -69,7 +69,6 @@ describe('a service whose source sends an archive that cannot be read', function
     await service.restart()
     await untilReported(2)
     expect(await served()).to.equal(before)
-    const codes = ['build_crashed', 'crashed_before'].map((code) => `dataset_retrieval_failed ${code}`)
-    expect(codesOf(service)).to.deep.equal(codes)
+    expect(codesOf(service)).to.deep.equal(Array(2).fill('dataset_retrieval_failed csv_malformed'))
   })
 })
