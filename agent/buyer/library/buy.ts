@@ -174,7 +174,7 @@ interface PurchaseTask {
   allowance?: { left: number } | undefined
   /** Limits the spending of a day. */
   reserve?: ReturnType<typeof openSpending> | undefined
-  /** By default it is fetched. */
+  /** Returns a kept key set. Without it, the key set is fetched for each receipt. */
   readKeySet?: (url: string) => Promise<unknown>
   runtime: BuyerRuntime
 }
@@ -247,11 +247,7 @@ function isSameRequest(one: PurchaseRequest, other: PurchaseRequest): boolean {
 
 /** @throws if the receipt is wrong */
 export async function checkReceipt(
-  {
-    entry,
-    runtime,
-    readKeySet = (url) => fetchKeySet(runtime.fetch, url),
-  }: Pick<PurchaseTask, 'entry' | 'readKeySet' | 'runtime'>,
+  { entry, runtime, readKeySet }: Pick<PurchaseTask, 'entry' | 'readKeySet' | 'runtime'>,
   purchase: Purchase,
 ): Promise<BoughtAnswer['receipt']> {
   if (purchasedReceipt(purchase) === undefined) return 'missing'
@@ -259,10 +255,15 @@ export async function checkReceipt(
   const failure = (text: string) => new PurchaseError('receipt_invalid', `${text}. The answer is in ${file}`, { file })
   const url = keySetUrl(purchase)
   if (url === undefined) throw failure('The receipt names another service')
-  const keySet = await readKeySet(url).catch(() => undefined)
-  if (keySet === undefined) return 'unchecked'
-  const { checks } = await verifyPurchase(purchase, keySet)
-  const wrong = checks.flatMap(({ name, passed }) => (passed ? [] : name))
-  if (wrong.length > 0) throw failure(`The receipt is wrong: ${wrong.join(', ')}`)
-  return 'valid'
+  const fetchNow = (from: string) => fetchKeySet(runtime.fetch, from)
+  let wrong: string[] = []
+  // A kept key set can be older than the key.
+  for (const read of readKeySet ? [readKeySet, fetchNow] : [fetchNow]) {
+    const keySet = await read(url).catch(() => undefined)
+    if (keySet === undefined) return 'unchecked'
+    const { checks } = await verifyPurchase(purchase, keySet)
+    wrong = checks.flatMap(({ name, passed }) => (passed ? [] : name))
+    if (wrong.length === 0) return 'valid'
+  }
+  throw failure(`The receipt is wrong: ${wrong.join(', ')}`)
 }

@@ -313,6 +313,17 @@ describe('createBuyer', () => {
       expect((await failureOf(buyer({ fetch: send }).fetch(urlOf(COMPANY)))).code).to.equal('receipt_invalid')
   })
 
+  it('[15.4] accepts a receipt whose key is newer than the key set that it has kept', async () => {
+    let fetched = 0
+    const former: typeof fetch = async (url, init) => {
+      if (!(url as string).endsWith('/.well-known/jwks.json')) return fetch(url, init)
+      fetched += 1
+      return fetched === 1 ? Response.json({ keys: [] }) : fetch(url, init)
+    }
+    const response = await buyer({ fetch: former }).fetch(urlOf(COMPANY))
+    expect([response.headers.get('Receipt-Check'), fetched]).to.deep.equal(['valid', 2])
+  })
+
   it('[15.4] returns the answer if the key set cannot be read', async () => {
     const withKeySet =
       (answer: () => Promise<Response>): typeof fetch =>
