@@ -6,6 +6,9 @@ import { dateOfSource } from '../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
 import { cachedNameIndex, ifReadable } from './registers.ts'
 
+/** Bounds the time of the first request of a document, which waits for these reads. */
+const ENTRIES_READ_MAX = 1_000
+
 interface ShownDataset {
   /** The synthetic company on testnet. On mainnet a company of the dataset, with a day on which the register had it. */
   exampleCompany: ExampleCompany | undefined
@@ -33,7 +36,10 @@ export function openShownDataset(mode: 'mainnet' | 'testnet', current: () => Dat
 
 /** The first company. */
 function findExample({ snapshot, source }: Dataset): ExampleCompany | undefined {
-  for (const [company_number, entry] of snapshot.entries())
+  let read = 0
+  for (const [company_number, entry] of snapshot.entries()) {
     if (entry !== 'quarantined') return { company_number, date: dateOfSource(source) }
+    if ((read += 1) === ENTRIES_READ_MAX) return undefined
+  }
   return undefined
 }

@@ -15,6 +15,12 @@ const STALE_AFTER_MS = 72 * 60 * 60 * 1000
 /** LMDB is read once per interval, because every request asks for the dataset several times (benchmark row `quote`). */
 const REFRESH_INTERVAL_MS = 10
 
+/** A snapshot that could not be opened is tried again after this time, so that failing attempts use little time. */
+const REOPEN_INTERVAL_MS = 1_000
+
+const CURRENT_KEY = 'current'
+const CRASHED_KEY = 'crashed'
+
 /** The current snapshot, and the previous one, which running requests may still read. */
 const OPEN_SNAPSHOTS_MAX = 2
 
@@ -58,6 +64,7 @@ export interface Dataset extends CatalogEntry {
 
 interface OpenedSnapshot {
   snapshot: Snapshot
+  /** The file that it reads. */
   file: string | undefined
 }
 
@@ -106,11 +113,12 @@ export class Catalog {
 
   /**
    * The current dataset, or undefined if none is stored or its snapshot cannot be read. Sees a published dataset of
-   * another process, or a repaired snapshot, after {@link REFRESH_INTERVAL_MS}.
+   * another process after {@link REFRESH_INTERVAL_MS}, and a repaired snapshot after {@link REOPEN_INTERVAL_MS}.
    */
   current(): Dataset | undefined {
     const now = performance.now()
-    if (now - this.#refreshedAt < REFRESH_INTERVAL_MS) return this.#current
+    const interval = this.#isUnreadable ? REOPEN_INTERVAL_MS : REFRESH_INTERVAL_MS
+    if (now - this.#refreshedAt < interval) return this.#current
     this.#refresh()
     // After the reads: if one throws, the next call tries again instead of returning the old dataset.
     this.#refreshedAt = now
@@ -119,7 +127,7 @@ export class Catalog {
 
   /** Makes a retrieval the current one, in one durable write. The folder of its snapshot must be complete. */
   async publish(entry: CatalogEntry): Promise<void> {
-    await awaitWrite(this.#environment.put('current', entrySchema.parse(entry)))
+    await awaitWrite(this.#environment.put(CURRENT_KEY, entrySchema.parse(entry)))
     this.#refreshedAt = Number.NEGATIVE_INFINITY
   }
 
@@ -132,9 +140,10 @@ export class Catalog {
   async setCrashed(archiveSha256: string, hasCrashed: boolean): Promise<void> {
     const others = this.#crashedArchives().filter((each) => each !== archiveSha256)
     const next = hasCrashed ? [archiveSha256, ...others].slice(0, CRASHED_ARCHIVES_MAX) : others
-    await awaitWrite(this.#environment.put('crashed', next))
+    await awaitWrite(this.#environment.put(CRASHED_KEY, next))
   }
 
+  /** The ids of the snapshots that this process may still read. */
   openSnapshots(): string[] {
     return [...this.#opened.keys()]
   }
@@ -167,7 +176,7 @@ export class Catalog {
 
   /** @throws StoreError if the entry is damaged. The next retrieval writes a new one */
   #readEntry(): CatalogEntry | undefined {
-    const bytes = this.#environment.getBinary('current')
+    const bytes = this.#environment.getBinary(CURRENT_KEY)
     return orStoreError(
       'The entry of the catalogue is damaged',
       () => bytes && entrySchema.parse(JSON.parse(bytes.toString())),
@@ -186,7 +195,7 @@ export class Catalog {
   }
 
   #crashedArchives(): string[] {
-    return z.array(sha256Schema).catch([]).parse(this.#environment.get('crashed'))
+    return z.array(sha256Schema).catch([]).parse(this.#environment.get(CRASHED_KEY))
   }
 }
 

@@ -7,6 +7,7 @@ const QUARANTINE_MARK = '"quarantined"'
 /** All fields but the number and the address, in their order on disk. The Eircode and the address lines follow them. */
 export const TEXT_FIELDS = companySchema.omit({ company_number: true, registered_address: true }).keyof().options
 
+/** The stored form of a quarantined number. */
 export const QUARANTINED_BYTES = encodeWithChecksum(QUARANTINE_MARK)
 
 /**

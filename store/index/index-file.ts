@@ -8,7 +8,7 @@
  */
 import { createHash, hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { open, readFile } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import * as z from 'zod'
 import { StoreError } from '../files/environment.ts'
 
@@ -81,8 +81,16 @@ export function readIndexFile(path: string): IndexParts {
   return parseIndexFile(isWhole ? buffer : buffer.slice(byteOffset, byteOffset + byteLength), path)
 }
 
+/** Whether the file exists and its checksum is right. Streams the file, because the service does not wait for it. */
 export async function isIntactIndexFile(path: string): Promise<boolean> {
-  return isIntact(await readFile(path).catch(() => new Uint8Array()))
+  const { size } = await stat(path).catch(() => ({ size: 0 }))
+  if (size < HEADER_LENGTH_BYTES + CHECKSUM_BYTES) return false
+  await using file = await open(path)
+  const content = createHash('sha256')
+  for await (const chunk of file.createReadStream({ end: size - CHECKSUM_BYTES - 1, autoClose: false }))
+    content.update(chunk)
+  const { buffer } = await file.read({ buffer: Buffer.alloc(CHECKSUM_BYTES), position: size - CHECKSUM_BYTES })
+  return content.digest().equals(buffer)
 }
 
 function isIntact(bytes: Uint8Array): boolean {

@@ -57,6 +57,7 @@ const QUERY_TIME_MAX_MS = 2_000
 
 export interface CompanyQuery extends QueryEvidence {
   name: string
+  /** Only companies of this status text, ignoring case. */
   status?: string | undefined
   /** Whether similar names are always returned, or only if no name matches exactly. */
   fuzzy: 'always' | 'without_exact'
@@ -112,7 +113,7 @@ export function findCompanies(
   const certainty = addDecidingNames(search, name)
   const isDecided = !isSearch && certainty !== 'similar'
   const isPoolTruncated = !isDecided && addNamesLike(search, name)
-  if (now().getTime() - start > QUERY_TIME_MAX_MS) return { kind: 'too_broad' }
+  if (!isDecided && now().getTime() - start > QUERY_TIME_MAX_MS) return { kind: 'too_broad' }
   const isTruncated = isPoolTruncated || Object.values(budgets).some(({ isExceeded }) => isExceeded)
   const candidates = isSearch ? withInitialsNames(search, name.similar) : search.top.candidates()
   return { kind: 'found', candidates, isTruncated, certainty }
