@@ -6,6 +6,7 @@ import { findTypedNumbers, readTypedNumber, type TypedNumber, type TypedNumbers 
 import { restoreVowels, rewriteTypedText, unescapeText } from './typed-text.ts'
 
 export interface QueryName {
+  /** The whole text, normalised. */
   normal: string
   /** The whole text as a name. Two if its last word can be a legal form or a part of the name. */
   whole: readonly ParsedName[]

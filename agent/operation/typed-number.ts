@@ -10,9 +10,11 @@ export interface TypedNumber {
 }
 
 export interface TypedNumbers {
+  /** The numbers with a label. */
   labelled: readonly string[]
   /** Numbers without a label that have the length of a company number. They can also be a part of the name. */
   others: readonly string[]
+  /** The text without the labelled numbers. */
   rest: string
 }
 

@@ -162,6 +162,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
 /** The part of a path before its first member. It is also the beginning of the paths below it. */
 const crawledPath = ({ path }: OperationDefinition) => path.replace(/\{.*/, '')
 
+/** In micro-USDC, or in words. */
 function listedPrice({ terms }: DocumentedDeployment, definition: OperationDefinition): number | string {
   return definition.kind === 'single' ? definition.prices[terms.mode] : 'the sum of its items'
 }

@@ -20,6 +20,7 @@ export function canonicalJson(value: unknown): string {
  */
 const nodeCrypto = globalThis.process?.getBuiltinModule?.('crypto')
 
+/** The digest of the UTF-8 text as 64 hexadecimal digits. */
 export function sha256Hex(text: string): string {
   if (nodeCrypto) return nodeCrypto.createHash('sha256').update(text).digest('hex')
   return sha256(new TextEncoder().encode(text)).slice(2)

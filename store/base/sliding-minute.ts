@@ -13,6 +13,7 @@ interface Second {
   units: number
 }
 
+/** In the order of time. */
 export type SlidingMinute = Second[]
 
 /** Spent units, or the time until they could be spent. Nothing is spent then. */

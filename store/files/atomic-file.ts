@@ -7,6 +7,7 @@ import { link, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../base/error-code.ts'
 
+/** The suffix of temporary files. A crash may leave one behind. */
 export const UNFINISHED_SUFFIX = '.tmp'
 
 /**

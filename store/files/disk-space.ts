@@ -9,6 +9,7 @@ const MIB = 2 ** 20
 /** The free space that new work needs (contract 8.13). An import stops earlier than sales, so it cannot block them. */
 export const FREE_BYTES_MIN = { sale: 64 * MIB, import: 256 * MIB }
 
+/** Returns the free bytes of the file system that contains a folder. */
 export function readFreeBytes(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder)

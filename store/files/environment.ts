@@ -157,6 +157,7 @@ function checkLength(path: string): void {
   })
 }
 
+/** Undefined if there is no meta page at this position. */
 function readMeta(file: number, position: number) {
   const meta = Buffer.alloc(META_BYTES)
   if (readSync(file, meta, { position }) < META_BYTES || !hasMagic(meta)) return undefined

@@ -65,9 +65,10 @@ export const companyKey = (companyNumber: string) =>
   String.fromCharCode(BEFORE_A + companyNumber.length) + companyNumber
 export const companyNumberOf = (key: string) => key.slice(1)
 
-/** ISO 8601 times in UTC sort as text. */
+/** The key of a final record in `finished`. ISO 8601 times in UTC sort as text. */
 export const finishedKey = (record: { updated_at: string; identity: string }) =>
   `${record.updated_at} ${record.identity}`
+/** The key of another record in `unfinished`. */
 export const unfinishedKey = (record: { state: string; due_at?: string; prepared_at: string; identity: string }) =>
   `${record.state}:${record.due_at ?? record.prepared_at} ${record.identity}`
 export const identityIn = (key: string) => key.slice(key.indexOf(' ') + 1)

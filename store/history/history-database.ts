@@ -20,6 +20,7 @@ export interface StoredVersion {
 }
 
 const STEP_CHARACTERS = 16
+/** In place of the step of the version before. */
 const NONE = '-'.repeat(STEP_CHARACTERS)
 /** A value in `latest` has the beginning of the entry, which is its checksum. */
 const CHECKSUM_BYTES = 16
@@ -119,6 +120,7 @@ export class HistoryDatabase {
     this.#databases.latest.clearSync()
   }
 
+  /** The versions of a number, newest first. */
   *chain(companyKey: string): Generator<StoredVersion, void, void> {
     for (let step = this.latestOf(companyKey); step !== undefined;) {
       const version = this.findVersion(companyKey, step)

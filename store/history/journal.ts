@@ -61,6 +61,7 @@ export class Journal {
     return this.#history.close()
   }
 
+  /** Undefined while the journal is empty. */
   newest(): Step | undefined {
     return this.#read(() => this.#find(this.#history.stepBefore()))
   }
@@ -69,6 +70,7 @@ export class Journal {
     return this.#read(() => this.#find(this.#history.stepAfter()))
   }
 
+  /** The last step of this day or before. */
   stepOn(date: string): Step | undefined {
     return this.#read(() => this.#find(this.#history.stepBefore(firstKeyOf(nextDate(date)))))
   }

@@ -52,6 +52,7 @@ interface JobOptions {
   signal?: AbortSignal | undefined
 }
 
+/** `heapMib` is the limit of the heap of each child, `jobMs` that of its time. */
 export function openBuildProcesses({ heapMib = HEAP_MIB_MAX, jobMs = JOB_MS_MAX } = {}) {
   let peakMemoryBytes = 0
 

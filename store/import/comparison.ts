@@ -58,6 +58,7 @@ export class Comparison {
     this.#advance()
   }
 
+  /** `value` is the encoded entry. */
   add(key: string, value: Buffer, entry: SnapshotEntry): void {
     this.#countLost((lost) => lost < key)
     const after = companyOf(entry)

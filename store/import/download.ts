@@ -16,6 +16,7 @@ import { fetchSource, type SourceLimits } from './http.ts'
 /** A busy portal may need a minute to answer. */
 const LIMITS: SourceLimits = { idleMs: 60_000, bytesMax: ARCHIVE_BYTES_MAX }
 
+/** The bytes that are inspected to find the type. */
 const HEAD_BYTES = 512
 /** Control characters other than tab and line ends, which do not occur in text. */
 const BINARY = /(?![\t\r\n])\p{Cc}/u

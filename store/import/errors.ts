@@ -38,6 +38,7 @@ export class ImportError extends Error {
   }
 }
 
+/** Throws if the import is to stop. */
 export function throwIfStopped(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new ImportError('stopped', 'the import was stopped')
 }

@@ -32,6 +32,7 @@ interface ImportRequest {
   catalog: Catalog
   /** A file on disk, or the URL of an archive or of a CKAN resource. */
   path: string
+  /** The name under which the retrieval is recorded. The default is the path. */
   location?: string
   publication: Publication
   now: () => Date
@@ -46,6 +47,7 @@ interface ImportRequest {
   /** Accepts a file that differs too much from the served snapshot. */
   areChangesAccepted?: boolean
   limits?: Parameters<typeof downloadArchive>[0]['limits']
+  /** Stops the import before it publishes. */
   signal?: AbortSignal
 }
 

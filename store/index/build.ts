@@ -39,6 +39,7 @@ export class NameIndexBuilder {
   readonly #nameWords = new Uint32List()
   readonly #joinedHashes = new Uint32List()
   readonly #suffixes = new Uint32List()
+  /** Pairs of a bucket of initials and a name. */
   readonly #initials = new Uint32List()
   readonly #statuses = new Map<string | null, number>()
   readonly #statusOf = new Uint32List()
@@ -127,6 +128,7 @@ export class NameIndexBuilder {
     return { wordLengths, wordUnits, wordsByText, newNumbers }
   }
 
+  /** Visits every word with the names that contain it, ascending, each once. */
   #forEachPosting(nameWords: Uint32Array, visit: (word: number, name: number) => void): void {
     const starts = this.#starts.view()
     for (let name = 0; name + 1 < starts.length; name += 1) {

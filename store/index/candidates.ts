@@ -12,9 +12,10 @@ import type { NameQuery } from './query.ts'
 /** Bounds are rounded up to thousandths, so that names can be sorted by counting. */
 const BOUND_STEPS = 1000
 
-/** In descending order of the bound, an upper bound of the similarity. */
 interface CandidatePool {
+  /** In descending order of the bound, then in index order. */
   names: Uint32Array
+  /** The upper bound of each name's similarity, 0 to 1. */
   bounds: Float64Array
   /** The highest bound of the names that did not fit; 0 when all fitted. */
   excludedBound: number
@@ -35,6 +36,7 @@ interface Accumulator {
   /** The number of the last term that contributed to a name, so that each term contributes once. */
   lastTerms: Uint32Array
   term: number
+  /** The names with a sum. */
   touched: Uint32Array
 }
 

@@ -45,6 +45,7 @@ interface DictionarySections {
 /** A word of the register that matches a query word exactly or approximately. */
 export interface SimilarWord {
   word: number
+  /** 0 to 1; 1 for the query word itself. */
   similarity: number
 }
 
@@ -57,11 +58,14 @@ export class Dictionary {
   readonly #positions: Uint32Array
   /** By length, the position of its first word in `#units`. */
   readonly #offsets: Uint32Array
+  /** Letter masks by word. */
   readonly #once: Uint32Array
   readonly #twice: Uint32Array
   /** The first word of every group; the last entry is the number of words. */
   readonly #groups: Uint32Array
+  /** The common letters of every group. */
   readonly #groupLetters: Uint32Array
+  /** The first group of every length. */
   readonly #lengthGroups: Uint32Array
 
   constructor({ wordLengths, wordUnits, wordsByText }: DictionarySections) {
@@ -96,6 +100,7 @@ export class Dictionary {
     return undefined
   }
 
+  /** The word itself with similarity 1, or nothing. */
   findExact(text: string): SimilarWord[] {
     const word = this.find(text)
     return word === undefined ? [] : [{ word, similarity: 1 }]
@@ -265,6 +270,7 @@ function bySimilarity(one: SimilarWord, other: SimilarWord): number {
   return other.similarity - one.similarity || one.word - other.word
 }
 
+/** Sorts words in the order of their numbers. */
 export function sortWords(words: Iterable<string>): string[] {
   const grouped = Array.from(words, (text) => ({
     text,

@@ -19,7 +19,9 @@ function bitOf(unit: number): number {
 const COMMON_MASK = Array.from(COMMON_LETTERS).reduce((mask, letter) => mask | bitOf(letter.charCodeAt(0)), 0)
 
 interface LetterMasks {
+  /** Letters that occur at least once. */
   once: number
+  /** Letters that occur at least twice. */
   twice: number
 }
 

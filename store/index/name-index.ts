@@ -46,7 +46,9 @@ export class NameIndex {
    * weight of its common form.
    */
   readonly weights: Float32Array
+  /** The weight of a word that no name contains. */
   readonly unknownWeight: number
+  /** The sum of the weights of the words, by name. */
   readonly nameWeights: Float32Array
   /** The distinct status texts; `statusOf` returns an index into this list. */
   readonly statuses: readonly (string | null)[]
@@ -96,6 +98,7 @@ export class NameIndex {
     return false
   }
 
+  /** The names that contain a word, ascending. */
   postings(word: number): Uint32Array {
     const { holderStarts, holders } = this.#parts
     return holders.subarray(holderStarts[word], holderStarts[word + 1])

@@ -17,6 +17,7 @@ export function hashKey(key: string): number {
   return hash >>> 0
 }
 
+/** `buckets` is a power of two. */
 export function bucketOfHash(hash: number, buckets: number): number {
   return hash & (buckets - 1)
 }

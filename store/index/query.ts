@@ -13,6 +13,7 @@ const SAME_WORDS_MAX = 4
 
 /** One query word, or two adjacent ones, that can match one word of a name. */
 interface QueryTerm {
+  /** Positions in the query, first and last. */
   first: number
   last: number
   weight: number

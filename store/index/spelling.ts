@@ -79,6 +79,7 @@ function bitDistance(rows: number, { units, start, length }: CodeUnits, limit: n
   return distance
 }
 
+/** 0 to 1; 0 when the edit distance exceeds `limit`. */
 export function spellingSimilarity(one: CodeUnits, other: CodeUnits, limit: number): number {
   const found = editDistance(one, other, limit)
   return found > limit ? 0 : 1 - found / Math.max(one.length, other.length)

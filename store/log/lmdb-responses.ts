@@ -43,12 +43,17 @@ import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sl
 /** Parsed records in memory. A run of the reconciler seldom reads more. */
 const CACHED_RECORDS_MAX = 512
 
+const OWNER_KEY = 'owner'
+const PUBLIC_KEYS_KEY = 'public-keys'
+const SALES_KEY = 'sales'
+
 interface LmdbLogOptions {
   /** For a command that reads the log while a service runs. */
   readOnly?: boolean
   /** The sales in a minute, of all processes. Default: no limit. */
   salesPerMinute?: number | undefined
   now?: () => Date
+  /** Replaced by tests. */
   freeBytes?: typeof readFreeBytes
 }
 
@@ -97,7 +102,7 @@ export class LmdbResponseLog implements ResponseLog {
     return this.#transact(() => {
       const stored = this.#getOwner()
       if (stored && !isDeepStrictEqual(stored, current)) return stored
-      void this.#environment.put('owner', next)
+      void this.#environment.put(OWNER_KEY, next)
       return next
     })
   }
@@ -111,7 +116,7 @@ export class LmdbResponseLog implements ResponseLog {
       else if (known.compromised_at === null && compromised_at !== null)
         keys.splice(keys.indexOf(known), 1, { ...known, compromised_at })
       else return
-      void this.#environment.put('public-keys', keys)
+      void this.#environment.put(PUBLIC_KEYS_KEY, keys)
     })
   }
 
@@ -239,14 +244,14 @@ export class LmdbResponseLog implements ResponseLog {
 
   #getOwner(): LogOwner | undefined {
     this.#checkOpen()
-    const owner = this.#environment.get('owner') as LogOwner | undefined
+    const owner = this.#environment.get(OWNER_KEY) as LogOwner | undefined
     // Logs of older versions have no list of receivers.
     return owner && { ...owner, receivers: owner.receivers ?? [owner.pay_to] }
   }
 
   #getPublicKeys(): AnnouncedKey[] {
     this.#checkOpen()
-    return (this.#environment.get('public-keys') as AnnouncedKey[] | undefined) ?? []
+    return (this.#environment.get(PUBLIC_KEYS_KEY) as AnnouncedKey[] | undefined) ?? []
   }
 
   #list(range: RangeOptions): string[] {
@@ -287,7 +292,7 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   #readSales(): SlidingMinute {
-    return (this.#environment.get('sales') as SlidingMinute | undefined) ?? []
+    return (this.#environment.get(SALES_KEY) as SlidingMinute | undefined) ?? []
   }
 
   /** Writes a record and its indexes, inside a transaction. `sales` are written if they have changed. */
@@ -301,7 +306,7 @@ export class LmdbResponseLog implements ResponseLog {
       if (formerly) void formerly.set.remove(formerly.key)
       void listed.set.put(listed.key, true)
     }
-    if (sales) void this.#environment.put('sales', sales)
+    if (sales) void this.#environment.put(SALES_KEY, sales)
     if (payment_id !== undefined) {
       if (isIdFree(next.state)) {
         if (holder === identity) void this.#paymentIds.remove(payment_id)

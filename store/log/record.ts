@@ -5,14 +5,18 @@ import { CorruptRecordError, decodeWithChecksum, encodeWithChecksum } from '../f
 export interface UnrecordedPayment {
   readonly identity: string
   readonly transaction: string
+  /** When the service found it. ISO 8601, in UTC. */
   readonly found_at: string
 }
 
 export type Claim =
   | { kind: 'claimed'; record: ResponseRecord }
+  /** The identity or the payment id belongs to this record. */
   | { kind: 'taken'; record: ResponseRecord }
+  /** The limit of sales in a minute is reached. */
   | { kind: 'full'; waitMs: number }
 
+/** The allowed next states of each state. */
 export const TRANSITIONS = {
   /** The response is stored and its first settlement may have begun. Its outcome is not known. */
   prepared: ['settled', 'unknown', 'rejected', 'expired'],
@@ -38,6 +42,7 @@ export type RecordState = (typeof RECORD_STATES)[number]
 /** The first observation of any process that showed a payment as not paid, until another one agrees or disagrees. */
 export interface FirstDenial {
   readonly action: string
+  /** Of the newest block, in seconds. */
   readonly time: string
   readonly final_block: string
   readonly at: string

@@ -91,6 +91,7 @@ export interface ResponseLog {
    * await log.announceKey({ kid, jwk, compromised_at: null })
    */
   announceKey(key: Omit<AnnouncedKey, 'announced_at'>): Promise<void>
+  /** The keys of {@link ResponseLog.announceKey}, of all machines, first announced first. */
   publicKeys(): Promise<AnnouncedKey[]>
   /** Some unfinished records and those that became final last. Damaged records are skipped. */
   newestRecords(): Promise<ResponseRecord[]>

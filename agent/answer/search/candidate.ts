@@ -11,8 +11,10 @@ const FUZZY_SCORE_MAX = 850
 const EIRCODE_SCORE = 80
 const ADDRESS_SCORE = 40
 
+/** The most that evidence adds to the score of a name. */
 export const EVIDENCE_SCORE_MAX = EIRCODE_SCORE + ADDRESS_SCORE
 
+/** The score without evidence. */
 export function nameScore(matchType: Candidate['match_type'], similarity: number): number {
   return matchType === 'fuzzy_name' ? Math.floor(FUZZY_SCORE_MAX * similarity) : SCORES[matchType]
 }

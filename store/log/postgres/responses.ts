@@ -91,6 +91,7 @@ const STATEMENTS = {
   LIST_DUE: `(select identity, due_at from responses where final_at is null and due_at < $1 order by due_at limit $2)
   union all (select identity, due_at from responses where final_at is null and due_at > $3 order by due_at limit $2)
   order by due_at limit $2`,
+  /** Finds the rows with the index `responses_unfinished`. */
   COUNT_UNFINISHED: 'select state, count(*)::int as count from responses where final_at is null group by state',
   PRUNE: `delete from responses where identity in
   (select identity from responses where final_at < $1 order by final_at limit $2)`,
