@@ -31,7 +31,7 @@ interface RouteOptions {
   now: () => Date
 }
 
-/** Signs only what a quote of the service itself can ask for, for a page of its own origin. */
+/** Signs only payments that a quote of this service can ask for, and only for a page of its own origin. */
 export function sandboxAccountRoute({ account, baseUrl, clients, payTo, now }: RouteOptions): Router {
   const router = Router({ caseSensitive: true })
   router.post(SANDBOX_SIGNATURE_PATH, async (request, response) => {

@@ -40,7 +40,7 @@ export function replay(
       throw cause
     })
     if (!record) return undefined
-    // The id of a settled payment is free again after its record was removed. Such a payment is late by then.
+    // After the record of a settled payment is removed, a later payment can have its id. The first one is late by then.
     const isOther = record.identity !== payment.identity
     if (isOther && isLate(payment.payment.payload.authorization, payments.now())) return undefined
     // The payment id is not on chain. Without one, an observer can rebuild the payload and guess what it has bought.

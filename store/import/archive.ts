@@ -7,7 +7,7 @@ import { crc32, createGunzip } from 'node:zlib'
 import { openPromise, type Entry, type ZipFile } from 'yauzl'
 import { ImportError } from './errors.ts'
 
-/** About eleven times the register's archive and CSV of 2026. */
+/** About eleven times the register's archive and CSV of 2026: room to grow, and a bound against ZIP bombs. */
 export const ARCHIVE_BYTES_MAX = 512 * 1024 * 1024
 export const CSV_BYTES_MAX = 2 * 1024 * 1024 * 1024
 

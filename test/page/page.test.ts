@@ -178,10 +178,10 @@ describe('the page', () => {
         { Origin: `${service.url}.evil.example` },
       ])
         expectRefusal(await sign(payment, headers), 'origin_not_allowed')
-      const stranger = authorizationTo(service.buyer.address, service.buyer.address)
+      const ofBuyer = authorizationTo(service.buyer.address, service.buyer.address)
       const tooMuch = { ...payment, value: '100001' }
       const tooLong = { ...payment, validBefore: String(Number(payment.validBefore) + 120) }
-      const others = [stranger, authorizationTo(service.payTo, service.payTo), { ...payment, value: 1 }, [], null]
+      const others = [ofBuyer, authorizationTo(service.payTo, service.payTo), { ...payment, value: 1 }, [], null]
       for (const wrong of [tooMuch, tooLong, ...others])
         expectRefusal(await sign(wrong, { Origin: service.url }), 'invalid_body')
     })

@@ -1,6 +1,6 @@
 /**
- * `POST /a2a` over HTTP: accepted and refused requests of every shape (contract 4.5). every-refusal.test.ts has refused
- * data, and rest-resolve.test.ts the ways in which a body arrives.
+ * `POST /a2a` over HTTP: accepted and refused envelopes (contract 4.5). every-refusal.test.ts tests refused data, and
+ * rest-resolve.test.ts how a body is sent.
  */
 import { expect } from 'chai'
 import { expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'

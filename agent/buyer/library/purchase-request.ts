@@ -27,7 +27,7 @@ const cardSchema = z.object({
   capabilities: z.object({ extensions: z.array(z.object({ uri: httpUrl })).min(1) }),
 })
 
-/** The URL of the remote MCP server is the one that directories list. */
+/** The base URL of a service. Also takes the URL of its MCP server, which directories list. */
 export const toBaseUrl = (url: string): string => url.replace(/\/(?:mcp\/?)?$/, '')
 
 export function restRequest(baseUrl: string, operation: Operation): PurchaseRequest {

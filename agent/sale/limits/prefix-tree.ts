@@ -61,7 +61,7 @@ export class PrefixTree<Item extends OfClient> {
     return largest?.largest(few) ?? this
   }
 
-  /** The items of the same client as an item of the tree. */
+  /** The items with the same prefixes as this one, which is in the tree. */
   ofClient(item: Item, level = 0): PrefixTree<Item> {
     return this.#branches.get(item.prefixes[level] ?? '')?.ofClient(item, level + 1) ?? this
   }
