@@ -84,11 +84,13 @@ const LOST_LETTER = 'ʔ'
 /** A question mark or a replacement character beside a letter, or what is left of a vowel that was misread. */
 const LOST = /(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})|Ã(?:ƒÂ?|Â|(?![¡©‰³3“šºo]))[?\uFFFD]?/gu
 
+/** "And" as it is written between two words: `A 'n' C`. */
+const QUOTED_AND = /(?<![\p{L}\p{N}])(?:['’‘`]n['’‘`]?|n['’‘`])(?![\p{L}\p{N}])/giu
 /** Words with `+` in place of spaces, as in the query of a URL. */
 const PLUS_FOR_SPACES = /^[^\s+]+(?:\+[^\s+]+)+$/u
 
 /** The text in the notation of names. Two names can differ in what it rewrites, so only similarity uses it. */
 export function rewriteTypedText(text: string): string {
   const spaced = PLUS_FOR_SPACES.test(text) ? text.replaceAll('+', ' ') : text
-  return replaceWebAddress(spaced).replace(LOST, LOST_LETTER)
+  return replaceWebAddress(spaced).replace(LOST, LOST_LETTER).replace(QUOTED_AND, '&')
 }

@@ -26,6 +26,10 @@ const MEANT: [text: string, words: string][] = [
   ['Kerrigan &amp; Foods', 'kerrigan and foods'],
   ['Caf&eacute;&nbsp;&#x53;ol', 'cafe sol'],
   ['<b>Kerrigan</b> Foods', 'kerrigan foods'],
+  // A quoted "and"
+  ["Fish 'n' Chips", 'fish and chips'],
+  ['Fish ’n’ Chips', 'fish and chips'],
+  ["Fish n' Chips", 'fish and chips'],
   // A letter that is lost
   ['C?l Foods', 'cʔl foods'],
   ['CÃ?l Foods', 'cʔl foods'],
