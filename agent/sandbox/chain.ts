@@ -24,10 +24,11 @@ const POLL_MS = 20
 const recordSchema = z.object({
   url: z.string(),
   chainId: z.int(),
-  /** The process ids of agent/sandbox/keep-chain.ts, of the service that started it, and of anvil. */
+  /** The process ids of agent/sandbox/keep-chain.ts and of the service that started it. */
   keeper: z.int().positive(),
   service: z.int().positive(),
-  anvil: z.int().positive(),
+  /** The process id of anvil. Records of earlier versions have none. */
+  anvil: z.int().positive().optional(),
 })
 
 export type ChainRecord = z.infer<typeof recordSchema>
@@ -72,7 +73,7 @@ async function findRunning({ directory, chainId }: ChainOptions) {
       return { url: record.url, stop: async () => undefined }
     if (!(await isAlive(record.keeper))) {
       // If the chain does not answer, the process id may be that of another program.
-      if (await answers(record)) endProcess(record.anvil)
+      if (record.anvil !== undefined && (await answers(record))) endProcess(record.anvil)
       break
     }
     await sleep(POLL_MS)
