@@ -108,18 +108,14 @@ describe('a backup', () => {
     expect(bytes.includes('ERASED LIMITED')).to.equal(false)
   })
 
-  it('is noted with its time and its size when it is complete', async () => {
+  it('is noted with its time and its size when it is complete, and refused when its folder exists', async () => {
     await claimMany(10)
     expect(readLastBackup(source.dataDirectory)).to.equal(undefined)
-    await backUp({ ...source, folder, now }).then(() => failureOf(backUp({ ...source, folder, now: () => new Date() })))
+    await backUp({ ...source, folder, now })
+    const again = backUp({ ...source, folder, now: () => new Date() })
+    expect(await failureOf(again)).to.contain('must be a new folder')
     const { size } = await stat(join(folder, 'responses', 'data.mdb'))
     expect(readLastBackup(source.dataDirectory)).to.deep.equal({ created_at: now().toISOString(), bytes: size })
-  })
-
-  it('is refused when its folder exists', async () => {
-    await claimMany(1)
-    await backUp({ ...source, folder, now })
-    expect(await failureOf(backUp({ ...source, folder, now }))).to.contain('must be a new folder')
   })
 
   it('keeps and counts a damaged record, and the other records can be read after a restore', async () => {

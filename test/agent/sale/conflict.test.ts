@@ -62,9 +62,4 @@ describe('[2.8, 5.4.2] the body of a payment conflict', () => {
       refused({ code: 'payment_replay_conflict', provenance: loaded() }),
     )
   })
-
-  it('changes no other result', () => {
-    const other = refused({ code: 'dataset_stale' })
-    expect(describeConflict(other, lookup('1'), sale.context)).to.equal(other)
-  })
 })

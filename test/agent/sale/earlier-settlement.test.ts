@@ -146,20 +146,6 @@ describe('[5.7.12] a payment without a record', () => {
     expect(sale.calls).to.deep.equal(['observe'])
   })
 
-  it('is late from 14 s before validBefore', async () => {
-    const frozen = new Date(Math.floor(Date.now() / 1000) * 1000)
-    sale.now = () => frozen
-    for (const [left, calls] of [
-      [14, ['observe']],
-      [15, ['verify', 'observe', 'settle']],
-    ] as const) {
-      sale.calls.length = 0
-      const validBefore = String(frozen.getTime() / 1000 + left)
-      await ask(await signedPayment({ authorization: { validBefore } }))
-      expect(sale.calls).to.deep.equal(calls)
-    }
-  })
-
   it('is listed and reported once, however often it is sent', async () => {
     const payment = await latePayment()
     show(usedBy(), payment)

@@ -81,13 +81,4 @@ describe('the verified payments of a payer', () => {
     settlement.release()
     expect([codeOf(await first), codeOf(await sale.lookup(second))]).to.deep.equal(['answer', 'answer'])
   })
-
-  it('[6.2.5] are sold at once if the balance pays for all', async () => {
-    sale.script.observe = async () => ({ balance: 2_000n })
-    const settlement = sale.block('settle')
-    const sales = [sale.lookup(await signedPayment()), sale.lookup(await signedPayment())]
-    await settlement.arrived(2)
-    settlement.release()
-    expect((await Promise.all(sales)).map(codeOf)).to.deep.equal(['answer', 'answer'])
-  })
 })

@@ -145,6 +145,11 @@ const CASES: Case[] = [
     reason: FORM,
     headers: (p) => [Buffer.from(change(JSON.stringify(p))).toString('base64')],
   })),
+  ...['x'.repeat(15), 'x'.repeat(129), 'payment/id with spaces', 1e16].map((id): Case => ({
+    name: `the payment id ${id}`,
+    reason: FORM,
+    change: (p) => ({ ...p, extensions: { 'payment-identifier': { info: { id } } } }),
+  })),
   { name: 'null', reason: FORM, change: () => null },
   { name: 'a list', reason: FORM, change: (p) => [p] },
   { name: 'a number', reason: FORM, change: () => 1 },

@@ -2,10 +2,8 @@
  * The remote services: the in-process facilitator settles on a real chain, and a wrong configuration stops the start.
  */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { privateKeyToAddress, generatePrivateKey } from 'viem/accounts'
 import { openExternals } from '../../../agent/service/externals.ts'
@@ -15,7 +13,6 @@ import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { relayerFolder } from '../../../store/files/layout.ts'
 import { rpc, testChainUrl } from '../../support/chain.ts'
 import { ready, startChild } from '../../support/child.ts'
-import { listen } from '../../support/listen.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { tokenOn } from '../../support/token.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
@@ -140,20 +137,4 @@ describe('the configured externals', () => {
     await other.ended
     expect(await refusal(own())).to.equal('opened')
   })
-
-  for (const chainId of [null, '0x']) {
-    it(`[14.2] accept a node that gives ${chainId} as its chain id, because it may be starting`, async () => {
-      const node = await listen(
-        createServer((request, response) => {
-          void json(request).then((call) => {
-            const reply = { jsonrpc: '2.0', id: (call as { id: number }).id, result: chainId }
-            return response.end(JSON.stringify(reply))
-          })
-        }),
-      )
-      expect(await refusal({ FACILITATOR: 'http://127.0.0.1:1', PAY_TO, RPC_URL: node.url })).to.equal('opened')
-      expect(reports).to.deep.equal(['chain_unavailable'])
-      node.close()
-    })
-  }
 })

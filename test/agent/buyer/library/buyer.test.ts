@@ -109,11 +109,6 @@ describe('createBuyer', () => {
     expect(await answer.json()).to.have.nested.property('error.code', 'payment_replay_conflict')
   })
 
-  it('[15.1] is exported by the package of the service', async () => {
-    const name = 'irish-company-agent/client'
-    expect(await import(name)).to.equal(await import('../../../../agent/buyer/library/buyer.ts'))
-  })
-
   it('[15.1] pays a request once in concurrent calls of one buyer and of many', () =>
     paysTimes(1, async () => {
       const one = buyer()
@@ -202,9 +197,6 @@ describe('createBuyer', () => {
       await writeFile(await pinned(), '{}')
       expect((await failureOf(open().lookup('1002'))).code).to.equal('purchase_unreadable')
     }))
-
-  it('[15.2] signs at the limit', () =>
-    paysTimes(1, () => buyer({ expected: { amountMax: 1000, amountPerDayMax: 1000 } }).fetch(urlOf(COMPANY))))
 
   it('[15.2] spends at most the limit of a day, in all buyers of a folder', () =>
     paysTimes(3, async () => {
