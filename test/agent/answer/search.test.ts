@@ -74,12 +74,6 @@ describe('search', () => {
     expect(located?.score).to.equal((bare?.score ?? 0) + 80)
   })
 
-  it('[4.2.5] finds companies of a status behind better matches of another status', () => {
-    const found = search({ q: 'Lantern Trading', status: 'dissolved', limit: 10 })
-    expect(found.candidates.map(({ company }) => company.status)).to.deep.equal(found.candidates.map(() => 'Dissolved'))
-    expect(found.candidates).not.to.have.length(0)
-  })
-
   it('[4.2.5] treats an Eircode as evidence and not as a filter', () => {
     const found = search({ q: 'Kerrigan Foods', eircode: 't12 ab34', limit: 10 })
     expect(companyNumbers(found)).to.include.members(['1', '2', '3'])

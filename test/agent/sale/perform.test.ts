@@ -274,15 +274,6 @@ describe('a sale', () => {
   describe('with a refused settlement', () => {
     const refuse = failed('invalid_exact_evm_insufficient_balance')
 
-    it('[5.7.2] is refused for good when the reason precedes broadcast and the nonce is unused', async () => {
-      sale.script.settle = refuse
-      expect(summarize(await sale.lookup(payment))).to.equal('payment_failed settlement_refused')
-      expect(await stateOf()).to.equal('refused')
-      sale.script.settle = succeed
-      expect(summarize(await sale.lookup(payment))).to.equal('payment_failed settlement_refused')
-      expect(sale.count('settle')).to.equal(1)
-    })
-
     it('[7.10] has a receipt with the reason, which is the same after a restart and names nothing of the facilitator', async () => {
       sale.script.settle = failed('insufficient_funds')
       const refusal = await sale.lookup(payment)
@@ -523,14 +514,6 @@ describe('a sale', () => {
         expect(await stateOf()).to.equal(state === 'refused' ? 'unknown' : 'prepared')
       })
     }
-
-    it('is unknown when its record cannot be read; a request without a payment gets its quote', async () => {
-      await sale.lookup(payment)
-      breakLog({ read: broken })
-      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(summarize(await sale.lookup())).to.match(/^payment_required/)
-      expect(sale.reports).to.deep.equal(['sale_failed'])
-    })
   })
 
   it('returns the answer another process sold, instead of a refusal from newer data', async () => {

@@ -1,8 +1,7 @@
 /**
  * The remote services: the in-process facilitator settles on a real chain, and a wrong configuration stops the start.
  */
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { privateKeyToAddress, generatePrivateKey } from 'viem/accounts'
@@ -17,6 +16,7 @@ import { signedPayment } from '../../support/payments.ts'
 import { tokenOn } from '../../support/token.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { priceOf } from '../../support/operations.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const PAY_TO = '0x00000000000000000000000000000000000000c7'
 const terms = buildTerms('testnet', PAY_TO, OPERATIONS)
@@ -35,11 +35,10 @@ describe('the configured externals', () => {
   })
   beforeEach(async () => {
     reports.length = 0
-    directory = await mkdtemp(join(tmpdir(), 'externals-'))
+    directory = await makeTemporaryDirectory()
     keyFile = join(directory, 'relayer.key')
     await writeFile(keyFile, `${relayer}\n`, { mode: 0o600 })
   })
-  afterEach(() => rm(directory, { recursive: true }))
 
   const own = (change: Record<string, string> = {}) => ({
     FACILITATOR: 'self',
