@@ -1,12 +1,10 @@
 /** A payment without a record whose nonce is used, or that comes too late: every state of the chain, and the limits. */
-import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { signedPayment, withPaymentId, type WirePayment } from '../../support/payments.ts'
 import { WEIGHTS } from '../../../agent/sale/limits/address-budget.ts'
-import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
+import { TRANSACTION, useSale, summarize } from '../../support/sale-harness.ts'
 
 const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
 const SETTLED = 'payment_already_settled'
@@ -49,22 +47,11 @@ const STATES: [name: string, shown: Shown, inTime: string, late: string][] = [
   ['nothing', UNREADABLE, UNAVAILABLE, UNAVAILABLE],
 ]
 
-function summarize(outcome: Outcome): string {
-  if (outcome.kind === 'answer') return 'answer'
-  const { code } = outcome.refusal
-  return outcome.quote ? `${code} ${decodePaymentRequiredHeader(outcome.quote.header).error}` : code
-}
-
 const seconds = (fromNow: number) => String(Math.floor(Date.now() / 1000) + fromNow)
 const latePayment = () => signedPayment({ authorization: { validBefore: seconds(-60) } })
 
 describe('[5.7.12] a payment without a record', () => {
-  let sale: SaleHarness
-
-  beforeEach(async () => {
-    sale = await SaleHarness.open()
-  })
-  afterEach(() => sale.close())
+  const sale = useSale()
 
   const ask = async (payment: WirePayment) => summarize(await sale.lookup(payment))
   const show = (shown: Shown, payment: WirePayment) => {

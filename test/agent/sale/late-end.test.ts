@@ -1,17 +1,12 @@
 /** Payments that end up to an hour from now, as those of clients that ignore the lifetime of the quote. */
 import { expect } from 'chai'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
-import { codeOf, SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
+import { codeOf, TRANSACTION, useSale } from '../../support/sale-harness.ts'
 
 const HOUR_SECONDS = 3_600
 
 describe('a payment that ends in an hour', () => {
-  let sale: SaleHarness
-
-  beforeEach(async () => {
-    sale = await SaleHarness.open()
-  })
-  afterEach(() => sale.close())
+  const sale = useSale()
 
   const sign = (seconds = HOUR_SECONDS): Promise<WirePayment> => {
     const validBefore = String(Math.floor(sale.now().getTime() / 1000) + seconds)

@@ -3,17 +3,15 @@ import { appendPaymentIdentifierToExtensions, generatePaymentId } from '@x402/ex
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { signedPayment, type PaymentOptions, type WirePayment } from '../../support/payments.ts'
-import { codeOf, SaleHarness } from '../../support/sale-harness.ts'
+import { codeOf, useSale } from '../../support/sale-harness.ts'
 
 describe('a payment with a payment id', () => {
-  let sale: SaleHarness
+  const sale = useSale()
   let id: string
 
   beforeEach(async () => {
-    sale = await SaleHarness.open()
     id = generatePaymentId()
   })
-  afterEach(() => sale.close())
 
   /** Adds the id with the public package, to the extensions that the quote declares. */
   async function paymentWithId(paymentId = id, options: PaymentOptions = {}): Promise<WirePayment> {

@@ -227,8 +227,6 @@ describe('[15.11] the command client reconcile', function () {
         /4000 micro/,
       ],
       ['without an answer to the question', twin, [], /add --yes/],
-      ['for a column that the file lacks', 'nom\nTwin\n', ['--yes'], /no column name\. Its columns are: nom/],
-      ['for a row with too many fields', 'name\tb\na\tb\tc\n', ['--separator', 'tab', '--yes'], /in line 2\./],
     ]
     for (const [fault, text, args, message] of cases)
       it(fault, async () => {

@@ -288,13 +288,6 @@ describe('[5.9.5] the command verify', function () {
     })
   })
 
-  it('prints text of the service escaped', async () => {
-    const { lines } = await verifyOffline(
-      await change('lookup', withAnswer({ body: '{"snapshot_id":"a\\u202e\\u001b[2J"}' })),
-    )
-    expect(lines.join('\n')).to.contain('\\u{202e}\\u{1b}[2J').and.not.include('\u001b').and.not.include('\u202e')
-  })
-
   it('fails with one line for files that are missing or of another kind', async () => {
     const none = await verify(join(directory, 'none.json'))
     expect(none.code).to.equal(1)

@@ -177,11 +177,6 @@ describe('the admin address', function () {
     expect((await fetch(`${service.url}/metrics`)).status).to.equal(404)
   })
 
-  it('[14.12] does not exist with ADMIN_PORT=off', async () => {
-    service = await startTestService()
-    expect(service.adminUrl).to.equal('')
-  })
-
   it('[14.12] does not stop the start if its default port is in use, and does if its configured port is', async () => {
     await start()
     const port = Number(new URL(service.adminUrl).port)
