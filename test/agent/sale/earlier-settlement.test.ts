@@ -16,10 +16,10 @@ const LATE = 'payment_invalid invalid_exact_evm_payload_authorization_valid_befo
 type Shown = (payment: WirePayment) => NonceState
 
 const usedBy =
-  (change: { from?: string; to?: string; value?: bigint } = {}, isFinal = true): Shown =>
+  (change: { from?: string; to?: string; value?: bigint } = {}): Shown =>
   ({ payload: { authorization } }) => {
     const { from, to } = authorization
-    return { nonce: 'used', transfer: { from, to, value: 1000n, transaction: TRANSACTION, ...change }, isFinal }
+    return { nonce: 'used', transfer: { from, to, value: 1000n, transaction: TRANSACTION, ...change }, isFinal: true }
   }
 /** Free in a block at this distance from `validBefore`. */
 const free =
@@ -37,7 +37,6 @@ const UNREADABLE: Shown = () => {
 /** What the chain shows, and the answers to a payment whose nonce is used and to one that comes after `validBefore`. */
 const STATES: [name: string, shown: Shown, inTime: string, late: string][] = [
   ['the transfer', usedBy(), SETTLED, SETTLED],
-  ['the transfer in a block that is not final', usedBy({}, false), SETTLED, SETTLED],
   ['a transfer to another receiver', usedBy({ to: OTHER_ADDRESS }), USED, USED],
   ['a lower amount', usedBy({ value: 999n }), USED, USED],
   ['a cancellation', () => ({ nonce: 'cancelled', isFinal: true }), USED, USED],
