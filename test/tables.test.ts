@@ -51,6 +51,14 @@ describe('the tables of the documents', () => {
     expect(told.toSorted()).to.deep.equal(codes.toSorted())
   })
 
+  it('have every code of the errors of an import, and no other', () => {
+    const codes = [...read('store/import/errors.ts').matchAll(/^ {2}\| '([a-z_]+)'$/gm)].map(([, name]) => name)
+    expect(codes).to.include('source_cut')
+    const [, table = ''] = /^\| code .*\n\|[ -|]+\n((?:\|.*\n)+)/m.exec(read('docs/data.md')) ?? []
+    const told = [...table.matchAll(/^\| `([a-z_]+)` /gm)].map(([, name]) => name)
+    expect(told).to.have.members(codes)
+  })
+
   it('have every package that the service depends on, and no other', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> }
     const [, packages = ''] = read('docs/decisions.md').split('## Dependencies')

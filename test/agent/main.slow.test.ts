@@ -217,10 +217,12 @@ describe('the commands beside a running service', () => {
   it('[11.6] import an archive, print its counts, and sell the new snapshot at once', async () => {
     const imported = await run('import', REGISTER)
     expect(imported.code, imported.stderr).to.equal(0)
-    expect(imported.text).to.match(/^rows +30\ncompanies +27\n/m)
+    expect(imported.text).to.match(/^imported\nrows +30\ncompanies +27\n/)
     expect(imported.text).to.match(/^quarantined +1$/m)
     expect(imported.text).to.match(/^snapshot +sha256:[0-9a-f]{64}$/m)
     expect(imported.text).to.match(/^changes +28 added, [0-9]+ removed, 0 changed$/m)
+    expect(imported.text).to.match(/^seconds +[0-9.]+\nmemory +[0-9]{2,} MiB at most$/m)
+    expect((await run('import', REGISTER)).lines[0]).to.equal('unchanged since the last import')
     expect(await readFacts(url)).to.deep.include({ row_count: 30, synthetic: false })
     expect(children[0]?.stderr()).to.match(/"added":28,"removed":[0-9]+,"changed":0,"msg":"dataset_changed"/)
     expect((await run('client', 'lookup', '73848', '--url', url)).text).to.contain('PLAIN FIXTURE LIMITED')

@@ -60,13 +60,11 @@ describe('the key files', () => {
     expect(await refusal()).to.match(/must have its RFC 7638 thumbprint/)
   })
 
-  for (const mode of [0o640, 0o604, 0o601]) {
-    it(`[13.2] are refused at mode 0${mode.toString(8)}`, async () => {
-      const { kid } = await makeJwk()
-      await chmod(pathOf(directory, kid), mode)
-      expect(await refusal()).to.match(/accessible to its owner only: run chmod 600/)
-    })
-  }
+  it('[13.2] are refused if others can read them', async () => {
+    const { kid } = await makeJwk()
+    await chmod(pathOf(directory, kid), 0o640)
+    expect(await refusal()).to.match(/accessible to its owner only: run chmod 600/)
+  })
 
   it('[13.2] are refused in a directory that others can access', async () => {
     await makeJwk()

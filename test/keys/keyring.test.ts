@@ -1,6 +1,5 @@
 /** Which key signs, which keys are published, and the rules of the key directory. */
-import { rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { KEY_LEAD_SECONDS, openKeyring, PUBLISHED_MS, type Keyring } from '../../keys/keyring.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
@@ -33,15 +32,6 @@ beforeEach(async () => {
 afterEach(() => log.close())
 
 describe('the keyring', () => {
-  it('creates a key and a directory of mode 0700 on the first start and reads them on the next', async () => {
-    const folder = join(directory, 'data', 'keys')
-    const first = await open(START_SECONDS, { folder })
-    expect((await stat(folder)).mode & 0o777).to.equal(0o700)
-    const second = await open(START_SECONDS + 5, { folder })
-    expect([second.kid, ...kidsOf(second)]).to.deep.equal([first.kid, first.kid])
-    expect(await filesIn(folder)).to.have.length(1)
-  })
-
   it('[13.2] signs with the newest key that was published for an hour, and keeps all in the key set', async () => {
     const old = await makeKeyAt(directory, START_SECONDS)
     await open()

@@ -15,13 +15,10 @@ import { catalogFolder, companyKey } from '../../store/files/layout.ts'
 import { historyDigest } from '../../store/history/digest.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
 import { eraseNumber, recordFile } from '../../store/history/record.ts'
-import { migrateDatabase } from '../../store/log/postgres/schema.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { makeRecord } from '../support/records.ts'
-import { findPostgres, startPostgres, withPool } from '../support/postgres.ts'
-import { startTestService } from '../support/service.ts'
+import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
-import { buyOverTransports, expectCharges } from '../support/transports.ts'
 import { runCommand } from '../support/cli.ts'
 
 const now = () => new Date('2026-01-02T00:00:00.000Z')
@@ -108,18 +105,14 @@ describe('a backup', () => {
     expect(bytes.includes('ERASED LIMITED')).to.equal(false)
   })
 
-  it('is noted with its time and its size when it is complete', async () => {
+  it('is noted with its time and its size when it is complete, and refused when its folder exists', async () => {
     await claimMany(10)
     expect(readLastBackup(source.dataDirectory)).to.equal(undefined)
-    await backUp({ ...source, folder, now }).then(() => failureOf(backUp({ ...source, folder, now: () => new Date() })))
+    await backUp({ ...source, folder, now })
+    const again = backUp({ ...source, folder, now: () => new Date() })
+    expect(await failureOf(again)).to.contain('must be a new folder')
     const { size } = await stat(join(folder, 'responses', 'data.mdb'))
     expect(readLastBackup(source.dataDirectory)).to.deep.equal({ created_at: now().toISOString(), bytes: size })
-  })
-
-  it('is refused when its folder exists', async () => {
-    await claimMany(1)
-    await backUp({ ...source, folder, now })
-    expect(await failureOf(backUp({ ...source, folder, now }))).to.contain('must be a new folder')
   })
 
   it('keeps and counts a damaged record, and the other records can be read after a restore', async () => {
@@ -223,33 +216,6 @@ describe('a backup', () => {
     })
   }
 
-  it('of a running service gives every earlier buyer the same answer, and charges no later one again', async () => {
-    const service = await startTestService()
-    const { payFor, lookup, buy, get } = buyOverTransports(() => service)
-    const payment = await payFor(lookup('00000000'))
-    const sold = await lookup('00000000', payment)
-    const environment = { DATA_DIR: service.directory }
-    expect(await runCommand(['backup', folder], { environment })).to.include({ code: 0, text: 'backed up 1 records' })
-    const later = await payFor(lookup('00000000'))
-    expect((await lookup('00000000', later)).status).to.equal(200)
-    const card = (await get('/.well-known/jwks.json')).text
-
-    await service.restart({
-      whileStopped: async () => {
-        for (const name of ['responses', 'keys']) await rm(join(service.directory, name), { recursive: true })
-        expect(await runCommand(['restore', folder], { environment })).to.include({ code: 0 })
-      },
-    })
-    await expectCharges(service, [], async () => {
-      const repeated = await lookup('00000000', payment)
-      expect([repeated.status, repeated.text]).to.deep.equal([200, sold.text])
-      expect((await lookup('00000000', later)).status).not.to.equal(200)
-      expect((await get('/.well-known/jwks.json')).text).to.equal(card)
-    })
-    expect((await buy((again) => lookup('00000000', again))).status).to.equal(200)
-    await service.stop()
-  })
-
   it('has the catalogue, which is restored unless there is one', async () => {
     await claimMany(1)
     const catalog = new Catalog(source.dataDirectory)
@@ -271,43 +237,20 @@ describe('a backup', () => {
     expect(await crashed()).to.deep.equal(['a', 'b'])
   })
 
-  it('has keys and catalogue if the log is in PostgreSQL, which pg_dump copies', async function () {
-    const binaries = findPostgres()
-    if (binaries === undefined) return this.skip()
-    const server = await startPostgres()
-    const url = await server.createDatabase()
-    await migrateDatabase(url)
-    const service = await startTestService({ environment: { RESPONSE_LOG: url } })
-    try {
-      const { payFor, lookup, get } = buyOverTransports(() => service)
-      const payment = await payFor(lookup('00000000'))
-      const sold = await lookup('00000000', payment)
-      const keys = (await get('/.well-known/jwks.json')).text
-      const environment = { DATA_DIR: service.directory, RESPONSE_LOG: url }
-      const backedUp = await runCommand(['backup', folder], { environment })
-      expect(backedUp.code).to.equal(0)
-      expect(backedUp.text).to.contain('pg_dump')
-      expect(await failureOf(restore({ ...target, folder }))).to.contain('has no response log')
-      const dump = join(parent, 'log.dump')
-      await promisify(execFile)(join(binaries, 'pg_dump'), ['--format=custom', `--file=${dump}`, url])
-
-      await service.restart({
-        whileStopped: async () => {
-          for (const name of ['keys', 'catalog', 'snapshots'])
-            await rm(join(service.directory, name), { recursive: true })
-          await withPool(url, (pool) => pool.query('drop schema public cascade; create schema public'))
-          await promisify(execFile)(join(binaries, 'pg_restore'), [`--dbname=${url}`, '--no-owner', dump])
-          expect(await runCommand(['restore', folder], { environment })).to.include({ code: 0 })
-        },
-      })
-      await expectCharges(service, [], async () => {
-        const repeated = await lookup('00000000', payment)
-        expect([repeated.status, repeated.text]).to.deep.equal([200, sold.text])
-        expect((await get('/.well-known/jwks.json')).text).to.equal(keys)
-      })
-    } finally {
-      await service.stop()
-      await server.stop()
-    }
+  it('has keys and catalogue if the log is in PostgreSQL, and says that pg_dump copies the log', async function () {
+    if (findPostgres() === undefined) return this.skip()
+    const RESPONSE_LOG = await makeEmptyLog()
+    const run = (command: string, DATA_DIR: string) =>
+      runCommand([command, folder], { environment: { DATA_DIR, RESPONSE_LOG } })
+    await mkdir(source.keysDirectory, { recursive: true, mode: 0o700 })
+    await writeFile(join(source.keysDirectory, 'one.jwk.json'), '{}', { mode: 0o600 })
+    await new Catalog(source.dataDirectory).close()
+    const backedUp = await run('backup', source.dataDirectory)
+    expect(backedUp.code, backedUp.stderr).to.equal(0)
+    expect(backedUp.text).to.contain('pg_dump')
+    expect(await failureOf(restore({ ...target, folder }))).to.contain('has no response log')
+    expect(await run('restore', target.dataDirectory)).to.include({ code: 0 })
+    expect(await readdir(target.keysDirectory)).to.deep.equal(['one.jwk.json'])
+    expect(await readdir(target.dataDirectory)).to.include('catalog')
   })
 })

@@ -15,10 +15,6 @@ export function buildIndex(names: readonly string[]): NameIndex {
 /** A budget that is never exceeded. */
 export const unlimited = () => new OperationBudget(Number.POSITIVE_INFINITY)
 
-export function wordsOf(index: NameIndex, name: number): string[] {
-  return Array.from(index.words(name), (word) => index.dictionary.text(word))
-}
-
 /** Spelling variants, words written together and apart, abbreviations, numbers, initials, another alphabet. */
 const WORDS =
   'KERRY KERRI CORK CORKE CORKERY FOODS FOOD FARMS HOLDINGS HOLDING GROUP CLEAR POINT CLEARPOINT CLEARPONT INTERNATIONAL ' +

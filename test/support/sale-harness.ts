@@ -1,5 +1,6 @@
 /** A sale context with a scripted facilitator and chain, over the real store and the real steps. */
 import { randomUUID } from 'node:crypto'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/sale/perform.ts'
@@ -61,6 +62,26 @@ export function settledReply(payload: Payload): SettleResponse {
 /** The code of a refusal, or `answer`. */
 export function codeOf(outcome: Outcome): string {
   return outcome.kind === 'answer' ? 'answer' : outcome.refusal.code
+}
+
+/** The code of a refusal with the reason of its quote, or `answer`. */
+export function summarize(outcome: Outcome): string {
+  const quote = outcome.kind === 'refused' && outcome.quote
+  return quote ? `${codeOf(outcome)} ${decodePaymentRequiredHeader(quote.header).error}` : codeOf(outcome)
+}
+
+/** A harness for each test of a group. */
+export function useSale(): SaleHarness {
+  let current: SaleHarness
+  beforeEach(async () => void (current = await SaleHarness.open()))
+  afterEach(() => current.close())
+  return new Proxy({} as SaleHarness, {
+    get(_, name) {
+      const member: unknown = Reflect.get(current, name)
+      return typeof member === 'function' ? (member.bind(current) as unknown) : member
+    },
+    set: (_, name, value) => Reflect.set(current, name, value),
+  })
 }
 
 export class SaleHarness {

@@ -255,7 +255,9 @@ describe('the operations on earlier files', () => {
         expect(listed(of(['7']))).to.deep.equal(ALL.filter((each) => each.includes(' 7 ')))
         expect(listed(of(['8', '7', '10']))).to.deep.equal(ALL)
         expect(listed(of(['10', '8'], { kind: 'added' }))).to.deep.equal(ALL.slice(3, 4))
-        expect(listed(of(['7'], { since: '2026-01-05', until: '2026-01-05' }))).to.deep.equal(ALL.slice(1, 2))
+        const onOneDay = of(['7'], { since: '2026-01-05', until: '2026-01-05', limit: 1 })
+        expect(listed(onOneDay)).to.deep.equal(ALL.slice(1, 2))
+        expect(onOneDay['next_cursor']).to.equal(null)
       })
 
       it('[4.10.3] have the form of an answer about the register, with the numbers that no file has', () => {

@@ -30,19 +30,6 @@ describe('search', () => {
   const search = (input: unknown): SearchResponse => register.search(input)
   const numbers = (input: unknown) => companyNumbers(search(input))
 
-  it('[4.2.5, 12.3] returns exact matches first, then similar names, including dissolved companies', () => {
-    const { candidates } = search({ q: 'Kerrigan Foods', limit: 10 })
-    expect(candidates.slice(0, 3).map(({ company, match_type }) => [company.company_number, match_type])).to.deep.equal(
-      [
-        ['1', 'relaxed_name'],
-        ['2', 'relaxed_name'],
-        ['3', 'fuzzy_name'],
-      ],
-    )
-    const scores = candidates.map(({ score }) => score)
-    expect(scores).to.deep.equal(scores.toSorted((one, other) => other - one))
-  })
-
   it('[4.2.1] returns five candidates by default and up to `limit`', () => {
     expect(numbers({ q: 'Lanterna Trading' })).to.have.length(5)
     for (const limit of [1, 3, 10]) expect(numbers({ q: 'Lanterna Trading', limit })).to.have.length(limit)
@@ -64,20 +51,6 @@ describe('search', () => {
     expect(numbers({ q: 'Kerrigan Foods', status: 'strike off listed' })).to.deep.equal(['3'])
     for (const status of ['Norm', 'constructor', 'Dissolved-20 years'])
       expect(numbers({ q: 'Kerrigan Foods', status }), status).to.deep.equal([])
-  })
-
-  it('[12.13] adds evidence to the score of a name that contains the query, and keeps its match type', () => {
-    const candidate = (input: object) =>
-      search({ q: 'Kerrig', limit: 10, ...input }).candidates.find(({ company }) => company.company_number === '1')
-    const [bare, located] = [candidate({}), candidate({ eircode: 'D02 X285' })]
-    expect([bare?.match_type, located?.match_type]).to.deep.equal(['fuzzy_name', 'fuzzy_name'])
-    expect(located?.score).to.equal((bare?.score ?? 0) + 80)
-  })
-
-  it('[4.2.5] finds companies of a status behind better matches of another status', () => {
-    const found = search({ q: 'Lantern Trading', status: 'dissolved', limit: 10 })
-    expect(found.candidates.map(({ company }) => company.status)).to.deep.equal(found.candidates.map(() => 'Dissolved'))
-    expect(found.candidates).not.to.have.length(0)
   })
 
   it('[4.2.5] treats an Eircode as evidence and not as a filter', () => {

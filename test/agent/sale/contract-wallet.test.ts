@@ -4,7 +4,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { WEIGHTS } from '../../../agent/sale/limits/address-budget.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { signedPayment } from '../../support/payments.ts'
-import { codeOf, SaleHarness } from '../../support/sale-harness.ts'
+import { codeOf, useSale } from '../../support/sale-harness.ts'
 import { compiled } from '../../support/sandbox-chain.ts'
 import { openSaleOnChain, type SaleOnChain } from '../../support/sale-on-chain.ts'
 import { tokenOn } from '../../support/token.ts'
@@ -12,12 +12,7 @@ import { tokenOn } from '../../support/token.ts'
 describe('[5.3.4] a payment that the key of the payer did not sign', () => {
   const wallet = '0x00000000000000000000000000000000000A11e7'
   const owner = generatePrivateKey()
-  let sale: SaleHarness
-
-  beforeEach(async () => {
-    sale = await SaleHarness.open()
-  })
-  afterEach(() => sale.close())
+  const sale = useSale()
 
   const fromWallet = () => signedPayment({ key: owner, authorization: { from: wallet } })
 

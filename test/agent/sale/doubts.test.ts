@@ -6,20 +6,18 @@ import type { Observation } from '../../../agent/settlement/chain/observe.ts'
 import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { observationOf, type FakeState } from '../../support/fake-chain.ts'
 import { signedPayment, type WirePayment } from '../../support/payments.ts'
-import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
+import { codeOf, settledReply, TRANSACTION, useSale } from '../../support/sale-harness.ts'
 
 const UNAVAILABLE = 'payment_verification_unavailable'
 const UNKNOWN = 'payment_outcome_unknown'
 
 describe('a doubt about a payment', () => {
-  let sale: SaleHarness
+  const sale = useSale()
   let asked: number[]
 
   beforeEach(async () => {
-    sale = await SaleHarness.open()
     asked = []
   })
-  afterEach(() => sale.close())
 
   /** Gives the service two nodes. The first one is asked unless another one is preferred. */
   function useNodes(...states: [FakeState | undefined, FakeState | undefined]): void {

@@ -3,23 +3,21 @@ import { expect } from 'chai'
 import { CompanyAgentExecutor } from '../../../agent/sale/agent-executor.ts'
 import { header, signedPayment } from '../../support/payments.ts'
 import { makeClient } from '../../support/clients.ts'
-import { SaleHarness, settledReply } from '../../support/sale-harness.ts'
+import { settledReply, useSale } from '../../support/sale-harness.ts'
 import { lookup } from '../../../agent/operation/lookup.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
 
 describe('draining the executor', () => {
-  let sale: SaleHarness
+  const sale = useSale()
   let executor: CompanyAgentExecutor
   /** Answers the pending settlements. */
   let settlements: (() => void)[]
 
   beforeEach(async () => {
-    sale = await SaleHarness.open()
     executor = new CompanyAgentExecutor({ context: sale.context, baseUrl: BASE_URL, help: () => '' })
     settlements = []
   })
-  afterEach(() => sale.close())
 
   /** Starts three requests with the same payment and waits for the settlement of the first. */
   async function startThree(reply: (payload: Parameters<typeof settledReply>[0]) => unknown) {

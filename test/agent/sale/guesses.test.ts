@@ -4,23 +4,21 @@
 import { expect } from 'chai'
 import { WEIGHTS } from '../../../agent/sale/limits/address-budget.ts'
 import { signedPayment, withPaymentId, type WirePayment } from '../../support/payments.ts'
-import { codeOf, SaleHarness } from '../../support/sale-harness.ts'
+import { codeOf, useSale } from '../../support/sale-harness.ts'
 
 const CONFLICT = 'payment_replay_conflict'
 
 describe('a guess of what a recorded payment has bought', () => {
-  let sale: SaleHarness
+  const sale = useSale()
   let payment: WirePayment
 
   beforeEach(async () => {
-    sale = await SaleHarness.open()
     const frozen = new Date()
     sale.now = () => frozen
     payment = await signedPayment()
     sale.client = 'buyer'
     expect(codeOf(await sale.lookup(payment))).to.equal('answer')
   })
-  afterEach(() => sale.close())
 
   /** The payment in another form. Each form has another hash. */
   const guess = async (client: string, form: number) => {
@@ -63,12 +61,7 @@ describe('a guess of what a recorded payment has bought', () => {
 })
 
 describe('the verified payments of a payer', () => {
-  let sale: SaleHarness
-
-  beforeEach(async () => {
-    sale = await SaleHarness.open()
-  })
-  afterEach(() => sale.close())
+  const sale = useSale()
 
   it('[6.2.5] are sold one after the other if the balance pays for one; the next one gets 429', async () => {
     sale.script.observe = async () => ({ balance: 1_000n })
@@ -80,14 +73,5 @@ describe('the verified payments of a payer', () => {
     expect(sale.count('settle')).to.equal(1)
     settlement.release()
     expect([codeOf(await first), codeOf(await sale.lookup(second))]).to.deep.equal(['answer', 'answer'])
-  })
-
-  it('[6.2.5] are sold at once if the balance pays for all', async () => {
-    sale.script.observe = async () => ({ balance: 2_000n })
-    const settlement = sale.block('settle')
-    const sales = [sale.lookup(await signedPayment()), sale.lookup(await signedPayment())]
-    await settlement.arrived(2)
-    settlement.release()
-    expect((await Promise.all(sales)).map(codeOf)).to.deep.equal(['answer', 'answer'])
   })
 })

@@ -1,21 +1,20 @@
 /** The sandbox: a new chain sets the response log aside, and an external chain keeps running. */
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openSandbox } from '../../../agent/sandbox/sandbox.ts'
 import { readLogMarker, writeLogMarker } from '../../../store/log/log-owner.ts'
 import { rpc, testChainUrl } from '../../support/chain.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the sandbox', () => {
   let directory: string
   const lines: string[] = []
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'sandbox-'))
+    directory = await makeTemporaryDirectory()
     lines.length = 0
   })
-  afterEach(() => rm(directory, { recursive: true }))
 
   const open = (rpcUrl?: string, payTo?: string) =>
     openSandbox({

@@ -10,12 +10,10 @@ import {
   type Address,
   type Hex,
 } from 'viem'
-import { generatePrivateKey } from 'viem/accounts'
 import { DOMAIN, signAuthorization, type AuthorizationMessage } from '../../support/eip3009.ts'
 import { compiled, discard, openTestChain, refusalOf, TOKEN } from '../../support/sandbox-chain.ts'
 
 const USED = 'FiatTokenV2: authorization is used or canceled'
-const INVALID_SIGNATURE = 'FiatTokenV2: invalid signature'
 const FOREVER = 2n ** 256n - 1n
 
 const members = ({ from, to, value, validAfter, validBefore, nonce }: AuthorizationMessage) =>
@@ -71,15 +69,6 @@ describe('the test token', () => {
 
   const sign = (each: AuthorizationMessage) => signAuthorization(sandbox.accounts.buyer.privateKey, each)
 
-  /** Simulates a transfer on the latest block, whose timestamp is the clock, and returns the refusal. */
-  async function at(changes: (time: bigint) => Partial<AuthorizationMessage>) {
-    const { timestamp, number: blockNumber } = await sandbox.client.getBlock()
-    const authorization = authorize(changes(timestamp))
-    const args = [...members(authorization), await sign(authorization)]
-    const call = { address: TOKEN, abi, functionName: 'transferWithAuthorization', args, blockNumber } as const
-    return refusalOf(sandbox.client.simulateContract(call))
-  }
-
   it('has the constants of USDC on Base Sepolia, and the type hashes of EIP-3009', async () => {
     const constants = {
       name: 'USDC',
@@ -113,20 +102,4 @@ describe('the test token', () => {
       expect(await transferRefusal(authorization, ...given)).to.equal(USED)
     })
   }
-
-  it('accepts an authorization only between validAfter and validBefore, both excluded', async () => {
-    expect(await at((time) => ({ validAfter: time }))).to.equal('FiatTokenV2: authorization is not yet valid')
-    expect(await at((time) => ({ validBefore: time }))).to.equal('FiatTokenV2: authorization is expired')
-    expect(await at((time) => ({ validAfter: time - 1n, validBefore: time + 1n }))).to.equal('no refusal')
-  })
-
-  it('refuses another key, values changed after signing, and more than the balance', async () => {
-    const authorization = authorize()
-    const foreign = await signAuthorization(generatePrivateKey(), authorization)
-    expect(await transferRefusal(authorization, foreign)).to.equal(INVALID_SIGNATURE)
-    const changed = { ...authorization, value: 1001n }
-    expect(await transferRefusal(changed, await sign(authorization))).to.equal(INVALID_SIGNATURE)
-    const larger = authorize({ value: (await balanceOf(sandbox.accounts.buyer.address)) + 1n })
-    expect(await transferRefusal(larger, await sign(larger))).to.equal('ERC20: transfer amount exceeds balance')
-  })
 })

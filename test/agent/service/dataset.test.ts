@@ -1,6 +1,5 @@
 /** Which dataset is served: the configured one, else the last one, else the sample. A failure changes nothing. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startDailyRetrieval, retrieveDataset } from '../../../agent/service/dataset.ts'
@@ -13,6 +12,7 @@ import { openEnvironment } from '../../../store/files/environment.ts'
 import { runCommand } from '../../support/cli.ts'
 import { REGISTER } from '../../support/fixtures.ts'
 import { numberedRows, toCsv } from '../../support/register.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the dataset', () => {
   let directory: string
@@ -20,13 +20,10 @@ describe('the dataset', () => {
   let clock = Date.parse('2026-01-01T00:00:00Z')
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'dataset-'))
+    directory = await makeTemporaryDirectory()
     catalog = new Catalog(directory)
   })
-  afterEach(async () => {
-    await catalog.close()
-    await rm(directory, { recursive: true })
-  })
+  afterEach(() => catalog.close())
 
   const now = () => new Date((clock += 1000))
   const retrieve = (path?: string) => retrieveDataset({ dataDirectory: directory, catalog, path, now })

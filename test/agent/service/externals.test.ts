@@ -1,11 +1,8 @@
 /**
  * The remote services: the in-process facilitator settles on a real chain, and a wrong configuration stops the start.
  */
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { privateKeyToAddress, generatePrivateKey } from 'viem/accounts'
 import { openExternals } from '../../../agent/service/externals.ts'
@@ -15,11 +12,11 @@ import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { relayerFolder } from '../../../store/files/layout.ts'
 import { rpc, testChainUrl } from '../../support/chain.ts'
 import { ready, startChild } from '../../support/child.ts'
-import { listen } from '../../support/listen.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { tokenOn } from '../../support/token.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { priceOf } from '../../support/operations.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const PAY_TO = '0x00000000000000000000000000000000000000c7'
 const terms = buildTerms('testnet', PAY_TO, OPERATIONS)
@@ -38,11 +35,10 @@ describe('the configured externals', () => {
   })
   beforeEach(async () => {
     reports.length = 0
-    directory = await mkdtemp(join(tmpdir(), 'externals-'))
+    directory = await makeTemporaryDirectory()
     keyFile = join(directory, 'relayer.key')
     await writeFile(keyFile, `${relayer}\n`, { mode: 0o600 })
   })
-  afterEach(() => rm(directory, { recursive: true }))
 
   const own = (change: Record<string, string> = {}) => ({
     FACILITATOR: 'self',
@@ -140,20 +136,4 @@ describe('the configured externals', () => {
     await other.ended
     expect(await refusal(own())).to.equal('opened')
   })
-
-  for (const chainId of [null, '0x']) {
-    it(`[14.2] accept a node that gives ${chainId} as its chain id, because it may be starting`, async () => {
-      const node = await listen(
-        createServer((request, response) => {
-          void json(request).then((call) => {
-            const reply = { jsonrpc: '2.0', id: (call as { id: number }).id, result: chainId }
-            return response.end(JSON.stringify(reply))
-          })
-        }),
-      )
-      expect(await refusal({ FACILITATOR: 'http://127.0.0.1:1', PAY_TO, RPC_URL: node.url })).to.equal('opened')
-      expect(reports).to.deep.equal(['chain_unavailable'])
-      node.close()
-    })
-  }
 })

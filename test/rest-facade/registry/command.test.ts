@@ -1,6 +1,5 @@
 /** The actions of the command `registry`, with a running service and a real registry. */
 import { expect } from 'chai'
-import { runCommand } from '../../support/cli.ts'
 import type { Hex } from 'viem'
 import { printRegistrationCall, showRegistration } from '../../../rest-facade/registry/command.ts'
 import { REGISTRIES } from '../../../rest-facade/registry/contracts.ts'
@@ -78,14 +77,5 @@ describe('the registry actions', () => {
         isShown: false,
         text: 'the reply is not a valid /agent.json',
       })
-  })
-
-  it('[14.5] escape invisible characters of texts that the service has sent', async () => {
-    const { json } = await served.get('/agent.json')
-    const hostile = { ...json, status: '\u001B[2J\u202Eok' }
-    const { text } = await runCommand(['registry', 'show', '--url', served.url], {
-      fetch: async () => new Response(JSON.stringify(hostile)),
-    })
-    expect(text).to.contain(String.raw`status                  \u{1b}[2J\u{202e}ok`)
   })
 })

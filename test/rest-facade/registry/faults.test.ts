@@ -67,12 +67,6 @@ const CASES: FaultCase[] = [
   { name: 'null results', fault: each((answer) => ({ ...answer, result: null, error: undefined })) },
   { name: 'errors without data', fault: each(({ id, jsonrpc }) => ({ id, jsonrpc, error: { code: 3, message: '' } })) },
   { name: 'empty data', fault: result(() => '0x'), batches: ['calls'] },
-  { name: 'data without its last byte', fault: result((data) => data.slice(0, -2)), batches: ['calls'] },
-  {
-    name: 'data with invalid offsets',
-    fault: result((data) => data.replace(/0{62}(a0|20)/, `${'0'.repeat(60)}ffff`)),
-    batches: ['calls'],
-  },
   { name: 'another chain', fault: result((data) => (data === '0x14a34' ? '0x1' : data)), batches: ['head'] },
   {
     name: 'a block that is an hour old',

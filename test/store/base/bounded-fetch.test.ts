@@ -3,8 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { z } from 'zod'
-import { ANSWER_BYTES_MAX, fetchDocument, fetchText, REQUEST_TIMEOUT_MS } from '../../../store/base/bounded-fetch.ts'
+import { ANSWER_BYTES_MAX, fetchText, REQUEST_TIMEOUT_MS } from '../../../store/base/bounded-fetch.ts'
 import { FACILITATOR_MS_MAX } from '../../../agent/settlement/rpc/time-limits.ts'
 import { listen, type ListeningServer } from '../../support/listen.ts'
 
@@ -61,12 +60,6 @@ describe('a request of the buyer', () => {
     expect(await failure(fetchText(fetch, url))).to.equal('The answer did not arrive completely')
     answer = (response) => void response.writeHead(302, { Location: '/' }).end()
     expect(await failure(fetchText(fetch, url))).to.equal('fetch failed')
-  })
-
-  it('names the path of a document that has another form, and none of its text', async () => {
-    answer = (response) => void response.end('<html>\u001B')
-    const document = fetchDocument(fetch, `${url}/a?b`, z.object({}))
-    expect(await failure(document)).to.equal('The answer of /a does not have the expected form')
   })
 
   it('may last longer than verification, settlement and the reads of the chain, also in the Python client', async () => {

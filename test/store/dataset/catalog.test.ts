@@ -44,15 +44,6 @@ describe('the catalogue', () => {
       now: () => new Date('2026-01-01T00:00:00Z'),
     })
 
-  it('returns its own publication at once, and that of another process after the refresh interval', async () => {
-    expect(catalog.current()).to.equal(undefined)
-    expect(other.current()).to.equal(undefined)
-    const { info } = await publish(catalog)
-    expect(catalog.current()?.snapshot.info).to.deep.equal(info)
-    await sleep(REFRESH_MS)
-    expect(other.current()?.snapshot.info).to.deep.equal(info)
-  })
-
   const currentFolder = () => snapshotFolder(directory, catalog.retrieval()?.snapshot_id ?? '')
   async function untilCurrent(): Promise<string | undefined> {
     while (catalog.current() === undefined) await sleep(REFRESH_MS)

@@ -1,7 +1,6 @@
 /** Reading a snapshot: by number, in order, and with damaged values. */
 import { expect } from 'chai'
 import { encodeEntry } from '../../../store/dataset/company-entry.ts'
-import type { SnapshotEntry } from '../../../store/dataset/company.ts'
 import { COMPANIES_DATABASE, companyKey, INFO_KEY } from '../../../store/files/layout.ts'
 import { openEnvironment } from '../../../store/files/environment.ts'
 import { openSnapshot, type SnapshotInfo } from '../../../store/dataset/snapshot.ts'
@@ -41,16 +40,6 @@ describe('a snapshot', () => {
     expect(snapshot.find('7')).to.deep.equal(company('7'))
     expect(snapshot.find('07')).to.equal('quarantined')
     for (const number of ['007', '70', '0', '99999999999999999999']) expect(snapshot.find(number)).to.equal(undefined)
-    await snapshot.close()
-  })
-
-  it('lists its entries by length of the number, then byte by byte', async () => {
-    const numbers = ['9', '10', '1', '01', '100', '00000000000000000000']
-    await write(Object.fromEntries(numbers.map((number) => [number, encodeEntry(company(number))])))
-    const snapshot = openSnapshot(folder)
-    const listed = [...snapshot.entries()]
-    const sorted = ['1', '9', '01', '10', '100', '00000000000000000000']
-    expect(listed).to.deep.equal(sorted.map((number): [string, SnapshotEntry] => [number, company(number)]))
     await snapshot.close()
   })
 

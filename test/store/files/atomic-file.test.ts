@@ -38,10 +38,6 @@ describe('an atomic file write', () => {
       expect((await stat(path)).mode & 0o777).to.equal(0o600)
       expect(await readdir(directory)).to.deep.equal(['file.json'])
     })
-
-    it(`${name} rejects without its directory`, async () => {
-      expect(await errorCode(write(join(directory, 'missing', 'file'), 'text'))).to.equal('ENOENT')
-    })
   }
 
   it('replaces a file with a complete one after it is on disk', async () => {

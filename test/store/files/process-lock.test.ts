@@ -1,22 +1,20 @@
 /** The lock of a process, held by real processes. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { acquireProcessLock } from '../../../store/files/process-lock.ts'
 import { ready, startChild, type Child } from '../../support/child.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the lock of a process', () => {
   let folder: string
   let children: Child[]
 
   beforeEach(async () => {
-    folder = join(await mkdtemp(join(tmpdir(), 'lock-')), 'lock')
+    folder = join(await makeTemporaryDirectory(), 'lock')
     children = []
   })
   afterEach(async () => {
     for (const child of children) await kill(child)
-    await rm(join(folder, '..'), { recursive: true })
   })
 
   async function startOther() {

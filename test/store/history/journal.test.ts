@@ -168,48 +168,6 @@ describe('the journal', () => {
     expect(steps(history)).to.have.lengthOf(2)
   })
 
-  it('lists changes in order, and continues after one of them', () => {
-    for (const each of TEN) record(history, each)
-    const journal = new Journal(directory)
-    const all = [...journal.changes({ since: '2026-01-01', until: '2026-12-31' })]
-    expect(all.map(({ step, company_number }) => `${step.date} ${company_number}`)).to.deep.equal([
-      '2026-01-02 7',
-      '2026-01-03 7',
-      '2026-01-05 7',
-      '2026-01-06 7',
-      '2026-01-06 7',
-      '2026-01-06 8',
-      '2026-01-08 7',
-      '2026-01-08 8',
-      '2026-01-09 11',
-      '2026-01-10 8',
-    ])
-    for (const [index, { step, company_number }] of all.entries()) {
-      const after = { step: step.key, company_number }
-      const rest = [...journal.changes({ since: '2026-01-01', until: '2026-12-31', after })]
-      expect(rest).to.deep.equal(all.slice(index + 1))
-      for (const companyNumbers of [['11'], ['8', '7'], ['7', '8', '11', '99']]) {
-        const ofNumbers = journal.changes({ since: '2026-01-01', until: '2026-01-08', after, companyNumbers })
-        const expected = rest.filter((each) => each.step.date <= '2026-01-08')
-        expect([...ofNumbers]).to.deep.equal(expected.filter((each) => companyNumbers.includes(each.company_number)))
-      }
-    }
-    expect([...journal.changes({ since: '2026-01-05', until: '2026-01-05' })]).to.deep.equal([all[2]])
-    void journal.close()
-  })
-
-  it('finds the last file of a day, and the days without a file', () => {
-    for (const each of TEN) record(history, each)
-    const journal = new Journal(directory)
-    expect(journal.oldest()?.date).to.equal('2026-01-01')
-    expect(journal.newest()?.date).to.equal('2026-01-10')
-    expect(journal.stepOn('2025-12-31')).to.equal(undefined)
-    expect(journal.stepOn('2026-01-04')?.date).to.equal('2026-01-03')
-    expect(journal.stepOn('2026-01-06')?.source.source_updated_at).to.equal('2026-01-06T18:00:00.000Z')
-    expect(journal.gaps('2026-01-01', '2026-01-12')).to.deep.equal(['2026-01-04', '2026-01-11', '2026-01-12'])
-    void journal.close()
-  })
-
   it('erases the past of a number, in whatever order files are added', async () => {
     const digests = new Set<string>()
     for (let seed = 0; seed < 10; seed += 1) {

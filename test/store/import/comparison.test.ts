@@ -122,18 +122,6 @@ describe('a file of the register', () => {
       expect(await isPublished(emptied(0.3 * ROWS - 1))).to.equal(true)
     })
 
-    it('[11.12] may empty princ_object_code, which is said', async () => {
-      const { compared } = await importFile(changed(ROWS, () => ({ princ_object_code: '' })))
-      expect(compared.filter(({ isBeyond }) => isBeyond)).to.deep.equal([
-        {
-          rule: 'none',
-          column: 'principal_object_code',
-          text: 'principal_object_code is filled in 0.0 % of the records, before in 100.0 %',
-          isBeyond: true,
-        },
-      ])
-    })
-
     for (const damaged of ['\uFFFD', 'Ã‰']) {
       it(`[11.12] may have ${JSON.stringify(damaged)} in a hundred more records, also in new ones`, async () => {
         const added = numberedRows(50, 5_000, { company_name: damaged })

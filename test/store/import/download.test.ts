@@ -231,7 +231,6 @@ describe('a retrieval over HTTP', () => {
       ['sends an empty body', 'source_wrong_type', sendBody('')],
       ['sends another table', 'wrong_header', sendBody('a,b\n1,2\n')],
       ['sends half a ZIP', 'archive_damaged', sendBody(register(3).subarray(0, 200))],
-      ['breaks the connection', 'source_cut', breakConnection({ 'content-length': '4000' })],
       ['hangs before it answers', 'source_timeout', () => undefined, { idleMs: 100 }],
       [
         'hangs within the body',
@@ -287,14 +286,6 @@ describe('a retrieval over HTTP', () => {
     })
   })
 })
-
-/** Sends a part of the body, then closes the connection. */
-function breakConnection(headers: Record<string, string>): RequestListener {
-  return (request, response) => {
-    response.writeHead(200, headers)
-    response.write(toCsv(...numberedRows(2)), () => request.socket.destroy())
-  }
-}
 
 /** Sends an endless body without a length while the client reads. */
 function sendEndlessly(_request: unknown, response: ServerResponse): void {

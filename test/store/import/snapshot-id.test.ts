@@ -1,6 +1,6 @@
 /** Tests of the command `snapshot-id` and of the worked example in docs/data.md. */
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { snapshotIdCommand } from '../../../store/import/command.ts'
@@ -8,38 +8,34 @@ import { HEADER } from '../../support/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the snapshot id', () => {
-  let directory: string
-  let printed: string[]
-  beforeEach(async () => {
-    directory = await makeTemporaryDirectory()
-    await mkdir(join(directory, 'temporary'))
-    printed = []
-  })
-
-  const recompute = (path: string) =>
-    snapshotIdCommand({
+  it('[11.5] is that of the worked example in docs/data.md, from its lines and from its file', async () => {
+    const document = await readFile(new URL(import.meta.resolve('#root/docs/data.md')), 'utf8')
+    const [, section = ''] = document.split('### A worked example')
+    const blocks = [...section.matchAll(/```\w*\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+    const [csv = '', lines = '', id = ''] = blocks
+    expect(csv.split('\n')[0]).to.equal(HEADER)
+    expect(`sha256:${createHash('sha256').update(lines).digest('hex')}`).to.equal(id.trim())
+    const path = join(await makeTemporaryDirectory(), 'example.csv')
+    await writeFile(path, csv)
+    const printed: string[] = []
+    const temporaryDirectory = await makeTemporaryDirectory()
+    await snapshotIdCommand({
       path,
-      temporaryDirectory: join(directory, 'temporary'),
+      temporaryDirectory,
       now: () => new Date(),
       print: (line) => void printed.push(line),
       onProgress: () => undefined,
     })
-
-  it('[11.5] is that of the worked example, from its lines and from its file', async () => {
-    const [csv = '', lines = '', id = ''] = await workedExample()
-    expect(csv.split('\n')[0]).to.equal(HEADER)
-    expect(`sha256:${createHash('sha256').update(lines).digest('hex')}`).to.equal(id.trim())
-    const path = join(directory, 'example.csv')
-    await writeFile(path, csv)
-    await recompute(path)
-    expect(printed.at(-1)).to.equal(`snapshot    ${id.trim()}`)
-    expect(await readdir(join(directory, 'temporary'))).to.deep.equal([])
+    expect(printed).to.deep.equal([
+      'rows        3',
+      'companies   1',
+      'quarantined 1',
+      'rejected    0',
+      '  row_contradicting 1',
+      'values      1 changed',
+      '  date_sentinel 1',
+      `snapshot    ${id.trim()}`,
+    ])
+    expect(await readdir(temporaryDirectory)).to.deep.equal([])
   })
 })
-
-/** Reads the fenced blocks of the example: the file, the hashed lines and the id. */
-async function workedExample(): Promise<string[]> {
-  const document = await readFile(new URL(import.meta.resolve('#root/docs/data.md')), 'utf8')
-  const [, section = ''] = document.split('### A worked example')
-  return [...section.matchAll(/```\w*\n([\s\S]*?)```/g)].map(([, block = '']) => block)
-}

@@ -1,11 +1,6 @@
 /** The keys by which an index finds names. */
 import { expect } from 'chai'
-import { initialsOf, joinedKey } from '../../../store/index/name-keys.ts'
-
-it('the joined key ignores "and" and spaces', () => {
-  expect(joinedKey(['fish', 'and', 'chip', 'shop'])).to.equal(joinedKey(['fish', 'chipshop']))
-  expect(joinedKey(['fish', 'chip'])).not.to.equal(joinedKey(['fish', 'chips']))
-})
+import { initialsOf } from '../../../store/index/name-keys.ts'
 
 it('[12.13] initials are three to eight letters, with and without short words', () => {
   for (const [words, expected] of [

@@ -1,8 +1,6 @@
 /** The upgrade of a response log of layout version 1, which an earlier version of the service has written. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp } from 'node:fs/promises'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { open } from 'lmdb'
@@ -147,22 +145,5 @@ describe('a response log of layout version 1', () => {
     expect(() => new LmdbResponseLog(directory, { freeBytes: () => 0 })).to.throw(DiskSpaceError)
     log = new LmdbResponseLog(directory, { readOnly: true })
     await expectComplete(log)
-  })
-
-  it('of commit c287566 is read, upgraded and pruned', async () => {
-    await cp(join(ROOT, 'test/fixtures/earlier-version/lmdb/responses'), responsesFolder(directory), {
-      recursive: true,
-    })
-    const read = async (opened: LmdbResponseLog) => {
-      const [identity = ''] = await opened.unfinished()
-      return opened.read(identity)
-    }
-    log = new LmdbResponseLog(directory, { readOnly: true })
-    const before = await read(log)
-    expect(before?.state).to.equal('settled')
-    await log.close()
-    log = new LmdbResponseLog(directory)
-    expect(await read(log)).to.deep.equal(before)
-    expect(await log.prune({ before: new Date('2100-01-01'), max: 9 })).to.equal(1)
   })
 })

@@ -11,34 +11,17 @@ import { anyName, buildIndex, unlimited } from '../../../support/names.ts'
 /** 850 times this and 120 for all evidence is 900, the score of a match. */
 const MATCH_WITH_EVIDENCE = 780 / 850
 
-/** Makes HOLDINGS and FOODS common words. */
-const COMMON = [
-  ...Array.from({ length: 40 }, (_, each) => `CROWD${'ABCDEFGHIJ'[each % 10]}${'KLMN'[each % 4]} HOLDINGS LIMITED`),
-  ...Array.from({ length: 20 }, (_, each) => `MASS${'ABCDEFGHIJ'[each % 10]}${'KLMN'[each % 4]} FOODS LIMITED`),
-]
-
 function compare(index: NameIndex, query: string, name = 0) {
   const { core, suffix } = parseName(query)
   return similarityMeasure(index, analyseQuery(index, core, unlimited()), { suffix, budget: unlimited() })(name)
 }
 
 /** The similarity of a query name to a registered name. */
-const similarity = (query: string, registered: string) => compare(buildIndex([registered, ...COMMON]), query).similarity
+const similarity = (query: string, registered: string) => compare(buildIndex([registered]), query).similarity
 
 describe('the similarity of names', () => {
-  it('is low when only the common word is equal', () => {
-    expect(similarity('KERRY HOLDINGS LIMITED', 'CORK HOLDINGS LIMITED')).to.be.below(0.3)
-    expect(similarity('KERRY HOLDINGS LIMITED', 'KERRY FOODS LIMITED')).to.be.below(0.8)
-  })
-
   const different: [string, string][] = [
-    ['KERRY NO 57 LIMITED', 'KERRY NO 58 LIMITED'],
     ['KERRY II LIMITED', 'KERRY III LIMITED'],
-    ['KERRY 2 LIMITED', 'KERRY LIMITED'],
-    ['LEASING NO 5 LIMITED', 'LEASING NO 6 LIMITED'],
-    ['KERRY FOODS LIMITED', 'KERRY LIMITED'],
-    ['KERRY FOODS LIMITED', 'KERRY FOODS DAC'],
-    ['DERRY FOODS LIMITED', 'KERBY FOODS LIMITED'],
     ['ANYDAY POWER LIMITED', 'POWER ANYDAY LIMITED'],
   ]
   for (const [query, registered] of different) {

@@ -1,8 +1,7 @@
 /**
  * The buyer's side: what it refuses to sign, what it writes before it sends, and how it repeats without signing again.
  */
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { decodePaymentSignatureHeader, encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
@@ -21,6 +20,7 @@ import { keySetOf, makeReceiptKey, receiptFor, type TestKey } from '../../../sup
 import { priceOf } from '../../../support/operations.ts'
 import { toNamed } from '../../../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../../../agent/operation/operations.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const BASE = 'http://127.0.0.1:4021'
 const RESOURCE = { url: `${BASE}/api/v1/company/1` }
@@ -186,7 +186,7 @@ describe('the client', () => {
   }
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'client-'))
+    directory = await makeTemporaryDirectory()
     await mkdir(join(directory, 'sandbox'))
     await writeFile(join(directory, 'sandbox', 'buyer.key'), `${KEY}\n`, { mode: 0o600 })
     ;[requests, answers, printed, stdout, slept] = [[], [], [], [], []]
@@ -198,7 +198,6 @@ describe('the client', () => {
     card = {}
     keptBefore = undefined
   })
-  afterEach(() => rm(directory, { recursive: true }))
 
   async function client(...args: string[]): Promise<number> {
     const stderr = new Writable({
@@ -231,13 +230,14 @@ describe('the client', () => {
     expect(printed.join('\n')).to.contain('A\\u{202e}B\\u{fe0f}')
   })
 
-  it('repeats the same payment after 429, 500, 502, 503 and a lost connection, after Retry-After', async () => {
+  it('repeats the same payment after 429, 500, 502, 503, 504 and a lost connection, after Retry-After', async () => {
     const limited = { status: 429, headers: { 'Retry-After': '3' } }
-    answers = [limited, { status: 502 }, unknown, 'no answer', { status: 500 }]
+    // A proxy can answer 504 to a long sale.
+    answers = [limited, { status: 502 }, unknown, 'no answer', { status: 500 }, { status: 504 }]
     expect(await client('lookup', '1')).to.equal(0)
-    expect(paymentsSent()).to.have.lengthOf(6)
+    expect(paymentsSent()).to.have.lengthOf(7)
     expect(new Set(paymentsSent()).size).to.equal(1)
-    expect(slept).to.deep.equal([3000, 2000, 7000, 2000, 2000])
+    expect(slept).to.deep.equal([3000, 2000, 7000, 2000, 2000, 2000])
   })
 
   it('[14.5] exits with status 4 after seven attempts, and repeats the saved payment with --retry', async () => {
@@ -289,12 +289,6 @@ describe('the client', () => {
       ])
     })
   }
-
-  it('[14.5] sends the payment again after 504, which a proxy can answer to a long sale', async () => {
-    answers = [{ status: 504 }]
-    expect(await client('lookup', '1')).to.equal(0)
-    expect(paymentsSent()).to.have.lengthOf(2)
-  })
 
   it('[15.6] lists the purchases with their states', async () => {
     answers = [paid, { status: 402 }]
@@ -432,13 +426,6 @@ describe('the client', () => {
     expect(printed.join(' ')).to.contain(String.raw`\u{1b}`)
   })
 
-  it('signs nothing if the quote differs from the published terms', async () => {
-    terms = { payTo: OTHER }
-    expect(await client('lookup', '1')).to.equal(1)
-    expect(printed.join('\n')).to.match(/receiver .* DIFFERS/)
-    expect(paymentsSent()).to.deep.equal([])
-  })
-
   const changes =
     'changes --since 2026-01-01 --until 2026-01-31 --kind changed --field status --status Normal --limit 9 --cursor '
   for (const [args, path] of [
@@ -499,21 +486,5 @@ describe('the client', () => {
     expect(await client('batch', file)).to.equal(2)
     expect(printed.at(-1)).to.equal('inputs[0].company_number must be 1 to 20 ASCII digits')
     expect(requests).to.have.length(2)
-  })
-
-  it('reports a wrong value without sending a request', async () => {
-    const wrong: [args: string[], line: string][] = [
-      [['search', 'foo', '--limit', '0'], 'limit must be a whole number from 1 to 10'],
-      [['search', 'foo', '--limit', ''], 'limit must be a whole number from 1 to 10'],
-      [['resolve'], 'the request: name or company_number is required'],
-      [['resolve', 'foo', '--number', 'x'], 'company_number must be 1 to 20 ASCII digits'],
-      [['as-of', '1', '2026-02-30'], 'date must be a day of the calendar, YYYY-MM-DD'],
-      [['lookup', 'abc'], 'company_number must be 1 to 20 ASCII digits'],
-    ]
-    for (const [args, line] of wrong) {
-      expect(await client(...args), args.join(' ')).to.equal(2)
-      expect(printed.at(-1)).to.equal(line)
-    }
-    expect(requests).to.deep.equal([])
   })
 })

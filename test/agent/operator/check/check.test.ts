@@ -76,12 +76,6 @@ describe('the command check', function () {
     expect(await readdir(environment['DATA_DIR'] ?? '')).to.deep.equal([])
   })
 
-  it('[14.22] ends with the fault of an invalid variable', async () => {
-    const { code, stderr, lines } = await check({ PAY_TO: '0x1' })
-    expect({ code, lines }).to.deep.equal({ code: 1, lines: [] })
-    expect(stderr).to.match(/^PAY_TO must be an address/)
-  })
-
   for (const [name, mode] of [
     ['data directory', 0o755],
     ['keys', 0o755],

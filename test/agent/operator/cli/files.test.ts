@@ -1,23 +1,22 @@
 /** Permissions of everything that the program creates, with real processes under umask 022. */
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { filesIn } from '../../../keys/support.ts'
 import { ready, startChild, withUmask, type Child } from '../../../support/child.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 describe('the files of the program', () => {
   let directory: string
   let children: Child[]
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'files-'))
+    directory = await makeTemporaryDirectory()
     children = []
   })
   afterEach(async () => {
     for (const child of children) child.process.kill('SIGTERM')
     for (const child of children) await child.ended
-    await rm(directory, { recursive: true })
   })
 
   function start(args: string[], environment: Record<string, string> = {}): Child {

@@ -1,14 +1,12 @@
 /** Services that share a data directory and have the same process id, as in containers. */
 import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { childrenOf } from '../../../support/child-processes.ts'
 import { AS_FIRST, ready, startChild, type Child } from '../../../support/child.ts'
 import { REGISTER } from '../../../support/fixtures.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const PROGRAM = fileURLToPath(new URL(import.meta.resolve('#root/dist/agent/main.js')))
 
@@ -20,7 +18,7 @@ describe('[14.10] a service whose process id another process of the data directo
   let started: Child[]
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'process-id-'))
+    directory = await makeTemporaryDirectory()
     started = []
     environment = {
       DATA_DIR: directory,
@@ -36,7 +34,6 @@ describe('[14.10] a service whose process id another process of the data directo
       child.process.kill('SIGKILL')
       await child.ended
     }
-    await rm(directory, { recursive: true })
   })
 
   /** Starts a service. `pid` is its id outside of its namespace. */

@@ -1,22 +1,21 @@
 /** The command line: help, wrong arguments, failures and progress of every command. */
 import { PassThrough } from 'node:stream'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openBar } from '../../../../agent/command-line/progress-bar.ts'
 import { openImportBar } from '../../../../agent/operator/cli/import-bar.ts'
 import { makeKeyAt, START_SECONDS } from '../../../keys/support.ts'
 import { runCommand } from '../../../support/cli.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const COMMANDS = ['serve', 'check', 'client', 'import', 'snapshot-id', 'history', 'keys', 'payments', 'registry']
 
 describe('the command line', () => {
   let directory: string
   before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'cli-'))
+    directory = await makeTemporaryDirectory()
   })
-  after(() => rm(directory, { recursive: true }))
 
   const run = (args: string[]) => runCommand(args, { environment: { DATA_DIR: directory } })
 
@@ -78,6 +77,7 @@ describe('the command line', () => {
     expect(stderr).to.match(/^import refused, source_unreadable: [^\n]+\n$/)
     const wrong = await runCommand(['keys', 'list'], { environment: { PORT: '80a' } })
     expect(wrong).to.include({ code: 1, stderr: 'PORT must be a port number from 0 to 65535\n' })
+    expect(await run(['migrate'])).to.include({ code: 1, stderr: 'RESPONSE_LOG must be set for this command\n' })
   })
 })
 

@@ -67,29 +67,6 @@ describe('the admin address', function () {
     expect(await sample('company_agent_dataset_companies')).to.be.greaterThan(0)
   })
 
-  it('shows the age of the oldest payment that is still open, and of the dataset', async () => {
-    let laterMs = 0
-    const unclear = { findUse: () => Promise.resolve({ nonce: 'unclear' } as const) }
-    await start({
-      now: () => new Date(Date.now() + laterMs),
-      replaceExternals: ({ chain, ...own }) => ({
-        ...own,
-        chain: { ...chain, ...unclear, findTransfers: async (queries) => queries.map(() => undefined) },
-      }),
-    })
-    await requests().buy((payment) => requests().lookup('00000000', payment))
-    expect(await sample('company_agent_oldest_open_payment_age_seconds')).to.equal(0)
-    laterMs = DAY_MS
-    const oneDay = [DAY_MS / 1000, DAY_MS / 1000 + 600] as const
-    expect(await sample('company_agent_dataset_age_seconds')).to.be.within(...oneDay)
-    // The reconciler runs at the start.
-    await service.restart()
-    while ((await sample('company_agent_oldest_open_payment_age_seconds')) === 0) await new Promise(setImmediate)
-    expect(await sample('company_agent_oldest_open_payment_age_seconds')).to.be.within(...oneDay)
-    laterMs = -DAY_MS
-    expect(await sample('company_agent_oldest_open_payment_age_seconds')).to.equal(0)
-  })
-
   it('reads no open payment for a scrape', async () => {
     await start()
     await requests().buy((payment) => requests().lookup('00000000', payment))
@@ -98,20 +75,6 @@ describe('the admin address', function () {
     const counts = [await reads(), await reads(), await reads(), await reads()]
     const added = counts.slice(1).map((count, index) => count - (counts[index] ?? 0))
     expect(Math.min(...added)).to.equal(0)
-  })
-
-  it('counts log events and failed calls', async () => {
-    await start({
-      replaceExternals: (own) => ({
-        ...own,
-        facilitator: { ...own.facilitator, verify: () => Promise.reject(new Error('down')) },
-      }),
-    })
-    const reply = await requests().buy((payment) => requests().lookup('00000000', payment))
-    expect(reply.status).to.equal(503)
-    expect(await sample('company_agent_events_total', { event: 'verification_unclear' })).to.equal(1)
-    const failed = { step: 'facilitator_verify', result: 'failed' }
-    expect(await sample('company_agent_step_duration_seconds_count', failed)).to.equal(1)
   })
 
   const FAILURES: [kind: string, cause: () => Error][] = [
@@ -207,26 +170,11 @@ describe('the admin address', function () {
     expect((await adminFetch('/livez')).status).to.equal(200)
   })
 
-  it('is not ready when the chain does not answer', async () => {
-    await start({
-      replaceExternals: (own) => ({
-        ...own,
-        chain: { ...own.chain, observe: () => Promise.reject(new Error('down')) },
-      }),
-    })
-    expect(await readiness()).to.deep.include({ status: 503, ready: false })
-  })
-
   it('refuses other paths and methods', async () => {
     await start()
     expect((await adminFetch('/')).status).to.equal(404)
     expect((await adminFetch('/metrics', { method: 'POST' })).status).to.equal(405)
     expect((await fetch(`${service.url}/metrics`)).status).to.equal(404)
-  })
-
-  it('[14.12] does not exist with ADMIN_PORT=off', async () => {
-    service = await startTestService()
-    expect(service.adminUrl).to.equal('')
   })
 
   it('[14.12] does not stop the start if its default port is in use, and does if its configured port is', async () => {

@@ -3,8 +3,7 @@
  * once for each minute, and promtool evaluates the alerting rules on them.
  */
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,6 +18,7 @@ import { startTestService, type TestService, type TestServiceOptions } from '../
 import { pausesOnly } from '../../../support/timers.ts'
 import { shortTimers } from '../../../support/timers.ts'
 import { buyOverTransports } from '../../../support/transports.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const RULES = fileURLToPath(new URL('docs/monitoring/alerts.yml', new URL('../../../../..', import.meta.url)))
 const HOUR_MS = 60 * 60 * 1000
@@ -105,15 +105,16 @@ const damagedRecord: Pick<Scenario, 'before' | 'cause'> = {
   cause: () => service.restart({ whileStopped: () => damage('"from_block"') }),
 }
 
-const unknownPayment: Pick<Scenario, 'options' | 'cause'> = {
-  options: {
-    replaceExternals: ({ facilitator, ...own }) => ({
-      ...own,
-      facilitator: { ...facilitator, settle: () => Promise.reject(new Error('down')) },
-    }),
-  },
-  cause: buy,
-}
+/** The options of a service whose facilitator or chain behaves in another way. */
+const withFacilitator = (change: (own: Externals['facilitator']) => Partial<Externals['facilitator']>) => ({
+  replaceExternals: ({ facilitator, ...own }: Externals) => ({
+    ...own,
+    facilitator: { ...facilitator, ...change(facilitator) },
+  }),
+})
+const withChain = (change: (own: Externals['chain']) => Partial<Externals['chain']>) => ({
+  replaceExternals: ({ chain, ...own }: Externals) => ({ ...own, chain: { ...chain, ...change(chain) } }),
+})
 
 /** By the name of the alert. */
 const SCENARIOS: Record<string, Scenario> = {
@@ -128,37 +129,28 @@ const SCENARIOS: Record<string, Scenario> = {
   },
   CompanyAgentPaymentsRefused: {
     needsLoad: true,
-    options: {
-      replaceExternals: ({ facilitator, ...own }) => ({
-        ...own,
-        facilitator: {
-          ...facilitator,
-          verify: (...call) => (isDown ? Promise.resolve(REFUSED) : facilitator.verify(...call)),
-        },
-      }),
-    },
+    options: withFacilitator((own) => ({
+      verify: (...call) => (isDown ? Promise.resolve(REFUSED) : own.verify(...call)),
+    })),
     before: buy,
     cause: async () => void (isDown = true),
     each: buy,
     minutes: 25,
   },
   CompanyAgentPaymentDamaged: damagedRecord,
-  CompanyAgentPaymentUnknown: unknownPayment,
+  CompanyAgentPaymentUnknown: {
+    options: withFacilitator(() => ({ settle: () => Promise.reject(new Error('down')) })),
+    cause: buy,
+  },
   CompanyAgentSettlementNotOnChain: {
-    options: {
-      replaceExternals: ({ chain, ...own }) => ({
-        ...own,
-        chain: {
-          ...chain,
-          nodeCount: 2,
-          observe: async (payments, { node, ...options } = {}) => {
-            const observed = await chain.observe(payments, options)
-            return isDown ? showUnpaid(observed, node ?? (options.otherThan === 0 ? 1 : 0)) : observed
-          },
-          findTransfers: async (queries) => queries.map(() => undefined),
-        },
-      }),
-    },
+    options: withChain((chain) => ({
+      nodeCount: 2,
+      observe: async (payments, { node, ...options } = {}) => {
+        const observed = await chain.observe(payments, options)
+        return isDown ? showUnpaid(observed, node ?? (options.otherThan === 0 ? 1 : 0)) : observed
+      },
+      findTransfers: async (queries) => queries.map(() => undefined),
+    })),
     before: buy,
     cause: () => {
       isDown = true
@@ -171,16 +163,10 @@ const SCENARIOS: Record<string, Scenario> = {
     cause: () => requests().lookup('00000000', payment),
   },
   CompanyAgentPaymentOld: {
-    options: {
-      replaceExternals: ({ chain, ...own }) => ({
-        ...own,
-        chain: {
-          ...chain,
-          findUse: (...call) => (isDown ? Promise.resolve({ nonce: 'unclear' }) : chain.findUse(...call)),
-          findTransfers: async (queries) => queries.map(() => undefined),
-        },
-      }),
-    },
+    options: withChain((chain) => ({
+      findUse: (...call) => (isDown ? Promise.resolve({ nonce: 'unclear' }) : chain.findUse(...call)),
+      findTransfers: async (queries) => queries.map(() => undefined),
+    })),
     before: buy,
     cause: async () => {
       isDown = true
@@ -202,36 +188,23 @@ const SCENARIOS: Record<string, Scenario> = {
   CompanyAgentChainUnavailable: {
     options: {
       timer: shortTimers,
-      replaceExternals: ({ chain, ...own }) => ({
-        ...own,
-        chain: { ...chain, observe: (...call) => rejectIfDown(() => chain.observe(...call)) },
-      }),
+      ...withChain((chain) => ({ observe: (...call) => rejectIfDown(() => chain.observe(...call)) })),
     },
     cause: async () => void (isDown = true),
   },
   CompanyAgentNodeUnusable: {
-    options: {
-      replaceExternals: ({ chain, ...own }) => ({
-        ...own,
-        chain: { ...chain, unusableNodes: () => (isDown ? [2] : []) },
-      }),
-    },
+    options: withChain(() => ({ unusableNodes: () => (isDown ? [2] : []) })),
     cause: async () => void (isDown = true),
     minutes: 6,
   },
   CompanyAgentClockWrong: {
-    options: { replaceExternals: ({ chain, ...own }) => ({ ...own, chain: { ...chain, isClockWrong: () => isDown } }) },
+    options: withChain(() => ({ isClockWrong: () => isDown })),
     cause: async () => void (isDown = true),
     minutes: 3,
   },
   CompanyAgentFacilitatorFailing: {
     needsLoad: true,
-    options: {
-      replaceExternals: ({ facilitator, ...own }) => ({
-        ...own,
-        facilitator: { ...facilitator, verify: (...call) => rejectIfDown(() => facilitator.verify(...call)) },
-      }),
-    },
+    options: withFacilitator((own) => ({ verify: (...call) => rejectIfDown(() => own.verify(...call)) })),
     before: buy,
     cause: async () => void (isDown = true),
     each: buy,
@@ -349,10 +322,9 @@ describe('the alerts', function () {
 
   before(async function () {
     if (spawnSync('promtool', ['--version'], { timeout: 10_000 }).status !== 0) return this.skip()
-    directory = await mkdtemp(join(tmpdir(), 'alerts-'))
+    directory = await makeTemporaryDirectory()
     used = new Set((await readFile(RULES, 'utf8')).match(/\b(?:company_agent|nodejs)_\w+/g))
   })
-  after(() => directory && rm(directory, { recursive: true }))
   afterEach(async () => {
     laterMs = 0
     isDown = false

@@ -20,6 +20,7 @@ const REPLIES: [reply: string, change: object | Error, kind: string][] = [
   ['a success of another payer', { payer: OTHER }, 'unclear'],
   ['a success with another amount', { amount: '1' }, 'unclear'],
   ['a success without a transaction', { transaction: '' }, 'unclear'],
+  ['a success with a transaction of 33 bytes', { transaction: `${transaction}ab` }, 'unclear'],
   ['a connection that was reset', new Error('reset'), 'unclear'],
   ['a refusal before broadcast', { success: false, errorReason: 'insufficient_funds' }, 'refused'],
   ['a refusal for another reason', { success: false, errorReason: 'settlement_refused' }, 'unclear'],
