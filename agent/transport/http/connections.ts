@@ -36,10 +36,11 @@ const FEW_CONNECTIONS = 4
 const SMALL_ANSWER_BYTES = 16_384
 /** Node accepts one connection in each iteration of the event loop, so few requests begin in it. */
 const BEGUN_PER_ITERATION_MAX = 8
-/** For each such time of an iteration, no request begins in a further one. A large answer takes more. */
-const WORK_MS_PER_ITERATION = 0.5
-/** Also after a process was stopped for hours. */
-const ITERATIONS_MAX = 100
+/**
+ * While connections arrive, requests begin only in every such iteration: new clients wait in the queue of the kernel,
+ * which is not fair.
+ */
+const ITERATIONS_PER_TURN = 16
 /** Each reason of resets is in the log at most this often. */
 export const REPORT_INTERVAL_MS = 60_000
 
@@ -48,9 +49,13 @@ type Activity = 'idle' | 'running' | 'kept'
 
 interface Connection {
   readonly socket: Socket
+  /** Of the socket. */
+  readonly address: string
   /** Of the client of the last request, or of the socket before the first one. */
   prefixes: readonly string[]
   activity: Activity
+  /** The place of the last change of activity in the order of all changes. */
+  changed: number
   /** Of a large answer that the client has not read. */
   unsentBytes: number
   /** Whether its address had too many connections when it was opened. Its first request is answered with 429. */
@@ -87,11 +92,15 @@ export interface HttpClient extends Client {
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #turns = new WorkQueue(BEGUN_PER_ITERATION_MAX)
-  /** In the order of the last change of activity. */
   readonly #open = new Map<Socket, Connection>()
+  /** The numbers of open connections, by address. */
+  readonly #addresses = new Map<string, number>()
   /** All but those that are `kept`. */
   readonly #replaceable = new PrefixTree<Connection>()
   readonly #unread = new PrefixTree<Connection>(({ unsentBytes }) => unsentBytes)
+  /** Connections that were admitted in this iteration of the event loop or the one before. */
+  #newcomers = 0
+  #changes = 0
   #isProxyReported = false
   /** When each reason of resets was reported. */
   readonly #reportedAt = new Map<string, number>()
@@ -107,15 +116,18 @@ export class Connections {
   admit(socket: Socket): void {
     const { limits, trustedProxies } = this.#options
     const prefixes = prefixesOf(socket.remoteAddress ?? '') ?? []
-    const ofAddress = trustedProxies === 0 ? this.#select((each) => each.prefixes.at(-1) === prefixes.at(-1)) : []
-    const isSurplus = ofAddress.length >= limits.addressConnections
-    const state = { activity: 'running', unsentBytes: 0, client: undefined } as const
-    const connection: Connection = { socket, prefixes, isSurplus, ...state, unanswered: [] }
+    const address = prefixes.at(-1) ?? ''
+    const ofAddress = this.#addresses.get(address) ?? 0
+    const isSurplus = trustedProxies === 0 && ofAddress >= limits.addressConnections
+    const state = { activity: 'running', changed: (this.#changes += 1), unsentBytes: 0, client: undefined } as const
+    const connection: Connection = { socket, address, prefixes, isSurplus, ...state, unanswered: [] }
+    this.#newcomers += 1
     this.#open.set(socket, connection)
+    this.#addresses.set(address, ofAddress + 1)
     this.#replaceable.add(connection)
     socket.once('close', () => this.#remove(connection))
     // What the client has sent is read in the next iteration of the event loop.
-    setImmediate(() => setImmediate(() => this.#checkUse(connection)))
+    setImmediate(() => setImmediate(() => this.#endArrival(connection)))
     if (!isSurplus && this.#open.size > limits.connections) this.#resetSurplus()
   }
 
@@ -176,7 +188,7 @@ export class Connections {
   }
 
   #identify(connection: Connection, response: ServerResponse): HttpClient {
-    const { budgets, trustedProxies, clock, report } = this.#options
+    const { budgets, trustedProxies, report } = this.#options
     const { req: request } = response
     if (trustedProxies > 0) {
       this.#replaceable.remove(connection)
@@ -204,9 +216,7 @@ export class Connections {
       },
       takeTurn: (work) =>
         this.#turns.run(prefixes, () => {
-          const begun = clock()
-          const iterations = () => Math.min((clock() - begun) / WORK_MS_PER_ITERATION, ITERATIONS_MAX)
-          setImmediate(() => this.#endTurn(iterations()))
+          this.#endTurn(ITERATIONS_PER_TURN)
           work()
         }),
     }
@@ -225,10 +235,12 @@ export class Connections {
     if (slowest) this.#reset(slowest, 'unread')
   }
 
-  /** Lets another request begin, after some iterations of the event loop. */
+  /** Lets another request begin in an iteration of the event loop without newcomers, or after some with them. */
   #endTurn(iterations: number): void {
-    if (iterations < 1) this.#turns.leave()
-    else setImmediate(() => this.#endTurn(iterations - 1))
+    setImmediate(() => {
+      if (this.#newcomers === 0 || iterations === 0) this.#turns.leave()
+      else this.#endTurn(iterations - 1)
+    })
   }
 
   #beginNext(connection: Connection): void {
@@ -245,34 +257,36 @@ export class Connections {
   }
 
   #change(connection: Connection, activity: Activity): void {
-    const { socket } = connection
-    if (!this.#open.delete(socket)) return
-    this.#open.set(socket, connection)
+    if (!this.#open.has(connection.socket)) return
+    connection.changed = this.#changes += 1
     if (connection.activity === 'kept') this.#replaceable.add(connection)
     if (activity === 'kept') this.#replaceable.remove(connection)
     connection.activity = activity
   }
 
-  #select(isWanted: (connection: Connection) => boolean): Connection[] {
-    return [...this.#open.values()].filter(isWanted)
-  }
-
   /** Resets one of the largest prefix: the one that is idle longest, or else the oldest request. */
   #resetSurplus(): void {
-    const largest = new Set(this.#replaceable.largest(FEW_CONNECTIONS))
-    const inOrder = this.#select((each) => largest.has(each))
-    const surplus = inOrder.find(({ activity }) => activity === 'idle') ?? inOrder[0]
-    if (surplus) this.#reset(surplus, 'surplus')
+    const [first, ...others] = this.#replaceable.largest(FEW_CONNECTIONS)
+    if (first)
+      this.#reset(
+        others.reduce((one, other) => (isLessUsed(other, one) ? other : one), first),
+        'surplus',
+      )
   }
 
-  #checkUse(connection: Connection): void {
+  #endArrival(connection: Connection): void {
+    this.#newcomers -= 1
     if (connection.client) return
     if (connection.isSurplus) this.#reset(connection, 'surplus')
     else this.#change(connection, 'idle')
   }
 
   #remove(connection: Connection): void {
-    if (!this.#open.delete(connection.socket)) return
+    const { socket, address } = connection
+    if (!this.#open.delete(socket)) return
+    const ofAddress = this.#addresses.get(address) ?? 0
+    if (ofAddress > 1) this.#addresses.set(address, ofAddress - 1)
+    else this.#addresses.delete(address)
     if (connection.activity !== 'kept') this.#replaceable.remove(connection)
     this.#forgetUnread(connection)
     connection.unanswered.length = 0
@@ -289,6 +303,11 @@ export class Connections {
     this.#reportedAt.set(reason, clock())
     report('connections_reset', reason)
   }
+}
+
+function isLessUsed(one: Connection, other: Connection): boolean {
+  const isIdle = one.activity === 'idle'
+  return isIdle === (other.activity === 'idle') ? one.changed < other.changed : isIdle
 }
 
 function closeAfter(response: ServerResponse): void {

@@ -45,7 +45,7 @@ export function startRemotes(core: Core = 'client', ...args: readonly number[]):
 
 const PACKAGE = readFileSync(fileURLToPath(import.meta.resolve('#root/package.json')), 'utf8')
 /** The options of Node.js with which `npm start` starts the service. */
-export const SERVICE_FLAGS: readonly string[] = /--max-semi-space-size=\d+/.exec(PACKAGE) ?? []
+export const SERVICE_FLAGS: readonly string[] = PACKAGE.match(/--max-[\w-]+=\d+/g) ?? []
 
 /** The command `serve`. Its log is discarded. */
 export function startService(

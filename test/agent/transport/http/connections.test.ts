@@ -230,6 +230,28 @@ describe('the connections of the HTTP server', () => {
     })
   })
 
+  describe('while newcomers connect', () => {
+    useServer()
+
+    it('[6.2.7] begin few requests of others before the connections of the newcomers are accepted', async () => {
+      const newcomers = 100
+      const others = await Promise.all(Array.from({ length: 100 }, () => server.dial()))
+      let accepted = 0
+      let begunBefore = 0
+      const count = (message: unknown) => {
+        if ((message as { socket: Socket }).socket.remoteAddress === '127.0.0.2') accepted += 1
+        if (accepted === newcomers) begunBefore = server.paths.length
+      }
+      subscribe('net.server.socket', count)
+      for (const each of others) each.socket.write(get('/one').repeat(4))
+      await Promise.all(Array.from({ length: newcomers }, () => server.dial('', '127.0.0.2')))
+      await Promise.all(others.map((each) => each.answered(4)))
+      await until(() => accepted === newcomers)
+      unsubscribe('net.server.socket', count)
+      expect(begunBefore).to.be.lessThan(newcomers)
+    })
+  })
+
   describe('with at most two connections of an address', () => {
     useServer({ addressConnections: 2 })
 
