@@ -4,13 +4,12 @@ import { relayerFolder } from '../../store/files/layout.ts'
 import { readPrivateFile } from '../../store/files/private-files.ts'
 import { acquireProcessLock } from '../../store/files/process-lock.ts'
 import type { Report } from '../../store/base/runtime.ts'
-import { ConfigError, type Config, type RemoteFacilitatorConfig, type RemoteFacilitators } from './config.ts'
+import { ConfigError, type Config, type RemoteFacilitatorConfig } from './config.ts'
 import { openChain } from '../settlement/chain/chain.ts'
-import { cdpAuthorization } from '../settlement/facilitator/cdp-token.ts'
 import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
 import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
-import { openFacilitators, type NamedFacilitator } from '../settlement/facilitator/facilitators.ts'
-import { openRemoteFacilitator, type Authorization } from '../settlement/facilitator/remote-facilitator.ts'
+import { openFacilitators } from '../settlement/facilitator/facilitators.ts'
+import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
 import { RpcError, WrongChain } from '../settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../settlement/rpc/post-json.ts'
@@ -79,25 +78,13 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   return { externals, lines: [], [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
 }
 
-export function openRemoteFacilitators([first, ...others]: RemoteFacilitators, report: Report): Facilitator {
+export function openRemoteFacilitators(remotes: readonly RemoteFacilitatorConfig[], report: Report): Facilitator {
   // `verify` asks one after the other within the time of one call.
-  const verifyTimeoutMs = FACILITATOR_MS_MAX / (1 + others.length)
-  const openOne = (config: RemoteFacilitatorConfig): NamedFacilitator => ({
-    name: config.url,
-    client: openRemoteFacilitator({ url: config.url, authorization: authorizationOf(config), verifyTimeoutMs }),
-  })
-  return openFacilitators([openOne(first), ...others.map(openOne)], report)
-}
-
-export function authorizationOf({ authorization }: RemoteFacilitatorConfig): Authorization {
-  switch (authorization.kind) {
-    case 'none':
-      return async () => undefined
-    case 'fixed':
-      return async () => authorization.header
-    case 'cdp':
-      return (method, url) => cdpAuthorization(authorization.key, method, url)
-  }
+  const verifyTimeoutMs = FACILITATOR_MS_MAX / remotes.length
+  return openFacilitators(
+    remotes.map((remote) => ({ name: remote.url, client: openRemoteFacilitator({ ...remote, verifyTimeoutMs }) })),
+    report,
+  )
 }
 
 /** One line when the clock becomes wrong. */

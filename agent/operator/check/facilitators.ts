@@ -2,7 +2,6 @@
 import * as z from 'zod'
 import type { Config, RemoteFacilitatorConfig } from '../../service/config.ts'
 import { DEPLOYMENTS, X402_VERSION } from '../../payment/terms.ts'
-import { authorizationOf } from '../../service/externals.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { failed, passed, type Check, type CheckResult } from './check.ts'
@@ -20,12 +19,11 @@ export function facilitatorChecks({ facilitator, mode }: Config, fetch: Fetch): 
 }
 
 async function checkFacilitator(
-  facilitator: RemoteFacilitatorConfig,
+  { url, authorization }: RemoteFacilitatorConfig,
   network: string,
   fetch: Fetch,
 ): Promise<CheckResult[]> {
-  const { url } = facilitator
-  const header = await authorizationOf(facilitator)('GET', `${url}/supported`)
+  const header = await authorization('GET', `${url}/supported`)
   const headers = { Accept: 'application/json', ...(header !== undefined && { Authorization: header }) }
   const reply = await fetchText(fetch, `${url}/supported`, { headers }).catch(() => undefined)
   if (!reply) return failed(`${url} does not answer: check FACILITATOR, or name another one`)
