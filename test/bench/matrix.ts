@@ -274,10 +274,9 @@ async function startNode(fault: NodeFault, { url, otherUrl, blocked }: NodeOptio
     lags: (exchange) => answerLate(url, exchange),
   }
   const respond: Fault = (exchange) => {
-    const isBlocked = exchange.calls.some(
-      ({ method, params }) =>
-        method === 'eth_sendRawTransaction' && [...blocked].some((nonce) => String(params[0]).includes(nonce.slice(2))),
-    )
+    const { method, params } = exchange.call
+    const isBlocked =
+      method === 'eth_sendRawTransaction' && [...blocked].some((nonce) => String(params[0]).includes(nonce.slice(2)))
     return isBlocked ? void exchange.response.destroy() : answerWith[fault](exchange)
   }
   proxy.fail(isOther ? answerWith['is dead'] : respond)
@@ -285,8 +284,7 @@ async function startNode(fault: NodeFault, { url, otherUrl, blocked }: NodeOptio
 }
 
 /** Shows the newest block, and the newest final one, of two minutes ago. */
-async function answerLate(url: string, { calls: [call], response }: Exchange): Promise<void> {
-  if (!call) return
+async function answerLate(url: string, { call, response }: Exchange): Promise<void> {
   const newest = Number(await rpc(url, 'eth_blockNumber'))
   const at = `0x${(newest - LAG_BLOCKS).toString(16)}`
   const params = call.params.map((each) => (each === 'latest' || each === 'finalized' ? at : each))
