@@ -39,7 +39,7 @@ export function renderPage(
   const parts: [string, string][] = [
     ['style', `<style>${style}</style>`],
     ['script', `<script type="module">${script}</script>`],
-    ['account', sandboxAccount ?? ''],
+    ['account', sandboxAccount?.address ?? ''],
     ['forms', renderForms(deployment)],
     ['list_lines_max', String(LIST_LINES_MAX)],
     ['batch_lookup', String(lookup.batchInputsMax)],
