@@ -16,7 +16,7 @@ export const KEY_LEAD_SECONDS = 60 * 60
 export const KEYS_REFRESH_MS = 60_000
 export const PUBLISHED_MS = 2 * KEYS_REFRESH_MS
 
-export type KeyLog = Pick<ResponseLog, 'announceKey' | 'publicKeys'>
+type KeyLog = Pick<ResponseLog, 'announceKey' | 'publicKeys'>
 type SigningKey = StoredKey & { readonly privateKey: KeyObject }
 /** By kid, first announced first. */
 type AnnouncedKeys = ReadonlyMap<string, AnnouncedKey>

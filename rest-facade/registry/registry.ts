@@ -25,7 +25,7 @@ export const NOT_REGISTERED = {
 
 export type RegistryIdentity = Awaited<ReturnType<typeof readIdentity>> | typeof NOT_REGISTERED
 
-export type FeedbackPage = Awaited<ReturnType<typeof readPage>>
+type FeedbackPage = Awaited<ReturnType<typeof readPage>>
 
 /** The budget of the client does not pay for a read. The specification of the service names five seconds. */
 export const BUSY = refused({ code: 'rate_limited', retryAfterSeconds: 5 })

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { buildTerms, DEPLOYMENTS } from '../../agent/payment/terms.ts'
-import { openAccounts, type Accounts } from '../../agent/sandbox/accounts.ts'
+import { openAccounts } from '../../agent/sandbox/accounts.ts'
 import { startAnvil } from '../../agent/sandbox/anvil.ts'
 import { prepareChain } from '../../agent/sandbox/prepare-chain.ts'
 import { openInProcessFacilitator } from '../../agent/settlement/facilitator/in-process-facilitator.ts'
@@ -122,7 +122,7 @@ function missing({ facilitators, nodes }: Cell): never {
 }
 
 /** A chain whose blocks of the last minutes exist, so that a node can lag. */
-async function startOldChain({ buyer, relayer }: Accounts) {
+async function startOldChain({ buyer, relayer }: Chains['accounts']) {
   const ageSeconds = 2 * LAG_BLOCKS * BLOCK_SECONDS
   const timestamp = Math.floor(Date.now() / 1000) - ageSeconds
   const { child, url: started } = startAnvil(['--chain-id', String(chainId), '--timestamp', String(timestamp)])
@@ -136,7 +136,7 @@ async function startOldChain({ buyer, relayer }: Accounts) {
 }
 
 interface Chains {
-  accounts: Accounts
+  accounts: Awaited<ReturnType<typeof openAccounts>>
   url: string
   otherUrl: string
 }

@@ -38,7 +38,7 @@ async function importSource(
   { acceptChanges: areChangesAccepted = false, force: isForced = false, synthetic = false }: ImportOptions,
 ): Promise<void> {
   const { importCommand } = await import('../../../store/import/command.ts')
-  const { openImportBar } = await import('./import-bar.ts')
+  const { openImportBar } = await import('../../command-line/progress-bar.ts')
   const { dataDirectory, archiveDirectory, facilitator } = await loadConfig(context)
   const path = isUrl(source) ? source : resolve(source)
   using bar = openImportBar(context)
@@ -65,7 +65,7 @@ export const addSnapshotIdCommand: AddCommand = (program, context) => {
     .addHelpText('after', SNAPSHOT_ID_HELP)
     .action(async (path: string) => {
       const { snapshotIdCommand } = await import('../../../store/import/command.ts')
-      const { openImportBar } = await import('./import-bar.ts')
+      const { openImportBar } = await import('../../command-line/progress-bar.ts')
       using bar = openImportBar(context)
       const temporaryDirectory = tmpdir()
       await snapshotIdCommand({ path: resolve(path), temporaryDirectory, now: context.now, ...bar })

@@ -77,7 +77,7 @@ async function useArchives(
   archives: { archives: string[]; synthetic: boolean },
 ): Promise<void> {
   const { buildHistory, verifyHistory } = await import('../../../store/import/history.ts')
-  const { openImportBar } = await import('./import-bar.ts')
+  const { openImportBar } = await import('../../command-line/progress-bar.ts')
   const { dataDirectory } = await loadConfig(context)
   using bar = openImportBar(context)
   const options = { ...archives, dataDirectory, temporaryDirectory: resolve(tmpdir()), now: context.now, ...bar }

@@ -29,14 +29,7 @@ export const addRegistryCommand: AddCommand = (program, context) => {
     .description('print the transaction that registers the service')
     .action(async () => {
       const { printRegistrationCall } = await import('../../../rest-facade/registry/command.ts')
-      const { TESTNET_PATHS } = await import('../../operation/endpoints.ts')
-      const { DEPLOYMENTS } = await import('../../payment/terms.ts')
       const config = await loadConfig(context)
-      printRegistrationCall({
-        network: DEPLOYMENTS.testnet.network,
-        agentUri: `${serviceUrl(config)}${TESTNET_PATHS.registrationFile}`,
-        isPublic: config.baseUrl !== undefined,
-        print,
-      })
+      printRegistrationCall(serviceUrl(config), config.baseUrl !== undefined, print)
     })
 }

@@ -38,7 +38,7 @@ describe('the registry actions', () => {
   function register({ isPublic }: { isPublic: boolean }): string {
     const lines: string[] = []
     const print = (line: string) => void lines.push(line)
-    printRegistrationCall({ network: 'eip155:84532', agentUri: AGENT_URI, isPublic, print })
+    printRegistrationCall(BASE_URL, isPublic, print)
     return lines.join('\n')
   }
 

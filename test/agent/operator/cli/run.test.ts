@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openBar } from '../../../../agent/command-line/progress-bar.ts'
-import { openImportBar } from '../../../../agent/operator/cli/import-bar.ts'
+import { openImportBar } from '../../../../agent/command-line/progress-bar.ts'
 import { makeKeyAt, START_SECONDS } from '../../../keys/support.ts'
 import { runCommand } from '../../../support/cli.ts'
 
