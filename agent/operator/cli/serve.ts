@@ -66,7 +66,6 @@ export async function serve(
 
   await using opened = await openExternals({
     config,
-    ownPid: process.pid,
     now,
     report,
     log: (line) => log.warn(line),
