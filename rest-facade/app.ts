@@ -13,10 +13,10 @@ import type { Registry } from './registry/registry.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
 import { CACHE_SECONDS, requireRead, sendCurrent, sendDocument } from './document.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
-import { openDocuments, type DocumentOptions, type Documents } from './documents/render-documents.ts'
+import { openDocuments, type Documents } from './documents/render-documents.ts'
 import { paidRoutes } from './paid.ts'
 import { registryRoutes } from './registry.ts'
-import { sandboxAccountRoute, type SandboxAccount } from './sandbox-account.ts'
+import { sandboxAccountRoute } from './sandbox-account.ts'
 
 /** Clients must see a change of the dataset at once. */
 const META_CACHE_SECONDS = 0
@@ -29,7 +29,7 @@ const LINKS = [
   `<${FREE_PATHS.llmsTxt}>; rel="llms-txt"; type="text/plain"`,
 ].join(', ')
 
-type Facts = DocumentOptions & Parameters<typeof currentMetadata>[0]
+type Facts = Parameters<typeof openDocuments>[0] & Parameters<typeof currentMetadata>[0]
 
 interface AppOptions extends Facts {
   executor: CompanyAgentExecutor
@@ -38,7 +38,7 @@ interface AppOptions extends Facts {
   signed: () => Documents
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry | undefined
-  sandboxAccount?: SandboxAccount | undefined
+  sandboxAccount?: Parameters<typeof sandboxAccountRoute>[0]['account'] | undefined
   timer: Timer
   report: Report
   /** Called for every request before it is routed. */

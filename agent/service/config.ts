@@ -9,7 +9,6 @@ import { CRO_COMPANIES_LOCATION } from '../../store/dataset/source.ts'
 import { isPayableAddress, isSameAddress } from '../payment/accounts.ts'
 import { BUDGET_UNITS_MIN } from '../sale/limits/address-budget.ts'
 import { CDP_HOST, cdpAuthorization, parseCdpKey } from '../settlement/facilitator/cdp-token.ts'
-import type { Authorization } from '../settlement/facilitator/remote-facilitator.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 
 /** Contract 6.2.1. */
@@ -220,12 +219,6 @@ function readAdmin(values: z.infer<typeof schema>) {
   return { host, port: given ?? ADMIN_PORT_DEFAULT, isDefaultPort: given === undefined }
 }
 
-export interface RemoteFacilitatorConfig {
-  /** Without a trailing slash. */
-  url: string
-  authorization: Authorization
-}
-
 /** The facilitator that settles payments. Outside the sandbox RPC_URL and PAY_TO have no default (contract 14.2). */
 function readFacilitator(values: z.infer<typeof schema>) {
   const { MODE: mode, FACILITATOR: chosen, RPC_URL: rpcUrls, PAY_TO: payTo, RELAYER_KEY_FILE: keyFile } = values
@@ -250,7 +243,7 @@ function readFacilitator(values: z.infer<typeof schema>) {
 }
 
 /** In the order in which they are asked. Credentials go only to the facilitator for which they are meant. */
-function readRemotes(urls: readonly string[], values: z.infer<typeof schema>): RemoteFacilitatorConfig[] {
+function readRemotes(urls: readonly string[], values: z.infer<typeof schema>) {
   const { FACILITATOR_AUTHORIZATION: header } = values
   const key = readCdpKey(values)
   const isOnly = urls.length === 1
@@ -261,7 +254,8 @@ function readRemotes(urls: readonly string[], values: z.infer<typeof schema>): R
     throw new ConfigError('FACILITATOR_AUTHORIZATION must not be set with CDP_API_KEY_ID or with several facilitators')
   return urls.map((each) => ({
     url: each,
-    authorization: async (method, target) => (key && isCdp(each) ? cdpAuthorization(key, method, target) : header),
+    authorization: async (method: 'GET' | 'POST', target: string) =>
+      key && isCdp(each) ? cdpAuthorization(key, method, target) : header,
   }))
 }
 

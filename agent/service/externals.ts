@@ -4,7 +4,7 @@ import { relayerFolder } from '../../store/files/layout.ts'
 import { readPrivateFile } from '../../store/files/private-files.ts'
 import { acquireProcessLock } from '../../store/files/process-lock.ts'
 import type { Report } from '../../store/base/runtime.ts'
-import { ConfigError, type Config, type RemoteFacilitatorConfig } from './config.ts'
+import { ConfigError, type Config } from './config.ts'
 import { openChain } from '../settlement/chain/chain.ts'
 import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
 import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
@@ -25,7 +25,6 @@ const KEY_FILE_BYTES_MAX = 128
 
 interface ExternalsOptions {
   config: Config
-  ownPid: number
   now: () => Date
   report: Report
   /** Receives lines for the operator. */
@@ -33,7 +32,7 @@ interface ExternalsOptions {
 }
 
 /** Returns the services, and the stdout lines that a buyer needs in the sandbox. Disposal stops the sandbox. */
-export async function openExternals({ config, ownPid, now, report, log }: ExternalsOptions) {
+export async function openExternals({ config, now, report, log }: ExternalsOptions) {
   const { facilitator: configured, mode } = config
   if (configured.kind === 'sandbox') {
     const { externals, rpcUrl, buyerKey, stop } = await openSandbox({
@@ -70,7 +69,7 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
     return { externals: { facilitator, ...shared }, lines: [], [Symbol.asyncDispose]: async () => undefined }
   }
   const relayerKey = readRelayerKey(configured.relayerKeyFile)
-  const lock = await lockRelayer(config.dataDirectory, { relayerKey, ownPid })
+  const lock = await lockRelayer(config.dataDirectory, relayerKey)
   const client = openInProcessFacilitator({ deployment, rpcUrls, relayerKey, pollingMs: POLLING_MS, now, report })
   // With a name, so that it never settles the payment of a remote one, and the other way round.
   const facilitator = openFacilitators([{ name: 'self', client }], report)
@@ -78,7 +77,9 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   return { externals, lines: [], [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
 }
 
-export function openRemoteFacilitators(remotes: readonly RemoteFacilitatorConfig[], report: Report): Facilitator {
+type Remote = Parameters<typeof openRemoteFacilitator>[0]
+
+export function openRemoteFacilitators(remotes: readonly Remote[], report: Report): Facilitator {
   // `verify` asks one after the other within the time of one call.
   const verifyTimeoutMs = FACILITATOR_MS_MAX / remotes.length
   return openFacilitators(
@@ -95,12 +96,9 @@ function reportClock(report: Report): (isWrong: boolean) => void {
 }
 
 /** Two processes would give two transactions of one relayer the same nonce. */
-async function lockRelayer(
-  dataDirectory: string,
-  { relayerKey, ownPid }: { relayerKey: `0x${string}`; ownPid: number },
-): Promise<AsyncDisposable> {
+async function lockRelayer(dataDirectory: string, relayerKey: `0x${string}`): Promise<AsyncDisposable> {
   const folder = relayerFolder(dataDirectory, privateKeyToAddress(relayerKey))
-  const lock = await acquireProcessLock({ folder, ownPid })
+  const lock = await acquireProcessLock({ folder, ownPid: process.pid })
   if (lock.kind === 'acquired') return lock
   throw new ConfigError('RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses')
 }

@@ -2,7 +2,6 @@
 import { setMaxListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { createApp } from '../../rest-facade/app.ts'
-import type { SandboxAccount } from '../../rest-facade/sandbox-account.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../../store/files/disk-space.ts'
@@ -55,7 +54,7 @@ export interface Externals {
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
   registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<bigint> }
   /** Only in a sandbox: the account that its page pays with. */
-  sandboxAccount?: SandboxAccount
+  sandboxAccount?: NonNullable<Parameters<typeof createApp>[0]['sandboxAccount']>
 }
 
 /**
@@ -63,7 +62,7 @@ export interface Externals {
  */
 const VERIFICATIONS_MAX = 64
 
-export interface ServiceOptions {
+interface ServiceOptions {
   config: Config
   version: string
   externals: Externals

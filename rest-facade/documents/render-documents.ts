@@ -27,7 +27,7 @@ import { fill, loadTemplates, type Templates, type WrittenDocument } from './tem
 
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
-export interface DocumentOptions extends Omit<DocumentedDeployment, 'exampleCompany' | 'statuses' | 'licence'> {
+interface DocumentOptions extends Omit<DocumentedDeployment, 'exampleCompany' | 'statuses' | 'licence'> {
   shown: () => Pick<DocumentedDeployment, 'exampleCompany' | 'statuses'>
   catalog: Pick<Catalog, 'retrieval'>
 }

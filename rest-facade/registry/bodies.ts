@@ -5,7 +5,7 @@ import { listEndpoints, TESTNET_PATHS } from '../../agent/operation/endpoints.ts
 import { ADDRESS_PATTERN, addressSchema, isSameAddress } from '../../agent/payment/accounts.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { REGISTRIES } from './contracts.ts'
-import type { FeedbackQuery, readPage } from './reader.ts'
+import type { readPage } from './reader.ts'
 import type { RegistryIdentity } from './registry.ts'
 
 const { network } = DEPLOYMENTS.testnet
@@ -214,7 +214,7 @@ export function buildIdentityBody(
 export function buildReputationBody(
   { agentId }: PublishedAgent,
   identity: RegistryIdentity,
-  { client, start, limit }: FeedbackQuery,
+  { client, start, limit }: Parameters<typeof readPage>[1],
   page: Awaited<ReturnType<typeof readPage>> | undefined,
 ): Body<'ReputationPage'> {
   return {

@@ -32,7 +32,7 @@ const VALUE_MAX = 10n ** 38n
 /** For invisible characters. The decoder inserts the same character for invalid UTF-8. */
 const REPLACEMENT = '\uFFFD'
 
-export interface FeedbackQuery {
+interface FeedbackQuery {
   /** With EIP-55 checksum. */
   client: Address
   /** Indexes on chain start at 1. */

@@ -8,7 +8,7 @@ import { ALWAYS_OPEN, WEIGHTS, type Client } from '../../agent/sale/limits/addre
 import { refused, type Computed } from '../../agent/operation/outcome.ts'
 import { WorkQueue } from '../../agent/sale/limits/work-queue.ts'
 import { withDeadline } from '../../agent/settlement/rpc/deadline.ts'
-import { readIdentity, readPage, type FeedbackQuery } from './reader.ts'
+import { readIdentity, readPage } from './reader.ts'
 
 export const REGISTRY_CACHE_SECONDS = 15
 const CACHED_RESULTS_MAX = 512
@@ -33,7 +33,7 @@ export const BUSY = refused({ code: 'rate_limited', retryAfterSeconds: 5 })
 export interface Registry {
   agentId: bigint
   identity(client: Client): Promise<Computed<RegistryIdentity>>
-  page(query: FeedbackQuery, client: Client): Promise<Computed<FeedbackPage>>
+  page(query: Parameters<typeof readPage>[1], client: Client): Promise<Computed<FeedbackPage>>
 }
 
 type RegistryOptions = Parameters<typeof readIdentity>[0] & {
