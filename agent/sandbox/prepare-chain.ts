@@ -33,11 +33,9 @@ export async function isPrepared(url: string): Promise<boolean> {
 
 /**
  * Runs at every start and does only what is missing.
- * @param request.url JSON-RPC of an anvil
  * @throws if the domain separator of the token differs from USDC's, as on a chain with another id
  */
-export async function prepareChain(request: { url: string; buyer: Address; relayer: Address }): Promise<void> {
-  const { url, buyer, relayer } = request
+export async function prepareChain({ url, buyer, relayer }: { url: string; buyer: Address; relayer: Address }) {
   const client = openLocalClient(url)
   await installContract(url, MULTICALL, 'Multicall')
   await installContract(url, TOKEN, 'TestUSDC')

@@ -133,7 +133,6 @@ const schema = z.object({
 
 export type Config = ReturnType<typeof readConfig>
 
-/** The variables that the program reads. */
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(schema.shape))
 
 const BY_LETTERS: ReadonlyMap<string, string> = new Map(

@@ -34,13 +34,11 @@ interface ExternalsOptions {
 /** Returns the services, and the stdout lines that a buyer needs in the sandbox. Disposal stops the sandbox. */
 export async function openExternals({ config, now, report, log }: ExternalsOptions) {
   const { facilitator: configured, mode } = config
+  const onClockChange = (isWrong: boolean) => {
+    if (isWrong) report('clock_wrong', 'the local clock differs from the newest block by more than a minute')
+  }
   if (configured.kind === 'sandbox') {
-    const { externals, rpcUrl, buyerKey, stop } = await openSandbox({
-      config,
-      now,
-      onClockChange: reportClock(report),
-      log,
-    })
+    const { externals, rpcUrl, buyerKey, stop } = await openSandbox({ config, now, onClockChange, log })
     return { externals, lines: [`rpc ${rpcUrl}`, `buyer ${buyerKey}`], [Symbol.asyncDispose]: stop }
   }
   const { rpcUrls, payTo } = configured
@@ -50,7 +48,7 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
     urls: rpcUrls,
     chainId: deployment.chainId,
     now,
-    onClockChange: reportClock(report),
+    onClockChange,
     // Nodes are numbered in the order of RPC_URL, because a URL can hold a key.
     onUnusable: (node, cause) => report('node_unusable', new ReplyError(`NODE_${node + 1}`, { cause })),
   })
@@ -88,13 +86,6 @@ export function openRemoteFacilitators(remotes: readonly Remote[], report: Repor
   )
 }
 
-/** One line when the clock becomes wrong. */
-function reportClock(report: Report): (isWrong: boolean) => void {
-  return (isWrong) => {
-    if (isWrong) report('clock_wrong', 'the local clock differs from the newest block by more than a minute')
-  }
-}
-
 /** Two processes would give two transactions of one relayer the same nonce. */
 async function lockRelayer(dataDirectory: string, relayerKey: `0x${string}`): Promise<AsyncDisposable> {
   const folder = relayerFolder(dataDirectory, privateKeyToAddress(relayerKey))
@@ -103,7 +94,6 @@ async function lockRelayer(dataDirectory: string, relayerKey: `0x${string}`): Pr
   throw new ConfigError('RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses')
 }
 
-/** @throws ConfigError */
 export function readRelayerKey(path: string): `0x${string}` {
   const file = readPrivateFile(path, KEY_FILE_BYTES_MAX)
   if (file.kind === 'unreadable') throw new ConfigError('RELAYER_KEY_FILE must be a file that can be read')

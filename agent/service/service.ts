@@ -66,7 +66,6 @@ interface ServiceOptions {
   config: Config
   version: string
   externals: Externals
-  /** What the service sells. */
   operations: Operations
   /** Changes of the response log or of its receiver that the operator has announced. */
   allowed?: AllowedChanges
@@ -180,7 +179,6 @@ function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): Ser
   return { ...options, report: metrics.observeReport(report), onSale, externals: { ...externals, facilitator, chain } }
 }
 
-/** Opens the dataset, its journal, and the response log. */
 async function openStores(options: ServiceOptions, metrics: ServiceMetrics | undefined, closers: Closer[]) {
   const { config, report, onDatasetChange } = options
   const catalog = new Catalog(config.dataDirectory, { report, ...(onDatasetChange && { onChange: onDatasetChange }) })
@@ -193,14 +191,13 @@ async function openStores(options: ServiceOptions, metrics: ServiceMetrics | und
   return { catalog, journal, formerReceivers, log: metrics ? observeLog(opened, metrics) : opened }
 }
 
-/** Opens the configured log if it belongs to this service. */
 async function openOwnLog({ config, externals, allowed = {}, now, report }: ServiceOptions): Promise<ResponseLog> {
   const log = await openConfiguredLog(config, { salesPerMinute: config.rateLimitPerMinute, now, report })
   try {
     const terms = { ...DEPLOYMENTS[config.mode], payTo: externals.payTo }
     const { dataDirectory, keysDirectory } = config
     await checkLogOwner({ log, dataDirectory, terms, allowed })
-    await checkReceiptKeys({ log, keysDirectory, ...(allowed.newKeys === true && { acceptedAt: now() }) })
+    await checkReceiptKeys(log, keysDirectory, allowed.newKeys === true ? now() : undefined)
     return log
   } catch (cause) {
     await log.close()

@@ -23,7 +23,7 @@ export async function checkResponseLog(config: Config): Promise<CheckResult[]> {
     const fault = await findOwnerFault({ log, dataDirectory, terms })
     if (fault !== undefined) return failed(fault)
   }
-  await checkReceiptKeys({ log, keysDirectory })
+  await checkReceiptKeys(log, keysDirectory)
   const open = `${(await log.unfinished()).length} payments without a final outcome`
   if (url === undefined) return passed(`LMDB, ${open}`)
   // The write leaves nothing. It fails on a full disk, and while no synchronous standby follows.

@@ -22,7 +22,7 @@ export const addRegistryCommand: AddCommand = (program, context) => {
     .option('--url <url>', 'the URL of the service; by default the one of the configuration', parseHttpUrl)
     .action(async ({ url }: { url?: string }) => {
       const { showRegistration } = await import('../../../rest-facade/registry/command.ts')
-      finish(await showRegistration({ url: url ?? serviceUrl(await loadConfig(context)), print, fetch }))
+      finish(await showRegistration(url ?? serviceUrl(await loadConfig(context)), fetch, print))
     })
   registry
     .command('register')

@@ -24,14 +24,9 @@ describe('the registry actions', () => {
   })
   after(() => served.close())
 
-  async function show(change: { url?: string; fetch?: typeof fetch } = {}) {
+  async function show(send = fetch) {
     const lines: string[] = []
-    const isShown = await showRegistration({
-      url: served.url,
-      fetch,
-      print: (line) => void lines.push(line),
-      ...change,
-    })
+    const isShown = await showRegistration(served.url, send, (line) => void lines.push(line))
     return { isShown, lines, text: lines.join('\n') }
   }
 
@@ -65,8 +60,11 @@ describe('the registry actions', () => {
   })
 
   it('print why a service reports no identity', async () => {
-    const answering = (body: string, status = 200) => ({ fetch: async () => new Response(body, { status }) })
-    const silent = { fetch: () => Promise.reject(new Error('no')) }
+    const answering =
+      (body: string, status = 200) =>
+      () =>
+        Promise.resolve(new Response(body, { status }))
+    const silent = () => Promise.reject(new Error('no'))
     const unchecked = answering('{"error":{"code":"registry_unchecked","message":"."}}', 503)
     expect(await show(silent)).to.include({
       isShown: false,
