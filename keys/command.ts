@@ -1,14 +1,14 @@
 /** The actions of the command `keys`. Each prints its result. A refusal is a KeyError. */
 import { removeOldUnfinished } from '../store/files/atomic-file.ts'
 import { generateKey, nowInSeconds, readDirectory, throwKeyError } from './key-files.ts'
-import { announceKeys, selectSigner, signsFromSeconds, toIsoTime, type KeyLog } from './keyring.ts'
+import { announceKeys, selectSigner, signsFromSeconds, toIsoTime } from './keyring.ts'
 
 /** Bounds the key set, which keeps every key: at most 53 keys of 210 bytes a year for each machine. */
 export const ROTATION_SECONDS_MIN = 7 * 24 * 60 * 60
 
 type KeysCommandOptions = {
   readonly directory: string
-  readonly log: KeyLog
+  readonly log: Parameters<typeof announceKeys>[0]
   /** Returns milliseconds since 1970. */
   readonly now: () => number
   readonly print: (line: string) => void

@@ -44,7 +44,7 @@ const keyFileSchema = publicSchema.extend({
 })
 
 /** Times are seconds since 1970, in UTC. */
-export interface StoredKey {
+interface StoredKey {
   readonly publicJwk: z.infer<typeof publicSchema>
   readonly madeAtSeconds: number
   /** Undefined for a key that only verifies. */

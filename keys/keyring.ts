@@ -4,7 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { AnnouncedKey, ResponseLog } from '../store/log/responses.ts'
-import { generateKey, nowInSeconds, readDirectory, throwKeyError, type StoredKey } from './key-files.ts'
+import { generateKey, nowInSeconds, readDirectory, throwKeyError } from './key-files.ts'
 
 /**
  * How long a new key is published before it signs. Caches keep the key set for a minute, and libraries that verify
@@ -16,7 +16,8 @@ export const KEY_LEAD_SECONDS = 60 * 60
 export const KEYS_REFRESH_MS = 60_000
 export const PUBLISHED_MS = 2 * KEYS_REFRESH_MS
 
-export type KeyLog = Pick<ResponseLog, 'announceKey' | 'publicKeys'>
+type KeyLog = Pick<ResponseLog, 'announceKey' | 'publicKeys'>
+type StoredKey = Awaited<ReturnType<typeof readDirectory>>[number]
 type SigningKey = StoredKey & { readonly privateKey: KeyObject }
 /** By kid, first announced first. */
 type AnnouncedKeys = ReadonlyMap<string, AnnouncedKey>

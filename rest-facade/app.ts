@@ -1,26 +1,22 @@
 /** The Express application with all routes. Payments are handled by the executor only. */
-import express, {
-  type Express,
-  type NextFunction,
-  type Request,
-  type RequestHandler,
-  type Response,
-  type Router,
-} from 'express'
+import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express'
+import { openToolList } from '../agent/payment/tools.ts'
 import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
+import { a2aRoute } from '../agent/transport/a2a/route.ts'
+import { mcpRoute } from '../agent/transport/mcp/route.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
 import { requestIdOf } from '../agent/transport/http/request-id.ts'
 import { refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { renderWireError } from '../agent/transport/http/render-outcome.ts'
 import { FREE_PATHS } from '../agent/operation/endpoints.ts'
 import type { Registry } from './registry/registry.ts'
-import type { Report } from '../store/base/runtime.ts'
+import type { Report, Timer } from '../store/base/runtime.ts'
 import { CACHE_SECONDS, requireRead, sendCurrent, sendDocument } from './document.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
-import type { Documents } from './documents/render-documents.ts'
+import { openDocuments, type Documents } from './documents/render-documents.ts'
 import { paidRoutes } from './paid.ts'
 import { registryRoutes } from './registry.ts'
-import { sandboxAccountRoute, type SandboxAccount } from './sandbox-account.ts'
+import { sandboxAccountRoute } from './sandbox-account.ts'
 
 /** Clients must see a change of the dataset at once. */
 const META_CACHE_SECONDS = 0
@@ -33,28 +29,26 @@ const LINKS = [
   `<${FREE_PATHS.llmsTxt}>; rel="llms-txt"; type="text/plain"`,
 ].join(', ')
 
-interface AppOptions {
+type Facts = Parameters<typeof openDocuments>[0] & Parameters<typeof currentMetadata>[0]
+
+interface AppOptions extends Facts {
   executor: CompanyAgentExecutor
-  baseUrl: string
   clients: Clients
-  facts: Parameters<typeof currentMetadata>[0]
   /** The current key set and, if A2A is enabled, the signed card. Their paths do not change. */
   signed: () => Documents
-  /** The current guides and descriptions. Their paths do not change. */
-  pages: () => Documents
-  /** Absent when A2A is disabled. */
-  a2aRoute?: Router
-  mcp: Router
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry | undefined
-  sandboxAccount?: SandboxAccount | undefined
+  sandboxAccount?: Parameters<typeof sandboxAccountRoute>[0]['account'] | undefined
+  timer: Timer
   report: Report
   /** Called for every request before it is routed. */
   observe?: RequestHandler | undefined
 }
 
-export function createApp(options: AppOptions): Express {
-  const { executor, baseUrl, clients, facts, a2aRoute, registry, sandboxAccount } = options
+export async function createApp(options: AppOptions): Promise<Express> {
+  const { executor, baseUrl, terms, clients, shown, signed, registry, sandboxAccount, a2aEnabled, now } = options
+  const { mode, payTo } = terms
+  const pages = await openDocuments(options)
   const app = express()
   app.disable('x-powered-by')
   app.set('query parser', false)
@@ -63,22 +57,30 @@ export function createApp(options: AppOptions): Express {
   if (options.observe) app.use(options.observe)
   app.use(answerPreflight)
   app.use(paidRoutes({ executor, baseUrl, clients }))
-  if (a2aRoute) app.use(a2aRoute)
-  app.use(options.mcp)
-  const { mode, payTo } = facts.terms
-  const registryOptions = { registry, clients, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined }
-  if (mode === 'testnet') app.use(registryRoutes(registryOptions))
-  if (sandboxAccount) app.use(sandboxAccountRoute({ account: sandboxAccount, baseUrl, clients, payTo, now: facts.now }))
+  if (a2aEnabled) app.use(a2aRoute(options))
+  app.use(
+    mcpRoute({
+      ...options,
+      tools: openToolList(terms, () => shown().statuses),
+      serviceInfo: () => ({
+        metadata: currentMetadata(options) ?? null,
+        attribution: currentAttribution(options),
+        guide: `${baseUrl}${FREE_PATHS.mcpGuide}`,
+      }),
+    }),
+  )
+  if (mode === 'testnet') app.use(registryRoutes({ registry, clients, baseUrl, payTo, a2aEnabled }))
+  if (sandboxAccount) app.use(sandboxAccountRoute({ account: sandboxAccount, baseUrl, clients, payTo, now }))
   app.use(refuseInvalidEncoding)
   app.all(FREE_PATHS.metadata, requireRead, (_request, response) => {
-    const metadata = currentMetadata(facts)
+    const metadata = currentMetadata(options)
     if (!metadata) return refuse(response, { code: 'dataset_unavailable' })
     sendCurrent(response, metadata, META_CACHE_SECONDS)
   })
   app.all(FREE_PATHS.attribution, requireRead, (_request, response) =>
-    sendCurrent(response, currentAttribution(facts), CACHE_SECONDS),
+    sendCurrent(response, currentAttribution(options), CACHE_SECONDS),
   )
-  for (const documents of [options.signed, options.pages]) {
+  for (const documents of [signed, pages]) {
     // Two slashes are another path than one.
     for (const path of documents().keys())
       app.all(path === FREE_PATHS.index ? /^\/$/ : path, requireRead, currentDocument(documents, path))

@@ -20,13 +20,14 @@ import {
   buildIdentityBody,
   buildRegistrationFile,
   buildReputationBody,
-  type PublishedAgent,
   reputationQuerySchema,
 } from './registry/bodies.ts'
 import { requireRead, sendCurrent } from './document.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 
 const NO_QUERY = z.strictObject({})
+
+type PublishedAgent = Parameters<typeof buildRegistrationFile>[0]
 
 interface RegistryRouteOptions extends Omit<PublishedAgent, 'agentId'> {
   /** Absent if no agent is configured. */

@@ -18,7 +18,7 @@ const AMOUNT_MAX = Math.max(
   ...SINGLE_OPERATIONS.map(({ prices, batchInputsMax = 1 }) => prices.testnet * batchInputsMax),
 )
 
-export interface SandboxAccount {
+interface SandboxAccount {
   address: string
   sign: (authorization: TransferAuthorization) => Promise<string>
 }

@@ -21,7 +21,6 @@ export interface CliContext {
   interrupted: () => AbortSignal
 }
 
-/** A context for the definitions of commands. */
 export interface CommandContext extends CliContext {
   finish: (result: CommandResult) => void
   /** Writes one line to stderr, escaped: what accompanies an answer on stdout. */
@@ -37,16 +36,13 @@ export type CommandResult = boolean | 'outcome unknown' | number
 /** The exit status after wrong arguments. */
 export const EXIT_USAGE = 2
 
-/** A service with the configuration of the environment. */
-interface LocalService {
-  url: string
-  mode: 'mainnet' | 'testnet'
-  /** Has the folder of the purchases, and of the sandbox with its buyer's key. */
-  dataDirectory: string
-}
-
-/** Finds the service that is meant when the user names none. Undefined in a program that has no service. */
-export type FindService = (context: CliContext) => Promise<LocalService | undefined>
+/**
+ * Finds the service that is meant when the user names none. Undefined in a program that has no service. The data
+ * directory has the folder of the purchases, and of the sandbox with its buyer's key.
+ */
+export type FindService = (
+  context: CliContext,
+) => Promise<{ url: string; mode: 'mainnet' | 'testnet'; dataDirectory: string } | undefined>
 
 /**
  * Adds a command with its subcommands to the program. The file of a command imports only types and light modules. Its

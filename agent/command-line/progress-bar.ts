@@ -1,5 +1,6 @@
 /** A progress bar on a terminal; nothing is written when the stream is a file or a pipe. */
 import { Presets, SingleBar } from 'cli-progress'
+import type { ImportProgress } from '../../store/import/build.ts'
 import type { CliContext } from './context.ts'
 
 /** Often enough to follow, at negligible cost. */
@@ -26,4 +27,17 @@ export function openBar({ stderr: stream, print }: Pick<CliContext, 'stderr' | '
     print: (line: string) => (stop(), print(line)),
     [Symbol.dispose]: stop,
   }
+}
+
+const IMPORT_STEPS: Record<ImportProgress['phase'], string> = {
+  rows: 'reading, step 1 of 2 | ',
+  hash: 'hashing, step 2 of 2 | ',
+}
+
+/** The progress of an import: the share of the archive that is read, then of the entries that are hashed. */
+export function openImportBar(output: Pick<CliContext, 'stderr' | 'print'>) {
+  const bar = openBar(output)
+  const onProgress = ({ phase, rows, share }: ImportProgress) =>
+    bar.onProgress({ step: IMPORT_STEPS[phase], share, text: `${rows} rows` })
+  return { ...bar, onProgress }
 }

@@ -35,8 +35,6 @@ export async function openAccounts({ directory }: { directory: string }) {
   return { buyer: toAccount(keys.buyer), relayer: toAccount(keys.relayer), receiver: keys.receiver }
 }
 
-export type Accounts = Awaited<ReturnType<typeof openAccounts>>
-
 async function readAccounts(path: string) {
   const text = await readFile(path, 'utf8').catch(ifMissing(undefined))
   if (text === undefined) return undefined

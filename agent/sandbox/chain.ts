@@ -31,7 +31,7 @@ const recordSchema = z.object({
   anvil: z.int().positive().optional(),
 })
 
-export type ChainRecord = z.infer<typeof recordSchema>
+type ChainRecord = z.infer<typeof recordSchema>
 
 interface ChainOptions {
   directory: string

@@ -1,12 +1,11 @@
 /** Prepares the local chain for payments: test token, Multicall contract, gas for the relayer, tokens for the buyer. */
 import { encodeFunctionData, parseAbi, parseEther, parseUnits, type Address } from 'viem'
+import { MULTICALL } from '../../rest-facade/registry/contracts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { giveGas, installContract, openLocalClient, sendAs } from './contracts.ts'
 
 /** The address of USDC on Base Sepolia, because clients pay only in tokens that they know. */
 const TOKEN = DEPLOYMENTS.testnet.asset
-/** The usual address of Multicall3. The x402 facilitator uses it to distinguish a used nonce from other failures. */
-const MULTICALL = '0xcA11bde05977b3631167028862bE2a173976CA11'
 /** An address without a key. Anvil impersonates it to mint tokens. */
 const FAUCET = '0x000000000000000000000000000000000000fa0c'
 
@@ -34,11 +33,9 @@ export async function isPrepared(url: string): Promise<boolean> {
 
 /**
  * Runs at every start and does only what is missing.
- * @param request.url JSON-RPC of an anvil
  * @throws if the domain separator of the token differs from USDC's, as on a chain with another id
  */
-export async function prepareChain(request: { url: string; buyer: Address; relayer: Address }): Promise<void> {
-  const { url, buyer, relayer } = request
+export async function prepareChain({ url, buyer, relayer }: { url: string; buyer: Address; relayer: Address }) {
   const client = openLocalClient(url)
   await installContract(url, MULTICALL, 'Multicall')
   await installContract(url, TOKEN, 'TestUSDC')

@@ -11,7 +11,7 @@ import { removeLogMarker } from '../../store/log/log-owner.ts'
 import { openChain } from '../settlement/chain/chain.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
-import { openAccounts, type Accounts } from './accounts.ts'
+import { openAccounts } from './accounts.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
 import { startChain } from './chain.ts'
 import { prepareChain } from './prepare-chain.ts'
@@ -29,7 +29,7 @@ interface SandboxOptions {
 }
 
 /** The signature of the buyer, for the page of the sandbox. */
-function signTransfer(buyer: Accounts['buyer'], message: TransferAuthorization): Promise<Hex> {
+function signTransfer(buyer: { privateKey: Hex }, message: TransferAuthorization): Promise<Hex> {
   const { domain, chainId, asset } = DEPLOYMENTS.testnet
   return privateKeyToAccount(buyer.privateKey).signTypedData({
     domain: { ...domain, chainId, verifyingContract: asset },

@@ -113,15 +113,7 @@ async function findLostKeys(log: Pick<ReceiptLog, 'newestRecords' | 'publicKeys'
  * `acceptedAt`, lost keys are listed as compromised since then, because their receipts can no longer be verified.
  * @throws StoreError whose message is one line for the operator
  */
-export async function checkReceiptKeys({
-  log,
-  keysDirectory,
-  acceptedAt,
-}: {
-  log: ReceiptLog
-  keysDirectory: string
-  acceptedAt?: Date
-}): Promise<void> {
+export async function checkReceiptKeys(log: ReceiptLog, keysDirectory: string, acceptedAt?: Date): Promise<void> {
   const own = new Set((await readDirectory(keysDirectory)).map(({ publicJwk }) => publicJwk.kid))
   const lost = (await findLostKeys(log)).filter((kid) => !own.has(kid))
   if (lost.length > 0 && !acceptedAt)

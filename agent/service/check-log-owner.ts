@@ -16,15 +16,8 @@ import { StoreError } from '../../store/files/environment.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Terms } from '../payment/terms.ts'
 
-/** What the operator allows at one start. */
-export interface AllowedChanges {
-  /** The data directory may use another response log than before, also an empty one. */
-  newLog?: boolean
-  /** The log may get the configured receiver. */
-  newReceiver?: boolean
-  /** The keys of earlier receipts may be missing. */
-  newKeys?: boolean
-}
+/** What the operator allows at one start, by the options of `serve`. */
+export type AllowedChanges = Partial<Record<'newLog' | 'newReceiver' | 'newKeys', boolean>>
 
 interface OwnerCheck {
   log: Pick<ResponseLog, 'owner' | 'setOwner' | 'unfinished'>

@@ -8,7 +8,7 @@ import { isLoopback, isUrl, mayFetch, toUrlHost } from '../../store/base/url-pol
 import { CRO_COMPANIES_LOCATION } from '../../store/dataset/source.ts'
 import { isPayableAddress, isSameAddress } from '../payment/accounts.ts'
 import { BUDGET_UNITS_MIN } from '../sale/limits/address-budget.ts'
-import { CDP_HOST, parseCdpKey } from '../settlement/facilitator/cdp-token.ts'
+import { CDP_HOST, cdpAuthorization, parseCdpKey } from '../settlement/facilitator/cdp-token.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 
 /** Contract 6.2.1. */
@@ -133,7 +133,6 @@ const schema = z.object({
 
 export type Config = ReturnType<typeof readConfig>
 
-/** The variables that the program reads. */
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(schema.shape))
 
 const BY_LETTERS: ReadonlyMap<string, string> = new Map(
@@ -219,18 +218,6 @@ function readAdmin(values: z.infer<typeof schema>) {
   return { host, port: given ?? ADMIN_PORT_DEFAULT, isDefaultPort: given === undefined }
 }
 
-export interface RemoteFacilitatorConfig {
-  /** Without a trailing slash. */
-  url: string
-  authorization:
-    | { kind: 'none' }
-    | { kind: 'fixed'; header: string }
-    | { kind: 'cdp'; key: NonNullable<ReturnType<typeof parseCdpKey>> }
-}
-
-/** In the order in which they are asked. */
-export type RemoteFacilitators = readonly [RemoteFacilitatorConfig, ...RemoteFacilitatorConfig[]]
-
 /** The facilitator that settles payments. Outside the sandbox RPC_URL and PAY_TO have no default (contract 14.2). */
 function readFacilitator(values: z.infer<typeof schema>) {
   const { MODE: mode, FACILITATOR: chosen, RPC_URL: rpcUrls, PAY_TO: payTo, RELAYER_KEY_FILE: keyFile } = values
@@ -254,25 +241,21 @@ function readFacilitator(values: z.infer<typeof schema>) {
   return { kind: 'self' as const, relayerKeyFile: resolve(keyFile), ...shared }
 }
 
-/** Credentials go only to the facilitator for which they are meant. */
-function readRemotes(
-  [first, ...others]: readonly [string, ...string[]],
-  values: z.infer<typeof schema>,
-): RemoteFacilitators {
+/** In the order in which they are asked. Credentials go only to the facilitator for which they are meant. */
+function readRemotes(urls: readonly string[], values: z.infer<typeof schema>) {
   const { FACILITATOR_AUTHORIZATION: header } = values
   const key = readCdpKey(values)
-  const isOnly = others.length === 0
+  const isOnly = urls.length === 1
   const isCdp = (each: string) => key !== undefined && (isOnly || new URL(each).host === CDP_HOST)
-  const urls = [first, ...others]
   if (key !== undefined && !urls.some(isCdp))
     throw new ConfigError(`FACILITATOR must have a URL of ${CDP_HOST} when CDP_API_KEY_ID is set`)
   if (header !== undefined && (!isOnly || key !== undefined))
     throw new ConfigError('FACILITATOR_AUTHORIZATION must not be set with CDP_API_KEY_ID or with several facilitators')
-  const toRemote = (each: string): RemoteFacilitatorConfig => {
-    if (key !== undefined && isCdp(each)) return { url: each, authorization: { kind: 'cdp', key } }
-    return { url: each, authorization: header === undefined ? { kind: 'none' } : { kind: 'fixed', header } }
-  }
-  return [toRemote(first), ...others.map(toRemote)]
+  return urls.map((each) => ({
+    url: each,
+    authorization: async (method: 'GET' | 'POST', target: string) =>
+      key && isCdp(each) ? cdpAuthorization(key, method, target) : header,
+  }))
 }
 
 function readCdpKey(values: z.infer<typeof schema>): ReturnType<typeof parseCdpKey> {

@@ -4,13 +4,12 @@ import { relayerFolder } from '../../store/files/layout.ts'
 import { readPrivateFile } from '../../store/files/private-files.ts'
 import { acquireProcessLock } from '../../store/files/process-lock.ts'
 import type { Report } from '../../store/base/runtime.ts'
-import { ConfigError, type Config, type RemoteFacilitatorConfig, type RemoteFacilitators } from './config.ts'
+import { ConfigError, type Config } from './config.ts'
 import { openChain } from '../settlement/chain/chain.ts'
-import { cdpAuthorization } from '../settlement/facilitator/cdp-token.ts'
 import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
 import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
-import { openFacilitators, type NamedFacilitator } from '../settlement/facilitator/facilitators.ts'
-import { openRemoteFacilitator, type Authorization } from '../settlement/facilitator/remote-facilitator.ts'
+import { openFacilitators } from '../settlement/facilitator/facilitators.ts'
+import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
 import { RpcError, WrongChain } from '../settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../settlement/rpc/post-json.ts'
@@ -26,7 +25,6 @@ const KEY_FILE_BYTES_MAX = 128
 
 interface ExternalsOptions {
   config: Config
-  ownPid: number
   now: () => Date
   report: Report
   /** Receives lines for the operator. */
@@ -34,15 +32,13 @@ interface ExternalsOptions {
 }
 
 /** Returns the services, and the stdout lines that a buyer needs in the sandbox. Disposal stops the sandbox. */
-export async function openExternals({ config, ownPid, now, report, log }: ExternalsOptions) {
+export async function openExternals({ config, now, report, log }: ExternalsOptions) {
   const { facilitator: configured, mode } = config
+  const onClockChange = (isWrong: boolean) => {
+    if (isWrong) report('clock_wrong', 'the local clock differs from the newest block by more than a minute')
+  }
   if (configured.kind === 'sandbox') {
-    const { externals, rpcUrl, buyerKey, stop } = await openSandbox({
-      config,
-      now,
-      onClockChange: reportClock(report),
-      log,
-    })
+    const { externals, rpcUrl, buyerKey, stop } = await openSandbox({ config, now, onClockChange, log })
     return { externals, lines: [`rpc ${rpcUrl}`, `buyer ${buyerKey}`], [Symbol.asyncDispose]: stop }
   }
   const { rpcUrls, payTo } = configured
@@ -52,7 +48,7 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
     urls: rpcUrls,
     chainId: deployment.chainId,
     now,
-    onClockChange: reportClock(report),
+    onClockChange,
     // Nodes are numbered in the order of RPC_URL, because a URL can hold a key.
     onUnusable: (node, cause) => report('node_unusable', new ReplyError(`NODE_${node + 1}`, { cause })),
   })
@@ -71,7 +67,7 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
     return { externals: { facilitator, ...shared }, lines: [], [Symbol.asyncDispose]: async () => undefined }
   }
   const relayerKey = readRelayerKey(configured.relayerKeyFile)
-  const lock = await lockRelayer(config.dataDirectory, { relayerKey, ownPid })
+  const lock = await lockRelayer(config.dataDirectory, relayerKey)
   const client = openInProcessFacilitator({ deployment, rpcUrls, relayerKey, pollingMs: POLLING_MS, now, report })
   // With a name, so that it never settles the payment of a remote one, and the other way round.
   const facilitator = openFacilitators([{ name: 'self', client }], report)
@@ -79,46 +75,25 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   return { externals, lines: [], [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
 }
 
-export function openRemoteFacilitators([first, ...others]: RemoteFacilitators, report: Report): Facilitator {
+type Remote = Parameters<typeof openRemoteFacilitator>[0]
+
+export function openRemoteFacilitators(remotes: readonly Remote[], report: Report): Facilitator {
   // `verify` asks one after the other within the time of one call.
-  const verifyTimeoutMs = FACILITATOR_MS_MAX / (1 + others.length)
-  const openOne = (config: RemoteFacilitatorConfig): NamedFacilitator => ({
-    name: config.url,
-    client: openRemoteFacilitator({ url: config.url, authorization: authorizationOf(config), verifyTimeoutMs }),
-  })
-  return openFacilitators([openOne(first), ...others.map(openOne)], report)
-}
-
-export function authorizationOf({ authorization }: RemoteFacilitatorConfig): Authorization {
-  switch (authorization.kind) {
-    case 'none':
-      return async () => undefined
-    case 'fixed':
-      return async () => authorization.header
-    case 'cdp':
-      return (method, url) => cdpAuthorization(authorization.key, method, url)
-  }
-}
-
-/** One line when the clock becomes wrong. */
-function reportClock(report: Report): (isWrong: boolean) => void {
-  return (isWrong) => {
-    if (isWrong) report('clock_wrong', 'the local clock differs from the newest block by more than a minute')
-  }
+  const verifyTimeoutMs = FACILITATOR_MS_MAX / remotes.length
+  return openFacilitators(
+    remotes.map((remote) => ({ name: remote.url, client: openRemoteFacilitator({ ...remote, verifyTimeoutMs }) })),
+    report,
+  )
 }
 
 /** Two processes would give two transactions of one relayer the same nonce. */
-async function lockRelayer(
-  dataDirectory: string,
-  { relayerKey, ownPid }: { relayerKey: `0x${string}`; ownPid: number },
-): Promise<AsyncDisposable> {
+async function lockRelayer(dataDirectory: string, relayerKey: `0x${string}`): Promise<AsyncDisposable> {
   const folder = relayerFolder(dataDirectory, privateKeyToAddress(relayerKey))
-  const lock = await acquireProcessLock({ folder, ownPid })
+  const lock = await acquireProcessLock({ folder, ownPid: process.pid })
   if (lock.kind === 'acquired') return lock
   throw new ConfigError('RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses')
 }
 
-/** @throws ConfigError */
 export function readRelayerKey(path: string): `0x${string}` {
   const file = readPrivateFile(path, KEY_FILE_BYTES_MAX)
   if (file.kind === 'unreadable') throw new ConfigError('RELAYER_KEY_FILE must be a file that can be read')

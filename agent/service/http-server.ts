@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { createServer, STATUS_CODES } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { createApp } from '../../rest-facade/app.ts'
+import type { Express } from 'express'
 import { expressMessages } from '../../rest-facade/messages.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { toUrlHost } from '../../store/base/url-policy.ts'
@@ -78,7 +78,7 @@ export async function startHttpServer({ config, budgets, clock, report, ...optio
   return {
     baseUrl: baseUrl ?? `http://${toUrlHost(host)}:${bound}`,
     port: bound,
-    open(app: ReturnType<typeof createApp>) {
+    open(app: Express) {
       messages.connectTo(app)
       listener = app
     },

@@ -15,7 +15,6 @@ export function openLog(level: Config['logLevel'], destination: DestinationStrea
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
 }
 
-/** The functions through which a service writes to the log. */
 export function logEvents(log: Logger) {
   return {
     report: (event: string, cause: unknown, requestId?: string) =>

@@ -5,24 +5,23 @@ import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import type { Config } from './config.ts'
 
-type LogConfig = Pick<Config, 'dataDirectory' | 'responseLog'>
-
-/** `salesPerMinute` is absent for commands, which sell nothing. */
-export async function openConfiguredLog(
-  { dataDirectory, responseLog: url }: LogConfig,
-  {
-    salesPerMinute,
-    now,
-    report = () => undefined,
-  }: { salesPerMinute?: number; now?: () => Date; report?: Report } = {},
-): Promise<ResponseLog> {
-  if (url !== undefined) return openPostgresResponseLog({ url, salesPerMinute, report })
-  return new LmdbResponseLog(dataDirectory, { salesPerMinute, ...(now && { now }) })
+interface LogOptions {
+  /** For commands that change nothing. */
+  readOnly?: boolean
+  /** Absent for commands, which sell nothing. */
+  salesPerMinute?: number
+  now?: () => Date
+  report?: Report
 }
 
-/** For commands that run beside the service and change nothing. */
-export async function openLogForReading(config: LogConfig): Promise<ResponseLog & AsyncDisposable> {
-  const isLmdb = config.responseLog === undefined
-  const log = isLmdb ? new LmdbResponseLog(config.dataDirectory, { readOnly: true }) : await openConfiguredLog(config)
+export async function openConfiguredLog(
+  { dataDirectory, responseLog: url }: Pick<Config, 'dataDirectory' | 'responseLog'>,
+  { report = () => undefined, ...options }: LogOptions = {},
+) {
+  const { salesPerMinute } = options
+  const log: ResponseLog =
+    url === undefined
+      ? new LmdbResponseLog(dataDirectory, options)
+      : await openPostgresResponseLog({ url, salesPerMinute, report })
   return Object.assign(log, { [Symbol.asyncDispose]: () => log.close() })
 }

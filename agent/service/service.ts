@@ -2,9 +2,6 @@
 import { setMaxListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { createApp } from '../../rest-facade/app.ts'
-import { openDocuments } from '../../rest-facade/documents/render-documents.ts'
-import type { SandboxAccount } from '../../rest-facade/sandbox-account.ts'
-import { currentAttribution, currentMetadata } from '../../rest-facade/documents/metadata.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../../store/files/disk-space.ts'
@@ -15,7 +12,6 @@ import type { ResponseLog } from '../../store/log/responses.ts'
 import { responsesFolder } from '../../store/files/layout.ts'
 import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
 import { agentCard, helpText } from '../transport/a2a/card.ts'
-import { a2aRoute } from '../transport/a2a/route.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
 import { observeChain, observeFacilitator, observeLog } from './admin/observed-services.ts'
 import { checkServiceReadiness, startAdminServer } from './admin/server.ts'
@@ -33,8 +29,6 @@ import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
 import { WorkQueue } from '../sale/limits/work-queue.ts'
 import type { Operations } from '../operation/operation.ts'
-import { mcpRoute } from '../transport/mcp/route.ts'
-import { openToolList } from '../payment/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
 import type { Chain } from '../settlement/chain/chain.ts'
 import { RecentAttempts } from '../settlement/recent-attempts.ts'
@@ -60,7 +54,7 @@ export interface Externals {
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
   registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<bigint> }
   /** Only in a sandbox: the account that its page pays with. */
-  sandboxAccount?: SandboxAccount
+  sandboxAccount?: NonNullable<Parameters<typeof createApp>[0]['sandboxAccount']>
 }
 
 /**
@@ -68,11 +62,10 @@ export interface Externals {
  */
 const VERIFICATIONS_MAX = 64
 
-export interface ServiceOptions {
+interface ServiceOptions {
   config: Config
   version: string
   externals: Externals
-  /** What the service sells. */
   operations: Operations
   /** Changes of the response log or of its receiver that the operator has announced. */
   allowed?: AllowedChanges
@@ -100,7 +93,7 @@ type Closer = () => Promise<void> | void
 export async function startService(given: ServiceOptions) {
   const metrics = given.config.admin && new ServiceMetrics(given.operations)
   const options = metrics ? observeExternals(given, metrics) : given
-  const { config, clock, now, timer, report } = options
+  const { config, version, clock, now, timer, report } = options
   const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
   const queues = { verifications: new WorkQueue(VERIFICATIONS_MAX), computations: new WorkQueue(1, setImmediate) }
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
@@ -118,7 +111,7 @@ export async function startService(given: ServiceOptions) {
   }
   try {
     const stores = await openStores(options, metrics, closers)
-    const { catalog, log } = stores
+    const { catalog, journal, log } = stores
     const isStopping = () => stopping.signal.aborted
     // Probes of the operator do not count in the metrics.
     const unobserved = { ...options, externals: given.externals }
@@ -133,13 +126,13 @@ export async function startService(given: ServiceOptions) {
     const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
       signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
     const context = createSaleContext(options, { ...stores, ...queues, signReceipt, stopSignal: stopping.signal })
-    const { payments } = context
+    const { payments, terms } = context
     const shown = openShownDataset(config.mode, () => catalog.current())
     const { onSale = () => undefined } = options
     const executor = new CompanyAgentExecutor({
       context,
       baseUrl,
-      help: () => helpText({ baseUrl, terms: context.terms, exampleCompany: shown().exampleCompany }),
+      help: () => helpText({ baseUrl, terms, exampleCompany: shown().exampleCompany }),
       trace: (sale, sell) => traceSale({ ...sale, onSale }, sell),
       onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
     })
@@ -150,11 +143,23 @@ export async function startService(given: ServiceOptions) {
     closers.push(() => reconciler.stop())
     oldestOpen = () => reconciler.oldestOpen()
 
-    const registry = await openAgentRegistry(options, baseUrl)
-    const observe = metrics?.observeRequests()
-    const { terms, journal } = context
-    const parts = { baseUrl, terms, catalog, journal, executor, registry, clients, shown, observe, keys }
-    server.open(await createRoutes(options, parts))
+    const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
+    const deployment = { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
+    if (a2aEnabled) {
+      // The card is built once, so its examples cannot follow the dataset.
+      const exampleCompany = config.mode === 'testnet' ? shown().exampleCompany : undefined
+      await keys.publishCard(agentCard({ ...deployment, exampleCompany }), `${baseUrl}${FREE_PATHS.jwks}`)
+    }
+    const parts = { catalog, journal, shown, signed: keys.documents, executor, clients, now, timer, report }
+    server.open(
+      await createApp({
+        ...deployment,
+        ...parts,
+        registry: await openAgentRegistry(options, baseUrl),
+        sandboxAccount: options.externals.sandboxAccount,
+        observe: metrics?.observeRequests(),
+      }),
+    )
     // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
   } catch (cause) {
@@ -174,7 +179,6 @@ function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): Ser
   return { ...options, report: metrics.observeReport(report), onSale, externals: { ...externals, facilitator, chain } }
 }
 
-/** Opens the dataset, its journal, and the response log. */
 async function openStores(options: ServiceOptions, metrics: ServiceMetrics | undefined, closers: Closer[]) {
   const { config, report, onDatasetChange } = options
   const catalog = new Catalog(config.dataDirectory, { report, ...(onDatasetChange && { onChange: onDatasetChange }) })
@@ -187,14 +191,13 @@ async function openStores(options: ServiceOptions, metrics: ServiceMetrics | und
   return { catalog, journal, formerReceivers, log: metrics ? observeLog(opened, metrics) : opened }
 }
 
-/** Opens the configured log if it belongs to this service. */
 async function openOwnLog({ config, externals, allowed = {}, now, report }: ServiceOptions): Promise<ResponseLog> {
   const log = await openConfiguredLog(config, { salesPerMinute: config.rateLimitPerMinute, now, report })
   try {
     const terms = { ...DEPLOYMENTS[config.mode], payTo: externals.payTo }
     const { dataDirectory, keysDirectory } = config
     await checkLogOwner({ log, dataDirectory, terms, allowed })
-    await checkReceiptKeys({ log, keysDirectory, ...(allowed.newKeys === true && { acceptedAt: now() }) })
+    await checkReceiptKeys(log, keysDirectory, allowed.newKeys === true ? now() : undefined)
     return log
   } catch (cause) {
     await log.close()
@@ -325,51 +328,4 @@ async function openAgentRegistry(
   if (agentId === undefined) return undefined
   const { chainId } = DEPLOYMENTS[config.mode]
   return openRegistry({ agentId, url, chainId, agentUri, now, clock, timer, report })
-}
-
-async function createRoutes(
-  { config, version, externals, now, timer, report }: ServiceOptions,
-  parts: Pick<Parameters<typeof createApp>[0], 'baseUrl' | 'executor' | 'registry' | 'clients' | 'observe'> &
-    Pick<SaleContext, 'terms' | 'journal'> & {
-      catalog: Catalog
-      shown: ReturnType<typeof openShownDataset>
-      keys: Awaited<ReturnType<typeof openServiceKeys>>
-    },
-) {
-  const { baseUrl, terms, catalog, journal, executor, clients, shown, keys } = parts
-  const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
-
-  // The card is built once, so its examples cannot follow the dataset.
-  const inCard = {
-    baseUrl,
-    version,
-    terms,
-    exampleCompany: config.mode === 'testnet' ? shown().exampleCompany : undefined,
-  }
-  const card = agentCard(inCard)
-  if (a2aEnabled) await keys.publishCard(card, `${baseUrl}${FREE_PATHS.jwks}`)
-  const route = a2aRoute({ executor, baseUrl, version, terms, clients, timer, report })
-
-  const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
-  const { sandboxAccount } = externals
-  const deployment = { baseUrl, version, terms, ...limits, sandboxAccount: sandboxAccount?.address }
-  const pages = await openDocuments({ deployment, shown, catalog })
-  const facts = { version, terms, rateLimitPerMinute, catalog, journal, now }
-  const serviceInfo = () => ({
-    metadata: currentMetadata(facts) ?? null,
-    attribution: currentAttribution(facts),
-    guide: `${baseUrl}${FREE_PATHS.mcpGuide}`,
-  })
-  const tools = openToolList(terms, () => shown().statuses)
-  const mcp = mcpRoute({ executor, baseUrl, version, tools, serviceInfo, clients, timer, report })
-  return createApp({
-    ...parts,
-    facts,
-    signed: keys.documents,
-    pages,
-    ...(a2aEnabled && { a2aRoute: route }),
-    mcp,
-    sandboxAccount,
-    report,
-  })
 }

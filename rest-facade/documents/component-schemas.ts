@@ -7,13 +7,13 @@ import type { Operations } from '../../agent/operation/operation.ts'
 import { candidateSchema, dataErrorSchema, errorSchema, matchSignalsSchema } from '../../agent/operation/result.ts'
 import { paymentSchema } from '../../agent/payment/headers.ts'
 import { addressSchema } from '../../agent/payment/accounts.ts'
-import { X402_VERSION } from '../../agent/payment/terms.ts'
+import { X402_VERSION, type Terms } from '../../agent/payment/terms.ts'
 import { RECEIPT_EXTENSION } from '../../agent/payment/receipt/claims.ts'
 import { publicKeySchema } from '../../agent/payment/receipt/verify.ts'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { attributionSchema, metadataSchema } from './metadata.ts'
-import { REGISTRY_SCHEMAS, reputationQuerySchema } from '../registry/bodies.ts'
+import { REGISTRY_SCHEMAS } from '../registry/bodies.ts'
 
 const requirementsSchema = z.strictObject({
   scheme: z.literal('exact'),
@@ -70,7 +70,7 @@ export function inputName(operation: string): string {
   return `${operation.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Input`
 }
 
-const responseSchemas = (operations: Operations): Record<string, z.ZodType> => ({
+const responseSchemas = ({ operations, mode }: Terms): Record<string, z.ZodType> => ({
   Company: companySchema,
   Source: sourceSchema,
   MatchSignals: matchSignalsSchema,
@@ -88,7 +88,7 @@ const responseSchemas = (operations: Operations): Record<string, z.ZodType> => (
     keys: z.array(publicKeySchema.loose()),
     compromised: z.array(z.strictObject({ kid: z.string(), compromised_at: z.iso.datetime() })),
   }),
-  ...REGISTRY_SCHEMAS,
+  ...(mode === 'testnet' && REGISTRY_SCHEMAS),
   RpcResponse: z.looseObject({ jsonrpc: z.literal('2.0') }),
   /** A document whose format another standard describes. */
   Document: z.looseObject({}),
@@ -96,8 +96,9 @@ const responseSchemas = (operations: Operations): Record<string, z.ZodType> => (
 })
 
 const requestSchemas = (operations: Operations): Record<string, z.ZodType> => ({
-  ...Object.fromEntries(operations.map(({ name, inputSchema }) => [inputName(name), inputSchema])),
-  ReputationQuery: reputationQuerySchema,
+  ...Object.fromEntries(
+    operations.flatMap(({ name, method, inputSchema }) => (method === 'POST' ? [[inputName(name), inputSchema]] : [])),
+  ),
   Payment: paymentSchema
     .extend({ accepted: requirementsSchema })
     .meta({ description: 'x402 v2 PaymentPayload with one signed EIP-3009 authorization.' }),
@@ -108,9 +109,9 @@ type JsonSchema = Record<string, unknown>
 
 export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
-export function componentSchemas(operations: Operations): Record<string, JsonSchema> {
-  const responses = toJsonSchemas(responseSchemas(operations), 'output')
-  return { ...responses, ...toJsonSchemas(requestSchemas(operations), 'input') }
+export function componentSchemas(terms: Terms): Record<string, JsonSchema> {
+  const responses = toJsonSchemas(responseSchemas(terms), 'output')
+  return { ...responses, ...toJsonSchemas(requestSchemas(terms.operations), 'input') }
 }
 
 /** Converts schemas to JSON Schema. They refer to each other, so that each is defined once. */

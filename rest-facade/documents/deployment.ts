@@ -18,5 +18,5 @@ export interface DocumentedDeployment {
   statuses: string
   licence: { name: string; url: string }
   /** Only in a sandbox: the account that its page can pay with. */
-  sandboxAccount?: string | undefined
+  sandboxAccount?: { address: string } | undefined
 }

@@ -39,7 +39,6 @@ export function exampleRpcRequests({ terms, exampleCompany }: DocumentedDeployme
   return { ...Object.fromEntries(calls), help: rpcRequest({ text: 'How do I use this agent?' }) }
 }
 
-/** A2A answers to the first example and to an unknown method. */
 export function exampleRpcAnswers({ terms, exampleCompany }: DocumentedDeployment): Record<string, object> {
   const { definition } = firstExample(terms.operations, exampleCompany)
   const data = definition.exampleAnswer(terms.mode)
@@ -59,7 +58,6 @@ function rpcRequest(part: object) {
   return { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
 }
 
-/** MCP requests: the list of tools, and a call of the first example. */
 export function exampleMcpRequests({ terms, exampleCompany }: DocumentedDeployment): Record<string, object> {
   const { definition, input } = firstExample(terms.operations, exampleCompany)
   return {

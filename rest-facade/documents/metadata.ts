@@ -98,7 +98,6 @@ function firstDay(journal: CurrentFacts['journal']): string | null {
   }
 }
 
-/** The attribution of the loaded dataset, or of the companies register. */
 export function currentAttribution({ catalog }: CurrentFacts): z.output<typeof attributionSchema> {
   const { publisher, dataset_url, license, license_url, notice } = catalog.retrieval()?.source ?? CRO_COMPANIES
   return { publisher, dataset_url, license, license_url, notice }

@@ -12,6 +12,7 @@ import {
   paymentExtensionUri,
 } from '../../agent/operation/endpoints.ts'
 import type { McpError } from '../../agent/transport/mcp/protocol-error.ts'
+import { toJsonSchema } from '../../agent/operation/json-schema.ts'
 import type { OperationDefinition } from '../../agent/operation/operation.ts'
 import { describeStatus } from '../../agent/operation/statuses.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
@@ -62,11 +63,6 @@ const listA2aParameters = ({ baseUrl }: DocumentedDeployment) => [
 export function buildOpenApi(deployment: DocumentedDeployment, guidance: string) {
   const { baseUrl, version, terms, licence } = deployment
   const routes = listRoutes(deployment)
-  const schemas = componentSchemas(terms.operations)
-  const paths = Object.fromEntries(
-    routes.map((route) => [route.path, { [route.method]: buildOperation(route, deployment, schemas) }]),
-  )
-  const headers = buildHeaders(deployment)
   return {
     openapi: OPENAPI_VERSION,
     info: {
@@ -88,19 +84,21 @@ export function buildOpenApi(deployment: DocumentedDeployment, guidance: string)
     externalDocs: { description: 'The guide', url: `${baseUrl}${FREE_PATHS.page}` },
     security: [],
     tags: TAGS.filter(({ name }) => routes.some(({ tag }) => tag === name)),
-    paths,
+    paths: Object.fromEntries(
+      routes.map((route) => [route.path, { [route.method]: buildOperation(route, deployment) }]),
+    ),
     components: {
-      schemas: findUsedSchemas(schemas, [paths, headers]),
-      headers,
+      schemas: componentSchemas(terms),
+      headers: buildHeaders(deployment),
       examples: refusalExamples(deployment, routes),
     },
   }
 }
 
-function buildOperation(route: RouteDescription, deployment: DocumentedDeployment, schemas: Schemas) {
-  const { operationId, method, tag, summary, description, sells, input, only } = route
+function buildOperation(route: RouteDescription, deployment: DocumentedDeployment) {
+  const { operationId, tag, summary, description, sells, input, only } = route
   const parameters = [
-    ...inputParameters(route, deployment, schemas),
+    ...inputParameters(route, deployment),
     ...(only === 'a2a' ? listA2aParameters(deployment) : []),
     ...(isPaidRoute(route) ? [PAYMENT_PARAMETER] : []),
   ]
@@ -112,10 +110,9 @@ function buildOperation(route: RouteDescription, deployment: DocumentedDeploymen
     security: [],
     ...(sells && { 'x-payment-info': paymentInfo(deployment, sells) }),
     ...(parameters.length > 0 && { parameters }),
-    ...(method === 'post' &&
-      input && {
-        requestBody: { required: true, content: jsonContent(input.schema, input.examples(deployment)) },
-      }),
+    ...(input?.kind === 'body' && {
+      requestBody: { required: true, content: jsonContent(input.schema, input.examples(deployment)) },
+    }),
     responses: { ...buildSuccess(route, deployment), ...buildRefusals(route) },
   }
 }
@@ -132,13 +129,9 @@ function priceRange({ terms: { mode } }: DocumentedDeployment, definition: Opera
   return { mode: 'dynamic', min: String(toUsdc(Math.min(...prices))), max: String(toUsdc(Math.max(...totals))) }
 }
 
-function inputParameters(
-  { method, path, input }: RouteDescription,
-  deployment: DocumentedDeployment,
-  schemas: Schemas,
-) {
-  if (method === 'post' || !input) return []
-  const { properties, required = [] } = schemas[input.schema] as {
+function inputParameters({ path, input }: RouteDescription, deployment: DocumentedDeployment) {
+  if (input?.kind !== 'parameters') return []
+  const { properties, required = [] } = toJsonSchema(input.schema, 'input') as {
     properties: Record<string, JsonSchema>
     required?: string[]
   }
@@ -309,19 +302,3 @@ function base64Of(schema: string): JsonSchema {
 }
 
 type JsonSchema = Record<string, unknown>
-
-type Schemas = Record<string, JsonSchema>
-
-/** The schemas that `parts` refer to, directly or through other schemas. */
-function findUsedSchemas(schemas: Schemas, parts: object): Partial<Schemas> {
-  const used: Partial<Schemas> = {}
-  const visit = (part: unknown): void => {
-    if (typeof part !== 'object' || part === null) return
-    const { $ref } = part as { $ref?: unknown }
-    const name = typeof $ref === 'string' ? $ref.replace(schemaRef('').$ref, '') : ''
-    if (Object.hasOwn(schemas, name) && !Object.hasOwn(used, name)) visit((used[name] = schemas[name]))
-    for (const value of Object.values(part)) visit(value)
-  }
-  visit(parts)
-  return used
-}

@@ -3,7 +3,12 @@ import { createHash } from 'node:crypto'
 import { toJsonSchema } from '../../agent/operation/json-schema.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { resolve } from '../../agent/operation/resolve.ts'
-import { endpoint, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
+import {
+  endpoint,
+  requiredMembers,
+  type ExampleCompany,
+  type OperationDefinition,
+} from '../../agent/operation/operation.ts'
 import { escapeHtml } from '../../store/base/escape-html.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import { fill, type Templates, type WrittenDocument } from './templates.ts'
@@ -39,7 +44,7 @@ export function renderPage(
   const parts: [string, string][] = [
     ['style', `<style>${style}</style>`],
     ['script', `<script type="module">${script}</script>`],
-    ['account', sandboxAccount ?? ''],
+    ['account', sandboxAccount?.address ?? ''],
     ['forms', renderForms(deployment)],
     ['list_lines_max', String(LIST_LINES_MAX)],
     ['batch_lookup', String(lookup.batchInputsMax)],
@@ -100,25 +105,20 @@ function renderForms(deployment: DocumentedDeployment): string {
   const legend = '<legend>Buy an answer</legend>'
   return [
     `<fieldset class="choices">${legend}${choices.join('\n')}</fieldset>`,
-    ...single.map((each, at) => renderFields(each, { deployment, isHidden: at > 0 })),
+    ...single.map((each, at) => renderFields(each, deployment.exampleCompany, at > 0)),
   ].join('\n')
 }
 
-interface FieldsOptions {
-  deployment: DocumentedDeployment
-  isHidden: boolean
-}
-
 /** The members of the first example, with its values, and the others as more options. */
-function renderFields(definition: OperationDefinition, { deployment, isHidden }: FieldsOptions): string {
+function renderFields(definition: OperationDefinition, company: ExampleCompany | undefined, isHidden: boolean): string {
   const { name, tool, inputSchema } = definition
-  const [example = {}] = definition.examples(deployment.exampleCompany) as Record<string, string | number>[]
+  const [example = {}] = definition.examples(company) as Record<string, string | number>[]
   const { properties } = toJsonSchema(inputSchema, 'input') as { properties: Record<string, MemberSchema> }
   const required = requiredMembers(definition)
   const members = Object.entries(properties)
   const isShown = ([member]: (typeof members)[number]) => member in example || required.includes(member)
   const render = ([member, schema]: (typeof members)[number]) =>
-    renderField({ id: `${name}-${member}`, member, schema, value: String(example[member] ?? '') })
+    renderField(`${name}-${member}`, member, schema, String(example[member] ?? ''))
   const more = members.filter((each) => !isShown(each)).map(render)
   return `<fieldset name="${name}"${isHidden ? ' hidden' : ''}>
 <legend>${escapeHtml(tool.title)}</legend>
@@ -137,21 +137,14 @@ interface MemberSchema {
   maximum?: number
 }
 
-interface Field {
-  id: string
-  member: string
-  schema: MemberSchema
-  value: string
-}
-
 /** A description is a purpose, a colon and a rule. A member with a one-letter name, such as `q`, shows its purpose. */
-function renderField({ id, member, schema, value }: Field): string {
+function renderField(id: string, member: string, schema: MemberSchema, value: string): string {
   const [, purpose = '', rule = schema.description ?? ''] = /^([^:.]*): (.*)$/.exec(schema.description ?? '') ?? []
   const hint = `<small id="${id}-hint">${escapeHtml(rule)}</small>`
-  return `<label for="${id}">${member.length > 1 ? titleOf(member) : purpose}${hint}${renderControl({ id, member, schema, value })}</label>`
+  return `<label for="${id}">${member.length > 1 ? titleOf(member) : purpose}${hint}${renderControl(id, member, schema, value)}</label>`
 }
 
-function renderControl({ id, member, schema, value }: Field): string {
+function renderControl(id: string, member: string, schema: MemberSchema, value: string): string {
   const named = `id="${id}" name="${member}" aria-describedby="${id}-hint"`
   if (schema.enum) {
     const options = ['', ...schema.enum].map((each) => `<option value="${each}">${titleOf(each) || 'any'}</option>`)

@@ -27,15 +27,13 @@ import { fill, loadTemplates, type Templates, type WrittenDocument } from './tem
 
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
-interface DocumentOptions {
-  deployment: Omit<DocumentedDeployment, 'exampleCompany' | 'statuses' | 'licence'>
+interface DocumentOptions extends Omit<DocumentedDeployment, 'exampleCompany' | 'statuses' | 'licence'> {
   shown: () => Pick<DocumentedDeployment, 'exampleCompany' | 'statuses'>
   catalog: Pick<Catalog, 'retrieval'>
 }
 
 /** The documents by path. They are rendered again only when a value that they show has changed. */
-export async function openDocuments(options: DocumentOptions): Promise<() => Documents> {
-  const { deployment, shown, catalog } = options
+export async function openDocuments({ shown, catalog, ...deployment }: DocumentOptions): Promise<() => Documents> {
   const templates = await loadTemplates()
   let last: { key: string; documents: Documents } | undefined
   return () => {

@@ -1,4 +1,5 @@
 /** The table of all routes (contract 4): input, success response, and every possible refusal. */
+import type * as z from 'zod'
 import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import {
@@ -10,20 +11,20 @@ import {
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import { exampleMcpRequests, exampleRpcAnswers, exampleRpcRequests, MCP_ANSWERS } from './examples.ts'
-import type { REGISTRY_SCHEMAS } from '../registry/bodies.ts'
+import { reputationQuerySchema, type REGISTRY_SCHEMAS } from '../registry/bodies.ts'
 import { inputName } from './component-schemas.ts'
 
-/** The schema of the body of a POST. For a GET, each member of the schema is a parameter of path or query. */
-interface RouteInput {
-  schema: string
-  /** By name. The first one gives the examples of parameters. */
-  examples: (deployment: DocumentedDeployment) => Record<string, object>
-}
+/** By name. The first one gives the examples of parameters. */
+type Examples = (deployment: DocumentedDeployment) => Record<string, object>
+
+/** A body, or a schema of which each member is a parameter of path or query. */
+type RouteInput =
+  { kind: 'body'; schema: string; examples: Examples } | { kind: 'parameters'; schema: z.ZodType; examples: Examples }
 
 type ResponseContent =
   | { kind: 'text'; type: string }
   /** A free document needs no example, because a client can request it. */
-  | { kind: 'json'; schema: string; examples?: RouteInput['examples'] }
+  | { kind: 'json'; schema: string; examples?: Examples }
 
 interface RouteDescription {
   operationId: string
@@ -67,7 +68,7 @@ const SALE = [
 const BODY = ['body_too_large', 'unsupported_media_type'] as const
 
 function paidRoute(definition: OperationDefinition): RouteDescription {
-  const { name, method, answerName, reserved = [], skill, tool } = definition
+  const { name, method, answerName, inputSchema, reserved = [], skill, tool } = definition
   const hasQuery = queryMembers(definition).length > 0
   const examples = ({ exampleCompany }: DocumentedDeployment) =>
     Object.fromEntries(definition.examples(exampleCompany).map((value, at) => [`example_${at + 1}`, value]))
@@ -79,7 +80,10 @@ function paidRoute(definition: OperationDefinition): RouteDescription {
     path: definition.path,
     tag: 'Paid',
     sells: definition,
-    input: { schema: inputName(name), examples },
+    input:
+      method === 'POST'
+        ? { kind: 'body', schema: inputName(name), examples }
+        : { kind: 'parameters', schema: inputSchema, examples },
     contents: [json(answerName, ({ terms }) => ({ answer: definition.exampleAnswer(terms.mode) }))],
     refusals: [
       ...inputFaults(definition),
@@ -112,7 +116,7 @@ const a2aRoute = (operations: Operations): RouteDescription => ({
     'JSON-RPC, synchronous, direct Messages only, at most 16 KiB. A text part gets usage instructions, free. A data ' +
     'part `{operation, input}` is paid like the REST resource that its quote names, at the same price. Payment and ' +
     'service errors have the REST status and body. Protocol errors are JSON-RPC errors with status 200.',
-  input: { schema: 'RpcRequest', examples: exampleRpcRequests },
+  input: { kind: 'body', schema: 'RpcRequest', examples: exampleRpcRequests },
   contents: [json('RpcResponse', exampleRpcAnswers)],
   refusals: [
     ...new Set<RefusalCode>([
@@ -136,7 +140,7 @@ const MCP_ROUTE: RouteDescription = {
   description:
     'Streamable HTTP without sessions, at most 16 KiB. Quotes, answers and errors of a tool are results of `tools/call` ' +
     'with status 200. The payment is in `_meta["x402/payment"]`.',
-  input: { schema: 'RpcRequest', examples: exampleMcpRequests },
+  input: { kind: 'body', schema: 'RpcRequest', examples: exampleMcpRequests },
   contents: [json('RpcResponse', () => MCP_ANSWERS), text('text/event-stream')],
   refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
@@ -214,7 +218,7 @@ const TESTNET_ROUTES: readonly RouteDescription[] = [
   ),
   {
     ...registryRoute('getReputation', TESTNET_PATHS.reputation, 'On-chain feedback of one reviewer', 'ReputationPage'),
-    input: { schema: 'ReputationQuery', examples: () => REPUTATION_EXAMPLES },
+    input: { kind: 'parameters', schema: reputationQuerySchema, examples: () => REPUTATION_EXAMPLES },
   },
   freeRoute(
     'getTestClient',
@@ -270,7 +274,7 @@ function registryRoute(
   })
 }
 
-function json(schema: string, examples?: RouteInput['examples']): ResponseContent {
+function json(schema: string, examples?: Examples): ResponseContent {
   return { kind: 'json', schema, ...(examples && { examples }) }
 }
 

@@ -5,8 +5,8 @@ import { listEndpoints, TESTNET_PATHS } from '../../agent/operation/endpoints.ts
 import { ADDRESS_PATTERN, addressSchema, isSameAddress } from '../../agent/payment/accounts.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { REGISTRIES } from './contracts.ts'
-import type { FeedbackQuery } from './reader.ts'
-import type { FeedbackPage, RegistryIdentity } from './registry.ts'
+import type { readPage } from './reader.ts'
+import type { RegistryIdentity } from './registry.ts'
 
 const { network } = DEPLOYMENTS.testnet
 
@@ -150,7 +150,7 @@ const REGISTRY_NAMES = {
   reputation_registry: `${network}:${REGISTRIES.reputation}`,
 }
 
-export interface PublishedAgent {
+interface PublishedAgent {
   baseUrl: string
   a2aEnabled: boolean
   payTo: string
@@ -214,8 +214,8 @@ export function buildIdentityBody(
 export function buildReputationBody(
   { agentId }: PublishedAgent,
   identity: RegistryIdentity,
-  { client, start, limit }: FeedbackQuery,
-  page: FeedbackPage | undefined,
+  { client, start, limit }: Parameters<typeof readPage>[1],
+  page: Awaited<ReturnType<typeof readPage>> | undefined,
 ): Body<'ReputationPage'> {
   return {
     status: identity.status,

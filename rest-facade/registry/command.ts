@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import { fetchText, type Fetch } from '../../store/base/bounded-fetch.ts'
 import { parseJson } from '../../store/base/read-body.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { REGISTRIES } from './contracts.ts'
 
 const REGISTER_ABI = parseAbi(['function register(string agentURI) returns (uint256 agentId)'])
@@ -11,14 +12,8 @@ const REGISTER_ABI = parseAbi(['function register(string agentURI) returns (uint
 const agentFileSchema = z.looseObject({ status: z.string(), checked_at: z.string().nullable() })
 const errorSchema = z.object({ error: z.object({ code: z.string() }) })
 
-interface ShowOptions {
-  url: string
-  print: (line: string) => void
-  fetch: Fetch
-}
-
 /** Prints what a running service reports about its identity. Returns false if it reports none. */
-export async function showRegistration({ url, fetch: send, print }: ShowOptions): Promise<boolean> {
+export async function showRegistration(url: string, send: Fetch, print: (line: string) => void): Promise<boolean> {
   const answer = await fetchText(send, `${url}${TESTNET_PATHS.registryIdentity}`).catch(() => null)
   if (!answer) {
     print('the service does not answer; check that it is running')
@@ -40,16 +35,9 @@ function toText(value: unknown): string {
   return typeof value === 'string' ? value : value === null ? '-' : JSON.stringify(value)
 }
 
-interface RegistrationCall {
-  network: string
-  agentUri: string
-  isPublic: boolean
-  print: (line: string) => void
-}
-
-/** Prints the transaction that registers the service. */
-export function printRegistrationCall({ network, agentUri, isPublic, print }: RegistrationCall): void {
-  print(`network   ${network}`)
+export function printRegistrationCall(url: string, isPublic: boolean, print: (line: string) => void): void {
+  const agentUri = `${url}${TESTNET_PATHS.registrationFile}`
+  print(`network   ${DEPLOYMENTS.testnet.network}`)
   print(`to        ${REGISTRIES.identity}`)
   print('value     0')
   print('function  register(string agentURI)')

@@ -7,6 +7,9 @@ export const REGISTRIES: { identity: Address; reputation: Address } = {
   reputation: '0x8004B663056A597Dffe9eCcC1965A193B7388713',
 }
 
+/** Multicall3. The x402 facilitator uses it to distinguish a used nonce from other failures. */
+export const MULTICALL: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
 /**
  * Excludes functions that read all clients or all responders: anyone can make their results grow without bound. Strings
  * are declared as bytes, which have the same encoding: string decoders replace invalid UTF-8.

@@ -3,23 +3,24 @@
  * by its hash: after a reorganisation the node then returns an error instead of data of another block.
  */
 import {
-  decodeFunctionResult,
-  encodeFunctionData,
+  BaseError,
+  ContractFunctionRevertedError,
+  createClient,
+  custom,
   hexToBytes,
   stringToHex,
   zeroAddress,
-  type Abi,
   type Address,
-  type ContractFunctionName,
   type ContractFunctionReturnType,
   type Hex,
+  type MulticallParameters,
 } from 'viem'
-import * as z from 'zod'
+import { multicall } from 'viem/actions'
 import { replaceInvisible } from '../../store/base/hidden.ts'
-import { hash, hexNumber } from '../../agent/settlement/chain/blocks.ts'
-import type { openRpcBatch } from '../../agent/settlement/rpc/json-rpc.ts'
+import { readBlock } from '../../agent/settlement/chain/blocks.ts'
+import { onChain, openRpc } from '../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../agent/settlement/rpc/post-json.ts'
-import { noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI } from './contracts.ts'
+import { MULTICALL, noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI } from './contracts.ts'
 
 /** A read fails if the newest block is older, because the node then lags behind. */
 const BLOCK_AGE_MS_MAX = 5 * 60_000
@@ -31,7 +32,7 @@ const VALUE_MAX = 10n ** 38n
 /** For invisible characters. The decoder inserts the same character for invalid UTF-8. */
 const REPLACEMENT = '\uFFFD'
 
-export interface FeedbackQuery {
+interface FeedbackQuery {
   /** With EIP-55 checksum. */
   client: Address
   /** Indexes on chain start at 1. */
@@ -39,31 +40,31 @@ export interface FeedbackQuery {
   limit: number
 }
 
-type RpcReply = Awaited<ReturnType<ReturnType<typeof openRpcBatch>>>[number]
-
 interface RegistryReaderOptions {
-  callAll: ReturnType<typeof openRpcBatch>
+  url: string
   chainId: number
   agentId: bigint
   agentUri: string
   now: () => Date
 }
 
+const identity = { address: REGISTRIES.identity, abi: REGISTRY_ABI } as const
+const reputation = { address: REGISTRIES.reputation, abi: REGISTRY_ABI } as const
+
 export async function readIdentity(options: RegistryReaderOptions, signal: AbortSignal) {
   const { agentId, agentUri } = options
-  const { checked, replies } = await callAtHead(options, signal, [
-    [REGISTRIES.reputation, encode('getIdentityRegistry', [])],
-    [REGISTRIES.identity, encode('ownerOf', [agentId])],
-    [REGISTRIES.identity, encode('tokenURI', [agentId])],
-    [REGISTRIES.identity, encode('getAgentWallet', [agentId])],
+  const { checked, read } = await openHead(options, signal)
+  const [linked, ownerReply, uriReply, walletReply] = await read([
+    { ...reputation, functionName: 'getIdentityRegistry' },
+    { ...identity, functionName: 'ownerOf', args: [agentId] },
+    { ...identity, functionName: 'tokenURI', args: [agentId] },
+    { ...identity, functionName: 'getAgentWallet', args: [agentId] },
   ])
-  const [registryReply, ownerReply, uriReply, walletReply] = replies
-  if (decode('getIdentityRegistry', registryReply) !== REGISTRIES.identity)
-    throw new ReplyError('REGISTRIES_NOT_LINKED')
+  if (resultOf(linked) !== REGISTRIES.identity) throw new ReplyError('REGISTRIES_NOT_LINKED')
   if (isRevert(ownerReply, noSuchAgent(agentId))) return { status: 'not_found' as const, agent: undefined, checked }
-  const owner = decode('ownerOf', ownerReply)
-  const uri = decode('tokenURI', uriReply)
-  const wallet = decode('getAgentWallet', walletReply)
+  const owner = resultOf(ownerReply)
+  const uri = resultOf(uriReply)
+  const wallet = resultOf(walletReply)
   return {
     status: 'registered' as const,
     agent: {
@@ -85,25 +86,30 @@ export async function readPage(
 ) {
   const { agentId } = options
   const indexes = Array.from({ length: limit }, (_, offset) => start + offset)
-  const reads = indexes.map((index) => encode('readFeedback', [agentId, client, BigInt(index)]))
-  const calls = [encode('getLastIndex', [agentId, client]), ...reads]
-  const targets = calls.map((data): Target => [REGISTRIES.reputation, data])
-  const { checked, replies } = await callAtHead(options, signal, targets)
-  const [lastReply, ...feedbackReplies] = replies
-  const lastIndex = Number(decode('getLastIndex', lastReply))
+  const { checked, read } = await openHead(options, signal)
+  const [[lastReply], feedbackReplies] = await Promise.all([
+    read([{ ...reputation, functionName: 'getLastIndex', args: [agentId, client] }]),
+    read(
+      indexes.map(
+        (index) => ({ ...reputation, functionName: 'readFeedback', args: [agentId, client, BigInt(index)] }) as const,
+      ),
+    ),
+  ])
+  const lastIndex = Number(resultOf(lastReply))
   if (!Number.isSafeInteger(lastIndex)) throw new ReplyError('BAD_DATA')
   const feedback = indexes.flatMap((index, position) => {
     const reply = feedbackReplies[position]
     // `getLastIndex` and `readFeedback` must agree on the last index.
     if (isRevert(reply, OUT_OF_BOUNDS) !== index > lastIndex) throw new ReplyError('INCONSISTENT')
-    return index > lastIndex ? [] : [toFeedback(index, reply)]
+    return index > lastIndex ? [] : [toFeedback(index, resultOf(reply))]
   })
   return { checked, lastIndex, feedback }
 }
 
+type Feedback = ContractFunctionReturnType<typeof REGISTRY_ABI, 'view', 'readFeedback'>
+
 /** `value` is decimal text, because values have up to 128 bits. */
-function toFeedback(index: number, reply: RpcReply | undefined) {
-  const [value, decimals, first, second, revoked] = decode('readFeedback', reply)
+function toFeedback(index: number, [value, decimals, first, second, revoked]: Feedback) {
   if (decimals > DECIMALS_MAX || value > VALUE_MAX || value < -VALUE_MAX) throw new ReplyError('BAD_DATA')
   const tag1 = sanitizeText(first, TAG_CODE_POINTS_MAX)
   const tag2 = sanitizeText(second, TAG_CODE_POINTS_MAX)
@@ -111,57 +117,41 @@ function toFeedback(index: number, reply: RpcReply | undefined) {
   return { index, value: String(value), value_decimals: decimals, ...tags, revoked }
 }
 
-type Target = readonly [to: Address, data: Hex]
-
-/** Two batches: chain id and newest block, then all calls at that block. */
-async function callAtHead({ callAll, chainId, now }: RegistryReaderOptions, signal: AbortSignal, targets: Target[]) {
-  const head = [
-    { method: 'eth_chainId', params: [] },
-    { method: 'eth_getBlockByNumber', params: ['latest', false] },
-  ]
-  const [id, latest] = (await callAll(head, signal)).map((reply) =>
-    reply.kind === 'result' ? reply.result : undefined,
-  )
-  const chain = hexNumber.safeParse(id)
-  const block = blockSchema.safeParse(latest)
-  if (!chain.success || !block.success) throw new ReplyError('NO_BLOCK')
-  if (chain.data !== BigInt(chainId)) throw new ReplyError('WRONG_CHAIN')
-  const { number, hash: blockHash, timestamp } = block.data
-  if (now().getTime() - timestamp.getTime() > BLOCK_AGE_MS_MAX) throw new ReplyError('OLD_BLOCK')
-  const at = { blockHash, requireCanonical: true }
-  const calls = targets.map(([to, data]) => ({ method: 'eth_call', params: [{ to, data }, at] }))
-  const replies = await callAll(calls, signal)
-  const read = { number: Number(number), hash: blockHash, timestamp: timestamp.toISOString() }
-  return { checked: { block: read, checked_at: now().toISOString() }, replies }
-}
-
-const blockSchema = z.object({
-  number: hexNumber,
-  hash,
-  timestamp: hexNumber.transform((seconds) => new Date(Number(seconds) * 1000)).pipe(z.date()),
-})
-
-function isRevert(reply: RpcReply | undefined, expected: Hex): boolean {
-  return reply?.kind === 'error' && reply.error.data === expected
-}
-
-/** Without the types of its functions. */
-const ABI: Abi = REGISTRY_ABI
-
-type FunctionName = ContractFunctionName<typeof REGISTRY_ABI, 'view'>
-type Decoded<Name extends FunctionName> = ContractFunctionReturnType<typeof REGISTRY_ABI, 'view', Name>
-
-const encode = (functionName: FunctionName, args: readonly unknown[]) =>
-  encodeFunctionData({ abi: ABI, functionName, args })
-
-function decode<Name extends FunctionName>(functionName: Name, reply: RpcReply | undefined): Decoded<Name> {
-  if (reply?.kind !== 'result') throw new ReplyError('CALL_REFUSED')
-  const call: { abi: Abi; functionName: string } = { abi: ABI, functionName }
-  try {
-    return decodeFunctionResult({ ...call, data: reply.result as Hex }) as Decoded<Name>
-  } catch {
-    throw new ReplyError('BAD_DATA')
+/** The newest block, and a function that makes all calls of a read there in one request. */
+async function openHead({ url, chainId, now }: RegistryReaderOptions, signal: AbortSignal) {
+  const rpc = onChain(openRpc({ url, signal }), chainId)
+  const { number, hash: blockHash, timestamp } = await readBlock(rpc, 'latest')
+  const time = new Date(Number(timestamp) * 1000)
+  if (!(now().getTime() - time.getTime() <= BLOCK_AGE_MS_MAX)) throw new ReplyError('OLD_BLOCK')
+  const request = ({ method, params }: { method: string; params?: unknown[] }) => rpc(method, params)
+  const client = createClient({ transport: custom({ request }, { retryCount: 0 }) })
+  return {
+    checked: {
+      block: { number: Number(number), hash: blockHash, timestamp: time.toISOString() },
+      checked_at: now().toISOString(),
+    },
+    read: <const Calls extends readonly unknown[]>(contracts: MulticallParameters<Calls>['contracts']) =>
+      multicall<Calls, undefined>(client, {
+        contracts,
+        blockHash: blockHash as Hex,
+        requireCanonical: true,
+        multicallAddress: MULTICALL,
+        batchSize: 0,
+      }),
   }
+}
+
+type Reply<Result> = { status: 'success'; result: Result } | { status: 'failure'; error: Error }
+
+function isRevert(reply: Reply<unknown> | undefined, expected: Hex): boolean {
+  if (reply?.status !== 'failure' || !(reply.error instanceof BaseError)) return false
+  const revert = reply.error.walk((cause) => cause instanceof ContractFunctionRevertedError)
+  return revert instanceof ContractFunctionRevertedError && revert.raw === expected
+}
+
+function resultOf<Result>(reply: Reply<Result> | undefined): Result {
+  if (reply?.status !== 'success') throw new ReplyError('CALL_REFUSED')
+  return reply.result
 }
 
 /**

@@ -8,12 +8,11 @@ import { ALWAYS_OPEN, WEIGHTS, type Client } from '../../agent/sale/limits/addre
 import { refused, type Computed } from '../../agent/operation/outcome.ts'
 import { WorkQueue } from '../../agent/sale/limits/work-queue.ts'
 import { withDeadline } from '../../agent/settlement/rpc/deadline.ts'
-import { openRpcBatch } from '../../agent/settlement/rpc/json-rpc.ts'
-import { readIdentity, readPage, type FeedbackQuery } from './reader.ts'
+import { readIdentity, readPage } from './reader.ts'
 
 export const REGISTRY_CACHE_SECONDS = 15
 const CACHED_RESULTS_MAX = 512
-/** For both batches of one read. */
+/** For all calls of one read. */
 const READ_MS_MAX = 3_000
 const CONCURRENT_READS_MAX = 16
 
@@ -26,7 +25,7 @@ export const NOT_REGISTERED = {
 
 export type RegistryIdentity = Awaited<ReturnType<typeof readIdentity>> | typeof NOT_REGISTERED
 
-export type FeedbackPage = Awaited<ReturnType<typeof readPage>>
+type FeedbackPage = Awaited<ReturnType<typeof readPage>>
 
 /** The budget of the client does not pay for a read. The specification of the service names five seconds. */
 export const BUSY = refused({ code: 'rate_limited', retryAfterSeconds: 5 })
@@ -34,19 +33,17 @@ export const BUSY = refused({ code: 'rate_limited', retryAfterSeconds: 5 })
 export interface Registry {
   agentId: bigint
   identity(client: Client): Promise<Computed<RegistryIdentity>>
-  page(query: FeedbackQuery, client: Client): Promise<Computed<FeedbackPage>>
+  page(query: Parameters<typeof readPage>[1], client: Client): Promise<Computed<FeedbackPage>>
 }
 
-interface RegistryOptions extends Omit<Parameters<typeof readIdentity>[0], 'callAll'> {
-  url: string
+type RegistryOptions = Parameters<typeof readIdentity>[0] & {
   /** Milliseconds of a clock that never goes back. */
   clock: () => number
   timer: Timer
   report: Report
 }
 
-export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOptions): Registry {
-  const options = { ...agent, callAll: openRpcBatch({ url }) }
+export function openRegistry({ clock, timer, report, ...options }: RegistryOptions): Registry {
   const queue = new WorkQueue(CONCURRENT_READS_MAX)
 
   const lifetime = { ttl: REGISTRY_CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { buildTerms, DEPLOYMENTS } from '../../agent/payment/terms.ts'
-import { openAccounts, type Accounts } from '../../agent/sandbox/accounts.ts'
+import { openAccounts } from '../../agent/sandbox/accounts.ts'
 import { startAnvil } from '../../agent/sandbox/anvil.ts'
 import { prepareChain } from '../../agent/sandbox/prepare-chain.ts'
 import { openInProcessFacilitator } from '../../agent/settlement/facilitator/in-process-facilitator.ts'
@@ -122,7 +122,7 @@ function missing({ facilitators, nodes }: Cell): never {
 }
 
 /** A chain whose blocks of the last minutes exist, so that a node can lag. */
-async function startOldChain({ buyer, relayer }: Accounts) {
+async function startOldChain({ buyer, relayer }: Chains['accounts']) {
   const ageSeconds = 2 * LAG_BLOCKS * BLOCK_SECONDS
   const timestamp = Math.floor(Date.now() / 1000) - ageSeconds
   const { child, url: started } = startAnvil(['--chain-id', String(chainId), '--timestamp', String(timestamp)])
@@ -136,7 +136,7 @@ async function startOldChain({ buyer, relayer }: Accounts) {
 }
 
 interface Chains {
-  accounts: Accounts
+  accounts: Awaited<ReturnType<typeof openAccounts>>
   url: string
   otherUrl: string
 }
@@ -274,10 +274,9 @@ async function startNode(fault: NodeFault, { url, otherUrl, blocked }: NodeOptio
     lags: (exchange) => answerLate(url, exchange),
   }
   const respond: Fault = (exchange) => {
-    const isBlocked = exchange.calls.some(
-      ({ method, params }) =>
-        method === 'eth_sendRawTransaction' && [...blocked].some((nonce) => String(params[0]).includes(nonce.slice(2))),
-    )
+    const { method, params } = exchange.call
+    const isBlocked =
+      method === 'eth_sendRawTransaction' && [...blocked].some((nonce) => String(params[0]).includes(nonce.slice(2)))
     return isBlocked ? void exchange.response.destroy() : answerWith[fault](exchange)
   }
   proxy.fail(isOther ? answerWith['is dead'] : respond)
@@ -285,8 +284,7 @@ async function startNode(fault: NodeFault, { url, otherUrl, blocked }: NodeOptio
 }
 
 /** Shows the newest block, and the newest final one, of two minutes ago. */
-async function answerLate(url: string, { calls: [call], response }: Exchange): Promise<void> {
-  if (!call) return
+async function answerLate(url: string, { call, response }: Exchange): Promise<void> {
   const newest = Number(await rpc(url, 'eth_blockNumber'))
   const at = `0x${(newest - LAG_BLOCKS).toString(16)}`
   const params = call.params.map((each) => (each === 'latest' || each === 'finalized' ? at : each))

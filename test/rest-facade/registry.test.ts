@@ -108,14 +108,14 @@ describe('the registry routes', () => {
       expect(block).to.not.equal(null)
       const registryStatus = { status: 'not_found', block, checked_at }
       expect(await readFile(service)).to.deep.include({ registrations: [], supportedTrust: [], registryStatus })
-      const before = proxy.batches.length
+      const before = proxy.methods.length
       expect(await readFeedback(service, `client=${client}`)).to.deep.include({
         status: 'not_found',
         feedback: [],
         last_index: null,
         next_start: null,
       })
-      expect(proxy.batches.length).to.equal(before)
+      expect(proxy.methods.length).to.equal(before)
     })
   })
 
@@ -176,11 +176,11 @@ describe('the registry routes', () => {
     let time = 1
     const service = await startService({ clock: () => time })
     const page = (start: number) => service.get(`${REPUTATION}?client=${client}&start=${start}`)
-    /** Sends requests, and expects this number of reads of two batches. */
+    /** Sends requests, and expects this number of reads. Each begins with the newest block. */
     const expectReads = async (reads: number, ask: () => Promise<unknown>) => {
-      const before = proxy.batches.length
+      const before = proxy.methods.length
       await ask()
-      expect(proxy.batches.length - before).to.equal(2 * reads)
+      expect(proxy.methods.slice(before).filter((each) => each === 'eth_getBlockByNumber')).to.have.lengthOf(reads)
     }
     proxy.fail(({ response }) => void response.destroy())
     expectRefusal(await service.get(AGENT), 'registry_unchecked')
@@ -251,7 +251,7 @@ describe('the registry routes', () => {
     it('refuse every invalid query without reading the chain', async () => {
       const service = await startService()
       await service.get(AGENT)
-      const before = proxy.batches.length
+      const before = proxy.methods.length
       for (const query of INVALID) {
         const reply = await service.get(`${REPUTATION}?${query}`)
         expect(reply.json['error'], query).to.have.property('code', 'invalid_query')
@@ -267,7 +267,7 @@ describe('the registry routes', () => {
       for (const target of [...DUPLICATES, `${FILE}?a=1&a=1`, `${AGENT}?a&a=2`])
         expectRefusal(await service.get(target), 'duplicate_parameter')
       expect(readBody(await service.get(`${AGENT}?`))).to.include({ status: 'registered' })
-      expect(proxy.batches.length).to.equal(before)
+      expect(proxy.methods.length).to.equal(before)
     })
 
     it('[4.4.8] check the query before the budget of the address, and the budget before the identity', async () => {

@@ -29,7 +29,7 @@ const FREE: Record<string, [ask: () => Promise<RawReply>, text: string][]> = {
     [() => a2a(messageBody({ parts: [{ text: 'hello' }] })), '"messageId":"help-'],
     [() => a2a(JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'GetTask', params: { id: 't' } })), '-32001'],
   ],
-  MCP: [[() => mcp({ operation: 'service_info', input: {} }), '{}']],
+  MCP: [[() => mcp({ operation: 'service_info', input: {} }), '"attribution"']],
 }
 
 for (const [transport, rule, ask] of [
@@ -119,7 +119,7 @@ describe('[7.1] code that throws', () => {
   })
 
   it('is answered with internal_error without the cause over MCP', async () => {
-    app.texts.serviceInfo = fail
+    app.sale.context.catalog.retrieval = fail
     const reply = await mcp({ operation: 'service_info', input: {} })
     expect(codeOf(reply)).to.equal('internal_error')
     expectNoLeak(reply, SECRET)

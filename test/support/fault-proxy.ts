@@ -1,4 +1,4 @@
-/** A JSON-RPC proxy in front of a real chain. It forwards every batch until a test sets a fault. */
+/** A JSON-RPC proxy in front of a real chain. It forwards every call until a test sets a fault. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { listen } from './listen.ts'
@@ -17,10 +17,9 @@ export interface RpcAnswer {
 }
 
 export interface Exchange {
-  /** Those of a batch, or a single call. */
-  calls: RpcCall[]
-  /** Forwards the batch and returns the chain's responses. */
-  answer: () => Promise<RpcAnswer[]>
+  call: RpcCall
+  /** Forwards the call and returns the chain's response. */
+  answer: () => Promise<RpcAnswer>
   response: ServerResponse
 }
 
@@ -31,21 +30,21 @@ export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>
 
 export async function startFaultProxy(chainUrl: string) {
   let fault: Fault | undefined
-  const batches: string[][] = []
+  const methods: string[] = []
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request)
-    const calls = [JSON.parse(body) as RpcCall | RpcCall[]].flat()
-    batches.push(calls.map(({ method }) => method))
-    const answer = async () => (await ask(chainUrl, body)) as RpcAnswer[]
-    await (fault ?? passOn)({ calls, answer, response })
+    const call = JSON.parse(body) as RpcCall
+    methods.push(call.method)
+    const answer = async () => (await ask(chainUrl, body)) as RpcAnswer
+    await (fault ?? passOn)({ call, answer, response })
   }
   const server = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy())
   })
   return {
     ...(await listen(server)),
-    /** The methods of every received batch. */
-    batches,
+    /** Of every received call. */
+    methods,
     fail(next: Fault | undefined) {
       fault = next
     },

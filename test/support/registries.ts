@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import express from 'express'
 import { encodeFunctionData, padHex, stringToHex, type Hex } from 'viem'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
-import { REGISTRIES } from '../../rest-facade/registry/contracts.ts'
+import { MULTICALL, REGISTRIES } from '../../rest-facade/registry/contracts.ts'
 import { openRegistry } from '../../rest-facade/registry/registry.ts'
-import { sendAs } from '../../agent/sandbox/contracts.ts'
+import { installContract, sendAs } from '../../agent/sandbox/contracts.ts'
 import { registerAgent } from '../../agent/sandbox/registries.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import { registryRoutes } from '../../rest-facade/registry.ts'
@@ -34,6 +34,7 @@ export function newAddress(): Hex {
 export async function newAgent(agentUri = AGENT_URI) {
   const url = await testChainUrl()
   const owner = newAddress()
+  await installContract(url, MULTICALL, 'Multicall')
   return { url, owner, agentId: await registerAgent({ url, owner, agentUri }) }
 }
 

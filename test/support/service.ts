@@ -1,8 +1,9 @@
 /** The whole service on a free port, with real store, chain and facilitator, and its own data directory. */
 import { privateKeyToAccount } from 'viem/accounts'
+import type { AllowedChanges } from '../../agent/service/check-log-owner.ts'
 import { readConfig, type Config } from '../../agent/service/config.ts'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
-import { startService, type Externals, type ServiceOptions } from '../../agent/service/service.ts'
+import { startService, type Externals } from '../../agent/service/service.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import { testChainUrl } from './chain.ts'
 import { loadDescription } from './openapi-check.ts'
@@ -94,7 +95,7 @@ interface StartOptions extends TestServiceOptions {
   directory: string
   rpcUrl: string
   report: (event: string, cause: unknown) => void
-  allowed: NonNullable<ServiceOptions['allowed']>
+  allowed: AllowedChanges
   isFirst: boolean
 }
 

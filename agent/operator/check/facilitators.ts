@@ -1,8 +1,7 @@
 /** Checks that a remote facilitator accepts the credentials and settles on the network of the configuration. */
 import * as z from 'zod'
-import type { Config, RemoteFacilitatorConfig } from '../../service/config.ts'
+import type { Config } from '../../service/config.ts'
 import { DEPLOYMENTS, X402_VERSION } from '../../payment/terms.ts'
-import { authorizationOf } from '../../service/externals.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { failed, passed, type Check, type CheckResult } from './check.ts'
@@ -19,13 +18,10 @@ export function facilitatorChecks({ facilitator, mode }: Config, fetch: Fetch): 
   }))
 }
 
-async function checkFacilitator(
-  facilitator: RemoteFacilitatorConfig,
-  network: string,
-  fetch: Fetch,
-): Promise<CheckResult[]> {
-  const { url } = facilitator
-  const header = await authorizationOf(facilitator)('GET', `${url}/supported`)
+type Remote = Extract<Config['facilitator'], { kind: 'remote' }>['facilitators'][number]
+
+async function checkFacilitator({ url, authorization }: Remote, network: string, fetch: Fetch): Promise<CheckResult[]> {
+  const header = await authorization('GET', `${url}/supported`)
   const headers = { Accept: 'application/json', ...(header !== undefined && { Authorization: header }) }
   const reply = await fetchText(fetch, `${url}/supported`, { headers }).catch(() => undefined)
   if (!reply) return failed(`${url} does not answer: check FACILITATOR, or name another one`)

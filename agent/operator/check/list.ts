@@ -5,7 +5,7 @@ import { findings, type Check } from './check.ts'
 import { facilitatorChecks } from './facilitators.ts'
 import { checkDataDirectory, checkDisk, checkKeys, checkProxies, checkReceiver, checkVariables } from './machine.ts'
 import { nodeChecks } from './nodes.ts'
-import { publicChecks, type VerifyCard } from './public-url.ts'
+import { publicChecks } from './public-url.ts'
 import { checkStoredDataset, checkResponseLog } from './storage.ts'
 
 /** For one request. An operator waits for the checks. */
@@ -16,7 +16,7 @@ interface CheckOptions {
   environment: Record<string, string | undefined>
   now: () => Date
   fetch: Fetch
-  verifyCard: VerifyCard
+  verifyCard: Parameters<typeof publicChecks>[2]
 }
 
 export function listChecks({ config, environment, now, fetch, verifyCard }: CheckOptions): Check[] {

@@ -11,7 +11,7 @@ import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { openRpc, RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { failed, passed, warning, type Check, type CheckResult } from './check.ts'
 
-type Node = { observation: Observation } | { cause: unknown }
+type Node = PromiseSettledResult<Observation>
 
 /** Every node is observed once. The checks share what it answered, so they run in this order. */
 export function nodeChecks(config: Config, now: () => Date): Check[] {
@@ -21,13 +21,14 @@ export function nodeChecks(config: Config, now: () => Date): Check[] {
   const { rpcUrls } = facilitator
   const { chainId } = DEPLOYMENTS[mode]
   let nodes: Promise<Node[]> | undefined
-  const observeAll = () => (nodes ??= Promise.all(rpcUrls.map((url) => observeNode(url, { chainId, now }))))
+  const observe = (url: string) => openChain({ urls: [url], chainId, now }).observe([], { withFinal: true })
+  const observeAll = () => (nodes ??= Promise.allSettled(rpcUrls.map(observe)))
   const perNode = rpcUrls.map((url, index) => ({
     name: `node ${index + 1}`,
     run: async () => describeNode(await observeAll(), { index, chainId, url, now }),
   }))
   const working = async () => {
-    const index = (await observeAll()).findIndex((node) => 'observation' in node)
+    const index = (await observeAll()).findIndex(({ status }) => status === 'fulfilled')
     return rpcUrls[index]
   }
   return [
@@ -36,14 +37,6 @@ export function nodeChecks(config: Config, now: () => Date): Check[] {
     { name: 'token', run: async () => checkToken(await working(), facilitator.payTo, mode) },
     ...(facilitator.kind === 'self' ? [{ name: 'relayer', run: () => checkRelayer(config, facilitator, now) }] : []),
   ]
-}
-
-async function observeNode(url: string, options: { chainId: number; now: () => Date }): Promise<Node> {
-  try {
-    return { observation: await openChain({ urls: [url], ...options }).observe([], { withFinal: true }) }
-  } catch (cause) {
-    return { cause }
-  }
 }
 
 const lagSeconds = ({ time }: Observation, now: () => Date) => Math.round(now().getTime() / 1000 - Number(time))
@@ -57,16 +50,16 @@ async function describeNode(
   // A sale uses the next node if one fails or is behind.
   const isOtherFresh = nodes.some((other) => other !== node && isFresh(other, now))
   const unusable = isOtherFresh ? warning : failed
-  if (node && 'observation' in node) {
-    const { number, final } = node.observation
-    const state = `chain ${chainId}, block ${number}, ${lagSeconds(node.observation, now)} s old`
+  if (node?.status === 'fulfilled') {
+    const { number, final } = node.value
+    const state = `chain ${chainId}, block ${number}, ${lagSeconds(node.value, now)} s old`
     if (!isFresh(node, now)) return unusable(`${state}: the node is behind, name another one in RPC_URL`)
     if (final === undefined) return warning(`${state}, but no final block: payments stay open, name another node`)
     return (await readsLogs(url, number))
       ? passed(state)
       : warning(`${state}, but eth_getLogs fails: unclear payments stay open, name another node`)
   }
-  const cause = node?.cause
+  const cause: unknown = node?.reason
   if (cause instanceof WrongChain) return failed(`belongs to another chain: name a node of chain ${chainId} in RPC_URL`)
   if (cause instanceof RpcError)
     return unusable('refuses the eth_call without a contract that every sale needs: name another node in RPC_URL')
@@ -74,7 +67,7 @@ async function describeNode(
 }
 
 const isFresh = (node: Node, now: () => Date) =>
-  'observation' in node && lagSeconds(node.observation, now) * 1_000 <= CLOCK_DIFFERENCE_MS_MAX
+  node.status === 'fulfilled' && lagSeconds(node.value, now) * 1_000 <= CLOCK_DIFFERENCE_MS_MAX
 
 /** Any node serves the logs of one block. */
 async function readsLogs(url: string, block: bigint): Promise<boolean> {
@@ -85,7 +78,7 @@ async function readsLogs(url: string, block: bigint): Promise<boolean> {
 }
 
 function checkClock(nodes: readonly Node[], now: () => Date): CheckResult[] {
-  const lags = nodes.flatMap((node) => ('observation' in node ? [lagSeconds(node.observation, now)] : []))
+  const lags = nodes.flatMap((node) => (node.status === 'fulfilled' ? [lagSeconds(node.value, now)] : []))
   if (lags.length === 0) return failed('no node shows the time of a block')
   const best = lags.reduce((one, other) => (Math.abs(other) < Math.abs(one) ? other : one))
   const difference = `${Math.abs(best)} s ${best < 0 ? 'behind' : 'after'} the newest block`

@@ -11,7 +11,7 @@ import { isSameAddress } from '../../payment/accounts.ts'
 const metadataSchema = z.object({ access: z.object({ network: z.string(), pay_to: z.string() }) })
 
 /** Returns the key id of a valid signature of the agent card, or undefined. */
-export type VerifyCard = (baseUrl: string, fetch: Fetch) => Promise<string | undefined>
+type VerifyCard = (baseUrl: string, fetch: Fetch) => Promise<string | undefined>
 
 export function publicChecks(config: Config, fetch: Fetch, verifyCard: VerifyCard): Check[] {
   const { baseUrl, a2aEnabled } = config

@@ -9,7 +9,7 @@ import { readSynchronousStandbys } from '../../../store/log/postgres/connection.
 import type { Config } from '../../service/config.ts'
 import type { Fetch } from '../../../store/base/bounded-fetch.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
-import { openLogForReading } from '../../service/response-log.ts'
+import { openConfiguredLog } from '../../service/response-log.ts'
 import { failed, passed, warning, type CheckResult } from './check.ts'
 
 export async function checkResponseLog(config: Config): Promise<CheckResult[]> {
@@ -17,13 +17,13 @@ export async function checkResponseLog(config: Config): Promise<CheckResult[]> {
   if (url === undefined && !existsSync(responsesFolder(dataDirectory)))
     return passed('LMDB; the first start creates it')
   // Refuses a schema of another version, a standby, and a server that acknowledges commits early.
-  await using log = await openLogForReading(config)
+  await using log = await openConfiguredLog(config, { readOnly: true })
   if (facilitator.kind !== 'sandbox') {
     const terms = { ...DEPLOYMENTS[mode], payTo: facilitator.payTo }
     const fault = await findOwnerFault({ log, dataDirectory, terms })
     if (fault !== undefined) return failed(fault)
   }
-  await checkReceiptKeys({ log, keysDirectory })
+  await checkReceiptKeys(log, keysDirectory)
   const open = `${(await log.unfinished()).length} payments without a final outcome`
   if (url === undefined) return passed(`LMDB, ${open}`)
   // The write leaves nothing. It fails on a full disk, and while no synchronous standby follows.

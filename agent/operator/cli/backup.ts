@@ -21,8 +21,6 @@ are neither charged again nor answered (409 payment_already_settled). docs/opera
 Example:
   DATA_DIR=/var/lib/companies irish-company-agent restore /var/backups/companies-1`
 
-const DATABASE_NOTE = 'The response log is in a database: copy it with pg_dump.'
-
 export const addBackupCommands: AddCommand = (program, context) => {
   program
     .command('backup')
@@ -42,11 +40,8 @@ export const addBackupCommands: AddCommand = (program, context) => {
         now: context.now,
         ...(keep !== undefined && { keep: Number(keep) }),
       })
-      context.print(
-        directories.hasLog
-          ? `backed up ${describeCounts(counts)}`
-          : `backed up the keys, the catalogue and the journal. ${DATABASE_NOTE}`,
-      )
+      const note = directories.hasLog ? '' : '. The response log is in a database: copy it with pg_dump.'
+      context.print(`backed up ${describeCopy(directories, counts)}${note}`)
       context.finish(counts.damaged === 0)
     })
   program
@@ -58,13 +53,16 @@ export const addBackupCommands: AddCommand = (program, context) => {
       const { restore } = await import('../../../store/backup.ts')
       const directories = await readDirectories(context, folder)
       const { createdAt, ...counts } = await restore(directories)
-      const restored = directories.hasLog ? describeCounts(counts) : 'the keys, the catalogue and the journal'
-      context.print(`restored ${restored} of ${createdAt}`)
+      context.print(`restored ${describeCopy(directories, counts)} of ${createdAt}`)
       context.finish(counts.damaged === 0)
     })
 }
 
-function describeCounts({ records, damaged }: { records: number; damaged: number }): string {
+function describeCopy(
+  { hasLog }: { hasLog: boolean },
+  { records, damaged }: { records: number; damaged: number },
+): string {
+  if (!hasLog) return 'the keys, the catalogue and the journal'
   return damaged === 0 ? `${records} records` : `${records} records and ${damaged} damaged ones`
 }
 

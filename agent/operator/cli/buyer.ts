@@ -3,7 +3,7 @@ import type { AddCommand, CommandContext, CommandResult, FindService } from '../
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import type { ReceiptCheck } from '../../payment/receipt/verify.ts'
 import type { Mode } from '../../payment/terms.ts'
-import type { VerifyCard } from '../check/public-url.ts'
+import type { publicChecks } from '../check/public-url.ts'
 import type { Fetch } from '../../../store/base/bounded-fetch.ts'
 
 export interface Buyer {
@@ -13,8 +13,8 @@ export interface Buyer {
   loadActions: () => Promise<BuyerActions>
 }
 
-export interface BuyerActions {
-  verifyCard: VerifyCard
+interface BuyerActions {
+  verifyCard: Parameters<typeof publicChecks>[2]
   /** Prints one line for each check of a purchase or an answer. */
   verifyFile: (options: {
     file: string

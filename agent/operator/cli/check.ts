@@ -2,7 +2,7 @@
 import { purchasesFolder } from '../../../store/files/layout.ts'
 import type { Config } from '../../service/config.ts'
 import type { AddCommand, CommandContext } from '../../command-line/context.ts'
-import type { Buyer, BuyerActions } from './buyer.ts'
+import type { Buyer } from './buyer.ts'
 import { loadConfig, serviceUrl } from './configuration.ts'
 
 const HELP = `
@@ -42,7 +42,17 @@ export const checkCommand =
         const { verifyCard, buyAnswer } = await loadBuyer()
         const isReady = await runChecks(listChecks({ config, environment, now, fetch, verifyCard }), print)
         if (buy === undefined || !isReady) return context.finish(isReady)
-        await buyOne(buyAnswer, context, config, buy)
+        const { SYNTHETIC_COMPANY } = await import('../../../store/dataset/synthetic.ts')
+        const { company_number } = SYNTHETIC_COMPANY
+        const result = await buyAnswer(context, {
+          operation: 'lookup',
+          input: { company_number },
+          mode: config.mode,
+          baseUrl: serviceUrl(config),
+          keyFile: buy,
+          purchasesDirectory: purchasesFolder(config.dataDirectory),
+        })
+        context.finish(result)
       })
   }
 
@@ -55,24 +65,4 @@ async function printListing(context: CommandContext, config: Config): Promise<vo
   const { buildTerms } = await import('../../payment/terms.ts')
   const terms = buildTerms(mode, payTo, OPERATIONS)
   for (const line of describeListing(terms, serviceUrl(config))) context.print(line)
-}
-
-async function buyOne(
-  buyAnswer: BuyerActions['buyAnswer'],
-  context: CommandContext,
-  config: Config,
-  keyFile: string,
-): Promise<void> {
-  const { mode, dataDirectory } = config
-  const { SYNTHETIC_COMPANY } = await import('../../../store/dataset/synthetic.ts')
-  const { company_number } = SYNTHETIC_COMPANY
-  const result = await buyAnswer(context, {
-    operation: 'lookup',
-    input: { company_number },
-    mode,
-    baseUrl: serviceUrl(config),
-    keyFile,
-    purchasesDirectory: purchasesFolder(dataDirectory),
-  })
-  context.finish(result)
 }

@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { isUrl } from '../../../store/base/url-policy.ts'
-import type { AddCommand, CommandContext } from '../../command-line/context.ts'
+import type { AddCommand } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 
 const IMPORT_HELP = `
@@ -23,31 +23,26 @@ export const addImportCommand: AddCommand = (program, context) => {
     .option('--force', 'accept an archive that is older, has too few companies, or has crashed an import before')
     .option('--synthetic', 'mark the records as made up; they are then not sold under the name of the register')
     .addHelpText('after', IMPORT_HELP)
-    .action((source: string, options: ImportOptions) => importSource(context, source, options))
+    .action(async (source: string, { acceptChanges = false, force = false, synthetic = false }: ImportOptions) => {
+      const { importCommand } = await import('../../../store/import/command.ts')
+      const { openImportBar } = await import('../../command-line/progress-bar.ts')
+      const { dataDirectory, archiveDirectory, facilitator } = await loadConfig(context)
+      const path = isUrl(source) ? source : resolve(source)
+      using bar = openImportBar(context)
+      const target = { dataDirectory, archiveDirectory, path, synthetic }
+      const accepted = { isForced: force, areChangesAccepted: acceptChanges }
+      const peakMemoryBytes = () => process.resourceUsage().maxRSS * 1024
+      await importCommand({ ...target, ...accepted, now: context.now, peakMemoryBytes, ...bar })
+      const sample = 'agent/sandbox/register/day-5.csv'
+      if (facilitator.kind === 'sandbox' && !path.endsWith(sample))
+        bar.print(`sample      to sell the sample of the sandbox again: import ${sample} --synthetic`)
+    })
 }
 
 interface ImportOptions {
   acceptChanges?: boolean
   force?: boolean
   synthetic?: boolean
-}
-
-async function importSource(
-  context: CommandContext,
-  source: string,
-  { acceptChanges: areChangesAccepted = false, force: isForced = false, synthetic = false }: ImportOptions,
-): Promise<void> {
-  const { importCommand } = await import('../../../store/import/command.ts')
-  const { openImportBar } = await import('./import-bar.ts')
-  const { dataDirectory, archiveDirectory, facilitator } = await loadConfig(context)
-  const path = isUrl(source) ? source : resolve(source)
-  using bar = openImportBar(context)
-  const target = { dataDirectory, archiveDirectory, path, synthetic, isForced, areChangesAccepted }
-  const peakMemoryBytes = () => process.resourceUsage().maxRSS * 1024
-  await importCommand({ ...target, now: context.now, peakMemoryBytes, ...bar })
-  const sample = 'agent/sandbox/register/day-5.csv'
-  if (facilitator.kind === 'sandbox' && !path.endsWith(sample))
-    bar.print(`sample      to sell the sample of the sandbox again: import ${sample} --synthetic`)
 }
 
 const SNAPSHOT_ID_HELP = `
@@ -65,7 +60,7 @@ export const addSnapshotIdCommand: AddCommand = (program, context) => {
     .addHelpText('after', SNAPSHOT_ID_HELP)
     .action(async (path: string) => {
       const { snapshotIdCommand } = await import('../../../store/import/command.ts')
-      const { openImportBar } = await import('./import-bar.ts')
+      const { openImportBar } = await import('../../command-line/progress-bar.ts')
       using bar = openImportBar(context)
       const temporaryDirectory = tmpdir()
       await snapshotIdCommand({ path: resolve(path), temporaryDirectory, now: context.now, ...bar })

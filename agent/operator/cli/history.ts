@@ -1,8 +1,7 @@
 /** The commands `history`: the journal of what each file of the register said. */
 import { tmpdir } from 'node:os'
-import { resolve } from 'node:path'
 import { matching } from '../../command-line/arguments.ts'
-import type { AddCommand, CommandContext } from '../../command-line/context.ts'
+import type { AddCommand } from '../../command-line/context.ts'
 import type { Config } from '../../service/config.ts'
 import { loadConfig } from './configuration.ts'
 import { DAY_MS, toDay } from '../../../store/base/day.ts'
@@ -31,9 +30,16 @@ export const addHistoryCommand: AddCommand = (program, context) => {
       .description(description)
       .argument('<archive...>', 'ARCHIVE=DATE, or an archive with ARCHIVE.json beside it')
       .option('--synthetic', 'the records of archives without ARCHIVE.json are made up')
-      .action((archives: string[], { synthetic = false }: { synthetic?: boolean }) =>
-        useArchives(context, name, { archives, synthetic }),
-      )
+      .action(async (archives: string[], { synthetic = false }: { synthetic?: boolean }) => {
+        const { buildHistory, verifyHistory } = await import('../../../store/import/history.ts')
+        const { openImportBar } = await import('../../command-line/progress-bar.ts')
+        const { dataDirectory } = await loadConfig(context)
+        using bar = openImportBar(context)
+        const folders = { dataDirectory, temporaryDirectory: tmpdir() }
+        const options = { archives, synthetic, ...folders, now: context.now, ...bar }
+        if (name === 'build') await buildHistory(options)
+        else context.finish(await verifyHistory(options))
+      })
   }
   history
     .command('digest')
@@ -69,18 +75,4 @@ function placesOfRecords({ retentionDays, archiveDirectory }: Config, now: Date)
       : [`  ${JSON.stringify(archiveDirectory)}: archives, until you delete them`]),
     '  backups and dumps that were made until now, until you delete them',
   ]
-}
-
-async function useArchives(
-  context: CommandContext,
-  name: 'build' | 'verify',
-  archives: { archives: string[]; synthetic: boolean },
-): Promise<void> {
-  const { buildHistory, verifyHistory } = await import('../../../store/import/history.ts')
-  const { openImportBar } = await import('./import-bar.ts')
-  const { dataDirectory } = await loadConfig(context)
-  using bar = openImportBar(context)
-  const options = { ...archives, dataDirectory, temporaryDirectory: resolve(tmpdir()), now: context.now, ...bar }
-  if (name === 'build') await buildHistory(options)
-  else context.finish(await verifyHistory(options))
 }

@@ -25,13 +25,9 @@ export const addKeysCommand: AddCommand = (program, context) => {
     const commands = await import('../../../keys/command.ts')
     const { openConfiguredLog } = await import('../../service/response-log.ts')
     const config = await loadConfig(context)
-    const log = await openConfiguredLog(config, { now: context.now })
-    try {
-      const { keysDirectory: directory } = config
-      await commands[action]({ directory, log, now: () => context.now().getTime(), print: context.print, kids })
-    } finally {
-      await log.close()
-    }
+    await using log = await openConfiguredLog(config, { now: context.now })
+    const { keysDirectory: directory } = config
+    await commands[action]({ directory, log, now: () => context.now().getTime(), print: context.print, kids })
   }
   const keys = program
     .command('keys')

@@ -14,18 +14,17 @@ const EXIT_ID_TAKEN = 75
 /** More than the containers that share a volume. */
 const CHILDREN_MAX = 100
 
-interface Parent {
-  environment: Record<string, string | undefined>
-  dataDirectory: string
-  /** Resolves when a signal stops the program. */
-  stop: Promise<unknown>
-}
+type Environment = Record<string, string | undefined>
 
 /**
  * Undefined if this process can use the data directory. Otherwise the exit status, after the program has run in a
- * child.
+ * child. `stop` resolves when a signal stops the program.
  */
-export async function runInChildIfIdTaken({ environment, dataDirectory, stop }: Parent): Promise<number | undefined> {
+export async function runInChildIfIdTaken(
+  environment: Environment,
+  dataDirectory: string,
+  stop: Promise<unknown>,
+): Promise<number | undefined> {
   const isTaken = (await readerProcessIds(catalogFolder(dataDirectory))).includes(process.pid)
   if (!isTaken) return undefined
   if (isChild(environment)) return EXIT_ID_TAKEN
@@ -37,7 +36,7 @@ export async function runInChildIfIdTaken({ environment, dataDirectory, stop }: 
 }
 
 /** Resolves when the parent ends or asks for a stop. Never in a process that is not a child of this module. */
-export function stopOfParent(environment: Record<string, string | undefined>): Promise<string> {
+export function stopOfParent(environment: Environment): Promise<string> {
   return new Promise((resolve) => {
     if (!isChild(environment)) return
     const stop = () => resolve('SIGTERM')
@@ -47,9 +46,9 @@ export function stopOfParent(environment: Record<string, string | undefined>): P
   })
 }
 
-const isChild = (environment: Record<string, string | undefined>) => environment[CHILD_VARIABLE] === '1'
+const isChild = (environment: Environment) => environment[CHILD_VARIABLE] === '1'
 
-async function runChild(environment: Parent['environment'], stop: Promise<unknown>): Promise<number> {
+async function runChild(environment: Environment, stop: Promise<unknown>): Promise<number> {
   const child = fork(process.argv[1] ?? '', process.argv.slice(2), {
     env: { ...environment, [CHILD_VARIABLE]: '1' },
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],

@@ -15,8 +15,8 @@ Examples:
 export const addPaymentsCommand: AddCommand = (program, context) => {
   const { print, finish } = context
   const openLog = async () => {
-    const { openLogForReading } = await import('../../service/response-log.ts')
-    return openLogForReading(await loadConfig(context))
+    const { openConfiguredLog } = await import('../../service/response-log.ts')
+    return openConfiguredLog(await loadConfig(context), { readOnly: true })
   }
   const payments = program
     .command('payments')
@@ -64,13 +64,9 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       if (config.rpcUrls.length === 0) throw new ConfigError('RPC_URL must be set')
       const { rpcUrls: urls, mode } = config
       const chain = openChain({ urls, chainId: DEPLOYMENTS[mode].chainId, now: context.now })
-      const log = await openConfiguredLog(config)
-      try {
-        const from = fromBlock === undefined ? undefined : BigInt(fromBlock)
-        const report = (event: string) => print(event)
-        finish(await recheckPayment({ log, chain, now: context.now, report, print, identity, fromBlock: from }))
-      } finally {
-        await log.close()
-      }
+      await using log = await openConfiguredLog(config)
+      const from = fromBlock === undefined ? undefined : BigInt(fromBlock)
+      const report = (event: string) => print(event)
+      finish(await recheckPayment({ log, chain, now: context.now, report, print, identity, fromBlock: from }))
     })
 }

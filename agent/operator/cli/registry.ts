@@ -22,21 +22,14 @@ export const addRegistryCommand: AddCommand = (program, context) => {
     .option('--url <url>', 'the URL of the service; by default the one of the configuration', parseHttpUrl)
     .action(async ({ url }: { url?: string }) => {
       const { showRegistration } = await import('../../../rest-facade/registry/command.ts')
-      finish(await showRegistration({ url: url ?? serviceUrl(await loadConfig(context)), print, fetch }))
+      finish(await showRegistration(url ?? serviceUrl(await loadConfig(context)), fetch, print))
     })
   registry
     .command('register')
     .description('print the transaction that registers the service')
     .action(async () => {
       const { printRegistrationCall } = await import('../../../rest-facade/registry/command.ts')
-      const { TESTNET_PATHS } = await import('../../operation/endpoints.ts')
-      const { DEPLOYMENTS } = await import('../../payment/terms.ts')
       const config = await loadConfig(context)
-      printRegistrationCall({
-        network: DEPLOYMENTS.testnet.network,
-        agentUri: `${serviceUrl(config)}${TESTNET_PATHS.registrationFile}`,
-        isPublic: config.baseUrl !== undefined,
-        print,
-      })
+      printRegistrationCall(serviceUrl(config), config.baseUrl !== undefined, print)
     })
 }

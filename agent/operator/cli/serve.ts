@@ -42,7 +42,7 @@ export async function serve(
   const interrupted = context.interrupted()
   const stop = once(interrupted, 'abort').then(() => String(interrupted.reason))
   const { environment } = context
-  const status = await runInChildIfIdTaken({ environment, dataDirectory: config.dataDirectory, stop })
+  const status = await runInChildIfIdTaken(environment, config.dataDirectory, stop)
   if (status !== undefined) return context.finish(status)
   const { logEvents, openLog } = await import('../../service/log.ts')
   const { startService } = await import('../../service/service.ts')
@@ -66,7 +66,6 @@ export async function serve(
 
   await using opened = await openExternals({
     config,
-    ownPid: process.pid,
     now,
     report,
     log: (line) => log.warn(line),

@@ -14,7 +14,7 @@ import { openChain } from '../../settlement/chain/chain.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import type { ReceiptCheck } from '../../payment/receipt/verify.ts'
 import type { CliContext } from '../../command-line/context.ts'
-import { openImportBar } from './import-bar.ts'
+import { openImportBar } from '../../command-line/progress-bar.ts'
 
 /** Above every block, so that only the transaction of the receipt is read. */
 const NO_BLOCK = 2n ** 63n

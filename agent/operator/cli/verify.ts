@@ -46,14 +46,7 @@ export const verifyCommand =
         const { verifyFile } = await loadBuyer()
         const { checkDataset, checkTransfer } = await import('./verify-checks.ts')
         const { fetch, print } = context
-        const options = {
-          file,
-          receiptFile: receipt,
-          issuer,
-          keySetFile: jwks,
-          fetch,
-          print,
-        }
+        const options = { file, receiptFile: receipt, issuer, keySetFile: jwks, fetch, print }
         const isValid = await verifyFile({
           ...options,
           further: async (claims, answer) => [

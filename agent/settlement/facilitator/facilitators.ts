@@ -19,10 +19,7 @@ export function facilitatorError(name = 'sandbox', cause?: unknown): ReplyError 
   return new ReplyError(`FACILITATOR_${host.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`.slice(0, 40), { cause })
 }
 
-export function openFacilitators(
-  facilitators: readonly [NamedFacilitator, ...NamedFacilitator[]],
-  report: Report,
-): Facilitator {
+export function openFacilitators(facilitators: readonly NamedFacilitator[], report: Report): Facilitator {
   return {
     async verify(payment, requirements, after) {
       const start = facilitators.findIndex(({ name }) => name === after) + 1
@@ -40,7 +37,7 @@ export function openFacilitators(
       }
       throw failure
     },
-    async settle(payment, requirements, name = facilitators[0].name) {
+    async settle(payment, requirements, name = facilitators[0]?.name) {
       const chosen = facilitators.find((each) => each.name === name)
       // The operator has removed it. Only the chain then ends the record.
       if (!chosen) throw new ReplyError('FACILITATOR_REMOVED')

@@ -14,7 +14,7 @@ const REPLY_BYTES_MAX = 64 * 1024
 const REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 402, 422])
 
 /** Returns the `Authorization` header of a call, or undefined if the facilitator needs none. */
-export type Authorization = (method: 'GET' | 'POST', url: string) => Promise<string | undefined>
+type Authorization = (method: 'GET' | 'POST', url: string) => Promise<string | undefined>
 
 interface RemoteFacilitatorOptions {
   /** Without a trailing slash. */

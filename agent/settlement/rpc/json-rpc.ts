@@ -4,7 +4,7 @@
  */
 import * as z from 'zod'
 import { postJson, ReplyError } from './post-json.ts'
-import { NODE_BATCH_MS_MAX, NODE_MS_MAX } from './time-limits.ts'
+import { NODE_MS_MAX } from './time-limits.ts'
 
 /** Fits the largest expected reply: ten feedback entries with two tags of 24 KiB each, in hex digits. */
 const REPLY_BYTES_MAX = 1_048_576
@@ -25,18 +25,8 @@ export class RpcError extends Error {
   }
 }
 
-interface RpcCall {
-  method: string
-  params: readonly unknown[]
-}
-
-type RpcReply = { kind: 'result'; result: unknown } | { kind: 'error'; error: RpcError }
-
 /** One call in one request. Rejects unless the node returns a result. */
 export type Rpc = (method: string, params?: readonly unknown[]) => Promise<unknown>
-
-/** Several calls in one request. The replies have the order of the calls. */
-type RpcBatch = (calls: readonly RpcCall[], signal: AbortSignal) => Promise<RpcReply[]>
 
 const replySchema = z
   .object({
@@ -50,61 +40,26 @@ const replySchema = z
 /** Never repeated within the process, so the reply to one call is never taken for the reply to another. */
 let lastId = 0
 
-export function openRpc({ url, timeoutMs = NODE_MS_MAX }: { url: string; timeoutMs?: number }): Rpc {
+interface RpcOptions {
+  url: string
+  timeoutMs?: number
+  /** Ends the calls earlier. */
+  signal?: AbortSignal
+}
+
+export function openRpc({ url, timeoutMs = NODE_MS_MAX, signal }: RpcOptions): Rpc {
   return async (method, params = []) => {
+    lastId += 1
+    const body = { jsonrpc: '2.0', id: lastId, method, params }
     const bytesMax = method === 'eth_getLogs' ? LOGS_BYTES_MAX : REPLY_BYTES_MAX
-    const reply = await send(toRequest({ method, params }), { url, timeoutMs, bytesMax })
-    if (reply.kind === 'error') throw reply.error
+    // The HTTP status is ignored: nodes send JSON-RPC errors with various statuses.
+    const { json } = await postJson({ url, body, timeoutMs, bytesMax, isTypeChecked: false, ...(signal && { signal }) })
+    const reply = replySchema.safeParse(json).data
+    if (!reply) throw new ReplyError('NOT_JSON_RPC')
+    if (reply.id !== body.id) throw new ReplyError('OTHER_ID')
+    if (reply.error) throw new RpcError(reply.error)
     return reply.result
   }
-}
-
-export function openRpcBatch({ url }: { url: string }): RpcBatch {
-  return async (calls, signal) => {
-    const requests = calls.map(toRequest)
-    const post = { url, timeoutMs: NODE_BATCH_MS_MAX, signal }
-    const { status, json } = await postToNode({ ...post, body: requests })
-    if (isRefusedBatch(status, json)) return Promise.all(requests.map((request) => send(request, post)))
-    if (status !== 200) throw new ReplyError(`STATUS_${status}`)
-    const parsed = z.array(replySchema).safeParse(json)
-    if (!parsed.success) throw new ReplyError('NOT_JSON_RPC')
-    const repliesById = new Map(parsed.data.map((reply) => [reply.id, reply]))
-    if (parsed.data.length !== requests.length || repliesById.size !== requests.length) throw new ReplyError('OTHER_ID')
-    return requests.map(({ id }) => {
-      const reply = repliesById.get(id)
-      if (!reply) throw new ReplyError('OTHER_ID')
-      return toReply(reply)
-    })
-  }
-}
-
-type Request = ReturnType<typeof toRequest>
-
-async function send(request: Request, post: Omit<Parameters<typeof postToNode>[0], 'body'>): Promise<RpcReply> {
-  const { json } = await postToNode({ ...post, body: request })
-  // The HTTP status is ignored: nodes send JSON-RPC errors with various statuses.
-  const parsed = replySchema.safeParse(json)
-  if (!parsed.success) throw new ReplyError('NOT_JSON_RPC')
-  if (parsed.data.id !== request.id) throw new ReplyError('OTHER_ID')
-  return toReply(parsed.data)
-}
-
-/** Some providers answer every batch with one error. */
-function isRefusedBatch(status: number, json: unknown): boolean {
-  return status < 500 && typeof json === 'object' && json !== null && 'error' in json
-}
-
-function toRequest({ method, params }: RpcCall) {
-  lastId += 1
-  return { jsonrpc: '2.0', id: lastId, method, params }
-}
-
-function toReply({ result, error }: z.infer<typeof replySchema>): RpcReply {
-  return error ? { kind: 'error', error: new RpcError(error) } : { kind: 'result', result }
-}
-
-function postToNode(post: { url: string; body: unknown; timeoutMs: number; signal?: AbortSignal; bytesMax?: number }) {
-  return postJson({ bytesMax: REPLY_BYTES_MAX, ...post, isTypeChecked: false })
 }
 
 /** The node belongs to another chain than the configured one. */

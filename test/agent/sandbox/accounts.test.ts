@@ -3,12 +3,12 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { privateKeyToAccount } from 'viem/accounts'
-import { openAccounts, type Accounts } from '../../../agent/sandbox/accounts.ts'
+import { openAccounts } from '../../../agent/sandbox/accounts.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe("the sandbox's accounts", () => {
   let directory: string
-  let accounts: Accounts
+  let accounts: Awaited<ReturnType<typeof openAccounts>>
   beforeEach(async () => {
     directory = join(await makeTemporaryDirectory(), 'sandbox')
     accounts = await openAccounts({ directory })

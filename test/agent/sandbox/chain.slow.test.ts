@@ -159,8 +159,13 @@ describe('the local chain', () => {
   it('is new if the saved state is incomplete or of another chain, or its record is invalid', async () => {
     await (await openTestChain(directory)).chain.stop()
     expect(await isFresh(31_337)).to.equal(true)
-    await truncate(statePath(), 1000)
-    for (const text of ['', '{', 'null', '{"url":1}']) {
+    for (const [text, bytes] of [
+      ['', 1000],
+      ['{', 0],
+      ['null', 100],
+      ['{"url":1}', 10],
+    ] as const) {
+      await truncate(statePath(), bytes)
       await writeFile(join(directory, RECORD_FILE), text)
       expect(await isFresh()).to.equal(true)
     }

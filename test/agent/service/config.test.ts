@@ -97,11 +97,14 @@ describe('[14.1] the configuration', () => {
     const live = { FACILITATOR: 'https://facilitator.example/x402/', RPC_URL: rpcUrl, PAY_TO: payTo }
 
     for (const MODE of ['mainnet', 'testnet'] as const) {
-      it(`accepts a remote facilitator and a relayer key on ${MODE}`, () => {
-        const url = 'https://facilitator.example/x402'
-        expect(readConfig({ ...live, MODE, FACILITATOR_AUTHORIZATION: 'Bearer x y' }).facilitator).to.deep.equal({
+      it(`accepts a remote facilitator and a relayer key on ${MODE}`, async () => {
+        const { facilitator } = readConfig({ ...live, MODE, FACILITATOR_AUTHORIZATION: 'Bearer x y' })
+        if (facilitator.kind !== 'remote') return expect.fail(facilitator.kind)
+        const [remote, ...others] = facilitator.facilitators
+        expect(await remote?.authorization('POST', `${remote.url}/verify`)).to.equal('Bearer x y')
+        expect({ ...facilitator, facilitators: [remote?.url, ...others] }).to.deep.equal({
           kind: 'remote',
-          facilitators: [{ url, authorization: { kind: 'fixed', header: 'Bearer x y' } }],
+          facilitators: ['https://facilitator.example/x402'],
           rpcUrls: [rpcUrl],
           payTo,
         })

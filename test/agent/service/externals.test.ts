@@ -50,7 +50,6 @@ describe('the configured externals', () => {
   const open = (environment: Record<string, string>) =>
     openExternals({
       config: readConfig({ DATA_DIR: directory, ...environment }),
-      ownPid: process.pid,
       now: () => new Date(),
       report: (event) => void reports.push(event),
       log: () => undefined,

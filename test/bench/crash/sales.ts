@@ -15,7 +15,7 @@ import { amountOf, buildRequirements, buildTerms, DEPLOYMENTS } from '../../../a
 import { openAccounts } from '../../../agent/sandbox/accounts.ts'
 import { startChain } from '../../../agent/sandbox/chain.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
-import { openLogForReading } from '../../../agent/service/response-log.ts'
+import { openConfiguredLog } from '../../../agent/service/response-log.ts'
 import { rpc } from '../../support/chain.ts'
 import { ready, startChild, type Child } from '../../support/child.ts'
 import { REGISTER } from '../../support/fixtures.ts'
@@ -123,7 +123,10 @@ export async function openSaleScene({
       if (first?.status !== 200) return [`${first?.status} ${first?.text} for the repeated request`]
       const again = await ask(await ready(processAt(0)), sale)
       const made = await transfers(sale.fromBlock)
-      await using responses = await openLogForReading({ dataDirectory: directory, responseLog: database?.url })
+      await using responses = await openConfiguredLog(
+        { dataDirectory: directory, responseLog: database?.url },
+        { readOnly: true },
+      )
       const stored = await responses.read(paymentIdentity(sale.payment as never))
       const keySet: unknown = await (await fetch(`${url}${FREE_PATHS.jwks}`)).json()
       const { receipt = '', body = 'null' } = stored ?? {}

@@ -23,21 +23,16 @@ describe('the registry actions', () => {
   })
   after(() => served.close())
 
-  async function show(change: { url?: string; fetch?: typeof fetch } = {}) {
+  async function show(send = fetch) {
     const lines: string[] = []
-    const isShown = await showRegistration({
-      url: served.url,
-      fetch,
-      print: (line) => void lines.push(line),
-      ...change,
-    })
+    const isShown = await showRegistration(served.url, send, (line) => void lines.push(line))
     return { isShown, lines, text: lines.join('\n') }
   }
 
   function register({ isPublic }: { isPublic: boolean }): string {
     const lines: string[] = []
     const print = (line: string) => void lines.push(line)
-    printRegistrationCall({ network: 'eip155:84532', agentUri: AGENT_URI, isPublic, print })
+    printRegistrationCall(BASE_URL, isPublic, print)
     return lines.join('\n')
   }
 
@@ -64,8 +59,11 @@ describe('the registry actions', () => {
   })
 
   it('print why a service reports no identity', async () => {
-    const answering = (body: string, status = 200) => ({ fetch: async () => new Response(body, { status }) })
-    const silent = { fetch: () => Promise.reject(new Error('no')) }
+    const answering =
+      (body: string, status = 200) =>
+      () =>
+        Promise.resolve(new Response(body, { status }))
+    const silent = () => Promise.reject(new Error('no'))
     const unchecked = answering('{"error":{"code":"registry_unchecked","message":"."}}', 503)
     expect(await show(silent)).to.include({
       isShown: false,

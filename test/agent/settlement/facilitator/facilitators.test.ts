@@ -156,6 +156,12 @@ function remotes(environment: Record<string, string>) {
   return facilitator.facilitators
 }
 
+/** The scheme of the `Authorization` header that each facilitator gets. */
+async function schemes(chosen: ReturnType<typeof remotes>) {
+  const headers = await Promise.all(chosen.map(({ url, authorization }) => authorization('POST', url)))
+  return headers.map((header) => header?.split(' ', 1)[0])
+}
+
 describe('[5.8.1] several facilitators', () => {
   let sale: SaleHarness
   let one: HttpFacilitator
@@ -398,18 +404,17 @@ describe('[14.2] the credentials of a CDP API key', () => {
     const path = join(await makeTemporaryDirectory(), 'cdp.pem')
     await writeFile(path, pem, { mode: 0o600 })
     const read = () => remotes({ ...key, CDP_API_KEY_SECRET: path, FACILITATOR: 'https://a.example' })
-    expect(read().map(({ authorization }) => authorization.kind)).to.deep.equal(['cdp'])
+    expect(await schemes(read())).to.deep.equal(['Bearer'])
     await chmod(path, 0o640)
     expect(read).to.throw('CDP_API_KEY_SECRET must be readable by its owner only')
   })
 
-  it('go only to Coinbase, or to the only facilitator', () => {
+  it('go only to Coinbase, or to the only facilitator', async () => {
     const cdp = 'https://api.cdp.coinbase.com/platform/v2/x402'
-    const kinds = (FACILITATOR: string) =>
-      remotes({ ...key, FACILITATOR }).map(({ authorization }) => authorization.kind)
-    expect(kinds(cdp)).to.deep.equal(['cdp'])
-    expect(kinds('https://other.example')).to.deep.equal(['cdp'])
-    expect(kinds(`https://other.example,${cdp}/`)).to.deep.equal(['none', 'cdp'])
+    const sent = (FACILITATOR: string) => schemes(remotes({ ...key, FACILITATOR }))
+    expect(await sent(cdp)).to.deep.equal(['Bearer'])
+    expect(await sent('https://other.example')).to.deep.equal(['Bearer'])
+    expect(await sent(`https://other.example,${cdp}/`)).to.deep.equal([undefined, 'Bearer'])
   })
 
   const other = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })

@@ -236,8 +236,8 @@ describe('[5.8.1] a relayer with two nodes', function () {
   const FAULTS: Record<string, Fault> = {
     'is dead': ({ response }) => void response.destroy(),
     'limits the rate': ({ response }) => void response.writeHead(429).end(),
-    'answers with errors': ({ calls, response }) =>
-      sendJson(response, { jsonrpc: '2.0', id: calls[0]?.id, error: { code: -32_603, message: 'internal error' } }),
+    'answers with errors': ({ call, response }) =>
+      sendJson(response, { jsonrpc: '2.0', id: call.id, error: { code: -32_603, message: 'internal error' } }),
   }
   for (const [name, fault] of Object.entries(FAULTS))
     for (const position of [0, 1])
