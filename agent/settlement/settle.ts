@@ -4,11 +4,10 @@
  * `settling`.
  */
 import type { ResponseRecord } from '../../store/log/record.ts'
-import { settleWithFacilitator } from './facilitator/facilitator.ts'
-import { facilitatorError } from './facilitator/facilitators.ts'
+import { facilitatorError, settleWithFacilitator } from './facilitator/facilitator.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
-import type { SaleStart } from './verify-sale.ts'
+import type { Observation } from './chain/observe.ts'
 import { DeadlineError, withDeadline } from './rpc/deadline.ts'
 import { decide } from './decide.ts'
 import type { PaymentServices } from './services.ts'
@@ -27,6 +26,17 @@ export interface WaitLimit {
   stopSignal: AbortSignal
   /** Called before the request waits. */
   onWait?: () => void
+}
+
+/** The chain before the first settlement. */
+export interface SaleStart {
+  observation: Observation
+  /** Code, balance and nonce of the payer. */
+  payer: Observation['payments'][number]
+  /** On the monotonic clock. */
+  observedAt: number
+  /** Whether another node shows the nonce as used. The sale is then answered only after its transfer is on chain. */
+  isDisputed: boolean
 }
 
 /** Starts another settlement of an `unknown` record whose nonce is free. Returns the current record. */
