@@ -8,7 +8,8 @@ import { facilitatorError, settleWithFacilitator } from './facilitator/facilitat
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { Observation } from './chain/observe.ts'
-import { DeadlineError, withDeadline } from './rpc/deadline.ts'
+import { withDeadline } from './rpc/deadline.ts'
+import { isTimeout } from './rpc/time-limits.ts'
 import { decide } from './decide.ts'
 import type { PaymentServices } from './services.ts'
 import { advance, advanceOrReload, recordDecision, recordPaid, reload, type Decision } from './record-decision.ts'
@@ -127,7 +128,7 @@ async function awaitDecision(
   const deadline = { timer, milliseconds, signal: waitLimit.stopSignal }
   // The deadline does not include a write, which it must not interrupt.
   return withDeadline(deadline, observeUntilDecided).catch((cause: unknown) => {
-    if (cause instanceof DeadlineError) return undefined
+    if (isTimeout(cause)) return undefined
     throw cause
   })
 }
