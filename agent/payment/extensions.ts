@@ -55,12 +55,10 @@ const paymentIdentifier = {
 
 /** Where the members of an input are in the request, as `bazaar` names it. */
 function locate(definition: OperationDefinition): [location: string, members: string[]][] {
-  const inPath = pathMembers(definition)
   if (definition.method === 'POST') return [['body', Object.keys(definition.inputSchema.shape)]]
-  const inQuery = queryMembers(definition)
   const locations: [string, string[]][] = [
-    ['pathParams', inPath],
-    ['queryParams', inQuery],
+    ['pathParams', pathMembers(definition)],
+    ['queryParams', queryMembers(definition)],
   ]
   return locations.filter(([, members]) => members.length > 0)
 }

@@ -3,7 +3,7 @@
  * recovery. viem takes about ten times as long (`bench perf`, row "paid lookup"). The tests compare both.
  */
 import { createKeccak } from 'hash-wasm'
-import { encodeAbiParameters, type Hex } from 'viem'
+import { domainSeparator } from 'viem'
 import { EOA_SIGNATURE_BYTES, type TransferAuthorization } from './headers.ts'
 import { keyRecovery } from './key-recovery.ts'
 import type { Terms } from './terms.ts'
@@ -15,7 +15,6 @@ const LOW_S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b
 const hasher = await createKeccak(256)
 
 const WORD_BYTES = 32
-const DOMAIN_TYPE = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
 const TYPE_HASH = keccak256(
   'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
 )
@@ -30,21 +29,12 @@ function keccak256(data: string | Uint8Array): string {
   return hasher.init().update(data).digest()
 }
 
-function domainSeparator(terms: Terms): string {
-  const known = domainSeparators.get(terms)
-  if (known !== undefined) return known
+/** 64 hex digits. */
+function separatorOf(terms: Terms): string {
   const { domain, chainId, asset } = terms
-  const words = encodeAbiParameters(
-    [{ type: 'bytes32' }, { type: 'bytes32' }, { type: 'bytes32' }, { type: 'uint256' }, { type: 'address' }],
-    [
-      `0x${keccak256(DOMAIN_TYPE)}`,
-      `0x${keccak256(domain.name)}`,
-      `0x${keccak256(domain.version)}`,
-      BigInt(chainId),
-      asset.toLowerCase() as Hex,
-    ],
-  )
-  const separator = keccak256(Buffer.from(words.slice(2), 'hex'))
+  const separator =
+    domainSeparators.get(terms) ??
+    domainSeparator({ domain: { ...domain, chainId, verifyingContract: asset } }).slice(2)
   domainSeparators.set(terms, separator)
   return separator
 }
@@ -55,13 +45,8 @@ function signedDigest(authorization: TransferAuthorization, terms: Terms): Uint8
   const numbers = [value, validAfter, validBefore].map((decimal) => BigInt(decimal).toString(16))
   const words = [TYPE_HASH, from.slice(2), to.slice(2), ...numbers, nonce.slice(2)]
   const message = Buffer.from(words.map((word) => word.padStart(2 * WORD_BYTES, '0')).join(''), 'hex')
-  const data = Buffer.from(PREFIX + domainSeparator(terms) + keccak256(message), 'hex')
+  const data = Buffer.from(PREFIX + separatorOf(terms) + keccak256(message), 'hex')
   return hasher.init().update(data).digest('binary')
-}
-
-/** Whether a signature has the length of an EOA signature. Contract wallets have longer ones. */
-function isEoaSignature(signature: string): boolean {
-  return signature.length === 2 + 2 * EOA_SIGNATURE_BYTES
 }
 
 /** Whether the token accepts the form of an EOA signature: low s, and v of 27 or 28. The curve allows more. */
@@ -76,7 +61,8 @@ export function recoverSigner(
   { authorization, signature }: { authorization: TransferAuthorization; signature: string },
   terms: Terms,
 ): string | undefined {
-  if (!isEoaSignature(signature) || !isAcceptedByToken(signature)) return undefined
+  // Contract wallets have longer signatures.
+  if (signature.length !== 2 + 2 * EOA_SIGNATURE_BYTES || !isAcceptedByToken(signature)) return undefined
   const bytes = Buffer.from(signature.slice(2), 'hex')
   const key = recoverKey(signedDigest(authorization, terms), bytes.subarray(0, 64), bytes[64] === 27 ? 0 : 1)
   // An address is the last 20 bytes of the hash of the uncompressed key without its first byte.

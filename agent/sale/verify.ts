@@ -1,26 +1,42 @@
 /**
- * Step 8: turns the checks by the chain and the facilitator into an outcome. Failed checks are charged to the budget of
- * the client. The amount of a verified payment is reserved against the balance of its payer.
+ * Step 8: observes the chain with one call, and asks the facilitator whether the payment would settle. A refusal is a
+ * fact that the chain shows: of the times of a payment by the time of a block, of anything else by a transfer that the
+ * token tries. A record can be lost while its payment is on chain, so a used nonce is never refused without a search.
+ * Failed checks are charged to the budget of the client, and the amount of a verified payment is reserved.
  */
-import { rateLimited, refused, refusedPayment, type PaymentRefused, type Refused } from '../operation/outcome.ts'
+import {
+  rateLimited,
+  refused,
+  refusedPayment,
+  type PaymentRefused,
+  type QuoteReason,
+  type Refused,
+} from '../operation/outcome.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import type { WorkQueue } from './limits/work-queue.ts'
-import type { CheckedPayment } from '../payment/payment-checks.ts'
-import type { Observation } from '../settlement/chain/observe.ts'
+import { checkTimes, type CheckedPayment } from '../payment/payment-checks.ts'
+import { isNear } from '../settlement/chain/clock.ts'
+import type { Observation, ObserveOptions } from '../settlement/chain/observe.ts'
+import { transferCall } from '../settlement/chain/token.ts'
+import { interpretNonce } from '../settlement/decide.ts'
+import { facilitatorError, verifyWithFacilitator, type Verification } from '../settlement/facilitator/facilitator.ts'
+import { earliestSettlement, unlessUnreadable } from '../settlement/observe-records.ts'
+import { isTransportFailure } from '../settlement/rpc/post-json.ts'
 import type { PaymentServices } from '../settlement/services.ts'
-import {
-  askFacilitator,
-  findEarlierSettlement,
-  judgeVerification,
-  observeSale,
-  type NotForSale,
-  type SaleStart,
-} from '../settlement/verify-sale.ts'
+import type { SaleStart } from '../settlement/settle.ts'
 import { outcomeUnknown } from './record-outcome.ts'
 import type { SaleContext } from './sale-context.ts'
 
 /** The time until another payment of the payer is probably settled. */
 const RESERVED_MS = 2_000
+
+/** If the observed block is older than the reply of the facilitator by more than this, it proves nothing. */
+const REPLY_TO_BLOCK_MS_MAX = 30_000
+
+/** The answers do not count, or there are none. The payment stays usable. */
+const UNAVAILABLE = refused({ code: 'payment_verification_unavailable' })
+/** The local clock is wrong, so no payment can be called late. */
+const CLOCK_WRONG = refused({ code: 'clock_wrong' })
 
 interface QuotedPayment {
   checked: CheckedPayment
@@ -44,6 +60,14 @@ interface AlreadySettled {
 
 type NotVerified = AlreadySettled | Refused | PaymentRefused
 
+type NotForSale =
+  /** The chain or the facilitator cannot be reached. */
+  | { kind: 'unanswered' }
+  /** The nonce is used in this observation, so an earlier settlement must be searched for. */
+  | { kind: 'maybe_settled'; observation: Observation }
+  | Refused
+  | PaymentRefused
+
 export async function verifyAndReserve(
   payments: PaymentServices,
   quoted: QuotedPayment,
@@ -62,17 +86,17 @@ async function verifyInTurn(payments: PaymentServices, quoted: QuotedPayment, ve
   return place ? await verifyPayment(payments, quoted) : refused({ code: 'overloaded' })
 }
 
-/** Code, balance and nonce of the payer on chain, and the facilitator. */
 async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
   const { checked: offered, client } = quoted
   // Both are asked at once. The chain refuses most payments that are not timely or not signed by the key of the payer.
   const isForSale = offered.isSignedByPayer && offered.isTimely && !offered.isForFormerReceiver
-  const early = isForSale ? askFacilitator(payments, offered) : undefined
+  const request = { ...payments, ...offered }
+  const early = isForSale ? verifyWithFacilitator(request) : undefined
   const start = await observeSale(payments, offered)
   // Awaited in any case, so that the queue also bounds the calls of refused payments.
   const answered = await early
   if (start.kind !== 'observed') return refuse(payments, quoted, start)
-  const first = answered ?? (await askFacilitator(payments, offered))
+  const first = answered ?? (await verifyWithFacilitator(request))
   const verified = await judgeVerification(payments, offered, { first, start })
   if (verified.kind !== 'verified') {
     // A refusal is checked by a second observation.
@@ -82,40 +106,157 @@ async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
   return { ...verified, start }
 }
 
-async function refuse(
+function refuse(
   payments: PaymentServices,
   quoted: QuotedPayment,
-  refusal: NotForSale | { kind: 'unknown' },
-): Promise<NotVerified> {
+  refusal: NotForSale,
+): NotVerified | Promise<NotVerified> {
   switch (refusal.kind) {
     case 'unanswered':
-      quoted.client.budget.refund()
-      return refused({ code: 'payment_verification_unavailable' })
-    case 'unavailable':
-      return refused({ code: 'payment_verification_unavailable' })
-    case 'clock_wrong':
-      return refused({ code: 'clock_wrong' })
-    case 'unknown':
-      return outcomeUnknown()
-    case 'refused':
-      return refusedPayment(refusal.code, refusal.reason)
+      return unanswered(quoted)
     case 'maybe_settled':
       return search(payments, quoted, refusal.observation)
+    default:
+      return refusal
   }
 }
 
+function unanswered({ client }: QuotedPayment): Refused {
+  client.budget.refund()
+  return UNAVAILABLE
+}
+
+type Observed = Omit<SaleStart, 'isDisputed'>
+
+/** Reads the chain once, and once more from another node before anything is refused. */
+async function observeSale(
+  payments: PaymentServices,
+  offered: CheckedPayment,
+): Promise<(SaleStart & { kind: 'observed' }) | NotForSale> {
+  const { chain, now } = payments
+  const first = await tryObserve(payments, offered)
+  if (!first) return chain.isClockWrong() ? CLOCK_WRONG : { kind: 'unanswered' }
+  const doubt = findDoubt(payments, offered, first)
+  if (!doubt) return { kind: 'observed', ...first, isDisputed: false }
+  if (chain.nodeCount === 1) return doubt
+  const { node, number } = first.observation
+  const second = await tryObserve(payments, offered, { otherThan: node })
+  // No other node is usable.
+  if (!second || second.observation.node === node || !isNear(second.observation.time, now())) return doubt
+  const confirmed = findDoubt(payments, offered, second)
+  if (confirmed) return confirmed
+  if (second.observation.number < number) return UNAVAILABLE
+  return { kind: 'observed', ...second, isDisputed: first.payer.isNonceUsed }
+}
+
+/** Why the payment cannot be sold, by this observation. */
+function findDoubt(
+  { chain, now }: PaymentServices,
+  { payment, isSignedByPayer, isTimely, isForFormerReceiver }: CheckedPayment,
+  { observation, payer }: Observed,
+): NotForSale | undefined {
+  const { time } = observation
+  if (chain.isClockWrong()) return CLOCK_WRONG
+  // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
+  if (!isSignedByPayer && payer.codeBytes === 0)
+    return refusedPayment('payment_rejected', 'invalid_exact_evm_payload_signature')
+  // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.12).
+  if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
+  if (isForFormerReceiver) return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_recipient_mismatch')
+  if (isTimely) return undefined
+  const { authorization } = payment.payload
+  const reason = checkTimes(authorization, new Date(Number(time) * 1000))
+  if (reason === undefined && !isNear(time, now())) return CLOCK_WRONG
+  // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.
+  const isPassing = reason === 'invalid_exact_evm_payload_authorization_valid_before'
+  if (reason === undefined || (isPassing && time < BigInt(authorization.validBefore))) return UNAVAILABLE
+  return refusedPayment('payment_invalid', reason)
+}
+
+/** Judges the answer of the facilitator. A refusal that the chain contradicts goes to the next one. */
+async function judgeVerification(
+  payments: PaymentServices,
+  offered: CheckedPayment,
+  { first, start }: { first: Verification; start: SaleStart },
+): Promise<Extract<Verification, { kind: 'verified' }> | NotForSale> {
+  const { report, now } = payments
+  let verification = first
+  while (verification.kind === 'refused') {
+    const refusal = await checkRefusal(payments, offered, { start, told: verification.reason })
+    if (refusal) return refusal
+    if (verification.isPolicy) return refusedPayment('payment_rejected', verification.reason)
+    const { facilitator } = verification
+    report('refusal_contradicted', facilitatorError(facilitator))
+    if (facilitator === undefined) return UNAVAILABLE
+    verification = await verifyWithFacilitator({ ...payments, ...offered }, facilitator)
+  }
+  if (verification.kind === 'unclear') {
+    report('verification_unclear', verification.cause)
+    return isTransportFailure(verification.cause) ? { kind: 'unanswered' } : UNAVAILABLE
+  }
+  // The remote calls took time, and settlement needs time too.
+  return checkTimes(offered.payment.payload.authorization, now()) ? UNAVAILABLE : verification
+}
+
+/** Tries the transfer on chain. Undefined if the token would make it. */
+async function checkRefusal(
+  payments: PaymentServices,
+  offered: CheckedPayment,
+  { start, told }: { start: SaleStart; told: QuoteReason },
+): Promise<NotForSale | undefined> {
+  const repliedAt = payments.now().getTime()
+  const { payload } = offered.payment
+  const options = { otherThan: start.observation.node, transfer: transferCall(payload) }
+  const again = await tryObserve(payments, offered, options)
+  if (!again) return { kind: 'unanswered' }
+  const { observation, payer } = again
+  if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
+  if (Number(observation.time) * 1000 < repliedAt - REPLY_TO_BLOCK_MS_MAX) return UNAVAILABLE
+  // A free nonce contradicts a use that the facilitator reports, whatever else the token refuses.
+  if (observation.isTransferable === true || told === 'authorization_used') return undefined
+  const isCovered = payer.balance >= BigInt(payload.authorization.value)
+  return refusedPayment('payment_rejected', isCovered ? told : 'insufficient_funds')
+}
+
 /**
- * Searches the logs of the token for an earlier settlement. After a 402 without this search the client would sign a
- * second payment.
+ * Searches the logs of the token for an earlier settlement: the record can be lost, removed or in another log. The
+ * chain alone decides. After a 402 without this search the client would sign a second payment.
  */
 async function search(
   payments: PaymentServices,
   quoted: QuotedPayment,
   observation: Observation,
 ): Promise<NotVerified> {
-  const { checked, client } = quoted
-  const limited = client.budget.spend(WEIGHTS.search)
+  const limited = quoted.client.budget.spend(WEIGHTS.search)
   if (limited) return limited
-  const found = await findEarlierSettlement(payments, checked, observation)
-  return found.kind === 'already_settled' ? found : refuse(payments, quoted, found)
+  const { payment, requirements } = quoted.checked
+  const { authorization } = payment.payload
+  const { from: payer, nonce } = authorization
+  const from = { time: earliestSettlement(authorization, observation) }
+  const nonceState = await unlessUnreadable(payments, () =>
+    payments.chain.findUse({ asset: requirements.asset, payer, nonce, from }, observation),
+  )
+  if (!nonceState) return unanswered(quoted)
+  const chainStatus = interpretNonce({ nonceState, authorization, requirements, now: payments.now() })
+  if (chainStatus === 'spent' || chainStatus === 'spent_final')
+    return refusedPayment('payment_rejected', 'authorization_used')
+  // No event of the use was found.
+  if (nonceState.nonce !== 'used') return outcomeUnknown()
+  return { kind: 'already_settled', transaction: nonceState.transfer.transaction }
+}
+
+/** Undefined if the chain cannot be read. */
+function tryObserve(
+  payments: PaymentServices,
+  { payment, requirements: { asset } }: CheckedPayment,
+  options?: ObserveOptions,
+): Promise<Observed | undefined> {
+  const { from: payer, nonce } = payment.payload.authorization
+  return unlessUnreadable(payments, async () => {
+    const observedAt = payments.monotonic()
+    const observation = await payments.chain.observe([{ asset, payer, nonce }], options)
+    const [state] = observation.payments
+    if (!state) throw new Error('An observation has no state of its payment')
+    return { observation, payer: state, observedAt }
+  })
 }

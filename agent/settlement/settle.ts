@@ -4,12 +4,12 @@
  * `settling`.
  */
 import type { ResponseRecord } from '../../store/log/record.ts'
-import { settleWithFacilitator } from './facilitator/facilitator.ts'
-import { facilitatorError } from './facilitator/facilitators.ts'
+import { facilitatorError, settleWithFacilitator } from './facilitator/facilitator.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
-import type { SaleStart } from './verify-sale.ts'
-import { DeadlineError, withDeadline } from './rpc/deadline.ts'
+import type { Observation } from './chain/observe.ts'
+import { withDeadline } from './rpc/deadline.ts'
+import { isTimeout } from './rpc/time-limits.ts'
 import { decide } from './decide.ts'
 import type { PaymentServices } from './services.ts'
 import { advance, advanceOrReload, recordDecision, recordPaid, reload, type Decision } from './record-decision.ts'
@@ -27,6 +27,17 @@ export interface WaitLimit {
   stopSignal: AbortSignal
   /** Called before the request waits. */
   onWait?: () => void
+}
+
+/** The chain before the first settlement. */
+export interface SaleStart {
+  observation: Observation
+  /** Code, balance and nonce of the payer. */
+  payer: Observation['payments'][number]
+  /** On the monotonic clock. */
+  observedAt: number
+  /** Whether another node shows the nonce as used. The sale is then answered only after its transfer is on chain. */
+  isDisputed: boolean
 }
 
 /** Starts another settlement of an `unknown` record whose nonce is free. Returns the current record. */
@@ -117,7 +128,7 @@ async function awaitDecision(
   const deadline = { timer, milliseconds, signal: waitLimit.stopSignal }
   // The deadline does not include a write, which it must not interrupt.
   return withDeadline(deadline, observeUntilDecided).catch((cause: unknown) => {
-    if (cause instanceof DeadlineError) return undefined
+    if (isTimeout(cause)) return undefined
     throw cause
   })
 }

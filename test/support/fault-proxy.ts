@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers'
 import { listen } from './listen.ts'
 
-interface RpcCall {
+export interface RpcCall {
   id: number
   method: string
   params: unknown[]
@@ -54,6 +54,15 @@ export async function startFaultProxy(chainUrl: string) {
 async function ask(url: string, body: string): Promise<unknown> {
   const reply = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   return reply.json()
+}
+
+/** Replies to some calls itself, with a result or an error. */
+export function replying(reply: (call: RpcCall) => object | undefined): Fault {
+  return (exchange) => {
+    const { call } = exchange
+    const own = reply(call)
+    return own ? sendJson(exchange.response, { jsonrpc: '2.0', id: call.id, ...own }) : passOn(exchange)
+  }
 }
 
 export async function passOn({ answer, response }: Exchange): Promise<void> {

@@ -13,7 +13,6 @@ import type { Outcome } from '../../operation/outcome.ts'
 import { priceKey, type Operations } from '../../operation/operation.ts'
 import { findRoute } from '../../operation/resource.ts'
 import { toUsdc } from '../../payment/terms.ts'
-import { DeadlineError } from '../../settlement/rpc/deadline.ts'
 import { isTimeout } from '../../settlement/rpc/time-limits.ts'
 import { RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../settlement/rpc/post-json.ts'
@@ -197,7 +196,7 @@ function methodOf(method: string): string {
 
 /** The kind of a failed call of a remote service. The set is fixed, so no remote can create labels. */
 function failureKind(cause: unknown): string {
-  if (cause instanceof DeadlineError || isTimeout(cause)) return 'timeout'
+  if (isTimeout(cause)) return 'timeout'
   if (cause instanceof RpcError) return 'rpc_error'
   if (cause instanceof WrongChain) return 'wrong_chain'
   if (!(cause instanceof ReplyError)) return 'other'

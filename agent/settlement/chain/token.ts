@@ -10,15 +10,13 @@ const TRANSFER = parseAbi([
 
 /** The data of the call that settles the payment. */
 export function transferCall({ authorization, signature }: Payment['payload']): Hex {
-  const [from, to, nonce, signed] = [authorization.from, authorization.to, authorization.nonce, signature].map(
-    (hex) => hex.toLowerCase() as Hex,
-  ) as [Hex, Hex, Hex, Hex]
-  const [value, validAfter, validBefore] = [
-    BigInt(authorization.value),
-    BigInt(authorization.validAfter),
-    BigInt(authorization.validBefore),
-  ]
-  return encodeFunctionData({ abi: TRANSFER, args: [from, to, value, validAfter, validBefore, nonce, signed] })
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  const lower = (hex: string) => hex.toLowerCase() as Hex
+  const numbers = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
+  return encodeFunctionData({
+    abi: TRANSFER,
+    args: [lower(from), lower(to), ...numbers, lower(nonce), lower(signature)],
+  })
 }
 
 interface TokenQuery {

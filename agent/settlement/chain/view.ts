@@ -3,17 +3,13 @@
  * state of one node.
  */
 import { readFileSync } from 'node:fs'
+import { decodeAbiParameters, encodeDeployData, parseAbiParameters, zeroHash, type Abi, type Hex } from 'viem'
 import { ReplyError } from '../rpc/post-json.ts'
 
 /** Limited by the size of code (24 KiB), which the result must not exceed, and by the gas of a call. */
 export const PAYMENTS_MAX = 100
 /** Blocks between the newest block and the anchor. No reorganisation is deeper. The contract has the same number. */
 export const ANCHOR_DEPTH_BLOCKS = 64n
-
-const WORD_DIGITS = 64
-const WORD_BYTES = 32n
-const HEAD_WORDS = 8
-const STATE_WORDS = 4
 
 /** A payment whose state is read. */
 export interface ObservedPayment {
@@ -53,8 +49,6 @@ interface ChainState {
   payments: PaymentState[]
 }
 
-let creation: string | undefined
-
 interface ViewRequest {
   /** A block whose hash is read. */
   checkedBlock?: bigint | undefined
@@ -62,74 +56,58 @@ interface ViewRequest {
   transfer?: string | undefined
 }
 
+const FILE = new URL(import.meta.resolve('#root/agent/settlement/chain/contracts/ChainView.json'))
+const { abi, creation } = JSON.parse(readFileSync(FILE, 'utf8')) as { abi: Abi; creation: Hex }
+
+/** What the constructor returns. */
+const RESULT = parseAbiParameters([
+  'uint256 chainId, uint256 number, uint256 time, bytes32 anchor, bytes32 checked, uint256 outcome, State[] states',
+  'struct State { uint256 codeBytes; uint256 balance; bool isNonceUsed; bytes32 recordedHash; }',
+])
+
 /** The data of the `eth_call`. */
 export function encodeView(
   payments: readonly ObservedPayment[],
   { checkedBlock = 0n, transfer = '0x' }: ViewRequest = {},
 ): string {
-  creation ??= readCreation()
-  const digits = transfer.slice(2)
-  const padded = digits.padEnd(Math.ceil(digits.length / WORD_DIGITS) * WORD_DIGITS, '0')
-  const transferAt = 3n * WORD_BYTES
-  const paymentsAt = transferAt + WORD_BYTES + BigInt(padded.length / 2)
-  const head = [checkedBlock, paymentsAt, transferAt, BigInt(digits.length / 2)].map(word).join('')
-  const states = payments.flatMap(({ asset, payer, nonce, recordedBlock = 0n }) => [
-    word(asset),
-    word(payer),
-    word(nonce),
-    word(recordedBlock),
-  ])
-  return creation + head + padded + [word(BigInt(payments.length)), ...states].join('')
+  const read = payments.map(({ asset, payer, nonce, recordedBlock = 0n }) => ({
+    token: asset.toLowerCase(),
+    payer: payer.toLowerCase(),
+    nonce: nonce.toLowerCase(),
+    recordedBlock,
+  }))
+  return encodeDeployData({ abi, bytecode: creation, args: [checkedBlock, read, transfer] })
 }
 
 /** @throws ReplyError if the result has another form */
 export function decodeView(result: unknown, payments: readonly ObservedPayment[]): ChainState {
-  const count = payments.length
-  const words = typeof result === 'string' ? splitWords(result) : undefined
-  if (words?.length !== HEAD_WORDS + count * STATE_WORDS || number(words[7]) !== BigInt(count))
+  const [chainId, number, time, anchor, checked, outcome, states] = decodeResult(result)
+  if (states.length !== payments.length) throw new ReplyError('NO_CHAIN_VIEW')
+  return {
+    chainId,
+    number,
+    time,
+    anchor: { number: number > ANCHOR_DEPTH_BLOCKS ? number - ANCHOR_DEPTH_BLOCKS : 0n, hash: unlessZero(anchor) },
+    checkedHash: unlessZero(checked),
+    isTransferable: outcome === 0n ? undefined : outcome === 1n,
+    payments: states.map(({ codeBytes, balance, isNonceUsed, recordedHash }) => ({
+      codeBytes: Number(codeBytes),
+      balance,
+      isNonceUsed,
+      recordedHash: unlessZero(recordedHash),
+    })),
+  }
+}
+
+function decodeResult(result: unknown) {
+  try {
+    return decodeAbiParameters(RESULT, result as Hex)
+  } catch {
     throw new ReplyError('NO_CHAIN_VIEW')
-  const newest = number(words[1])
-  return {
-    chainId: number(words[0]),
-    number: newest,
-    time: number(words[2]),
-    anchor: { number: newest > ANCHOR_DEPTH_BLOCKS ? newest - ANCHOR_DEPTH_BLOCKS : 0n, hash: hash(words[3]) },
-    checkedHash: hash(words[4]),
-    isTransferable: number(words[5]) === 0n ? undefined : number(words[5]) === 1n,
-    payments: payments.map((_, index) => decodeState(words.slice(HEAD_WORDS + index * STATE_WORDS))),
   }
-}
-
-function decodeState([codeBytes, balance, isNonceUsed, recordedHash]: string[]): PaymentState {
-  return {
-    codeBytes: Number(number(codeBytes)),
-    balance: number(balance),
-    isNonceUsed: number(isNonceUsed) !== 0n,
-    recordedHash: hash(recordedHash),
-  }
-}
-
-function splitWords(result: string): string[] | undefined {
-  if (!/^0x(?:[0-9a-f]{64})+$/.test(result)) return undefined
-  return result.slice(2).match(/.{64}/g) ?? undefined
-}
-
-function number(digits = ''): bigint {
-  return BigInt(`0x${digits}`)
 }
 
 /** A hash of zero means that the node does not have the block. */
-function hash(digits = ''): string | undefined {
-  return /^0+$/.test(digits) ? undefined : `0x${digits}`
-}
-
-/** Hexadecimal digits with `0x`, or a number, as a word of 32 bytes. */
-function word(value: string | bigint): string {
-  const digits = typeof value === 'bigint' ? value.toString(16) : value.slice(2).toLowerCase()
-  return digits.padStart(WORD_DIGITS, '0')
-}
-
-function readCreation(): string {
-  const file = new URL(import.meta.resolve('#root/agent/settlement/chain/contracts/ChainView.json'))
-  return (JSON.parse(readFileSync(file, 'utf8')) as { creation: string }).creation
+function unlessZero(hash: Hex): Hex | undefined {
+  return hash === zeroHash ? undefined : hash
 }

@@ -6,7 +6,7 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { isAddress } from 'viem'
 import * as z from 'zod'
-import type { Timer } from '../../../store/base/runtime.ts'
+import type { Report, Timer } from '../../../store/base/runtime.ts'
 import { withDeadline } from '../rpc/deadline.ts'
 import { FACILITATOR_MS_MAX } from '../rpc/time-limits.ts'
 import { ReplyError } from '../rpc/post-json.ts'
@@ -24,9 +24,6 @@ const verifyReplySchema = z.object({
   /** Which of several facilitators has answered. */
   facilitator: z.string().optional(),
 })
-
-/** @throws if a reply is no answer to `verify` */
-export const parseVerifyReply = (reply: unknown) => verifyReplySchema.parse(reply)
 
 const settleReplySchema = z.object({
   success: z.boolean(),
@@ -86,6 +83,49 @@ export interface Facilitator {
   settle(...call: [...Parameters<Settle>, name?: string | undefined]): ReturnType<Settle>
 }
 
+export interface NamedFacilitator {
+  /** Its URL, or `self` for the one in this process. */
+  name: string
+  client: Pick<FacilitatorClient, 'verify' | 'settle'>
+}
+
+/** For the log, which has codes only: the host of the facilitator. Its URL can hold a key. */
+export function facilitatorError(name = 'sandbox', cause?: unknown): ReplyError {
+  const host = URL.canParse(name) ? new URL(name).hostname : name
+  return new ReplyError(`FACILITATOR_${host.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`.slice(0, 40), { cause })
+}
+
+/**
+ * One or several facilitators. `verify` tries them in order. The one that answers also settles, and no later one
+ * receives the payment unless the chain contradicts its refusal.
+ */
+export function openFacilitators(facilitators: readonly NamedFacilitator[], report: Report): Facilitator {
+  return {
+    async verify(payment, requirements, after) {
+      const start = facilitators.findIndex(({ name }) => name === after) + 1
+      // The last failure is thrown as it is, because the metrics count its kind.
+      let failure: unknown = new ReplyError('NO_FACILITATOR_LEFT')
+      for (const { name, client } of facilitators.slice(start)) {
+        try {
+          const reply = await client.verify(payment, requirements)
+          verifyReplySchema.parse(reply)
+          return { ...reply, facilitator: name }
+        } catch (cause) {
+          failure = cause
+          if (name !== facilitators.at(-1)?.name) report('facilitator_unanswered', facilitatorError(name, cause))
+        }
+      }
+      throw failure
+    },
+    async settle(payment, requirements, name = facilitators[0]?.name) {
+      const chosen = facilitators.find((each) => each.name === name)
+      // The operator has removed it. Only the chain then ends the record.
+      if (!chosen) throw new ReplyError('FACILITATOR_REMOVED')
+      return chosen.client.settle(payment, requirements)
+    },
+  }
+}
+
 export type Verification =
   | { kind: 'verified'; facilitator: string | undefined }
   /** Not a fact yet: the chain decides, unless it is a policy. */
@@ -105,12 +145,12 @@ interface FacilitatorRequest {
   requirements: PaymentRequirements
 }
 
-/** `after`: the facilitators after the one with this name are asked. */
+/** Never rejects. `after`: the facilitators after the one with this name are asked. */
 export async function verifyWithFacilitator(request: FacilitatorRequest, after?: string): Promise<Verification> {
   const { facilitator, timer, payment, requirements } = request
   try {
     const call = () => facilitator.verify(toPaymentPayload(payment), requirements, after)
-    const reply = parseVerifyReply(await withDeadline({ timer, milliseconds: FACILITATOR_MS_MAX }, call))
+    const reply = verifyReplySchema.parse(await withDeadline({ timer, milliseconds: FACILITATOR_MS_MAX }, call))
     if (!reply.isValid) return toVerifyRefusal(reply)
     return isPayer(reply.payer, payment)
       ? { kind: 'verified', facilitator: reply.facilitator }
@@ -120,7 +160,7 @@ export async function verifyWithFacilitator(request: FacilitatorRequest, after?:
   }
 }
 
-function toVerifyRefusal({ invalidReason, facilitator }: ReturnType<typeof parseVerifyReply>): Verification {
+function toVerifyRefusal({ invalidReason, facilitator }: z.infer<typeof verifyReplySchema>): Verification {
   const text = invalidReason ?? ''
   const reason = KNOWN_REASONS.get(text) ?? 'verification_refused'
   return { kind: 'refused', reason, isPolicy: POLICY_REASON.test(text), facilitator }

@@ -61,7 +61,7 @@ export interface RelayerFunds {
   settlements: bigint
 }
 
-interface InProcessFacilitator extends FacilitatorClient {
+interface InProcessFacilitator extends Pick<FacilitatorClient, 'verify' | 'settle'> {
   readFunds(): Promise<RelayerFunds>
 }
 
@@ -122,7 +122,6 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
         if (!isSettled) await enqueue(async () => nonces.reset({ address: account.address, chainId }))
       }
     },
-    getSupported: async () => facilitator.getSupported() as Awaited<ReturnType<FacilitatorClient['getSupported']>>,
     readFunds: () => readFunds(wallet),
   }
 }

@@ -5,7 +5,7 @@
  */
 import { postJson, ReplyError } from '../rpc/post-json.ts'
 import { FACILITATOR_MS_MAX } from '../rpc/time-limits.ts'
-import type { NamedFacilitator } from './facilitators.ts'
+import type { NamedFacilitator } from './facilitator.ts'
 import { X402_VERSION } from '../../payment/terms.ts'
 
 const REPLY_BYTES_MAX = 64 * 1024

@@ -1,16 +1,6 @@
 /** Time limits for asynchronous work. Work that cannot be aborted keeps running after its limit. */
 import type { Timer } from '../../../store/base/runtime.ts'
 
-/** The limit passed, or the caller's signal aborted the work. */
-export class DeadlineError extends Error {
-  override name = 'DeadlineError'
-  readonly code = 'LATE'
-
-  constructor() {
-    super('The time limit has passed')
-  }
-}
-
 /** Abort reason after the work has ended. Shared, because an abort without a reason creates an exception each time. */
 const ENDED = new Error('The work has ended')
 
@@ -23,7 +13,7 @@ interface Deadline {
 
 /**
  * Runs `work`, whose signal aborts after the limit.
- * @throws DeadlineError after the limit, or when `signal` aborts
+ * @throws a `TimeoutError` after the limit, or when `signal` aborts
  */
 export async function withDeadline<Result>(
   { timer, milliseconds, signal }: Deadline,
@@ -33,7 +23,7 @@ export async function withDeadline<Result>(
   let expire = (): void => undefined
   const expired = new Promise<never>((_, reject) => {
     expire = () => {
-      const error = new DeadlineError()
+      const error = new DOMException('The time limit has passed', 'TimeoutError')
       // Before the abort, so that the caller gets this error and not the one that the abort causes in the work.
       reject(error)
       controller.abort(error)

@@ -33,7 +33,7 @@ export class RateLimited extends ReplyError {
 /** Whether a remote service could not be asked, as opposed to an answer that does not count. */
 export function isTransportFailure(cause: unknown): boolean {
   if (cause instanceof ReplyError) return cause.code === 'UNREACHABLE' || /^STATUS_(429|5\d\d)$/.test(cause.code)
-  return cause instanceof Error && (cause.name === 'TimeoutError' || cause.name === 'DeadlineError')
+  return isTimeout(cause)
 }
 
 const HEADERS = {

@@ -9,7 +9,7 @@ export const CALL_MS_MAX = 65_000
 /** One `verify` and one `settle` fit in a call. */
 export const FACILITATOR_MS_MAX = 30_000
 
-/** Whether a request ended because of its limit: the error of `post` in http-client.ts and of `AbortSignal.timeout`. */
+/** Whether work ended because of its limit: the error of `post`, of `withDeadline` and of `AbortSignal.timeout`. */
 export function isTimeout(cause: unknown): boolean {
   return cause instanceof Error && cause.name === 'TimeoutError'
 }

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { PAYMENT_IDENTIFIER } from '../../../agent/payment/extensions.ts'
-import { COMMAS_MAX, parsePaymentHeaders, paymentSchema } from '../../../agent/payment/headers.ts'
+import { COMMAS_MAX, parsePaymentHeaders } from '../../../agent/payment/headers.ts'
 import { buildQuote } from '../../../agent/payment/quote.ts'
 import { amountOf, buildRequirements } from '../../../agent/payment/terms.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
@@ -92,17 +92,14 @@ describe('the limits of a payment header', () => {
     }
   })
 
-  it('[5.3.1] refuses the same members as the schema before it looks for a record', () => {
+  it('[5.3.1] refuses members of another form', () => {
     const { payload } = payment
     const accepted = payment.accepted as Record<string, unknown>
-    const wrongTexts = ['', '0x', 1, null, [], {}, undefined]
-    const wrongNumbers = ['-1', '01', '1.0', '0x1', ' 1', '1e3', String(2n ** 256n), '9'.repeat(78)]
-    const refused: unknown[] = []
-    const refuse = (change: object) => refused.push({ ...payment, ...change })
+    const refuse = (change: object) =>
+      expect(kindOf(header({ ...payment, ...change })), JSON.stringify(change)).to.equal('unreadable')
     const refuseAuthorization = (change: object) =>
       refuse({ payload: { ...payload, authorization: { ...payload.authorization, ...change } } })
-
-    for (const value of wrongTexts) {
+    for (const value of ['', '0x', 1, null, [], {}, undefined]) {
       refuse({ accepted: value })
       refuse({ payload: value })
       refuse({ payload: { ...payload, authorization: value } })
@@ -110,21 +107,14 @@ describe('the limits of a payment header', () => {
       for (const member of Object.keys(payload.authorization)) refuseAuthorization({ [member]: value })
     }
     for (const network of ['', 1, null, [], undefined, 'a'.repeat(65)]) refuse({ accepted: { ...accepted, network } })
-    for (const member of ['value', 'validAfter', 'validBefore'])
-      for (const value of wrongNumbers) refuseAuthorization({ [member]: value })
+    for (const value of ['-1', '01', '1.0', '0x1', ' 1', '1e3', String(2n ** 256n), '9'.repeat(78)])
+      for (const member of ['value', 'validAfter', 'validBefore']) refuseAuthorization({ [member]: value })
     for (const [member, digits] of Object.entries({ from: 40, to: 40, nonce: 64 }))
       for (const hex of ['g'.repeat(digits), 'a'.repeat(digits + 1)]) refuseAuthorization({ [member]: `0x${hex}` })
     refuseAuthorization({ more: '0' })
     for (const extensions of [null, [], 'text', 1]) refuse({ extensions })
     for (const value of [null, {}, { info: null }, { info: { id: 'short' } }, { info: { id: 1 } }, 'text', []])
       refuse({ extensions: { 'payment-identifier': value } })
-
-    for (const each of refused) {
-      const sent: unknown = JSON.parse(JSON.stringify(each))
-      const text = JSON.stringify(sent)
-      expect(paymentSchema.safeParse(sent).success, text).to.equal(false)
-      expect(kindOf(toBase64(text)), text).to.equal('unreadable')
-    }
   })
 
   it('[5.3.1] accepts members at their limits', () => {
@@ -136,9 +126,7 @@ describe('the limits of a payment header', () => {
       accepted: { ...accepted, network: 'a'.repeat(64) },
       payload: { ...payload, authorization },
     }
-    for (const extensions of [undefined, {}, { 'payment-identifier': { info: { required: false } } }]) {
-      expect(paymentSchema.safeParse({ ...largest, extensions }).success).to.equal(true)
+    for (const extensions of [undefined, {}, { 'payment-identifier': { info: { required: false } } }])
       expect(kindOf(header({ ...largest, extensions }))).to.equal('payment')
-    }
   })
 })

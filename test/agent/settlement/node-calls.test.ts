@@ -13,7 +13,6 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 /** Longer than the time until a block is final. */
 const FINAL_MS = 20 * MINUTE_MS
-const OPEN_PAYMENTS = 1_800
 
 describe('the calls to the node', () => {
   let sale: SaleHarness
@@ -23,7 +22,6 @@ describe('the calls to the node', () => {
   beforeEach(async () => {
     clock = Date.now()
     sale = await SaleHarness.open()
-    await sale.restart(2 * OPEN_PAYMENTS)
     sale.now = () => new Date(clock)
     const wait = () => Promise.resolve()
     chain = new LaggingChain({ chainId, blockMs: 2_000, lags: [0], now: () => clock, random: randomFor(1, 0, 0), wait })

@@ -5,7 +5,6 @@ import { TRANSFER_REVERTED } from '../../../agent/settlement/facilitator/facilit
 import { reconcile } from '../../../agent/settlement/reconcile.ts'
 import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
 import { signedPayment, type WirePayment } from '../../support/payments.ts'
-import { makeRecord, storeRecord } from '../../support/records.ts'
 import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
 import { priceOf } from '../../support/operations.ts'
 
@@ -20,19 +19,6 @@ describe('the settlements of an unknown payment', () => {
     sale = await SaleHarness.open()
   })
   afterEach(() => sale.close())
-
-  for (const [reverts, settlements] of [
-    [1, 1],
-    [2, 0],
-    [3, 0],
-  ] as const) {
-    it(`[5.7.11] are ${settlements} more after ${reverts} reverted ones`, async () => {
-      const record = makeRecord({ state: 'unknown', reverts })
-      await storeRecord(sale.context.payments.log, record)
-      await reconcile(sale.context.payments, record, { cause: 'request' })
-      expect(sale.count('settle')).to.equal(settlements)
-    })
-  }
 
   describe('of a buyer who retries', () => {
     let payment: WirePayment

@@ -47,15 +47,14 @@ interface ViewedChain {
 
 /** The result of agent/settlement/chain/contracts/ChainView.sol. Its arguments follow the code, which is not run. */
 export function toView(data: string, { chainId, newest, hashOf, stateOf }: ViewedChain): string {
-  const [checked = '', , , length = '', ...rest] = data.slice(CODE_DIGITS).match(/.{64}/g) ?? []
-  const transferWords = Math.ceil(Number(`0x${length}`) / 32)
-  const [count = '', ...payments] = rest.slice(transferWords)
+  const [checked = '', , , count = '', ...payments] = data.slice(CODE_DIGITS).match(/.{64}/g) ?? []
   const hash = (number: number) => word((number < newest.number && hashOf(number)) || 0)
   const states = Array.from({ length: Number(`0x${count}`) }, (_, index) => {
     const [, payer = '', nonce = '', recorded = ''] = payments.slice(index * WORDS_PER_PAYMENT)
     return { ...stateOf(`0x${payer.slice(24)}`, `0x${nonce}`), recorded: Number(`0x${recorded}`) }
   })
-  const transfer = rest.slice(0, transferWords).join('').slice(SELECTOR_DIGITS)
+  const [, ...tried] = payments.slice(states.length * WORDS_PER_PAYMENT)
+  const transfer = tried.join('').slice(SELECTOR_DIGITS)
   const outcome = transfer === '' ? 0 : isTransferable(transfer, newest, states[0]) ? 1 : 2
   const words = states.map(({ codeBytes, balance, isUsed, recorded }) => [
     word(codeBytes),

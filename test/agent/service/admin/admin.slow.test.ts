@@ -4,7 +4,6 @@ import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { DeadlineError } from '../../../../agent/settlement/rpc/deadline.ts'
 import { RpcError, WrongChain } from '../../../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../../../agent/settlement/rpc/post-json.ts'
 import { migrateDatabase } from '../../../../store/log/postgres/schema.ts'
@@ -79,7 +78,6 @@ describe('the admin address', function () {
 
   const FAILURES: [kind: string, cause: () => Error][] = [
     ['timeout', () => new DOMException('late', 'TimeoutError')],
-    ['timeout', () => new DeadlineError()],
     ['unreachable', () => new ReplyError('UNREACHABLE')],
     ['http_status', () => new ReplyError('STATUS_502')],
     ['invalid_reply', () => new ReplyError('NOT_JSON')],

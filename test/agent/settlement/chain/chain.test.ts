@@ -1,6 +1,4 @@
 /** Nonces of authorizations, read from a real chain and token for every way to spend a nonce. */
-import { createServer } from 'node:http'
-import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { type Hex, numberToHex, parseAbi, createWalletClient, http, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -11,7 +9,7 @@ import { observeRecords } from '../../../../agent/settlement/observe-records.ts'
 import { DEPLOYMENTS, buildRequirements } from '../../../../agent/payment/terms.ts'
 import { prepareChain } from '../../../../agent/sandbox/prepare-chain.ts'
 import { observationOf } from '../../../support/fake-chain.ts'
-import { listen } from '../../../support/listen.ts'
+import { replying, startFaultProxy, type RpcCall } from '../../../support/fault-proxy.ts'
 import { makeRecord } from '../../../support/records.ts'
 import { rpc, testChainUrl } from '../../../support/chain.ts'
 import { signedPayment, testTerms, type AuthorizationFields, type WirePayment } from '../../../support/payments.ts'
@@ -56,11 +54,6 @@ async function nonceStateFrom(chain: Chain, query: NonceQuery): Promise<NonceSta
   return observed!.readNonce()
 }
 
-interface RpcCall {
-  method: string
-  params: readonly unknown[]
-}
-
 describe('the nonce on chain', () => {
   const key = generatePrivateKey()
   const payer = privateKeyToAccount(key)
@@ -86,16 +79,8 @@ describe('the nonce on chain', () => {
 
   /** A node that gives some replies itself and passes the other calls on. */
   async function startNode(reply: (call: RpcCall) => object | undefined) {
-    const node = await listen(
-      createServer(async (request, response) => {
-        const body = await text(request)
-        const call = JSON.parse(body) as RpcCall & { id: number }
-        const own = reply(call)
-        if (own) return response.end(JSON.stringify({ jsonrpc: '2.0', id: call.id, ...own }))
-        const headers = { 'Content-Type': 'application/json' }
-        return response.end(await (await fetch(url, { method: 'POST', headers, body })).text())
-      }),
-    )
+    const node = await startFaultProxy(url)
+    node.fail(replying(reply))
     nodes.push(node)
     return node
   }
@@ -114,12 +99,6 @@ describe('the nonce on chain', () => {
     const found = await nonceState(payment)
     return found.nonce === 'used' ? found.transfer.transaction : found.nonce
   }
-
-  it('of an unused authorization is a free nonce', async () => {
-    const payment = await sign()
-    expect(await nonceState(payment)).to.include({ nonce: 'free' })
-    expect(await chainStatusOf(payment)).to.equal('free')
-  })
 
   it('of an authorization that a third party sent is the transfer', async () => {
     const payment = await sign()
@@ -359,30 +338,27 @@ describe('the nonce on chain', () => {
     expect(await chainStatusOf(payment)).to.equal('paid')
   })
 
-  describe('with a transaction that a facilitator reported', () => {
-    it('is that of the logs if the reported one is of another payment', async () => {
-      const [payment, other] = [await sign(), await sign()]
-      const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
-      const reported = await settleDirectly({ rpcUrl: url, payload: other.payload })
-      const { authorization } = payment.payload
-      const found = await nonceStateFrom(chain, { asset, authorization, fromBlock, transaction: reported })
-      expect(found).to.nested.include({ nonce: 'used', 'transfer.transaction': transaction })
-    })
+  it('is that of the logs if the reported one is of another payment', async () => {
+    const [payment, other] = [await sign(), await sign()]
+    const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
+    const reported = await settleDirectly({ rpcUrl: url, payload: other.payload })
+    const { authorization } = payment.payload
+    const found = await nonceStateFrom(chain, { asset, authorization, fromBlock, transaction: reported })
+    expect(found).to.nested.include({ nonce: 'used', 'transfer.transaction': transaction })
   })
 
-  for (const blocks of [10n])
-    it(`is found days later on a node that searches at most ${blocks} blocks`, async () => {
-      const payment = await sign()
-      await cancel(url, key, payment.payload.authorization.nonce)
-      const node = await startNode(({ method, params }) => {
-        if (method === 'eth_blockNumber') return { result: '0xfffff' }
-        const { fromBlock: first = '0x0', toBlock: last = '0xfffff' } = (params[0] ?? {}) as Record<string, Hex>
-        const isWide = method === 'eth_getLogs' && BigInt(last) - BigInt(first) >= blocks
-        return isWide ? { error: { code: -32_005, message: 'too many blocks' } } : undefined
-      })
-      chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
-      expect(await nonceState(payment)).to.include({ nonce: 'cancelled' })
+  it('is found days later on a node that searches at most 10 blocks', async () => {
+    const payment = await sign()
+    await cancel(url, key, payment.payload.authorization.nonce)
+    const node = await startNode(({ method, params }) => {
+      if (method === 'eth_blockNumber') return { result: '0xfffff' }
+      const { fromBlock: first = '0x0', toBlock: last = '0xfffff' } = (params[0] ?? {}) as Record<string, Hex>
+      const isWide = method === 'eth_getLogs' && BigInt(last) - BigInt(first) >= 10n
+      return isWide ? { error: { code: -32_005, message: 'too many blocks' } } : undefined
     })
+    chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
+    expect(await nonceState(payment)).to.include({ nonce: 'cancelled' })
+  })
 })
 
 async function cancel(url: string, key: Hex, nonce: string): Promise<void> {

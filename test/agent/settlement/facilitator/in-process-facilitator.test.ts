@@ -1,12 +1,17 @@
 /** The in-process facilitator on a real chain: dropped transactions, and a relayer without gas. */
-import { createServer } from 'node:http'
-import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { generatePrivateKey } from 'viem/accounts'
 import type { Outcome } from '../../../../agent/operation/outcome.ts'
-import { passOn, sendJson, startFaultProxy, type Fault, type FaultProxy } from '../../../support/fault-proxy.ts'
-import { listen, type ListeningServer } from '../../../support/listen.ts'
+import {
+  passOn,
+  replying,
+  sendJson,
+  startFaultProxy,
+  type Fault,
+  type FaultProxy,
+  type RpcCall,
+} from '../../../support/fault-proxy.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../../support/payments.ts'
 import { openSaleOnChain, type SaleOnChain } from '../../../support/sale-on-chain.ts'
 
@@ -74,31 +79,6 @@ describe('a relayer whose transaction is dropped', function () {
   })
 })
 
-interface RpcCall {
-  id: number
-  method: string
-  params: unknown[]
-}
-
-/** A proxy of the node. `answer` replaces the reply to a call by a result or an error. */
-async function startProxy(url: string, answer: (call: RpcCall) => object | undefined): Promise<ListeningServer> {
-  return listen(
-    createServer((request, response) => {
-      void json(request).then(async (body) => {
-        const call = body as RpcCall
-        const replaced = answer(call)
-        const reply = replaced ? { jsonrpc: '2.0', id: call.id, ...replaced } : await forward(url, call)
-        return response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(reply))
-      })
-    }),
-  )
-}
-
-async function forward(url: string, call: RpcCall): Promise<unknown> {
-  const headers = { 'Content-Type': 'application/json' }
-  return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(call) })).json()
-}
-
 /** The error of geth for a relayer without gas. x402 reads it as a payer without funds. */
 const NO_GAS = {
   code: -32000,
@@ -108,13 +88,14 @@ const NO_GAS = {
 describe('a relayer without gas', function () {
   this.timeout(240_000)
   let place: SaleOnChain
-  let node: ListeningServer
+  let node: FaultProxy
   let hasGas = false
 
   before(async () => {
     place = await openSaleOnChain(async (url) => {
       const isRefused = ({ method }: RpcCall) => method === 'eth_sendRawTransaction' && !hasGas
-      node = await startProxy(url, (call) => (isRefused(call) ? { error: NO_GAS } : undefined))
+      node = await startFaultProxy(url)
+      node.fail(replying((call) => (isRefused(call) ? { error: NO_GAS } : undefined)))
       return node.url
     })
   })
@@ -140,7 +121,7 @@ const REVERT = { error: { code: 3, message: 'execution reverted', data: '0x' } }
 describe('[5.7.11] a transfer that the token reverts', function () {
   this.timeout(240_000)
   let place: SaleOnChain
-  let node: ListeningServer
+  let node: FaultProxy
   /** The reply to a simulation. */
   let simulated: object | undefined
   let simulations: number
@@ -151,12 +132,15 @@ describe('[5.7.11] a transfer that the token reverts', function () {
     sent = 0
     simulated = undefined
     place = await openSaleOnChain(async (url) => {
-      node = await startProxy(url, ({ method, params }) => {
-        if (method === 'eth_sendRawTransaction') sent += 1
-        const isSimulation = method === 'eth_call' && JSON.stringify(params[0]).includes(TRANSFER_SELECTOR)
-        if (isSimulation) simulations += 1
-        return isSimulation ? simulated : undefined
-      })
+      node = await startFaultProxy(url)
+      node.fail(
+        replying(({ method, params }) => {
+          if (method === 'eth_sendRawTransaction') sent += 1
+          const isSimulation = method === 'eth_call' && JSON.stringify(params[0]).includes(TRANSFER_SELECTOR)
+          if (isSimulation) simulations += 1
+          return isSimulation ? simulated : undefined
+        }),
+      )
       return node.url
     })
   })
