@@ -165,16 +165,6 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       }
     })
 
-    it('keeps what another log has noted in a record since it was read', async () => {
-      const record = makeRecord({ state: 'unknown' })
-      await log.claim(record)
-      const other = await open()
-      await other.advance(record, { state: 'unknown', updated_at, first_denial: DENIAL })
-      const noted = await log.advance(record, { state: 'unknown', updated_at, due_at: updated_at })
-      expect(noted).to.deep.include({ first_denial: DENIAL, due_at: updated_at })
-      expect(await other.read(record.identity)).to.deep.equal(noted)
-    })
-
     it('drops the notes of a record when its state changes, and a denial when it is contradicted', async () => {
       const record = makeRecord({ state: 'unknown' })
       await log.claim(record)

@@ -145,18 +145,8 @@ export async function openPostgresResponseLog(options: PostgresLogOptions): Prom
   }
 }
 
-interface StoredRecord {
-  revision: string
-  record: ResponseRecord
-}
-
 class PostgresResponseLog implements ResponseLog {
   readonly #pool: Pool
-  /**
-   * The revisions of records that were read or written here, which saves a read before their next change (`bench
-   * sizing`, "confirmed payments"). A revision that is no longer stored changes nothing.
-   */
-  readonly #stored = new WeakMap<RecordVersion, StoredRecord>()
 
   constructor(pool: Pool) {
     this.#pool = pool
@@ -174,10 +164,7 @@ class PostgresResponseLog implements ResponseLog {
     let waitMs = 0
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
       const { rowCount } = await this.#query(STATEMENTS.INSERT, values)
-      if (rowCount === 1) {
-        this.#remember({ revision, record })
-        return { kind: 'claimed', record }
-      }
+      if (rowCount === 1) return { kind: 'claimed', record }
       const existing = await this.#find(identity, payment_id)
       if (existing?.revision === revision) return { kind: 'claimed', record: existing.record }
       await this.#query(STATEMENTS.FREE_UNUSED_PLACE, [identity, revision])
@@ -199,30 +186,26 @@ class PostgresResponseLog implements ResponseLog {
 
   async advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
     checkTransition(from, change)
+    const current = await this.#find(from.identity)
+    if (!current || !isVersion(current.record, from)) return undefined
+    const next = applyChange(current.record, change)
     const revision = randomUUID()
-    let current = this.#stored.get(from) ?? (await this.#find(from.identity))
-    // Another machine can have noted something in a record of the same version.
-    while (current && isVersion(current.record, from)) {
-      const next = applyChange(current.record, change)
-      const finalAt = isFinal(next.state) ? next.updated_at : null
-      const values = [
-        from.identity,
-        current.revision,
-        next.state,
-        finalAt,
-        revision,
-        encodeRecord(next),
-        isIdFree(next.state),
-        givesSaleBack(next) && from.state !== 'refused',
-        isIdFree(from.state) ? (next.payment_id ?? null) : null,
-        dueTime(next),
-      ]
-      const { rowCount } = await this.#query(STATEMENTS.REPLACE, values)
-      if (rowCount === 1) return this.#remember({ revision, record: next }).record
-      current = await this.#find(from.identity)
-      if (current?.revision === revision) return current.record
-    }
-    return undefined
+    const finalAt = isFinal(next.state) ? next.updated_at : null
+    const values = [
+      from.identity,
+      current.revision,
+      next.state,
+      finalAt,
+      revision,
+      encodeRecord(next),
+      isIdFree(next.state),
+      givesSaleBack(next) && from.state !== 'refused',
+      isIdFree(from.state) ? (next.payment_id ?? null) : null,
+      dueTime(next),
+    ]
+    const { rowCount } = await this.#query(STATEMENTS.REPLACE, values)
+    if (rowCount === 1) return next
+    return (await this.#find(from.identity))?.revision === revision ? next : undefined
   }
 
   unfinished(): Promise<string[]> {
@@ -319,13 +302,7 @@ class PostgresResponseLog implements ResponseLog {
   async #find(identity: string, paymentId?: string) {
     type Row = { identity: string; revision: string; record: Buffer }
     const { rows } = await this.#query<Row>(STATEMENTS.FIND, [identity, paymentId ?? null])
-    const [row] = rows
-    return row && this.#remember({ revision: row.revision, record: decodeRecord(row.record, row.identity) })
-  }
-
-  #remember(stored: StoredRecord): StoredRecord {
-    this.#stored.set(stored.record, stored)
-    return stored
+    return rows[0] && { revision: rows[0].revision, record: decodeRecord(rows[0].record, rows[0].identity) }
   }
 
   /** All statements of this file may run more than once. */
