@@ -14,7 +14,7 @@ import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
 import { agentCard, helpText } from '../transport/a2a/card.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
 import { observeChain, observeFacilitator, observeLog } from './admin/observed-services.ts'
-import { checkServiceReadiness, startAdminServer } from './admin/server.ts'
+import { checkServiceReadiness, repeatMeasurement, startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
 import { ConfigError, type Config } from './config.ts'
@@ -205,10 +205,7 @@ async function openOwnLog({ config, externals, allowed = {}, now, report }: Serv
   }
 }
 
-interface AdminParts extends Omit<
-  Parameters<typeof addStateMetrics>[1],
-  keyof ServiceOptions | 'lastBackup' | 'readiness'
-> {
+interface AdminParts extends Omit<Parameters<typeof addStateMetrics>[1], keyof ServiceOptions | 'lastBackup'> {
   metrics: ServiceMetrics
   catalog: Catalog
   isStopping: () => boolean
@@ -223,17 +220,31 @@ async function startAdmin(options: ServiceOptions, parts: AdminParts) {
   const { dataDirectory } = config
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk ? createReserveCheck(responsesFolder(dataDirectory), FREE_BYTES_MIN.sale) : () => undefined
-  const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
+  const readiness = async () => {
+    const checks = await checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
+    metrics.showMeasured(checks)
+    return checks
+  }
   const lastBackup = () => readLastBackup(dataDirectory)
-  addStateMetrics(metrics, { ...options, ...parts, lastBackup, readiness })
+  addStateMetrics(metrics, { ...options, ...parts, lastBackup })
   const { isDefaultPort, ...address } = config.admin
-  const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
-  return server.catch((cause: unknown) => {
+  const starting = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
+  const server = await starting.catch((cause: unknown) => {
     // The default port is probably in use by another service on this machine. Run without the address.
     if (isDefaultPort) return report('admin_port_unusable', cause)
     // The message of the system does not say which of the two addresses of the service it means.
     throw new ConfigError('ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine', { cause })
   })
+  if (!server) return undefined
+  // A scrape shows the last measurement, so it makes no call and no write of its own.
+  const stopMeasuring = repeatMeasurement(readiness, timer)
+  return {
+    url: server.url,
+    async close(): Promise<void> {
+      await stopMeasuring()
+      await server.close()
+    },
+  }
 }
 
 function createSaleContext(

@@ -1,6 +1,7 @@
 /**
  * `bench sizing [--rows N] [--sales N]`: disk and memory that a deployment needs. Sales of each operation by the real
  * service give sample records. Copies with random nonces then pass through the states of a sale in each response log.
+ * Last it measures how many payments a second the reconciler confirms, and what bounds it.
  */
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
@@ -14,6 +15,7 @@ import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { findPostgres, withPool } from '../support/postgres.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { measureConfirmations } from './confirmations.ts'
 import { diskMib } from './disk.ts'
 import { makeRegister, readCorpus } from './generated-register.ts'
 import { sendLoad, type LoadRequest } from './load/client.ts'
@@ -52,11 +54,27 @@ export async function sizing({ rows = '1000000', sales = '10000' }: Record<strin
     measured.push([`LMDB, ${operation}`, 'million sales', await measureLmdb(folder, records, count)])
     if (findPostgres() !== undefined) measured.push(...(await measurePostgres(operation, records, count)))
   }
+  const rates = await measureRates(directory, samples.get('paid lookup')?.[0] as ResponseRecord, Number(sales))
   const lines = measured.map(([what, per, mib]) => [what, per, mib.toFixed(0)])
   const table = markdown(['what', 'per', 'MiB'], lines)
   print(`${describeMachine()}; a register of ${rows} companies\n\n${table}\n`)
+  print(`${markdown(['confirmed payments', 'a second', 'bound by'], rates)}\n`)
   print(`${sales} sales of each operation in each log, a tenth as many batches, scaled to a million`)
   return measured.every(([, , mib]) => mib > 0)
+}
+
+/** Confirmations by a node that answers after 50 ms, with each response log. */
+async function measureRates(directory: string, sample: ResponseRecord, count: number) {
+  const measure = async (name: string, log: ResponseLog) => {
+    const { perSecond, bound } = await measureConfirmations(log, sample, count)
+    await log.close()
+    return [name, perSecond.toFixed(0), bound]
+  }
+  const rates = [await measure('LMDB', new LmdbResponseLog(join(directory, 'confirmations')))]
+  if (findPostgres() === undefined) return rates
+  await using database = await startDatabase()
+  const options = { url: database.url, salesPerMinute: 10 * count, report: () => undefined }
+  return [...rates, await measure('PostgreSQL', await openPostgresResponseLog(options))]
 }
 
 /** Imports a register, and buys from a service that serves it. */

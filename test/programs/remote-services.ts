@@ -2,11 +2,11 @@
 import { openRemotes } from '../support/remotes/server.ts'
 
 /** Blocks on Base become final after about 15 minutes. */
-const UNFINAL_BLOCKS = 450
+const UNFINAL_BLOCKS = '450'
 
-/** The delay of each reply of the node, in milliseconds. */
-const [rpcMs = '0'] = process.argv.slice(2)
+/** The delay of each reply of the node, in milliseconds, and the blocks that are not final. */
+const [rpcMs = '0', unfinalBlocks = UNFINAL_BLOCKS] = process.argv.slice(2)
 
-const { url } = await openRemotes({ unfinalBlocks: UNFINAL_BLOCKS, rpcMs: Number(rpcMs) })
+const { url } = await openRemotes({ unfinalBlocks: Number(unfinalBlocks), rpcMs: Number(rpcMs) })
 process.send?.(url)
 process.on('SIGTERM', () => process.exit())

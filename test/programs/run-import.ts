@@ -7,6 +7,7 @@ import { Catalog } from '../../store/dataset/catalog.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
 import { importDataset } from '../../store/import/run.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
+import { residentMemory } from '../bench/load/server-process.ts'
 
 const TICKS_PER_SECOND = 100
 
@@ -34,8 +35,9 @@ const { info } = await importDataset({
 })
 await catalog.close()
 const seconds = (performance.now() - began) / 1000
-const memory = Math.max(process.resourceUsage().maxRSS * 1024, processes.peakMemoryBytes())
-print(`rows ${info.row_count}\nseconds ${seconds}\ncpu ${cpuSeconds()}\nmemory ${memory / 1024 ** 2}`)
+// `maxRSS` would include the memory that the parent process had when it started this one.
+const memory = Math.max(residentMemory(process.pid, 'VmHWM'), processes.peakMemoryBytes() / 1024 ** 2)
+print(`rows ${info.row_count}\nseconds ${seconds}\ncpu ${cpuSeconds()}\nmemory ${memory}`)
 
 /** Of this process and the child processes that have ended. */
 function cpuSeconds(): number {

@@ -3,7 +3,8 @@
  * facilitator, chain, report), so the parts themselves contain no measurement. docs/operations.md lists the metrics.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { ImportError } from '../../../store/import/errors.ts'
 import type { ImportResult } from '../../../store/import/run.ts'
 import type { ResponseRecord } from '../../../store/log/record.ts'
@@ -93,12 +94,34 @@ export class ServiceMetrics implements ServiceObserver {
     ['result'],
     'Retrievals of the dataset by this process, by result',
   )
+  readonly #ready = new Gauge({
+    name: 'company_agent_ready',
+    help: 'Whether each part that a sale needs works, as last measured: 1 or 0',
+    labelNames: ['part'],
+    registers: [this.registry],
+  })
+  readonly #residentMemory = new Gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory of the process, as last measured',
+    registers: [this.registry],
+  })
   readonly #operations: Operations
 
   constructor(operations: Operations) {
     this.#operations = operations
-    collectDefaultMetrics({ register: this.registry })
+    this.#addEventLoopDelay()
     for (const event of ALERTED_EVENTS) this.#events.inc({ event }, 0)
+  }
+
+  /** The other default metrics of prom-client cost more than a scrape may (`bench perf`, "scrape"). */
+  #addEventLoopDelay(): void {
+    const delay = monitorEventLoopDelay()
+    delay.enable()
+    this.addGauge('nodejs_eventloop_lag_p99_seconds', 'p99 of the delay of timers since the last scrape', () => {
+      const seconds = delay.percentile(99) / 1e9
+      delay.reset()
+      return seconds
+    })
   }
 
   #counter(name: string, labelNames: string[], help: string): Counter {
@@ -124,6 +147,12 @@ export class ServiceMetrics implements ServiceObserver {
 
   countFailedImport(cause: unknown): void {
     this.#imports.inc({ result: cause instanceof ImportError ? cause.code : 'other' })
+  }
+
+  /** Shows what takes too long for each scrape: the checks of the readiness, and the memory. */
+  showMeasured(checks: Record<string, boolean>): void {
+    for (const [part, isReady] of Object.entries(checks)) this.#ready.set({ part }, isReady ? 1 : 0)
+    this.#residentMemory.set(process.memoryUsage.rss())
   }
 
   /**

@@ -128,3 +128,22 @@ export async function checkServiceReadiness(parts: ReadinessParts): Promise<Reco
   const dataset = source !== undefined && datasetStatus(source, now()) === 'ready'
   return { dataset, response_log, chain: chainAnswers, running: !isStopping() }
 }
+
+/** An outage shows in the metrics after this time and that of a check, also while nothing is sold. */
+export const MEASURE_MS = 10_000
+
+/** Runs `measure` now and again and again. Returns a function that stops this and waits for the current run. */
+export function repeatMeasurement(measure: () => Promise<unknown>, timer: Timer): () => Promise<unknown> {
+  let isStopped = false
+  let cancel = () => {}
+  const run = async () => {
+    await measure()
+    if (!isStopped) cancel = timer(() => void (running = run()), MEASURE_MS)
+  }
+  let running = run()
+  return () => {
+    isStopped = true
+    cancel()
+    return running
+  }
+}

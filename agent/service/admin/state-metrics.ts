@@ -27,7 +27,6 @@ interface ServiceState {
   oldestOpen: () => number
   lastBackup: () => { created_at: string; bytes: number } | undefined
   lostLogLines?: () => number
-  readiness: () => Promise<Record<string, boolean>>
   now: () => Date
   timer: Timer
 }
@@ -101,14 +100,6 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     readInTime(timer, async () => (await log.unrecorded()).length),
   )
   addOpenPaymentMetrics(metrics, state)
-  // Measured at each scrape, so an outage also shows without sales.
-  const readiness = readInTime(timer, state.readiness)
-  metrics.addGauge(
-    'company_agent_ready',
-    'Whether each part that a sale needs works: 1 or 0',
-    async () => Object.entries((await readiness()) ?? {}).map(([part, isReady]) => [part, isReady ? 1 : 0]),
-    'part',
-  )
 }
 
 function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, oldestOpen, now, timer }: ServiceState): void {

@@ -6,10 +6,11 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { RpcError, WrongChain } from '../../../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../../../agent/settlement/rpc/post-json.ts'
+import { MEASURE_MS } from '../../../../agent/service/admin/server.ts'
 import { migrateDatabase } from '../../../../store/log/postgres/schema.ts'
 import { findPostgres, initialiseServer, launchServer, makeServerFolder } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
-import { shortTimers } from '../../../support/timers.ts'
+import { manualTimer, shortTimers } from '../../../support/timers.ts'
 import { buyOverTransports } from '../../../support/transports.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -166,6 +167,30 @@ describe('the admin address', function () {
     laterMs = 4 * DAY_MS
     expect(await readiness()).to.deep.equal({ status: 503, ready: false, checks: { ...all, dataset: false } })
     expect((await adminFetch('/livez')).status).to.equal(200)
+  })
+
+  it('[14.12] is not ready when the chain does not answer, which a scrape shows ten seconds later without a request', async () => {
+    let isDown = false
+    const { timer, times, pass } = manualTimer((milliseconds) => milliseconds === MEASURE_MS)
+    await start({
+      timer: (callback, milliseconds) => (milliseconds === MEASURE_MS ? timer : shortTimers)(callback, milliseconds),
+      replaceExternals: ({ chain, ...own }) => ({
+        ...own,
+        chain: {
+          ...chain,
+          observe: (...call) => (isDown ? Promise.reject(new Error('down')) : chain.observe(...call)),
+        },
+      }),
+    })
+    const shown = () => sample('company_agent_ready', { part: 'chain' })
+    while ((await shown()) === 0) await new Promise(setImmediate)
+    isDown = true
+    expect(times()).to.include(10_000)
+    pass()
+    while ((await shown()) === 1) await new Promise(setImmediate)
+    expect(await readiness()).to.deep.include({ status: 503, ready: false })
+    await service.stop()
+    expect(times()).to.deep.equal([])
   })
 
   it('refuses other paths and methods', async () => {

@@ -12,7 +12,9 @@ import { expect } from 'chai'
 import { KEYS_REFRESH_MS } from '../../../../keys/keyring.ts'
 import pg from 'pg'
 import { responsesFolder } from '../../../../store/files/layout.ts'
+import { MEASURE_MS } from '../../../../agent/service/admin/server.ts'
 import type { Externals } from '../../../../agent/service/service.ts'
+import type { Timer } from '../../../../store/base/runtime.ts'
 import { findPostgres, makeEmptyLog } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
 import { pausesOnly } from '../../../support/timers.ts'
@@ -94,6 +96,15 @@ async function loseRecord(): Promise<void> {
   })
 }
 
+/** Measures the readiness at short intervals, and reconciles as often. */
+const measuresOften: Timer = (callback, milliseconds) =>
+  shortTimers(callback, milliseconds === MEASURE_MS ? 20 : milliseconds)
+
+async function untilShown(series: string, isExpected: (value: number) => boolean): Promise<void> {
+  const [, name = ''] = /^(\w+)/.exec(series) ?? []
+  while (!isExpected(Number((await scrape(new Set([name]))).get(series)))) await sleep(20)
+}
+
 const noteBackup = (bytes: number) =>
   writeFile(join(service.directory, 'last-backup.json'), JSON.stringify({ created_at: now().toISOString(), bytes }))
 
@@ -173,8 +184,7 @@ const SCENARIOS: Record<string, Scenario> = {
       laterMs = 3 * HOUR_MS
       // The reconciler runs at the start.
       await service.restart()
-      const age = 'company_agent_oldest_open_payment_age_seconds'
-      while (Number((await scrape(new Set([age]))).get(age)) === 0) await sleep(20)
+      await untilShown('company_agent_oldest_open_payment_age_seconds', (age) => age > 0)
     },
   },
   CompanyAgentBackupOld: {
@@ -187,10 +197,14 @@ const SCENARIOS: Record<string, Scenario> = {
   },
   CompanyAgentChainUnavailable: {
     options: {
-      timer: shortTimers,
+      timer: measuresOften,
       ...withChain((chain) => ({ observe: (...call) => rejectIfDown(() => chain.observe(...call)) })),
     },
-    cause: async () => void (isDown = true),
+    needsLoad: true,
+    cause: () => {
+      isDown = true
+      return untilShown('company_agent_ready{part="chain"}', (isReady) => isReady === 0)
+    },
   },
   CompanyAgentNodeUnusable: {
     options: withChain(() => ({ unusableNodes: () => (isDown ? [2] : []) })),
@@ -212,13 +226,14 @@ const SCENARIOS: Record<string, Scenario> = {
   CompanyAgentDatabaseLost: {
     needsLoad: true,
     options: async () => ({
-      timer: shortTimers,
+      timer: measuresOften,
       environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) },
     }),
     cause: async () => {
       locking = new pg.Client({ connectionString: databaseUrl })
       await locking.connect()
       await locking.query('begin; lock table responses in access exclusive mode')
+      await untilShown('company_agent_ready{part="response_log"}', (isReady) => isReady === 0)
     },
     minutes: 6,
   },
