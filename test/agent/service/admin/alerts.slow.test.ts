@@ -94,8 +94,12 @@ async function loseRecord(): Promise<void> {
   })
 }
 
-const noteBackup = (bytes: number) =>
-  writeFile(join(service.directory, 'last-backup.json'), JSON.stringify({ created_at: now().toISOString(), bytes }))
+/** Of a small incremental backup that builds on a full one of this size. */
+const noteBackup = (full_bytes: number) =>
+  writeFile(
+    join(service.directory, 'last-backup.json'),
+    JSON.stringify({ created_at: now().toISOString(), bytes: 10, full_bytes }),
+  )
 
 const damagedRecord: Pick<Scenario, 'before' | 'cause'> = {
   before: async () => {
