@@ -83,8 +83,12 @@ describe('under the sandbox settings of the systemd units', function () {
     await new Promise((resolve) => void setTimeout(resolve, 2_000))
     expect((await facts(url)).snapshot_id).not.to.equal(snapshot_id)
 
-    const copy = join(folder, 'backups', 'one')
-    await succeed(run(['backup', copy], { unit: BACKUP_UNIT, writable: [data, join(folder, 'backups')] }))
+    const backups = join(folder, 'backups')
+    for (const name of ['one', 'two']) {
+      const command = ['backup', '--incremental', '--keep', '24', join(backups, name)]
+      await succeed(run(command, { unit: BACKUP_UNIT, writable: [data, backups] }))
+    }
+    expect(await readFile(join(backups, 'two', 'backup.json'), 'utf8')).to.contain('"folder": "one"')
     await succeed(run(['keys', 'rotate']))
 
     service.process.kill('SIGTERM')

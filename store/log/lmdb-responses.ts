@@ -10,13 +10,21 @@ import { CorruptRecordError, undefinedIfCorrupt } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { awaitWrite, openEnvironment, startAfter, StoreError } from '../files/environment.ts'
 import {
+  CHANGES_DATABASE,
+  FINISHED_DATABASE,
   finishedKey,
   identityIn,
+  OWNER_KEY,
+  PAYMENT_IDS_DATABASE,
+  PUBLIC_KEYS_KEY,
   RECORDS_DATABASE,
   responsesFolder,
+  SALES_KEY,
   UNFINISHED_DATABASE,
   unfinishedKey,
+  UNRECORDED_DATABASE,
 } from '../files/layout.ts'
+import { ensureEpoch, noteChanges, removeOldChanges, type Change } from './changes.ts'
 import { openFormerRecords, readFormerRecord, upgradeLayout } from './former-layout.ts'
 import { refuseOtherReceiver, type LogOwner } from './log-owner.ts'
 import {
@@ -43,10 +51,6 @@ import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sl
 /** Parsed records in memory. A run of the reconciler seldom reads more. */
 const CACHED_RECORDS_MAX = 512
 
-const OWNER_KEY = 'owner'
-const PUBLIC_KEYS_KEY = 'public-keys'
-const SALES_KEY = 'sales'
-
 interface LmdbLogOptions {
   /** For a command that reads the log while a service runs. */
   readOnly?: boolean
@@ -64,6 +68,7 @@ export class LmdbResponseLog implements ResponseLog {
   readonly #finished: Database<true, string>
   readonly #paymentIds: Database<string, string>
   readonly #unrecorded: Database<UnrecordedPayment, string>
+  readonly #changes: Database<Change, number>
   /** For a reader of the layout before, which lists and reads its records, and counts all as unknown. */
   readonly #former: Database<Buffer, string> | undefined
   /** Saves parsing a record whose bytes have not changed (benchmark row `replay`). */
@@ -86,9 +91,11 @@ export class LmdbResponseLog implements ResponseLog {
     this.#environment = openEnvironment({ folder, kind: 'responses', readOnly, upgrade })
     this.#records = this.#environment.openDB({ name: RECORDS_DATABASE, encoding: 'binary' })
     this.#unfinished = this.#environment.openDB({ name: UNFINISHED_DATABASE, encoding: 'json' })
-    this.#finished = this.#environment.openDB({ name: 'finished', encoding: 'json' })
-    this.#paymentIds = this.#environment.openDB({ name: 'payment-ids', encoding: 'json' })
-    this.#unrecorded = this.#environment.openDB({ name: 'unrecorded', encoding: 'json' })
+    this.#finished = this.#environment.openDB({ name: FINISHED_DATABASE, encoding: 'json' })
+    this.#paymentIds = this.#environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
+    this.#unrecorded = this.#environment.openDB({ name: UNRECORDED_DATABASE, encoding: 'json' })
+    this.#changes = this.#environment.openDB({ name: CHANGES_DATABASE, encoding: 'json' })
+    if (!readOnly) ensureEpoch(this.#environment)
     this.#former = openFormerRecords(this.#environment)
     this.#salesPerMinute = salesPerMinute
     this.#now = now
@@ -226,9 +233,15 @@ export class LmdbResponseLog implements ResponseLog {
     return this.#transact(() => {
       const time = before.toISOString()
       const listed = [...this.#unrecorded.getRange({})]
-      for (const { key, value } of listed) if (value.found_at < time) void this.#unrecorded.remove(key)
       const keys = [...this.#finished.getKeys({ end: time, limit: max })]
-      return keys.filter((key) => this.#removeFinished(key)).length
+      const changes = removeOldChanges(this.#changes, { now: this.#now(), max })
+      noteChanges(
+        this.#changes,
+        this.#now(),
+        keys.map((key) => ({ identity: identityIn(key), finals: -1 })),
+      )
+      for (const { key, value } of listed) if (value.found_at < time) void this.#unrecorded.remove(key)
+      return changes + keys.filter((key) => this.#removeFinished(key)).length
     })
   }
 
@@ -301,6 +314,9 @@ export class LmdbResponseLog implements ResponseLog {
     const bytes = encodeRecord(next)
     const holder = payment_id === undefined ? undefined : undefinedIfCorrupt(() => this.#getIdentity(payment_id))
     const [listed, formerly] = [this.#placeOf(next), before && this.#placeOf(before)]
+    const [isNowFinal, wasFinal] = [listed, formerly].map((place) => place?.set === this.#finished)
+    if (isNowFinal || wasFinal)
+      noteChanges(this.#changes, this.#now(), [{ identity, finals: Number(isNowFinal) - Number(wasFinal) }])
     void this.#records.put(identity, bytes)
     if (formerly?.key !== listed.key) {
       if (formerly) void formerly.set.remove(formerly.key)

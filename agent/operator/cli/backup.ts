@@ -9,13 +9,17 @@ const BACKUP_HELP = `
 The copy is one state of the response log, taken while the service runs. It contains private keys, payments and paid
 answers: keep it secret. The catalogue is copied, which names the current snapshot, its source and refused archives, and so is
 the journal of past records. Snapshots are not copied; an import rebuilds them.
-If RESPONSE_LOG is a database, keys, catalogue and journal are copied: copy the database with pg_dump.
+With --incremental the log in the copy has what is open or has changed since the newest backup beside it, which a
+restore then needs too. The copy is a full one once a week, and if nothing can be built on the newest backup.
+If RESPONSE_LOG is a database, keys, catalogue and journal are copied: copy the database with pg_dump, or archive its
+write-ahead log.
 
 Example:
-  irish-company-agent backup --keep 24 /var/backups/companies/2026-01-01`
+  irish-company-agent backup --incremental --keep 24 /var/backups/companies/2026-01-01`
 
 const RESTORE_HELP = `
-DATA_DIR must have no response log and no keys. Payments after the backup are on chain and not in the restored log: they
+The backups that an incremental one builds on must be beside it, under the names that they had. DATA_DIR must have no
+response log and no keys. Payments after the backup are on chain and not in the restored log: they
 are neither charged again nor answered (409 payment_already_settled). docs/operations/drills.md explains what to do for their buyers.
 
 Example:
@@ -28,19 +32,23 @@ export const addBackupCommands: AddCommand = (program, context) => {
     .argument('<folder>', 'a folder that does not exist yet')
     .option(
       '--keep <number>',
-      'remove older backups beside this one, so that this many remain',
+      'remove older backups beside this one, so that this many remain, and those that they build on',
       matching(/^[1-9][0-9]{0,3}$/, 'It must be a number from 1 to 9999.'),
     )
     .addHelpText('after', BACKUP_HELP)
-    .action(async (folder: string, { keep }: { keep?: string }) => {
-      const { backUp } = await import('../../../store/backup.ts')
+    .option('--incremental', 'copy of the log only what has changed since the newest backup beside this one', false)
+    .action(async (folder: string, { keep, incremental }: { keep?: string; incremental: boolean }) => {
+      const { backUp } = await import('../../../store/backup/write.ts')
       const directories = await readDirectories(context, folder)
-      const counts = await backUp({
+      const { parent, fullReason, ...counts } = await backUp({
         ...directories,
         now: context.now,
+        incremental,
         ...(keep !== undefined && { keep: Number(keep) }),
       })
-      const note = directories.hasLog ? '' : '. The response log is in a database: copy it with pg_dump.'
+      if (fullReason !== undefined) context.print(`a full backup: ${fullReason}`)
+      const since = parent === undefined ? '' : ` that are open or have changed since ${parent}`
+      const note = directories.hasLog ? since : '. The response log is in a database: copy it with pg_dump.'
       context.print(`backed up ${describeCopy(directories, counts)}${note}`)
       context.finish(counts.damaged === 0)
     })
@@ -50,7 +58,7 @@ export const addBackupCommands: AddCommand = (program, context) => {
     .argument('<folder>', 'a folder that "backup" has written')
     .addHelpText('after', RESTORE_HELP)
     .action(async (folder: string) => {
-      const { restore } = await import('../../../store/backup.ts')
+      const { restore } = await import('../../../store/backup/restore.ts')
       const directories = await readDirectories(context, folder)
       const { createdAt, ...counts } = await restore(directories)
       context.print(`restored ${describeCopy(directories, counts)} of ${createdAt}`)

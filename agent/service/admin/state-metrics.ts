@@ -25,7 +25,7 @@ interface ServiceState {
   queues: Readonly<Record<string, WorkQueue>>
   /** When the oldest payment was stored that has been open for an hour, in milliseconds. Infinity without one. */
   oldestOpen: () => number
-  lastBackup: () => { created_at: string; bytes: number } | undefined
+  lastBackup: () => { created_at: string; bytes: number; full_bytes: number } | undefined
   lostLogLines?: () => number
   now: () => Date
   timer: Timer
@@ -125,6 +125,11 @@ function addBackupMetrics(metrics: ServiceMetrics, { lastBackup, now }: ServiceS
     return last && (now().getTime() - Date.parse(last.created_at)) / 1000
   })
   metrics.addGauge('company_agent_backup_bytes', 'Size of the last complete backup', () => lastBackup()?.bytes)
+  metrics.addGauge(
+    'company_agent_backup_full_bytes',
+    'Size of the full backup that the last one is or builds on',
+    () => lastBackup()?.full_bytes,
+  )
 }
 
 function addRelayerMetrics(

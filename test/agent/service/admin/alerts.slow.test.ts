@@ -105,8 +105,12 @@ async function untilShown(series: string, isExpected: (value: number) => boolean
   while (!isExpected(Number((await scrape(new Set([name]))).get(series)))) await sleep(20)
 }
 
-const noteBackup = (bytes: number) =>
-  writeFile(join(service.directory, 'last-backup.json'), JSON.stringify({ created_at: now().toISOString(), bytes }))
+/** Of a small incremental backup that builds on a full one of this size. */
+const noteBackup = (full_bytes: number) =>
+  writeFile(
+    join(service.directory, 'last-backup.json'),
+    JSON.stringify({ created_at: now().toISOString(), bytes: 10, full_bytes }),
+  )
 
 const damagedRecord: Pick<Scenario, 'before' | 'cause'> = {
   before: async () => {

@@ -1,0 +1,108 @@
+/** Puts a backup into a data directory, with the backups that it builds on. */
+import { mkdir, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { checkEnvironment } from '../files/check-environment.ts'
+import { openEnvironment, StoreError } from '../files/environment.ts'
+import { catalogFolder, EPOCH_KEY, responsesFolder, type EnvironmentKind } from '../files/layout.ts'
+import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
+import {
+  copyDurably,
+  DATA_FILE,
+  fileNames,
+  findFile,
+  KEYS,
+  LOG_PATH,
+  OTHERS,
+  pathOf,
+  readBackup,
+  readChain,
+  refuseSpecialFiles,
+  renameDurably,
+  sha256Of,
+  type Backup,
+} from './folder.ts'
+import { applyIncrement, inspectLog, type RecordCounts } from './increment.ts'
+
+interface RestoreOptions {
+  dataDirectory: string
+  keysDirectory: string
+  /** The folder of the backup. */
+  folder: string
+  /** False if the response log is in a database, which has a backup of its own. */
+  hasLog?: boolean
+}
+
+/**
+ * Puts the log and the keys of a backup into a data directory that has none, and the catalogue and the journal if it
+ * has none. The log gets its name last, so an interrupted restore can be repeated after its keys are removed.
+ *
+ * @returns the numbers of restored records and the time of the backup
+ * @throws StoreError when the backup is not complete, or when the target has a log or keys
+ */
+export async function restore({ dataDirectory, keysDirectory, folder, hasLog = true }: RestoreOptions) {
+  const backup = await readBackup(folder)
+  const { manifest } = backup
+  if (LOG_PATH in manifest.files !== hasLog)
+    throw new StoreError(`${folder}: ${hasLog ? 'has no response log' : 'has a response log, but RESPONSE_LOG is set'}`)
+  const chain = await readChain(backup)
+  const target = responsesFolder(dataDirectory)
+  await refuseSpecialFiles([target, keysDirectory])
+  for (const path of [...(hasLog ? [target] : []), keysDirectory]) {
+    if ((await fileNames(path)).length > 0) throw new StoreError(`${path}: exists; move it away before a restore`)
+  }
+  for (const path of Object.keys(manifest.files)) await checkFile(findFile(chain, path), manifest.files[path])
+  for (const ancestor of chain.slice(0, -1))
+    await checkFile(join(ancestor.folder, LOG_PATH), ancestor.manifest.files[LOG_PATH])
+  const restoring = `${target}.restoring`
+  await mkdir(keysDirectory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  if (hasLog) await restoreLog(chain, restoring)
+  const { records, damaged }: RecordCounts = hasLog ? await inspectLog(restoring) : { records: 0, damaged: 0 }
+  for (const path of Object.keys(manifest.files).filter((each) => dirname(each) === KEYS))
+    await copyDurably(join(folder, path), join(keysDirectory, basename(path)))
+  for (const [kind, folderOf] of Object.entries(OTHERS) as [EnvironmentKind, typeof catalogFolder][]) {
+    const other = folderOf(dataDirectory)
+    const path = pathOf(folderOf)
+    if (!(path in manifest.files) || (await fileNames(other)).length > 0) continue
+    await copyIntoNew(findFile(chain, path), `${other}.restoring`)
+    await checkEnvironment(kind, `${other}.restoring`)
+    await renameDurably(`${other}.restoring`, other)
+  }
+  if (hasLog) await renameDurably(restoring, target)
+  return { records, damaged, createdAt: manifest.created_at }
+}
+
+async function checkFile(path: string, sha256: string | undefined): Promise<void> {
+  await refuseSpecialFiles([dirname(path), path])
+  const found = await sha256Of(path).catch(() => undefined)
+  if (found !== sha256) throw new StoreError(`${path}: is missing or damaged`)
+}
+
+/** The full log, to which the increments are then applied in their order. */
+async function restoreLog([full, ...increments]: readonly [Backup, ...Backup[]], restoring: string): Promise<void> {
+  await copyIntoNew(join(full.folder, LOG_PATH), restoring)
+  await checkEnvironment('responses', restoring)
+  // A log of the layout before is not upgraded. It has no epoch and no increments.
+  const log = openEnvironment({ folder: restoring, kind: 'responses', upgrade: () => undefined })
+  try {
+    for (const { folder } of increments) {
+      const copy = `${restoring}.increment`
+      await copyIntoNew(join(folder, LOG_PATH), copy)
+      await checkEnvironment('responses', copy)
+      const increment = openEnvironment({ folder: copy, kind: 'responses', readOnly: true })
+      applyIncrement(log, increment)
+      await increment.close()
+      await rm(copy, { recursive: true })
+    }
+    // The next process that writes to the log gives it another one, so no increment builds on an earlier backup.
+    log.removeSync(EPOCH_KEY)
+  } finally {
+    await log.close()
+  }
+}
+
+/** Copies the file of an environment into a new folder. One of an interrupted restore is replaced. */
+async function copyIntoNew(file: string, folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  await copyDurably(file, join(folder, DATA_FILE))
+}
