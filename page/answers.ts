@@ -1,5 +1,12 @@
 /** Shows the answer of each operation as a person reads it. All texts of the service become text nodes. */
-import { changeCells, CHANGE_HEADS } from '../agent/command-line/readable-answer.ts'
+import {
+  changeCells,
+  CHANGE_HEADS,
+  resultCells,
+  RESULT_HEADS,
+  type BatchResult,
+} from '../agent/command-line/readable-answer.ts'
+import { toSafeCell } from '../agent/command-line/safe-cell.ts'
 import { filingStatus } from '../agent/operation/filing-status.ts'
 import type { ChangesResponse } from '../agent/operation/changes.ts'
 import type { HistoryResponse } from '../agent/operation/history.ts'
@@ -7,15 +14,10 @@ import type { Operation } from '../agent/operation/operation.ts'
 import type { ResolveResponse } from '../agent/operation/resolve.ts'
 import type { Candidate } from '../agent/operation/result.ts'
 import type { SearchResponse } from '../agent/operation/search.ts'
+import { toDay } from '../store/base/day.ts'
 import type { Company } from '../store/dataset/company.ts'
 import type { Source } from '../store/dataset/source.ts'
-import { create, showDay, table, type Content } from './elements.ts'
-
-/** An item of a batch. */
-export interface Item {
-  status: number
-  body: { company?: Company; status?: string; match?: Candidate | null; candidates?: Candidate[] }
-}
+import { create, facts, find, paragraph, save, showDay, table, type Content } from './elements.ts'
 
 const RECEIPTS: Record<string, string> = {
   valid: '✓ Receipt verified: the service has signed this answer, this request and this payment.',
@@ -24,93 +26,49 @@ const RECEIPTS: Record<string, string> = {
 }
 
 /** The library of the buyer has checked that the answer has the form of the operation. */
-export function showAnswer({ definition, input }: Operation, text: string, receipt: string): Content[] {
-  const answer = JSON.parse(text) as { source: Source; snapshot_id: string }
-  const { source, snapshot_id: snapshot } = answer
+export function showAnswer(operation: Operation, body: object, receipt: string): Content {
+  const answer = body as { source: Source; snapshot_id: string }
+  const { publisher, dataset, retrieved_at, synthetic } = answer.source
+  const retrieved = `${publisher}, ${dataset}. Retrieved ${showDay(retrieved_at)}, ${answer.snapshot_id.slice(0, 19)}.`
+  const json = create('pre', { tabindex: '0' }, JSON.stringify(answer, null, 2))
   return [
-    create('p', { class: `receipt ${receipt}` }, RECEIPTS[receipt] ?? receipt),
-    SHOWN[definition.name]?.(answer as never, input as never),
-    create(
-      'p',
-      { class: 'quiet' },
-      `${source.publisher}, ${source.dataset}. Retrieved ${showDay(source.retrieved_at)}. `,
-      create('code', {}, snapshot.slice(0, 19)),
-      source.synthetic ? ' Made-up data.' : '',
-    ),
-    create(
-      'details',
-      {},
-      create('summary', {}, 'JSON'),
-      create('pre', { tabindex: '0' }, JSON.stringify(answer, null, 2)),
-    ),
+    paragraph(RECEIPTS[receipt] ?? receipt, receipt === 'valid' ? 'done' : 'fault'),
+    SHOWN[operation.definition.name]?.(answer as never, operation),
+    paragraph(`${retrieved}${synthetic ? ' Made-up data.' : ''}`, 'quiet'),
+    create('details', {}, create('summary', {}, 'JSON'), json),
   ]
 }
 
-const SHOWN: Record<string, (answer: never, input: never) => Content> = {
-  lookup: ({ company }: { company: Company }) => card(company),
-  as_of: ({ company, source }: { company: Company; source: Source }, { date }: { date: string }) => [
-    create('p', {}, `The record as the file before the end of ${showDay(date)} had it:`),
-    card(company, source.source_updated_at?.slice(0, 10)),
-  ],
+const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = {
+  lookup: ({ company }: { company: Company }) => card(company, toDay(new Date())),
+  as_of: ({ company }: { company: Company }, { input }) => card(company, String(input['date'])),
   search: ({ candidates }: SearchResponse) =>
-    candidates.length === 0 ? create('p', {}, 'No company has a similar name.') : ranking(candidates),
-  resolve: (answer: ResolveResponse) => [
-    create('p', { class: 'verdict' }, create('strong', {}, verdict(answer))),
-    ranking(answer.candidates),
+    candidates.length === 0 ? paragraph('No company has a similar name.') : candidates.map(showCandidate),
+  resolve: ({ status, match, candidates }: ResolveResponse) => {
+    const found = match && `This is ${match.company.legal_name}, number ${match.company.company_number}.`
+    return [create('p', {}, create('strong', {}, found ?? VERDICTS[status] ?? status)), candidates.map(showCandidate)]
+  },
+  history: ({ versions, complete_since: since, gaps }: HistoryResponse) => [
+    paragraph(`Recorded since ${showDay(since)}, oldest first. ${gaps.length} days have no file.`, 'quiet'),
+    versions.map(showVersion),
   ],
-  history: timeline,
-  changes: showChanges,
-  batch: ({ results }: { results: Item[] }, { inputs }: { inputs: object[] }) =>
-    table(
-      ['Asked', 'Answer', 'Number', 'Name'],
-      results.map((item, at) => [Object.values(inputs[at] ?? {}).join(', '), ...describeItem(item)]),
-    ),
+  changes: ({ changes, next_cursor: next }: ChangesResponse) => [
+    changes.length === 0 ? paragraph('No company has changed.') : table(CHANGE_HEADS, changes.map(changeCells)),
+    next === null ? undefined : paragraph(`There are more: continue with the cursor ${next}`),
+  ],
+  batch: (answer: { results: BatchResult[] }, operation) => listTable(rowsOf(operation, answer)),
 }
 
-/** The decision of an item of a list, and the company that it names. */
-export function describeItem({ status, body }: Item): [decision: string, number: string, name: string] {
-  if (status !== 200) return [status === 404 ? 'not in the register' : 'several records', '', '']
-  const company = body.company ?? body.match?.company
-  if (company) return [body.company ? 'found' : 'matched', company.company_number, company.legal_name]
-  return [body.status ?? '', '', (body.candidates ?? []).map((each) => each.company.legal_name).join(' / ')]
-}
+const article = (title: string, values: Record<string, string | null>): HTMLElement =>
+  create('article', {}, create('h3', {}, title), create('dl', {}, facts(values)))
 
-function card(company: Company, day = new Date().toISOString().slice(0, 10)): HTMLElement {
-  const { lines, eircode } = company.registered_address
-  const status = company.status ?? 'unknown status'
-  return create(
-    'article',
-    { class: 'card' },
-    create('h3', {}, company.legal_name),
-    create('p', {}, create('strong', {}, status), ` ${company.company_type ?? ''}`),
-    facts([
-      ['Number', company.company_number],
-      ['Address', [...lines, eircode].filter((line) => line).join(', ')],
-      ['Registered', dateOf(company.registered_date)],
-      ['Dissolved', dateOf(company.dissolved_date)],
-      ['Next return', nextReturn(company, day)],
-      ['Last return', dateOf(company.last_annual_return_date)],
-      ['Last accounts', dateOf(company.last_accounts_date)],
-      ['Activity', company.nace_v2_code ?? ''],
-    ]),
-  )
-}
-
-const dateOf = (date: string | null): string => (date === null ? '' : showDay(date))
-
-/** Facts without a value are left out. */
-const facts = (pairs: [name: string, value: string][]): HTMLElement =>
-  create(
-    'dl',
-    { class: 'facts' },
-    pairs.flatMap(([name, value]) => (value === '' ? [] : [create('dt', {}, name), create('dd', {}, value)])),
-  )
-
-function nextReturn(company: Company, day: string): string {
+/** @param day the day to which the next annual return is counted */
+function card(company: Company, day: string): HTMLElement {
+  const { legal_name: name, registered_address: registered, ...others } = company
+  const address = [...registered.lines, registered.eircode].filter(Boolean).join(', ')
   const status = filingStatus(company, day)
-  if (status.kind !== 'dated') return status.kind === 'dissolved' ? 'none, the company is dissolved' : ''
-  const when = status.days < 0 ? `${-status.days} days ago` : `in ${status.days} days`
-  return `${showDay(status.annual_return_date)} (${when})`
+  const days = status.kind === 'dated' ? String(status.days) : null
+  return article(name, { ...others, registered_address: address, days_to_the_next_annual_return: days })
 }
 
 const VERDICTS: Record<string, string> = {
@@ -119,71 +77,76 @@ const VERDICTS: Record<string, string> = {
   no_match: 'No company of the register has this name.',
 }
 
-function verdict({ status, match }: ResolveResponse): string {
-  if (!match) return VERDICTS[status] ?? status
-  return `This is ${match.company.legal_name}, number ${match.company.company_number}.`
+const FOR = {
+  company_number_exact: 'the number is the one that was given',
+  strict_name_exact: 'the name is equal',
+  relaxed_name_exact: 'the name is equal without its legal form',
+  eircode_exact: 'the Eircode is equal',
+  address_contains: 'the address contains the fragment',
 }
 
-const ranking = (candidates: Candidate[]): HTMLElement => create('ol', { class: 'ranking' }, candidates.map(candidate))
-
-function candidate({ company, score, match_type: type, signals, conflicts }: Candidate): HTMLElement {
-  const { name_similarity: similarity, eircode_exact: eircode, address_contains: address } = signals
-  const percent = `${Math.round(similarity * 100)} %`
-  const speaksFor = [
-    signals.company_number_exact && 'the number is the one that was given',
-    signals.strict_name_exact && 'the name is equal',
-    type === 'relaxed_name' && 'the name is equal but for its legal form or a note',
-    type === 'fuzzy_name' && similarity >= 0.5 && `the name is ${percent} similar`,
-    eircode === true && 'the Eircode is equal',
-    address === true && 'the address contains the fragment',
-  ]
-  const speaksAgainst = [
-    type === 'fuzzy_name' && similarity < 0.5 && `the name is only ${percent} similar`,
-    address === false && 'the address lacks the fragment',
-    ...conflicts.map((code) => code.replaceAll('_', ' ')),
-    company.dissolved_date !== null && `dissolved on ${showDay(company.dissolved_date)}`,
-  ]
-  return create(
-    'li',
-    {},
-    create('strong', {}, company.legal_name),
-    create('span', { class: 'quiet' }, ` ${company.company_number} · ${score} of 1000 points`),
-    evidence('for', speaksFor),
-    evidence('against', speaksAgainst),
-  )
-}
-
-function evidence(side: string, texts: (string | false)[]): HTMLElement | undefined {
-  const shown = texts.filter((text) => text !== false)
-  return shown.length === 0 ? undefined : create('p', { class: side }, create('b', {}, `${side}: `), shown.join('; '))
-}
-
-function timeline({ versions, complete_since: since, gaps }: HistoryResponse): Content {
-  const items = versions.map(({ state, first_seen: first, last_seen: last, company, changed }, at) => {
-    const end = last === null ? 'today' : showDay(last.date)
-    const before = versions[at - 1]?.company
-    const fields = changed.map((field) => [field.replaceAll('_', ' '), difference(before?.[field], company?.[field])])
-    return create(
-      'li',
-      {},
-      create('time', { datetime: first.date }, `${showDay(first.date)} to ${end}`),
-      create('strong', {}, company?.legal_name ?? `${state} in the file`),
-      facts(fields as [string, string][]),
-    )
+/** A candidate with what speaks for it and against it. */
+function showCandidate({ company, score, signals, conflicts }: Candidate): HTMLElement {
+  const reasons = Object.entries(FOR).flatMap(([name, text]) => (signals[name as keyof typeof FOR] ? [text] : []))
+  const doubts = conflicts.map((code) => code.replaceAll('_', ' '))
+  if (signals.address_contains === false) doubts.push('the address lacks the fragment')
+  if (company.dissolved_date !== null) doubts.push(`dissolved on ${showDay(company.dissolved_date)}`)
+  return article(company.legal_name, {
+    number: company.company_number,
+    score: `${score} of 1000 points`,
+    name: `${Math.round(signals.name_similarity * 100)} % similar`,
+    for: reasons.join('; '),
+    against: doubts.join('; '),
   })
-  const missing = gaps.length === 0 ? '' : ` ${gaps.length} days have no file.`
-  const note = `Recorded since ${showDay(since)}, oldest first.${missing}`
-  return [create('ol', { class: 'timeline' }, items), create('p', { class: 'quiet' }, note)]
 }
 
-function difference(before: unknown, after: unknown): string {
+type Version = HistoryResponse['versions'][number]
+
+function showVersion({ state, first_seen, last_seen, company, changed }: Version, at: number, all: Version[]) {
+  const before = all[at - 1]?.company
   const show = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? 'nothing'))
-  return `${show(before)} → ${show(after)}`
+  const changes = changed.map((field) => [field, `${show(before?.[field])} → ${show(company?.[field])}`])
+  return article(company?.legal_name ?? `${state} in the file`, {
+    from: first_seen.date,
+    to: last_seen === null ? 'today' : last_seen.date,
+    ...Object.fromEntries(changes),
+  })
 }
 
-function showChanges({ changes, next_cursor: next }: ChangesResponse): Content {
-  if (changes.length === 0) return create('p', {}, 'No company has changed.')
-  const more =
-    next === null ? undefined : create('p', {}, 'There are more: continue with the cursor ', create('code', {}, next))
-  return [table(CHANGE_HEADS, changes.map(changeCells)), more]
+/** The rows of a batch. The service refuses it, uncharged and without results, if no line of it is in the register. */
+export function rowsOf({ input }: Operation, { results = [] }: { results?: BatchResult[] }): string[][] {
+  return (input['inputs'] as object[]).map((asked, at) => {
+    const cells = resultCells(results[at] ?? { status: 404, body: {} })
+    return [Object.values(asked).join(', ')].concat(cells)
+  })
+}
+
+const HEADS = ['asked', ...RESULT_HEADS]
+
+/** A table that is sorted by its heads, filtered by a text, and saved as a CSV. Rows that need a person come first. */
+export function listTable(rows: readonly string[][]): Content {
+  const sortBy = (at: number) => {
+    const textOf = (row: HTMLTableRowElement) => row.cells[at]?.textContent ?? ''
+    const sorted = [...body.rows].toSorted((one, other) =>
+      textOf(one).localeCompare(textOf(other), 'en', { numeric: true }),
+    )
+    body.append(...sorted)
+  }
+  const filterBy = () => {
+    for (const row of body.rows) row.hidden = !row.textContent.toLowerCase().includes(filter.value.toLowerCase())
+  }
+  const open = rows.filter(([, , number]) => number === '')
+  const heads = HEADS.map((text, at) => create('button', { type: 'button', click: () => sortBy(at) }, text))
+  const shown = table(heads, [...open, ...rows.filter((row) => !open.includes(row))])
+  const body = find('tbody', shown) as HTMLTableSectionElement
+  const filter = create('input', { type: 'search', placeholder: 'Filter the rows', input: filterBy })
+  const quote = (text: string) => `"${toSafeCell(text).replaceAll('"', '""')}"`
+  const csv = [HEADS, ...rows].map((row) => row.map(quote).join(',')).join('\r\n')
+  const download = () => save('companies.csv', 'text/csv', `\uFEFF${csv}\r\n`)
+  return [
+    paragraph(`${rows.length} rows, of which ${open.length} need a person.`),
+    filter,
+    shown,
+    create('button', { type: 'button', click: download }, 'Download CSV'),
+  ]
 }

@@ -14,15 +14,13 @@ export function create<Name extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** The first element that fits. Throws if there is none of this type. */
-export function find<Found extends HTMLElement>(
-  selector: string,
-  type: new () => Found,
-  within: ParentNode = document,
-): Found {
-  const found = within.querySelector(selector)
-  if (found instanceof type) return found
-  throw new Error(`The page lacks ${selector}`)
+export const paragraph = (text: string, kind = ''): HTMLElement => create('p', { class: kind }, text)
+
+/** The first element that fits. Throws if there is none. */
+export function find(selector: string, within: ParentNode = document): HTMLElement {
+  const found = within.querySelector<HTMLElement>(selector)
+  if (!found) throw new Error(`The page lacks ${selector}`)
+  return found
 }
 
 export function table(heads: readonly Content[], rows: readonly (readonly Content[])[]): HTMLElement {
@@ -32,11 +30,19 @@ export function table(heads: readonly Content[], rows: readonly (readonly Conten
   return create('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Table' }, all)
 }
 
-export const usdc = (micro: number): string => `${micro / 1e6} USDC`
-
 const DAY = new Intl.DateTimeFormat('en-IE', { dateStyle: 'long', timeZone: 'UTC' })
 
 export const showDay = (date: string): string => DAY.format(new Date(date))
+
+/** Members by their names. Those without a value are left out, and dates are written out. */
+export const facts = (values: Record<string, string | null>): HTMLElement[] =>
+  Object.entries(values).flatMap(([name, value]) => {
+    if (value === null || value === '') return []
+    const text = /^\d{4}-\d\d-\d\d$/.test(value) ? showDay(value) : value
+    return [create('dt', {}, name.replaceAll('_', ' ')), create('dd', {}, text)]
+  })
+
+export const usdc = (micro: number): string => `${micro / 1e6} USDC`
 
 export function save(name: string, type: string, text: string): void {
   const href = URL.createObjectURL(new Blob([text], { type }))

@@ -4,38 +4,27 @@ import type { BuyerStorage } from '../agent/buyer/library/storage.ts'
 const DATABASE = 'irish-company-purchases'
 const ENTRIES = 'entries'
 
-/** Rejects with the error of a request or a transaction, which has its result when `event` fires. */
-const settled = (target: IDBRequest | IDBTransaction, event: 'success' | 'complete'): Promise<void> =>
+const open = (): Promise<IDBDatabase> =>
   new Promise((resolve, reject) => {
-    target.addEventListener(event, () => resolve())
-    // The error of a request reaches the transaction before it has an error itself.
-    for (const failure of ['error', 'abort'])
-      target.addEventListener(failure, ({ target: failed }) =>
-        reject((failed as IDBRequest | IDBTransaction).error ?? new Error('The browser cannot store')),
-      )
+    const request = indexedDB.open(DATABASE)
+    request.addEventListener('upgradeneeded', () => request.result.createObjectStore(ENTRIES))
+    request.addEventListener('success', () => resolve(request.result))
+    request.addEventListener('error', () => reject(request.error as Error))
   })
-
-async function open(): Promise<IDBDatabase> {
-  const request = indexedDB.open(DATABASE)
-  request.addEventListener('upgradeneeded', () => request.result.createObjectStore(ENTRIES))
-  await settled(request, 'success')
-  return request.result
-}
 
 async function run<Result>(
   mode: IDBTransactionMode,
   work: (entries: IDBObjectStore) => IDBRequest<Result>,
 ): Promise<Result> {
   const database = await open()
-  try {
-    const transaction = database.transaction(ENTRIES, mode, { durability: 'strict' })
-    const done = settled(transaction, 'complete')
-    const request = work(transaction.objectStore(ENTRIES))
-    await done
-    return request.result
-  } finally {
-    database.close()
-  }
+  const transaction = database.transaction(ENTRIES, mode, { durability: 'strict' })
+  const request = work(transaction.objectStore(ENTRIES))
+  // It closes when the transaction has ended.
+  database.close()
+  return new Promise((resolve, reject) => {
+    transaction.addEventListener('complete', () => resolve(request.result))
+    transaction.addEventListener('abort', () => reject(transaction.error as Error))
+  })
 }
 
 export const storage: BuyerStorage = {

@@ -36,7 +36,7 @@ const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
     ...toTable(changes.map(changeCells), CHANGE_HEADS),
     ...(next_cursor === null ? [] : [`More: --cursor ${next_cursor}`]),
   ],
-  batch: toResults,
+  batch: ({ results }: { results: BatchResult[] }) => toTable(results.map(resultCells), RESULT_HEADS),
 }
 
 export const CHANGE_HEADS = ['date', 'number', 'kind', 'name', 'status', 'changed']
@@ -48,21 +48,19 @@ export const changeCells = (change: ChangesResponse['changes'][number]): string[
   return [date, company_number, kind, legal_name, status ?? '', changed.join(', ')]
 }
 
-/** An answer of a batch: a line for each of its results. */
-function toResults({ results }: { results: { status: number; body: BatchBody }[] }): string[] {
-  const rows = results.map(({ status, body }) => {
-    const { company = body.match?.company, error } = body
-    return [String(status), company?.company_number ?? '', company?.legal_name ?? '', error?.code ?? body.status ?? '']
-  })
-  return toTable(rows, ['status', 'number', 'name', 'result'])
+export const RESULT_HEADS = ['status', 'number', 'name', 'result']
+
+/** A row of a table of the results of a batch. Without a decided company, the names are those of the candidates. */
+export function resultCells({ status, body }: BatchResult): string[] {
+  const { company = body.match?.company, candidates = [], error } = body
+  const names = company ? [company.legal_name] : candidates.map((each) => each.company.legal_name)
+  return [String(status), company?.company_number ?? '', names.join(' / '), error?.code ?? body.status ?? '']
 }
 
 /** What the items of a batch have: a company, a resolution, or a refusal. */
-interface BatchBody {
-  company?: Company
-  match?: { company: Company } | null
-  status?: string
-  error?: { code: string }
+export interface BatchResult {
+  status: number
+  body: Partial<ResolveResponse> & { company?: Company; error?: { code: string } }
 }
 
 function toCard({ registered_address: address, ...company }: Company): string[] {

@@ -8,13 +8,11 @@ import {
   requiredMembers,
   type ExampleCompany,
   type OperationDefinition,
+  type Operations,
 } from '../../agent/operation/operation.ts'
 import { escapeHtml } from '../../store/base/escape-html.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import { fill, type Templates, type WrittenDocument } from './templates.ts'
-
-/** What a buyer compares before it signs (docs/payments.md), in the order of the page. */
-const CHECKS = ['host', 'resource', 'network', 'token', 'receiver', 'amount', 'expiry', 'account']
 
 const FAUCET = '<a href="https://faucet.circle.com">faucet.circle.com</a>'
 
@@ -36,22 +34,21 @@ export function renderPage(
 ): WrittenDocument {
   const { sandboxAccount, terms } = deployment
   const style = templates['page.css']
-  // A script ends at the first end tag, also within a text.
-  const script = templates[sandboxAccount ? 'page-sandbox.js' : 'page.js'].replaceAll('</script', '<\\/script')
+  const scripts = [templates['main.js'], ...(sandboxAccount ? [templates['sandbox.js']] : [])]
+    // A script ends at the first end tag, also within a text.
+    .map((text) => text.replaceAll('</script', '<\\/script'))
   const [, flowStyle = ''] = /<style>([^]*?)<\/style>/.exec(templates['flow.svg']) ?? []
   const samples = SAMPLES.filter(([name]) => name !== 'Python' || terms.mode === 'testnet')
   const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
   const parts: [string, string][] = [
     ['style', `<style>${style}</style>`],
-    ['script', `<script type="module">${script}</script>`],
+    ['script', scripts.map((text) => `<script type="module">${text}</script>`).join('')],
     ['account', sandboxAccount?.address ?? ''],
-    ['forms', renderForms(deployment)],
+    ...renderForms(deployment),
     ['list_lines_max', String(LIST_LINES_MAX)],
     ['batch_lookup', String(lookup.batchInputsMax)],
     ['batch_resolve', String(resolve.batchInputsMax)],
-    ['pay', renderPay(sandboxAccount !== undefined)],
-    ['price_rows', terms.operations.map((each) => renderPrice(each, values)).join('\n')],
-    ['checks', CHECKS.map((name) => `<dt>${titleOf(name)}</dt><dd data-check="${name}">–</dd>`).join('\n')],
+    ['prices', renderPrices(terms.operations, values)],
     ['faucet', terms.mode === 'testnet' ? `Test USDC comes from ${FAUCET}.` : ''],
     ['flow', `<div class="wide" tabindex="0" role="region" aria-label="Picture">${templates['flow.svg']}</div>`],
     ['samples', samples.map(([name, file]) => renderSample(name, fill(templates[file], values))).join('\n')],
@@ -59,16 +56,16 @@ export function renderPage(
   return {
     type: 'text/html',
     text: fill(templates['page.html'], new Map([...escaped, ...parts])),
-    contentSecurityPolicy: policyOf([style, flowStyle], script),
+    contentSecurityPolicy: policyOf([style, flowStyle], scripts),
   }
 }
 
-/** The policy of a document with these styles and this script only. */
-export function policyOf(styles: readonly string[], script?: string): string {
+/** The policy of a document with these styles and these scripts only. */
+export function policyOf(styles: readonly string[], scripts: readonly string[] = []): string {
   return [
     "default-src 'none'",
     `style-src ${styles.map(cspHash).join(' ')}`,
-    ...(script === undefined ? [] : [`script-src ${cspHash(script)}`, "connect-src 'self'"]),
+    ...(scripts.length === 0 ? [] : [`script-src ${scripts.map(cspHash).join(' ')}`, "connect-src 'self'"]),
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -84,29 +81,24 @@ function renderSample(name: string, code: string): string {
   return `<details name="samples"><summary>${name}</summary><pre tabindex="0">${escapeHtml(code)}</pre></details>`
 }
 
-function renderPrice(definition: OperationDefinition, values: ReadonlyMap<string, string>): string {
-  const cells = [definition.skill.name, endpoint(definition), values.get(`usd_${definition.name}`) ?? '']
-  return `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`
+function renderPrices(operations: Operations, values: ReadonlyMap<string, string>): string {
+  const heads = '<tr><th scope="col">Operation</th><th scope="col">Route</th><th scope="col">USDC</th></tr>'
+  const rows = operations.map((definition) => {
+    const cells = [definition.skill.name, endpoint(definition), values.get(`usd_${definition.name}`) ?? '']
+    return `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`
+  })
+  return `<div class="wide" tabindex="0" role="region" aria-label="Prices"><table>${heads}${rows.join('\n')}</table></div>`
 }
 
-function renderPay(hasSandbox: boolean): string {
-  const sandbox = '<button type="submit" value="sandbox">Pay with the sandbox’s account</button>\n'
-  const wallet = '<button type="submit" value="wallet">Pay with a wallet</button>'
-  return `<div class="pay"><p class="total">–</p>${hasSandbox ? sandbox : ''}${wallet}</div>`
-}
-
-/** A choice of the single operations, and the members of each. Batches are bought as lists. */
-function renderForms(deployment: DocumentedDeployment): string {
+/** The single operations as choices, and the members of each. Batches are bought as lists. */
+function renderForms(deployment: DocumentedDeployment): [string, string][] {
   const single = deployment.terms.operations.filter(({ kind }) => kind === 'single')
-  const choices = single.map(
-    ({ name }, at) =>
-      `<label><input type="radio" name="operation" value="${name}"${at === 0 ? ' checked' : ''} />${titleOf(name)}</label>`,
-  )
-  const legend = '<legend>Buy an answer</legend>'
+  const choices = single.map(({ name, skill }) => `<option value="${name}">${escapeHtml(skill.name)}</option>`)
+  const fields = single.map((each, at) => renderFields(each, deployment.exampleCompany, at > 0))
   return [
-    `<fieldset class="choices">${legend}${choices.join('\n')}</fieldset>`,
-    ...single.map((each, at) => renderFields(each, deployment.exampleCompany, at > 0)),
-  ].join('\n')
+    ['choices', choices.join('\n')],
+    ['fields', fields.join('\n')],
+  ]
 }
 
 /** The members of the first example, with its values, and the others as more options. */
@@ -120,7 +112,7 @@ function renderFields(definition: OperationDefinition, company: ExampleCompany |
   const render = ([member, schema]: (typeof members)[number]) =>
     renderField(`${name}-${member}`, member, schema, String(example[member] ?? ''))
   const more = members.filter((each) => !isShown(each)).map(render)
-  return `<fieldset name="${name}"${isHidden ? ' hidden' : ''}>
+  return `<fieldset name="${name}"${isHidden ? ' hidden disabled' : ''}>
 <legend>${escapeHtml(tool.title)}</legend>
 ${members.filter(isShown).map(render).join('\n')}
 ${more.length === 0 ? '' : `<details><summary>More options</summary><div class="fields">${more.join('\n')}</div></details>`}

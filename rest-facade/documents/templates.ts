@@ -29,7 +29,7 @@ const TEMPLATES = [
   'sample-a2a.js',
 ] as const
 
-const PAGE_FILES = ['page.html', 'page.css', 'page.js', 'page-sandbox.js'] as const
+const PAGE_FILES = ['page.html', 'page.css', 'main.js', 'sandbox.js'] as const
 
 export type Templates = Record<(typeof TEMPLATES)[number] | (typeof PAGE_FILES)[number], string>
 

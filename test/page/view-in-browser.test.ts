@@ -91,7 +91,7 @@ describe('the page in a browser', function () {
       await page.send('Input.dispatchKeyEvent', { type: 'keyUp', key, code: key })
     }
     let tabs = 0
-    while ((await page.run('document.activeElement.value')) !== 'sandbox') {
+    while ((await page.run(`document.activeElement.matches('#pay button')`)) !== true) {
       expect((tabs += 1)).to.be.below(20)
       await press('Tab')
     }
@@ -119,43 +119,35 @@ describe('the page in a browser', function () {
     const page = await open(DESKTOP)
     const names = Array.from({ length: 28 }, (_, at) => `Unknown Name Number ${at} Ltd`)
     const lines = ['73848', '=1+1 TRADING', 'x', ...names]
-    await page.run(`(() => {
-      const form = document.querySelector('#list')
-      form.elements.lines.value = ${JSON.stringify(lines.join('\n'))}
-      form.dispatchEvent(new Event('input'))
-    })()`)
-    expect(await seen(page, '#list .total', /USDC/)).to.equal('30 lines = 0.06 USDC in 2 payments')
+    await fill(page, 'list', { lines: lines.join('\n') })
+    expect(await seen(page, '#total', /2/)).to.equal('0.06 USDC in 2 payments')
     expect(await seen(page, '#list-faults', /./)).to.contain('"x" is no valid query')
-    expect(
-      await service.transfersOf(() =>
-        click(page, '#list [value=sandbox]').then(() => status(page, /^2 of 2 payments/)),
-      ),
-    ).to.equal(2)
-    const rows = `[...document.querySelectorAll('#rows tbody tr')].map((row) => row.innerText.split('\\t'))`
+    expect(await service.transfersOf(() => pay(page).then(() => status(page, /^2 of 2 payments/)))).to.equal(2)
+    const rows = `[...document.querySelectorAll('#answer tbody tr:not([hidden])')].map((row) => row.innerText.split('\\t'))`
     const shown = (await page.run(rows)) as string[][]
     expect(shown).to.have.length(30)
     expect(shown.at(-1)).to.include.members(['73848', 'matched'])
     await page.run(`(() => {
-      const filter = document.querySelector('#rows input')
+      const filter = document.querySelector('#answer input')
       filter.value = 'number 1'
       filter.dispatchEvent(new Event('input'))
     })()`)
     expect(await page.run(`${rows}.length`)).to.equal(11)
-    await click(page, '#rows th:nth-child(1) button')
-    await click(page, '#rows th:nth-child(1) button')
-    expect(((await page.run(rows)) as string[][])[0]?.[0]).to.equal('Unknown Name Number 19 Ltd')
+    await click(page, '#answer th:nth-child(1) button')
+    expect(((await page.run(rows)) as string[][])[2]?.[0]).to.equal('Unknown Name Number 11 Ltd')
     await page.run(
       `URL.createObjectURL = (blob) => { blob.text().then((text) => { globalThis.saved = text }); return '#' }`,
     )
-    await click(page, '#rows > button')
+    await click(page, '#answer > div > button')
     const csv = (await page.run('new Promise((resolve) => setTimeout(() => resolve(globalThis.saved), 300))')) as string
     expect(csv)
-      .to.match(/"Asked","Decision","Number","Company"\r\n/)
+      .to.match(/"asked","status","number","name","result"\r\n/)
       .and.contain(`"'=1+1 TRADING"`)
   })
 
   it('reads the names of a CSV file in any usual form', async () => {
     const page = await open(DESKTOP)
+    await fill(page, 'list')
     const csv = 'Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf\u00e9 Ltd\r\n'
     const bytes = [...Buffer.from(csv, 'latin1')]
     await page.run(`(() => {
@@ -165,7 +157,7 @@ describe('the page in a browser', function () {
       field.files = transfer.files
       field.dispatchEvent(new Event('change'))
     })()`)
-    expect(await seen(page, '#list .total', /2 lines/)).to.contain('0.004 USDC')
-    expect(await page.run(`document.querySelector('#lines').value`)).to.equal('Smith; "Sons" Ltd\nCaf\u00e9 Ltd')
+    expect(await seen(page, '#total', /0.004/)).to.equal('0.004 USDC in 1 payment')
+    expect(await page.run(`document.querySelector('[name=lines]').value`)).to.equal('Smith; "Sons" Ltd\nCaf\u00e9 Ltd')
   })
 })

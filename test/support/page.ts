@@ -36,15 +36,18 @@ export const click = (page: BrowserPage, selector: string) =>
 
 /** Chooses an operation and fills in its members. */
 export async function fill(page: BrowserPage, operation: string, members: Record<string, string> = {}) {
-  await click(page, `[type=radio][value=${operation}]`)
   await page.run(`(() => {
+    document.querySelector('[name=operation]').value = '${operation}'
     for (const [name, value] of Object.entries(${JSON.stringify(members)}))
       document.querySelector('fieldset[name=${operation}] [name=' + name + ']').value = value
     document.querySelector('#ask').dispatchEvent(new Event('input'))
   })()`)
 }
 
-export const pay = (page: BrowserPage, by: 'sandbox' | 'wallet' = 'sandbox') => click(page, `#ask [value=${by}]`)
+export async function pay(page: BrowserPage, wallet: 'sandbox' | 'stub' = 'sandbox') {
+  await page.run(`document.querySelector('[name=wallet]').value = '${wallet}'`)
+  await click(page, '#pay button')
+}
 
 export interface Paused {
   url: string

@@ -15,11 +15,17 @@ import { describeAnswer, PurchaseError, type Charged } from './purchase-error.ts
 import { openStorage } from './folder-storage.ts'
 import { findPurchase, type Purchase } from './purchase-file.ts'
 import { answersOperation, requestedOperation, toBaseUrl, type PurchaseRequest } from './purchase-request.ts'
-import { highestPrice, isWithinLimit, requireTerms, type DecodedQuote, type ExpectedTerms } from './quote.ts'
+import {
+  highestPrice,
+  isWithinLimit,
+  pinReceiver,
+  requireTerms,
+  type DecodedQuote,
+  type ExpectedTerms,
+} from './quote.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
 import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
 import { chargeOf, isRefused, maySign, stateOf } from './purchase-state.ts'
-import { pinReceiver } from './receiver.ts'
 import type { Signer } from './signer.ts'
 import { openSpending } from './spending.ts'
 import { locationOf, type BuyerStorage, type PurchaseEntry } from './storage.ts'
@@ -208,7 +214,8 @@ async function buy(settings: Settings, name: string, request: PurchaseRequest): 
     requireAnswer(request, bought, locationOf(entry))
     const sent = bought.isPaymentSent ? await findPurchase(entry) : undefined
     const charged = sent ? await chargeOf(sent, runtime.now(), readAuthorization) : 'no'
-    return { ...requireKnown(bought, { file: locationOf(entry), charged }), entry: entry.name, charged }
+    requireKnown(bought, locationOf(entry), charged)
+    return { ...bought, entry: entry.name, charged }
   }
 }
 
@@ -263,14 +270,13 @@ function expectedResource(request: PurchaseRequest, { required }: DecodedQuote):
 }
 
 /** @throws if the outcome of a sent payment is unknown, or the payment was refused */
-function requireKnown(bought: BoughtAnswer, { file, charged }: { file: string; charged: Charged }): BoughtAnswer {
+function requireKnown(bought: BoughtAnswer, file: string, charged: Charged): void {
   const { status, isPaymentSent } = bought
-  if (!isPaymentSent) return bought
+  if (!isPaymentSent) return
   const answer = describeAnswer(bought)
   const message = `The service answered ${[status, answer.code, answer.reason].filter(Boolean).join(' ')} to the payment`
   if (REPEAT_STATUSES.has(status)) throw new PurchaseError('outcome_unknown', message, { file, answer, charged })
   if (status === 402 || status === 409) throw new PurchaseError('payment_refused', message, { file, answer, charged })
-  return bought
 }
 
 /** @throws if a paid answer is not about the requested operation */

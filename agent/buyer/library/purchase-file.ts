@@ -72,14 +72,18 @@ const paymentSchema = z.object({
   }),
 })
 
-/**
- * The members of the signed payment.
- * @throws if the file has no payment in this form
- */
-export function readPayment({ payment }: Purchase) {
+/** The members of the signed payment. Undefined if it has another form. */
+export function parsePayment({ payment }: Purchase) {
   const parsed = paymentSchema.safeParse(parseDocument(decodeBase64(payment) ?? '')).data
-  if (!parsed) throw new PurchaseError('purchase_unreadable', 'The payment of a purchase cannot be read')
+  if (!parsed) return undefined
   const { accepted, payload } = parsed
   const { from: payer, to: pay_to, value: amount, nonce, validBefore } = payload.authorization
   return { ...accepted, payer, pay_to, amount, nonce, validBefore: new Date(Number(validBefore) * 1000) }
+}
+
+/** @throws if the file has no payment in this form */
+export function readPayment(purchase: Purchase) {
+  const payment = parsePayment(purchase)
+  if (!payment) throw new PurchaseError('purchase_unreadable', 'The payment of a purchase cannot be read')
+  return payment
 }

@@ -7,7 +7,7 @@ import type { Operation } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
 import type { Charged } from './purchase-error.ts'
-import { parsePurchase, readPayment, type Purchase } from './purchase-file.ts'
+import { parsePayment, parsePurchase, readPayment, type Purchase } from './purchase-file.ts'
 import { requestedOperation } from './purchase-request.ts'
 import type { BuyerStorage } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
@@ -37,11 +37,8 @@ export function stateOf(purchase: Purchase | undefined, now: Date): PurchaseStat
 
 /** A payment that cannot be read never ends. */
 function hasEnded(purchase: Purchase, now: Date): boolean {
-  try {
-    return readPayment(purchase).validBefore.getTime() + CLOCK_SKEW_MS <= now.getTime()
-  } catch {
-    return false
-  }
+  const payment = parsePayment(purchase)
+  return payment !== undefined && payment.validBefore.getTime() + CLOCK_SKEW_MS <= now.getTime()
 }
 
 /**

@@ -2,14 +2,16 @@
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import * as z from 'zod'
 import { decodeBase64 } from '../../../store/base/base64.ts'
-import { canonicalJson } from '../../../store/base/canonical.ts'
+import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { SINGLE_OPERATIONS } from '../../operation/operations.ts'
 import type { Mode } from '../../payment/terms.ts'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import { parseJson } from '../../../store/base/read-body.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
 import { PurchaseError } from './purchase-error.ts'
+import type { BuyerStorage } from './storage.ts'
 
 /** A longer authorization could still be settled after the buyer has stopped waiting. */
 const LIFETIME_SECONDS_MAX = 600
@@ -20,6 +22,28 @@ const metadataSchema = z.object({ access: z.object({ pay_to: z.string() }) })
 export async function fetchReceiver(fetch: Fetch, baseUrl: string): Promise<string> {
   const { access } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema)
   return access.pay_to
+}
+
+const pinSchema = z.strictObject({ url: z.string(), network: z.string(), pay_to: z.string() })
+
+/**
+ * The receiver that was published when the storage was used first: a service that is taken over gets no payment.
+ * @throws if the receiver is not known yet and the service does not answer
+ */
+export async function pinReceiver(
+  storage: BuyerStorage,
+  { url, network, fetch }: { url: string; network: string; fetch: Fetch },
+): Promise<string> {
+  const name = `receiver-${sha256Hex(`${network} ${url}`)}.json`
+  const text = await storage.read(name)
+  if (text === undefined) {
+    const pay_to = await fetchReceiver(fetch, url)
+    // Of several processes one creates the entry.
+    if (await storage.create(name, `${JSON.stringify({ url, network, pay_to })}\n`)) return pay_to
+  }
+  const pin = pinSchema.safeParse(parseJson(text ?? (await storage.read(name)) ?? '')).data
+  if (pin) return pin.pay_to
+  throw new PurchaseError('purchase_unreadable', `${storage.locate(name)} is damaged. Nothing was signed`)
 }
 
 export interface DecodedQuote {

@@ -166,19 +166,13 @@ function lost(name: string): PurchaseError {
   return new PurchaseError('spending_unknown', `${name} is missing or damaged. Nothing was signed`)
 }
 
-interface UnusableQuery {
-  storage: BuyerStorage
-  readAuthorization: ReadAuthorization
-  now: Date
-}
-
 /**
  * The reservations of the day whose payments can no longer be settled. If the chain does not answer, the reservation
  * still counts.
  */
 async function findUnusable(
   { reservations }: Day,
-  { storage, readAuthorization, now }: UnusableQuery,
+  { storage, readAuthorization, now }: { storage: BuyerStorage; readAuthorization: ReadAuthorization; now: Date },
 ): Promise<string[]> {
   const found: string[] = []
   let checks = 0

@@ -1,12 +1,28 @@
-/** The action of the command `verify`: one line for each check of a purchase, or of an answer and its receipt. */
+/**
+ * The action of the command `verify`: one line for each check of a purchase, or of an answer and its receipt, in each
+ * form in which a buyer can hold them.
+ */
+import { isUtf8 } from 'node:buffer'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
-import { readAnswer } from '../../payment/receipt/read.ts'
+import {
+  parseSettlementResponse,
+  readAnswer,
+  readSettlementResponse,
+  receiptOf,
+  unwrapBody,
+  type SettlementResponse,
+} from '../../payment/receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../../payment/receipt/verify.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import type { Fetch } from '../../../store/base/bounded-fetch.ts'
-import { readAnswerFile, readReceiptFile, readTextFile } from './answer-file.ts'
+import { ANSWER_BYTES_MAX, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import { errorCode } from '../../../store/base/error-code.ts'
+import { parseStrictJson } from '../../../store/base/strict-json.ts'
+import { readUpTo } from '../../../store/files/bounded-read.ts'
+import { parsePurchase } from './purchase-file.ts'
 import {
   checkResponse,
   describe,
@@ -18,7 +34,7 @@ import {
 } from './verify-purchase.ts'
 
 interface VerifyOptions {
-  /** A purchase or an answer, in one of the forms of `readAnswerFile`. */
+  /** A purchase or an answer in JSON, also as a server-sent event. */
   file: string
   /** For an answer without a receipt in its file: one of the forms of `readReceiptFile`. */
   receiptFile: string | undefined
@@ -30,6 +46,15 @@ interface VerifyOptions {
   further: (claims: ReceiptClaims, answer: unknown) => Promise<ReceiptCheck[]>
   fetch: Fetch
   print: (line: string) => void
+}
+
+/** A purchase file holds the answer as escaped text, with the request and the quote. */
+const FILE_BYTES_MAX = 3 * ANSWER_BYTES_MAX
+
+/** A receipt, and the settlement response around it if the file has one. */
+interface FoundReceipt {
+  receipt: string
+  response: SettlementResponse | undefined
 }
 
 /** An answer with its receipt, and the URL of the key set that must have signed it. */
@@ -65,27 +90,32 @@ function checkIssuer({ iss }: ReceiptClaims, expected: string): ReceiptCheck {
 async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subject> {
   if (/^(?:spending|receiver)-[^/]*\.json$/.test(basename(file)))
     throw new Error(`${file} is no purchase. Take a file that "client purchases FOLDER" lists`)
-  const content = await readAnswerFile(file)
-  if (content.kind === 'answer') {
-    const receipt = receiptFile === undefined ? content.enclosed : await readReceiptFile(receiptFile)
-    if (!receipt) throw new Error(`${file} is neither a purchase nor an answer with its receipt: add --receipt`)
-    const { answer } = content
-    // The issuer that the receipt names could be the service of a forger.
-    return { keySetUrl: undefined, answer, verify: (keySet) => verifyAnswer(answer, receipt, keySet) }
-  }
-  const { purchase } = content
+  const json = parseText(unwrapEvent(await readTextFile(file)))
+  if (json.kind === 'duplicate_name') throw new Error(`${file} repeats a member name`)
+  if (json.kind === 'invalid') throw new Error(`${file} is not JSON`)
+  if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
+    throw new Error(`${file} is not an answer: it is not a JSON object`)
+  const purchase = parsePurchase(json.value)
+  if (!purchase) return readAnswerAlone(file, json.value, receiptFile)
   if (receiptFile !== undefined) throw new Error('--receipt is for an answer; a purchase file contains its receipt')
   if (purchasedReceipt(purchase) === undefined) throw new Error(`${file} has no paid answer with a receipt`)
   const answer = readAnswer(purchase.answer?.body ?? '')
   return { keySetUrl: keySetUrl(purchase), answer, verify: (keySet) => verifyPurchase(purchase, keySet) }
 }
 
+/** An answer, whose receipt is in the same file, as in an MCP result, or in another one. */
+async function readAnswerAlone(file: string, value: unknown, receiptFile: string | undefined): Promise<Subject> {
+  const { answer, response } = unwrapBody(value)
+  if (answer === undefined) throw new Error(`${file} is not an answer: its text differs from its structuredContent`)
+  const enclosed = response && { receipt: receiptOf(response), response }
+  const receipt = receiptFile === undefined ? enclosed : await readReceiptFile(receiptFile)
+  if (!receipt) throw new Error(`${file} is neither a purchase nor an answer with its receipt: add --receipt`)
+  // The issuer that the receipt names could be the service of a forger.
+  return { keySetUrl: undefined, answer, verify: (keySet) => verifyAnswer(answer, receipt, keySet) }
+}
+
 /** Without the purchase, the amount and the payer can only be shown. */
-async function verifyAnswer(
-  answer: unknown,
-  { receipt, response }: Awaited<ReturnType<typeof readReceiptFile>>,
-  keySet: unknown,
-) {
+async function verifyAnswer(answer: unknown, { receipt, response }: FoundReceipt, keySet: unknown) {
   const verified = await verifyReceipt({ receipt, answer, keySet })
   const { claims } = verified
   if (!claims) return verified
@@ -103,4 +133,50 @@ async function readKeySet({ keySetFile, issuer, fetch }: VerifyOptions, subject:
   const url = issuer === undefined ? subject.keySetUrl : `${issuer}${FREE_PATHS.jwks}`
   if (url === undefined) throw new Error('The key set of the issuer is not known: add --issuer or --jwks')
   return fetchKeySet(fetch, url)
+}
+
+/**
+ * Reads a receipt: a JWT, the value or the line of a `PAYMENT-RESPONSE` header, its JSON, the `_meta` of an MCP result,
+ * or the whole result.
+ */
+async function readReceiptFile(file: string): Promise<FoundReceipt> {
+  const text = unwrapEvent(await readTextFile(file)).trim()
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return { receipt: text, response: undefined }
+  const json = parseText(text)
+  if (json.kind === 'valid' && parsePurchase(json.value))
+    throw new Error(`${file} is a purchase file: verify it without --receipt`)
+  const response =
+    json.kind === 'valid'
+      ? (unwrapBody(json.value).response ?? parseSettlementResponse(json.value))
+      : readSettlementResponse(findHeader(text) ?? text)
+  if (response) return { receipt: receiptOf(response), response }
+  throw new Error(`${file} has no receipt: neither a JWT nor a settlement response (PAYMENT-RESPONSE) with one`)
+}
+
+/** @throws an error if the file is larger than any of these files, or not UTF-8 without a byte order mark */
+async function readTextFile(file: string): Promise<string> {
+  const fail = (cause: unknown) =>
+    Promise.reject(new Error(`${file} cannot be read (${errorCode(cause) ?? 'unknown error'})`, { cause }))
+  // Without `O_NONBLOCK`, opening a pipe waits for a writer.
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(fail)
+  if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a regular file`)
+  const bytes = await readUpTo(handle, FILE_BYTES_MAX).catch(fail)
+  if (!bytes) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
+  if (!isUtf8(bytes)) throw new Error(`${file} is not UTF-8 text`)
+  const text = bytes.toString()
+  if (text.startsWith('\uFEFF')) throw new Error(`${file} begins with a byte order mark: save it as UTF-8 without one`)
+  return text
+}
+
+const parseText = (text: string) => parseStrictJson(new TextEncoder().encode(text))
+
+/** The data of a body of one server-sent event, the form in which an MCP server can answer. */
+function unwrapEvent(text: string): string {
+  return /^(?:event: message\r?\n)?data: ([^\r\n]*)$/.exec(text.trimEnd())?.[1] ?? text
+}
+
+/** The value of the header among header lines, as `curl -D` saves them. Undefined unless there is exactly one. */
+function findHeader(text: string): string | undefined {
+  const values = [...text.matchAll(/^payment-response:[ \t]*(\S+)[ \t]*\r?$/gim)]
+  return values.length === 1 ? values[0]?.[1] : undefined
 }

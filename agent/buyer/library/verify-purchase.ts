@@ -15,7 +15,7 @@ import {
 } from '../../payment/receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../../payment/receipt/verify.ts'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
-import { readPayment, type Purchase } from './purchase-file.ts'
+import { parsePayment, type Purchase } from './purchase-file.ts'
 import { requestedOperation } from './purchase-request.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
 
@@ -88,8 +88,9 @@ function checkRequest({ request }: Purchase, claims: ReceiptClaims): ReceiptChec
 
 /** Compares the receipt with what the buyer has signed. */
 function checkPayment(purchase: Purchase, { jti, payment }: ReceiptClaims): ReceiptCheck {
-  const signed = readSigned(purchase)
-  if (!signed) return { name: 'payment', passed: false, detail: 'the saved payment cannot be read' }
+  const saved = parsePayment(purchase)
+  if (!saved) return { name: 'payment', passed: false, detail: 'the saved payment cannot be read' }
+  const { validBefore: _, ...signed } = saved
   const differing = Object.entries(signed).flatMap(([name, text]) =>
     text.toLowerCase() === payment[name as keyof typeof payment].toLowerCase() ? [] : [name],
   )
@@ -97,15 +98,6 @@ function checkPayment(purchase: Purchase, { jti, payment }: ReceiptClaims): Rece
   if (jti !== identity) differing.push('identity')
   const detail = differing.length > 0 ? `differs from the signed payment: ${differing.join(', ')}` : describe(payment)
   return { name: 'payment', passed: differing.length === 0, detail }
-}
-
-function readSigned(purchase: Purchase) {
-  try {
-    const { validBefore: _, ...signed } = readPayment(purchase)
-    return signed
-  } catch {
-    return undefined
-  }
 }
 
 export function checkResponse(response: SettlementResponse, { payment }: ReceiptClaims): ReceiptCheck {

@@ -3,7 +3,6 @@
  */
 import * as z from 'zod'
 import { SCORE_MAX } from '../../operation/result.ts'
-import { parseJson } from '../../../store/base/read-body.ts'
 import type { ResolveResponse } from '../../operation/resolve.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
 import { parseRow, ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
@@ -26,10 +25,9 @@ const querySchema = z.object({
   properties: z.array(z.object({ pid: z.string(), v: z.union([valueSchema, z.array(valueSchema)]) })).default([]),
 })
 
-/** The values of a batch before they are validated, by their keys. */
-type Batch = Readonly<Record<string, unknown>>
+/** The queries of a batch by their keys, not validated yet, so that the caller can check their number first. */
+export const batchSchema = z.record(z.string(), z.unknown())
 
-const objectSchema = z.record(z.string(), z.unknown())
 interface Query {
   cells: RowCells
   limit: number
@@ -37,16 +35,8 @@ interface Query {
   isForeign: boolean
 }
 
-/**
- * Undefined if the text is not a JSON object. Its values are not validated, so that the caller can check their number
- * first.
- */
-export function parseBatch(text: string): Batch | undefined {
-  return objectSchema.safeParse(parseJson(text)).data
-}
-
 /** The valid queries of a batch, by their keys. */
-export function parseQueries(values: Batch): [key: string, query: Query][] {
+export function parseQueries(values: z.infer<typeof batchSchema>): [key: string, query: Query][] {
   return Object.entries(values).flatMap(([key, value]) => {
     const parsed = querySchema.safeParse(value).data
     if (!parsed || parseRow(toCells(parsed)).kind === 'invalid') return []

@@ -4,10 +4,11 @@
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { parseJson } from '../../../store/base/read-body.ts'
 import { isLoopback, parseUrl } from '../../../store/base/url-policy.ts'
 import { createBuyer, PurchaseError, type BuyerOptions } from '../library/buyer.ts'
 import type { BuyerRuntime } from '../library/buy.ts'
-import { createManifest, parseBatch, parseQueries, toResult } from './queries.ts'
+import { batchSchema, createManifest, parseQueries, toResult } from './queries.ts'
 import { createRowResolver, parseRow, ROWS_AT_ONCE } from './rows.ts'
 
 /** Ten queries, each with several thousand characters. */
@@ -79,7 +80,7 @@ async function answer(request: IncomingMessage, context: AnswerContext): Promise
 async function answerQueries({ resolveRows, print }: AnswerContext, form: URLSearchParams): Promise<Reply> {
   const text = form.get('queries')
   if (text === null || form.size > 1) return refuse(400, 'Only queries are supported')
-  const batch = parseBatch(text)
+  const batch = batchSchema.safeParse(parseJson(text)).data
   if (batch && Object.keys(batch).length > ROWS_AT_ONCE) return refuse(413, 'The batch has too many queries')
   if (!batch) return refuse(400, 'The queries are not valid')
   const queries = parseQueries(batch)

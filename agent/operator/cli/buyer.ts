@@ -6,7 +6,7 @@ import type { Mode } from '../../payment/terms.ts'
 import type { publicChecks } from '../check/public-url.ts'
 import type { Fetch } from '../../../store/base/bounded-fetch.ts'
 
-export interface Buyer {
+export interface BuyerProgram {
   /** The commands that buy. A service of this machine is their default. */
   commands: (findService: FindService) => readonly AddCommand[]
   /** Loads the actions only when a command needs them. */

@@ -2,7 +2,7 @@
 import { purchasesFolder } from '../../../store/files/layout.ts'
 import type { Config } from '../../service/config.ts'
 import type { AddCommand, CommandContext } from '../../command-line/context.ts'
-import type { Buyer } from './buyer.ts'
+import type { BuyerProgram } from './buyer.ts'
 import { loadConfig, serviceUrl } from './configuration.ts'
 
 const HELP = `
@@ -21,7 +21,7 @@ interface CheckOptions {
 }
 
 export const checkCommand =
-  (loadBuyer: Buyer['loadActions']): AddCommand =>
+  (loadBuyer: BuyerProgram['loadActions']): AddCommand =>
   (program, context) => {
     program
       .command('check')

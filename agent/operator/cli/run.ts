@@ -12,7 +12,7 @@ import { addServeCommand } from './serve.ts'
 import { verifyCommand } from './verify.ts'
 import { runProgram } from '../../command-line/run-program.ts'
 import type { CliContext } from '../../command-line/context.ts'
-import type { Buyer } from './buyer.ts'
+import type { BuyerProgram } from './buyer.ts'
 import { loadConfig, serviceUrl } from './configuration.ts'
 
 const HELP = `
@@ -24,11 +24,11 @@ Examples:
 In a checkout, write "npm run cli --" in place of "irish-company-agent".
 Configuration is read from environment variables; docs/operations.md lists them.`
 
-export function runCli(args: readonly string[], context: CliContext, buyer: Buyer): Promise<number> {
+export function runCli(args: readonly string[], context: CliContext, buyer: BuyerProgram): Promise<number> {
   return runProgram(programWith(buyer), args, context)
 }
 
-const programWith = ({ commands, loadActions }: Buyer) => ({
+const programWith = ({ commands, loadActions }: BuyerProgram) => ({
   name: 'irish-company-agent',
   description: 'Irish company records for agents over REST, A2A and MCP, paid with x402.',
   help: HELP,

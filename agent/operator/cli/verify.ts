@@ -1,7 +1,7 @@
 /** The command `verify`: checks a receipt, and optionally the transfer on chain and the register. */
 import { parseHttpUrl } from '../../command-line/arguments.ts'
 import type { AddCommand } from '../../command-line/context.ts'
-import type { Buyer } from './buyer.ts'
+import type { BuyerProgram } from './buyer.ts'
 
 const HELP = `
 FILE is a purchase file of "client", or an answer: the body of a response over REST, A2A or MCP, an A2A message, or the result
@@ -30,7 +30,7 @@ interface VerifyOptions {
 }
 
 export const verifyCommand =
-  (loadBuyer: Buyer['loadActions']): AddCommand =>
+  (loadBuyer: BuyerProgram['loadActions']): AddCommand =>
   (program, context) => {
     program
       .command('verify')
