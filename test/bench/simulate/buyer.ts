@@ -6,9 +6,9 @@ import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { seconds, short } from './chain.ts'
 import type { Invariants } from './invariants.ts'
-import { lookupOf, newNonce, paymentOf, type SimulatedPayment } from './payment.ts'
+import { newNonce, paymentOf, type SimulatedPayment } from './payment.ts'
 import type { SimulatedServer } from './server.ts'
-import { MISSING, NUMBERS } from './catalog.ts'
+import { MISSING, NUMBERS } from './dataset.ts'
 import type { Simulator } from './simulator.ts'
 
 /** Requests of one buyer while faults are injected. */
@@ -104,11 +104,11 @@ export class SimulatedBuyer {
     const { number } = this
     sim.after(sim.between(0, sim.injectsFaults ? 2_000 : 50), () => {
       sim.trace(server.name, () => `receives ${short(payment.key)}`)
-      server.ask({ operation: lookupOf(number), paymentHeaders: [payment.header] }, (outcome) => {
+      server.ask({ payment, number }, (outcome) => {
         if (outcome) {
           sim.count(`answer ${describe(outcome)}`)
           sim.trace(server.name, () => `answers ${describe(outcome)} to ${short(payment.key)}`)
-          invariants.answered({ payment, isMisuse: false, number }, outcome)
+          invariants.answered({ payment, number }, outcome)
         }
         const isLost = outcome === undefined || sim.fault('a response is lost', 0.05)
         sim.afterNoFlush(sim.between(0, 200), () => over(isLost ? undefined : outcome))

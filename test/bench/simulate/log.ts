@@ -52,10 +52,6 @@ export class SimulatedLog {
     }
   }
 
-  isWriting(owner: Owner): boolean {
-    return [...this.#inProgress].some((write) => write.owner === owner)
-  }
-
   unfinished(): string[] {
     return [...this.#unfinished]
   }

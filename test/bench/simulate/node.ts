@@ -57,9 +57,6 @@ export class SimulatedNodes {
     this.#logValuesMax = sim.pick([Infinity, Infinity, 1])
     this.#finalTag = sim.pick(['known', 'known', 'known', 'unknown', 'null'] as const)
     this.#count = sim.pick([1, 1, 1, 2, 3])
-    sim.count(`node ${this.#count} nodes`)
-    sim.count(`node ${this.#logBlocksMax} blocks in a search`)
-    sim.count(`node the tag finalized is ${this.#finalTag}`)
   }
 
   /** The product's reader of the chain, for one server process. */
@@ -187,14 +184,8 @@ export class SimulatedNodes {
   }
 
   #logs({ fromBlock, toBlock: last, topics }: LogFilter, view: View): unknown {
-    if (Number(last) - Number(fromBlock) >= this.#logBlocksMax) {
-      this.#sim.count('node a range of logs is refused')
-      return refusal('block range is too wide')
-    }
-    if ([topics[2] ?? []].flat().length > this.#logValuesMax) {
-      this.#sim.count('node too many topics are refused')
-      return refusal('too many topics')
-    }
+    if (Number(last) - Number(fromBlock) >= this.#logBlocksMax) return refusal('block range is too wide')
+    if ([topics[2] ?? []].flat().length > this.#logValuesMax) return refusal('too many topics')
     const until = Math.min(Number(last), view.newest, view.sharedTo)
     const spends = [...this.#chain.spends.values()].filter(({ block }) => block >= Number(fromBlock) && block <= until)
     if (spends.length > 0 && this.#sim.fault('chain: logs are missing', 0.05)) return []
