@@ -6,7 +6,6 @@ import { crash } from './crash.ts'
 import { fairness } from './fairness.ts'
 import { history } from './history.ts'
 import { leak } from './leak.ts'
-import { matrix } from './matrix.ts'
 import { mutants } from './mutants.ts'
 import { order } from './order.ts'
 import { perf } from './perf.ts'
@@ -24,20 +23,18 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   perf: { run: perf, usage: '[--size full|ci] [--only NAME]' },
   quality: {
     run: quality,
-    usage:
-      '[--dataset FILE | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--peers] [--debug FILE] [--removals N]',
+    usage: '[--dataset FILE | --rows N] [--samples N] [--half tuning|report] [--peers] [--debug FILE]',
   },
   simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--trace]' },
   reconcile: { run: reconcile, usage: '[--rows N]' },
   crash: { run: crash, usage: '[--runs N] [--only TEXT] [--call NAME] [--seed S]' },
-  matrix: { run: matrix, usage: '[--only TEXT] [--cells N] [--workers N]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--workers N] [--only TEXT] [--sample N]' },
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },
   leak: { run: leak, usage: '[--requests N] [--only TEXT]' },
   history: { run: history, usage: '[--rows N] [--days N]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
-  proof: { run: proof, usage: '[--out FOLDER] [--only NAME,...]' },
+  proof: { run: proof, usage: '[--only NAME,...]' },
 }
 
 /** An option with a value has it in capitals or as a list of words. */

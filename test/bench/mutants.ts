@@ -3,13 +3,14 @@
  * tree and runs what must fail: a test file, or a program of `bench` where no test does. Fails if one is not caught.
  */
 import { execFile, spawn } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { chosenByCommit } from './commit.ts'
+import { git } from './commit.ts'
 import { MUTANTS, type Mutant } from './mutants/list.ts'
 import { print } from './print.ts'
 
@@ -38,8 +39,7 @@ export const isProgram = ({ caughtBy }: Mutant) => !caughtBy.startsWith('test/')
 export async function mutants(options: Record<string, string>): Promise<boolean> {
   const { workers = '1', only = '', sample } = options
   const named = MUTANTS.filter(({ name, caughtBy }) => `${name} ${caughtBy}`.includes(only))
-  const nameOf = ({ name }: Mutant) => name
-  const chosen = sample === undefined ? named : chosenByCommit(named, { count: Number(sample), nameOf })
+  const chosen = sample === undefined ? named : chosenByCommit(named, Number(sample))
   if (chosen.length === 0) throw new Error(`No mutant has the text of --only ${only}`)
   // Hard links need the file system of the originals.
   const directory = await mkdtemp(join(ROOT, 'dist/mutants-'))
@@ -66,6 +66,13 @@ export async function mutants(options: Record<string, string>): Promise<boolean>
   } finally {
     await rm(directory, { recursive: true })
   }
+}
+
+/** So many mutants. Each commit chooses others, and always the same. */
+function chosenByCommit(all: readonly Mutant[], count: number): Mutant[] {
+  const commit = git('rev-parse', 'HEAD')
+  const keyOf = ({ name }: Mutant) => hash('sha256', `${commit} ${name}`)
+  return all.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1)).slice(0, count)
 }
 
 /** @returns the text with the bug; undefined unless it has the text to replace exactly once */

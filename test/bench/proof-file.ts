@@ -17,7 +17,6 @@ const PARTS = `What is real and what is fake:
   made up.
 - **crash**: the commands \`serve\`, \`import\` and \`client\` as processes, with the disk, PostgreSQL, and a local anvil with a test
   token. The facilitator runs in the process of the service. The service of the buyers is in the process of the program.
-- **matrix**: the command \`serve\` as a process, two nodes with faults before a local anvil, and facilitators of x402.
 - **order**: the command \`serve\` under strace.
 - **history**: the real journal of a generated register, of which 0.4 % changes each day.
 - **simulate**: the executor and the reconciler are real. Disk, chain, facilitator, network and clock are models.

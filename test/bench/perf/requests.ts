@@ -5,7 +5,6 @@
 import { CALLS_MAX } from '../../../agent/transport/call-limits.ts'
 import { PAYMENT_HEADERS } from '../../../agent/payment/terms.ts'
 import type { LoadRequest, LoadResult } from '../load/client.ts'
-import type { ServerProcess } from '../load/server-process.ts'
 import { FORGERIES } from '../load/forgeries.ts'
 import { BATCH_PATH, REFUSED_BODIES } from '../load/refused-bodies.ts'
 import type { PerfRowId } from '../targets.ts'
@@ -13,7 +12,6 @@ import { BARE, BARE_PATHS, compareRounds, measureRounds, SERVICE, STOCK, type Ht
 import type { PerfContext, PerfRow } from './perf-row.ts'
 
 const QUOTE = 'quote'
-const METRICS = 'metrics of the service'
 const REST = 'paid lookup over REST'
 
 const p50 = (result: LoadResult) => result.p50
@@ -33,18 +31,6 @@ export async function measureQuote(bench: HttpBench, { size }: PerfContext): Pro
     compareRounds(many, { id: 'quote cpu', baseline: BARE, pick: cpu }),
     compareRounds(many, { id: 'quote express', baseline: STOCK, pick: cpu }),
   ]
-}
-
-/** A scrape of the metrics beside a quote. */
-export async function measureScrape(bench: HttpBench, { size }: PerfContext): Promise<PerfRow[]> {
-  const service = bench.servers.get(SERVICE) as ServerProcess
-  const servers = new Map([...bench.servers, [METRICS, { ...service, url: bench.adminUrl }]])
-  const sides = {
-    [METRICS]: { server: METRICS, replace: { path: '/metrics', status: 200 } },
-    [QUOTE]: { server: SERVICE },
-  }
-  const results = await measureRounds({ ...bench, servers }, { workload: 'quote', connections: 1, size, sides })
-  return [compareRounds(results, { id: 'scrape cpu', side: METRICS, baseline: QUOTE, pick: cpu })]
 }
 
 /** Refusals (402) beside the quote of the same request without a payment. */
@@ -72,12 +58,8 @@ export async function measureRefused(bench: HttpBench, { size }: PerfContext): P
 /** Beside a bare server that sends as many bytes. */
 export async function measureReplay(bench: HttpBench, { size }: PerfContext): Promise<PerfRow[]> {
   const sides = { [SERVICE]: { server: SERVICE }, [BARE]: { server: BARE, replace: { path: BARE_PATHS.sold } } }
-  const alone = await measureRounds(bench, { workload: 'replay', connections: 1, size, sides })
-  const many = await measureRounds(bench, { workload: 'replay', connections: 16, size, sides })
-  return [
-    compareRounds(alone, { id: 'replay p50', baseline: BARE, pick: p50 }),
-    compareRounds(many, { id: 'replay cpu', baseline: BARE, pick: cpu }),
-  ]
+  const results = await measureRounds(bench, { workload: 'replay', connections: 1, size, sides })
+  return [compareRounds(results, { id: 'replay p50', baseline: BARE, pick: p50 })]
 }
 
 /** Beside the same over REST. */
@@ -86,10 +68,6 @@ export async function measureMcp(bench: HttpBench, { size }: PerfContext): Promi
     [SERVICE]: { server: SERVICE, workload: 'paid lookup over MCP' },
     [REST]: { server: SERVICE },
   } as const
-  const alone = await measureRounds(bench, { workload: 'paid lookup', connections: 1, size, sides })
-  const many = await measureRounds(bench, { workload: 'paid lookup', connections: CALLS_MAX, size, sides })
-  return [
-    compareRounds(alone, { id: 'mcp p50', baseline: REST, pick: p50 }),
-    compareRounds(many, { id: 'mcp cpu', baseline: REST, pick: cpu }),
-  ]
+  const results = await measureRounds(bench, { workload: 'paid lookup', connections: CALLS_MAX, size, sides })
+  return [compareRounds(results, { id: 'mcp cpu', baseline: REST, pick: cpu })]
 }
