@@ -1,7 +1,7 @@
 /**
  * `bench simulate [--seeds N] [--from SEED] [--workers N] [--trace]`: sales under injected faults, one run for each
- * seed. docs/reliability.md lists the faults and the invariants. A broken invariant is printed with the trace of its run
- * and the command that replays it. Runs are independent, so a range of seeds can be run in parts.
+ * seed. docs/reliability.md lists the faults and the invariants. A broken invariant is printed with the trace of its
+ * run and the command that replays it. Runs are independent, so a range of seeds can be run in parts.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'

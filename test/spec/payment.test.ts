@@ -26,18 +26,6 @@ const OPERATIONS = [
   { operation: 'lookup', input: { company_number: '73848' }, path: '/api/v1/company', factor: 1 },
   { operation: 'search', input: { q: 'abc' }, path: '/api/v1/search', factor: 1 },
   { operation: 'resolve', input: { name: 'abc' }, path: '/api/v1/resolve', factor: 2 },
-  {
-    operation: 'history',
-    input: { company_number: '73848' },
-    path: '/api/v1/company/{company_number}/history',
-    factor: 1,
-  },
-  {
-    operation: 'as_of',
-    input: { company_number: '73848', date: '2026-01-02' },
-    path: '/api/v1/company/{company_number}/as-of/{date}',
-    factor: 1,
-  },
   { operation: 'changes', input: { since: '2026-01-02' }, path: '/api/v1/changes', factor: 1 },
 ]
 
