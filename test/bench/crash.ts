@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { randomFor } from '../support/random.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
-import { openBuyerScene, openReconcileScene, openWatchScene } from './crash/buyers.ts'
+import { openBuyerScene, openWatchScene } from './crash/buyers.ts'
 import { openFirstStartScene, openImportScene } from './crash/directories.ts'
 import { openSaleScene } from './crash/sales.ts'
 import { readPoints, strace, wasKilled, type Death } from './crash/trace.ts'
@@ -31,7 +31,6 @@ const SUBJECTS: Record<string, () => Promise<Scene>> = {
   'the first start': openFirstStartScene,
   'an import': openImportScene,
   'a buyer': openBuyerScene,
-  'client reconcile': openReconcileScene,
   'client watch': openWatchScene,
 }
 

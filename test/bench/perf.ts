@@ -11,7 +11,14 @@ import { openHttpBench } from './perf/http-rounds.ts'
 import { measureSearch, measureSearchMillion } from './perf/names.ts'
 import { measurePaidLookup } from './perf/paid-lookup.ts'
 import type { MeasureRows, PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
-import { measureForged, measureMcp, measureQuote, measureRefused, measureReplay } from './perf/requests.ts'
+import {
+  measureForged,
+  measureMcp,
+  measureQuote,
+  measureRefused,
+  measureReplay,
+  measureScrape,
+} from './perf/requests.ts'
 import { print } from './print.ts'
 import { PERF_TARGETS, type PerfTarget } from './targets.ts'
 
@@ -41,6 +48,7 @@ const HTTP_FILES = {
   quote: measureQuote,
   forged: measureForged,
   refused: measureRefused,
+  scrape: measureScrape,
   replay: measureReplay,
   'paid-lookup': measurePaidLookup,
   mcp: measureMcp,

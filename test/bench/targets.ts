@@ -47,6 +47,7 @@ export const PERF_TARGETS = {
   'refused members': target('refused', 'batch of many members, CPU', 'us', 1, ratioAtMost(REFUSED_RATIO_MAX)),
   'refused values': target('refused', 'batch of many values, CPU', 'us', 1, ratioAtMost(REFUSED_RATIO_MAX)),
   'refused size': target('refused', 'batch of more than 64 KiB, CPU', 'us', 1, ratioAtMost(REFUSED_RATIO_MAX)),
+  'scrape cpu': target('scrape', 'scrape of the metrics, 1 connection, CPU', 'us', 0),
   'replay p50': target('replay', 'replay, 1 connection, p50', 'ms', 3, valueAtMost(0.25)),
   'paid p50': target('paid-lookup', 'paid lookup, 1 connection, p50', 'ms', 3, ratioAtMost(1.5)),
   'paid cpu': target('paid-lookup', 'paid lookup, 64 connections, CPU', 'us', 0, ratioAtMost(1)),

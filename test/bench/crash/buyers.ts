@@ -8,13 +8,9 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
-import { parse } from 'csv-parse/sync'
 import { toSaved } from '../../../agent/buyer/library/buy.ts'
 import { fileEntry } from '../../../agent/buyer/library/folder-storage.ts'
 import { readPayment, readPurchase, type Purchase } from '../../../agent/buyer/library/purchase-file.ts'
-import { requestedOperation } from '../../../agent/buyer/library/purchase-request.ts'
-import { itemsOf } from '../../../agent/operation/operation.ts'
-import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { UNFINISHED_SUFFIX } from '../../../store/files/atomic-file.ts'
 import { startChild, type Child } from '../../support/child.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
@@ -23,9 +19,6 @@ import { DAY_MS, FIRST, firstRows, importRows, NUMBERS, rename } from '../../sup
 import type { Scene } from '../crash.ts'
 import { ONE_THREAD } from './trace.ts'
 
-/** Several groups of rows. Every fifth row repeats the row before it. */
-const ROWS = 20
-const REPEATED = 5
 const RENAMED_PER_FILE = 5
 
 interface BuyerScene {
@@ -118,45 +111,6 @@ export const openBuyerScene = () =>
     }
   })
 
-/** Each list has names that no other list has. Every second one is bought in batches. */
-export const openReconcileScene = () =>
-  openScene(async ({ directory, startClient }) => {
-    let lists = 0
-    let names: string[] = []
-    const path = (list: number, suffix: string) => join(directory, `${list}${suffix}`)
-    return {
-      async next() {
-        lists += 1
-        names = Array.from({ length: ROWS }, (_, index) => {
-          const number = index % REPEATED === REPEATED - 1 ? index - 1 : index
-          return `Alpha Sample ${lists * ROWS + number} Limited`
-        })
-        await writeFile(path(lists, '.csv'), `name\n${names.join('\n')}\n`)
-      },
-      start: (tracer) =>
-        startClient(
-          ['reconcile', path(lists, '.csv'), '--column', 'name', '--yes', ...(lists % 2 === 0 ? ['--batch'] : [])],
-          tracer,
-        ),
-      codes: [0],
-      folders: () => Array.from({ length: lists }, (_, at) => path(at + 1, '.reconciled.csv.purchases')),
-      async check() {
-        const bought = await readPurchases(path(lists, '.reconciled.csv.purchases'))
-        const asked = [...bought.values()].flatMap((purchase) => Array.from(answersByName(purchase).keys()))
-        const distinct = new Set(names).size
-        const faults = asked.length === distinct ? [] : [`${distinct} different rows are bought ${asked.length} times`]
-        const out = await readFile(path(lists, '.reconciled.csv'))
-        const rows = parse(out, { columns: true }) as Record<string, string>[]
-        if (rows.map(({ name }) => name).join() !== names.join()) faults.push('the output has other rows')
-        for (const { name = '', decision, receipt = '' } of rows) {
-          const answers = answersByName(await readPurchase(fileEntry(join(directory, receipt))))
-          if (answers.get(name) !== decision) faults.push(`${name} has the answer of another row`)
-        }
-        return faults
-      },
-    }
-  })
-
 /** A new file of the register before each run. Every new name must be printed in some run. */
 export const openWatchScene = () =>
   openScene(async ({ service, directory, startClient }) => {
@@ -237,13 +191,4 @@ async function readPurchases(folder: string): Promise<Map<string, Purchase>> {
   return new Map(
     await Promise.all(names.map(async (name) => [name, await readPurchase(fileEntry(join(folder, name)))] as const)),
   )
-}
-
-/** The decisions of a purchase by the names that it asks for. */
-function answersByName({ request, answer }: Purchase): Map<string, string | undefined> {
-  const operation = requestedOperation(request, OPERATIONS)
-  const body = JSON.parse(answer?.body ?? '{}') as { status?: string; results?: { body: { status?: string } }[] }
-  const answers = body.results?.map((result) => result.body) ?? [body]
-  const items = operation ? itemsOf(operation) : []
-  return new Map(items.map(({ input }, index) => [String(input['name']), answers[index]?.status]))
 }

@@ -22,6 +22,7 @@ import { WORKLOADS, type Corpus, type WorkloadName } from '../load/workloads.ts'
 import { median } from '../statistics.ts'
 import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'
 import type { PerfRowId } from '../targets.ts'
+import { freePort } from '../../support/listen.ts'
 import { priceOf } from '../../support/operations.ts'
 
 export const SERVICE = 'service'
@@ -44,6 +45,8 @@ export interface HttpBench extends AsyncDisposable {
   remotes: string
   corpus: Corpus
   servers: Map<string, ServerProcess>
+  /** The URL of the admin address of the service. */
+  adminUrl: string
 }
 
 /** The service on a generated register, and its baselines with responses of the same size. */
@@ -59,11 +62,13 @@ export async function openHttpBench({ size, directory, register }: PerfContext):
     const remotes = await startRemotes()
     servers.set(remotes.name, remotes)
     const environment = serviceEnvironment(dataDirectory, { dataset: archive, remotes: remotes.url })
-    const service = await startService(SERVICE, environment)
+    const adminPort = String(await freePort())
+    const service = await startService(SERVICE, { ...environment, ADMIN_PORT: adminPort })
     servers.set(SERVICE, service)
     const corpus = await readCorpus(dataDirectory)
     for (const baseline of await startBaselines(service, corpus, remotes.url)) servers.set(baseline.name, baseline)
-    return { dataset: archive, remotes: remotes.url, corpus, servers, [Symbol.asyncDispose]: stopAll }
+    const adminUrl = `http://127.0.0.1:${adminPort}`
+    return { dataset: archive, remotes: remotes.url, corpus, servers, adminUrl, [Symbol.asyncDispose]: stopAll }
   } catch (cause) {
     await stopAll()
     throw cause

@@ -5,6 +5,7 @@
 import { CALLS_MAX } from '../../../agent/transport/call-limits.ts'
 import { PAYMENT_HEADERS } from '../../../agent/payment/terms.ts'
 import type { LoadRequest, LoadResult } from '../load/client.ts'
+import type { ServerProcess } from '../load/server-process.ts'
 import { FORGERIES } from '../load/forgeries.ts'
 import { BATCH_PATH, REFUSED_BODIES } from '../load/refused-bodies.ts'
 import type { PerfRowId } from '../targets.ts'
@@ -12,6 +13,7 @@ import { BARE, BARE_PATHS, compareRounds, measureRounds, SERVICE, STOCK, type Ht
 import type { PerfContext, PerfRow } from './perf-row.ts'
 
 const QUOTE = 'quote'
+const METRICS = 'metrics of the service'
 const REST = 'paid lookup over REST'
 
 const p50 = (result: LoadResult) => result.p50
@@ -31,6 +33,18 @@ export async function measureQuote(bench: HttpBench, { size }: PerfContext): Pro
     compareRounds(many, { id: 'quote cpu', baseline: BARE, pick: cpu }),
     compareRounds(many, { id: 'quote express', baseline: STOCK, pick: cpu }),
   ]
+}
+
+/** A scrape of the metrics beside a quote. */
+export async function measureScrape(bench: HttpBench, { size }: PerfContext): Promise<PerfRow[]> {
+  const service = bench.servers.get(SERVICE) as ServerProcess
+  const servers = new Map([...bench.servers, [METRICS, { ...service, url: bench.adminUrl }]])
+  const sides = {
+    [METRICS]: { server: METRICS, replace: { path: '/metrics', status: 200 } },
+    [QUOTE]: { server: SERVICE },
+  }
+  const results = await measureRounds({ ...bench, servers }, { workload: 'quote', connections: 1, size, sides })
+  return [compareRounds(results, { id: 'scrape cpu', side: METRICS, baseline: QUOTE, pick: cpu })]
 }
 
 /** Refusals (402) beside the quote of the same request without a payment. */

@@ -8,7 +8,7 @@ import { seconds, short } from './chain.ts'
 import type { Invariants } from './invariants.ts'
 import { newNonce, paymentOf, type SimulatedPayment } from './payment.ts'
 import type { SimulatedServer } from './server.ts'
-import { MISSING, NUMBERS } from './dataset.ts'
+import { NUMBERS } from './dataset.ts'
 import type { Simulator } from './simulator.ts'
 
 /** Requests of one buyer while faults are injected. */
@@ -29,7 +29,7 @@ export class SimulatedBuyer {
   /** All signed payments, oldest first. */
   readonly signed: SimulatedPayment[] = []
   /** Of the company that it wants. */
-  number: string
+  readonly number: string
   body: string | undefined
   /** Whether a response is awaited. */
   isWaiting = false
@@ -44,7 +44,7 @@ export class SimulatedBuyer {
     this.payer = payer
     this.#options = options
     const { sim, startMsMax } = options
-    this.number = sim.chance(0.1) ? MISSING : sim.pick(NUMBERS)
+    this.number = sim.pick(NUMBERS)
     // Some buyers send one request and return only after the faults have ended.
     if (sim.chance(0.1)) this.#sends = SENDS_MAX - 1
     sim.afterNoFlush(sim.between(0, startMsMax), () => this.go())
@@ -131,8 +131,6 @@ export class SimulatedBuyer {
         if (isSure) this.#needsPayment = true
         else wait = left
       }
-      // Not charged, so the same payment can buy another company.
-      if (code === 'company_not_found') this.number = sim.pick(NUMBERS)
     }
     if (this.body === undefined) sim.afterNoFlush(wait, () => this.go())
   }

@@ -4,7 +4,6 @@ import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
 import { SYNTHETIC } from '../../../store/dataset/source.ts'
 
 export const NUMBERS = ['1', '2', '3', '4'] as const
-export const MISSING = '9'
 const SNAPSHOT_MS = 60_000
 
 export function datasetAt(now: number): Dataset {
@@ -13,10 +12,11 @@ export function datasetAt(now: number): Dataset {
   const snapshot = {
     info: { snapshot_id: `sha256:${String(version).padStart(64, '0')}` },
     hold: <T>(work: () => T) => work(),
-    find: (company_number: string) => {
-      if (company_number === MISSING) return undefined
-      return { ...SYNTHETIC_COMPANY, company_number, legal_name: `COMPANY ${company_number} OF ${version} LIMITED` }
-    },
+    find: (company_number: string) => ({
+      ...SYNTHETIC_COMPANY,
+      company_number,
+      legal_name: `COMPANY ${company_number} OF ${version} LIMITED`,
+    }),
   }
   return { snapshot, source } as unknown as Dataset
 }

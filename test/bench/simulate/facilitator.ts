@@ -102,13 +102,10 @@ export class SimulatedFacilitator {
   readonly #faultShare: number
   /** Whether it checks the balance before the nonce. A payment that was transferred can then seem not to be covered. */
   readonly #checksBalanceFirst: boolean
-  /** Payers that it refuses at verification and at settlement. */
-  readonly #refusedPayers: ReadonlySet<string>
 
-  constructor(sim: Simulator, chain: SimulatedChain, refusedPayers: ReadonlySet<string>) {
+  constructor(sim: Simulator, chain: SimulatedChain) {
     this.#sim = sim
     this.#chain = chain
-    this.#refusedPayers = refusedPayers
     this.#faultShare = sim.pick([0, 0.2, 0.5, 0.8])
     this.#checksBalanceFirst = sim.chance(0.5)
   }
@@ -236,7 +233,6 @@ export class SimulatedFacilitator {
 
   /** Why a correct facilitator refuses a payment. */
   #objection({ key, authorization }: Call): string | undefined {
-    if (this.#refusedPayers.has(authorization.from)) return 'insufficient_funds'
     const balance = this.#chain.balances.get(authorization.from) ?? 0n
     const uncovered = balance < BigInt(authorization.value) ? 'invalid_exact_evm_insufficient_balance' : undefined
     if (uncovered !== undefined && this.#checksBalanceFirst) return uncovered

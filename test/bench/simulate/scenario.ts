@@ -37,8 +37,6 @@ export class Scenario {
   readonly invariants: Invariants
   readonly servers: readonly SimulatedServer[]
   readonly buyers: readonly SimulatedBuyer[]
-  /** Payers whose payments the facilitator refuses. */
-  readonly refusedPayers: ReadonlySet<string>
   readonly faultPeriodMs: number
   readonly crashShare: number
 
@@ -51,9 +49,8 @@ export class Scenario {
     this.faultPeriodMs = sim.between(from, to)
     this.crashShare = sim.pick(CRASH_SHARES)
     const payers = Array.from({ length: sim.between(1, 4) }, (_, index) => `0x${String(index + 1).repeat(40)}`)
-    this.refusedPayers = new Set(payers.filter(() => sim.chance(0.04)))
     for (const payer of payers) this.chain.balances.set(payer, sim.chance(0.1) ? 1_500n : 100_000n)
-    this.facilitator = new SimulatedFacilitator(sim, this.chain, this.refusedPayers)
+    this.facilitator = new SimulatedFacilitator(sim, this.chain)
     this.log = new SimulatedLog(sim)
     this.invariants = new Invariants(this)
     const { invariants } = this
