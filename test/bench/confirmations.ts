@@ -32,7 +32,7 @@ export async function measureConfirmations(
   sample: ResponseRecord,
   count: number,
 ): Promise<Confirmations> {
-  await using remotes = await startRemotes('client', NODE_MS, UNFINAL_BLOCKS)
+  await using remotes = await startRemotes(NODE_MS, UNFINAL_BLOCKS)
   const now = () => new Date()
   const chain = openChain({ urls: [`${remotes.url}/rpc`], chainId: DEPLOYMENTS.testnet.chainId, now })
   const { anchor } = await chain.observe([])

@@ -4,12 +4,11 @@
  * log nobody reads; facilitator and node are in another process, and the node answers after 200 ms. All traffic is on
  * loopback addresses, and bounded in number and time.
  */
-import { createServer, type AddressInfo } from 'node:net'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { REGISTER } from '../support/fixtures.ts'
+import { freePort } from '../support/listen.ts'
 import { header, signedPayment } from '../support/payments.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { ATTACK_NAMES, ATTACKS, CONNECTIONS, type Attack, type AttackName } from './fairness/attacks.ts'
@@ -141,8 +140,8 @@ async function withService<Result>(
   work: (service: Service) => Promise<Result>,
 ): Promise<Result> {
   const directory = await makeTemporaryDirectory()
-  await using remotes = await startRemotes('client', NODE_MS)
-  const adminPort = String(await findFreePort())
+  await using remotes = await startRemotes(NODE_MS)
+  const adminPort = String(await freePort())
   const files = { DATA_DIR: directory, DATASET: REGISTER, PORT: '0', ADMIN_PORT: adminPort }
   // The default limit of sales is too low for the other clients. The budget is the one of that default.
   const limits = { RATE_LIMIT_PER_MINUTE: '10000', TEST_ADDRESS_BUDGET: String(BUDGET_UNITS_MIN) }
@@ -294,12 +293,4 @@ async function countQueued({ adminUrl }: Service): Promise<number> {
     if (queued === 0 || performance.now() > end) return queued
     await sleep(100)
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -24,8 +24,7 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   perf: { run: perf, usage: '[--size full|ci] [--only NAME]' },
   quality: {
     run: quality,
-    usage:
-      '[--dataset FILE | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--peers] [--debug FILE] [--removals N]',
+    usage: '[--dataset FILE | --rows N] [--samples N] [--half tuning|report] [--peers] [--debug FILE]',
   },
   simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--trace]' },
   reconcile: { run: reconcile, usage: '[--rows N]' },
@@ -37,7 +36,7 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   leak: { run: leak, usage: '[--requests N] [--only TEXT]' },
   history: { run: history, usage: '[--rows N] [--days N]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
-  proof: { run: proof, usage: '[--out FOLDER] [--only NAME,...]' },
+  proof: { run: proof, usage: '[--only NAME,...]' },
 }
 
 /** An option with a value has it in capitals or as a list of words. */

@@ -4,15 +4,7 @@ import { markdown } from './markdown.ts'
 /** What the figures are of. */
 const PARTS = `What is real and what is fake:
 
-- **perf**, rows over HTTP, and **sizing**: the service is the command \`serve\` in a process of its own, with the
-  options of Node.js that \`npm start\` gives it, its log, its metrics, real signatures and receipts, and LMDB or
-  PostgreSQL on the disk of this machine. The facilitator and the chain node are fakes in another process, which the
-  service calls over HTTP on the loopback interface. They answer at once, keep transfers and blocks, and check no
-  signature. \`@x402/express\` is the published package with the same facilitator. It runs with the defaults of Node.js,
-  checks no signature, asks no chain and writes nothing. CPU is that of the server process alone; PostgreSQL is not
-  counted. The rows of receipts call the code of the service without HTTP.
-- **perf**, rows of search, resolve and import, and **quality**: the code of the service, without HTTP, on
-  registers that are made up. The other engines are real.
+- **perf**, **sizing** and **quality**: [benchmarks](../benchmarks.md#a-sale-a-search-and-an-import-beside-others) says what is real.
 - **reconcile**: the command \`client reconcile\` as a process, with the service, facilitator and node of perf. The register is
   made up.
 - **crash**: the commands \`serve\`, \`import\` and \`client\` as processes, with the disk, PostgreSQL, and a local anvil with a test

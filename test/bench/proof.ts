@@ -5,7 +5,7 @@
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -19,32 +19,30 @@ import { PROOF_SECTIONS, type ProofSection } from './proof-sections.ts'
 
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
-const OUT_DEFAULT = join(ROOT, 'docs/benchmarks')
+const OUT = join(ROOT, 'docs/benchmarks')
 /** Shows some figures of the files. */
 const PAGE = join(ROOT, 'docs/benchmarks.md')
 /** Longer than any program takes on a slow machine. */
 const PROGRAM_MS_MAX = 3_600_000
 const LIMITS = { maxBuffer: 2 ** 26, timeout: PROGRAM_MS_MAX }
 
-export async function proof({ out = OUT_DEFAULT, only }: Record<string, string>): Promise<boolean> {
+export async function proof({ only }: Record<string, string>): Promise<boolean> {
   const names = PROOF_SECTIONS.map(([name]) => name)
   const wanted = only?.split(',') ?? names
   if (!wanted.every((name) => names.includes(name))) throw new Error(`--only is a list of ${names.join(', ')}`)
   const commit = describeCommit()
-  const style = { ...(await resolveConfig(join(OUT_DEFAULT, 'proof.md'))), parser: 'markdown' }
-  const write = async (name: string, text: string) => writeFile(join(out, `${name}.md`), await format(text, style))
-  await mkdir(out, { recursive: true })
+  const style = { ...(await resolveConfig(PAGE)), parser: 'markdown' }
+  const write = async (name: string, text: string) => writeFile(join(OUT, `${name}.md`), await format(text, style))
   let failed = 0
   for (const section of PROOF_SECTIONS.filter(([name]) => wanted.includes(name))) {
     const run = await runSection(section, commit)
     if (!run.isPassed) failed += 1
     await write(run.name, toFile(run))
-    const written = names.filter((name) => existsSync(join(out, `${name}.md`)))
-    const reads = written.map(async (name) => [name, await readFile(join(out, `${name}.md`), 'utf8')] as const)
+    const written = names.filter((name) => existsSync(join(OUT, `${name}.md`)))
+    const reads = written.map(async (name) => [name, await readFile(join(OUT, `${name}.md`), 'utf8')] as const)
     const files = new Map(await Promise.all(reads))
     await write('proof', toSummary(files))
-    if (out === OUT_DEFAULT)
-      await writeFile(PAGE, await format(withFigures(await readFile(PAGE, 'utf8'), files), style))
+    await writeFile(PAGE, await format(withFigures(await readFile(PAGE, 'utf8'), files), style))
   }
   print(`${failed} of ${wanted.length} programs failed`)
   return failed === 0

@@ -1,7 +1,6 @@
 /**
- * `npm run bench -- quality [--dataset FILE | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--peers]
- * [--debug FILE] [--removals N]`: measures the accuracy of search and resolve on changed names, and fails when a target
- * of docs/accuracy.md is missed.
+ * `npm run bench -- quality [--dataset FILE | --rows N] [--samples N] [--half tuning|report] [--peers] [--debug FILE]`:
+ * measures the accuracy of search and resolve on changed names, and fails when a target of docs/accuracy.md is missed.
  */
 import { writeFile } from 'node:fs/promises'
 import { MATCHING_VERSION } from '../../agent/operation/result.ts'
@@ -17,18 +16,20 @@ import { classTable, failures, scoreTable } from './quality/table.ts'
 import { accuracyTargets } from './quality/tally.ts'
 import { loadSearchPeers, productContender } from './search/peers.ts'
 
-/** Removed companies per sampled company, unless a number is given. */
+const SAMPLES_DEFAULT = '5000'
+const SEED = 1
+/** Removed companies per sampled company. */
 const REMOVALS_RATIO = 0.2
 
 export async function quality(options: Record<string, string>): Promise<boolean> {
-  const { dataset, rows = '100000', half = 'report', debug, peers } = options
-  const [samples, seed] = [Number(options['samples'] ?? 5000), Number(options['seed'] ?? 1)]
-  const removals = Number(options['removals'] ?? Math.ceil(samples * REMOVALS_RATIO))
-  await using opened = await openBenchRegister({ dataset, rows: Number(rows), seed, removals })
+  const { dataset, rows = '100000', samples = SAMPLES_DEFAULT, half = 'report', debug, peers } = options
+  const size = Number(samples)
+  const removals = Math.ceil(size * REMOVALS_RATIO)
+  await using opened = await openBenchRegister({ dataset, rows: Number(rows), seed: SEED, removals })
   const { register, removed, context } = opened
-  const sample = drawSample(register, { size: samples, seed })
-  const all = makeQuestions({ register, sample, removed, seed })
-  const questions = half === 'all' ? all : all.filter((question) => halfOf(question, seed) === half)
+  const sample = drawSample(register, { size, seed: SEED })
+  const all = makeQuestions({ register, sample, removed, seed: SEED })
+  const questions = all.filter((question) => halfOf(question, SEED) === half)
   const evaluations = questions.map((question) => evaluate(question, context))
   const targets = accuracyTargets(evaluations)
   print(`# Accuracy
@@ -36,8 +37,8 @@ export async function quality(options: Record<string, string>): Promise<boolean>
 ${describeMachine()}
 
 - Register: ${dataset ?? 'made up'}, ${register.companies.length} companies and ${removals} that are removed.
-- Seed ${seed}; ${sample.length} companies sampled.
-- Questions: ${half === 'all' ? 'all' : `the ${half} half; the seed assigns each company to the half "tuning" or "report"`}.
+- Seed ${SEED}; ${sample.length} companies sampled.
+- Questions: the ${half} half; the seed assigns each company to the half "tuning" or "report".
 - matching_version: ${MATCHING_VERSION}.
 - A search result is right when its name cannot be distinguished from the expected one by the query. A match is right only
   for the expected company; in the classes 3b, 13b, 17, 35 to 39b and n1 to n8 every match is wrong.
@@ -56,7 +57,7 @@ ${targetTable(targets)}`)
   if (peers === undefined) return allMet(targets)
 
   const contenders = [async () => productContender(context), ...(await loadSearchPeers())]
-  const comparison = await compare(questions, { seed, register, contenders })
+  const comparison = await compare(questions, { seed: SEED, register, contenders })
   const comparedTargets = comparisonTargets(comparison)
   print(`
 ## Compared with other search engines

@@ -1,8 +1,7 @@
 /**
- * `bench simulate [--seeds N] [--from SEED] [--workers N] [--trace]`: sales under injected
- * faults, one run for each seed. docs/reliability.md lists the faults and the invariants. A broken invariant is printed
- * with the trace of its run and the command that replays it. Runs are independent, so a range of seeds can be run in
- * parts.
+ * `bench simulate [--seeds N] [--from SEED] [--workers N] [--trace]`: sales under injected faults, one run for each
+ * seed. docs/reliability.md lists the faults and the invariants. A broken invariant is printed with the trace of its
+ * run and the command that replays it. Runs are independent, so a range of seeds can be run in parts.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
@@ -87,6 +86,6 @@ async function runAll({ first, seeds, workers }: Plan): Promise<Tally> {
 }
 
 async function show(seed: number): Promise<void> {
-  const { lines } = await run({ seed, seen: new Map(), isTraced: true })
+  const { lines } = await run(seed, new Map(), true)
   print(`\nseed ${seed}:\n${lines.join('\n')}`)
 }

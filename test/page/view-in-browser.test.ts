@@ -11,8 +11,6 @@ const BROWSER_TIMEOUT_MS = 120_000
 const VIEWS: Record<string, View> = {
   'a small phone': { width: 360, height: 780, isMobile: true, scheme: 'light' },
   'a dark phone': { width: 360, height: 780, isMobile: true, scheme: 'dark' },
-  'a light tablet': { width: 768, height: 1024, isMobile: false, scheme: 'light' },
-  'a light desktop': DESKTOP,
   'a dark desktop': { ...DESKTOP, scheme: 'dark' },
 }
 

@@ -20,7 +20,7 @@ parentPort?.on('message', (batch: Batch) => void work(batch))
 async function work({ first, count }: Batch): Promise<void> {
   const tally: Tally = { steps: 0, seen: new Map(), broken: [] }
   for (let seed = first; seed < first + count; seed += 1) {
-    const { steps, broken } = await run({ seed, seen: tally.seen })
+    const { steps, broken } = await run(seed, tally.seen)
     tally.steps += steps
     if (broken) tally.broken.push({ seed, invariant: broken.invariant })
   }

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
 import { answersOperation } from '../../agent/buyer/library/purchase-request.ts'
 import { recordFiles } from '../support/journal.ts'
-import { expectRefusal, type RawReply } from '../support/raw-http.ts'
+import { codeOf, expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import {
   BATCH,
@@ -34,11 +34,6 @@ interface Batch {
   results: { status: number; body: unknown }[]
   source: object
   snapshot_id: string
-}
-
-function codeOf({ json, text }: RawReply): string {
-  expect(json, text).to.have.property('error')
-  return (json['error'] as { code: string }).code
 }
 
 /** The answer in a reply of any transport. */

@@ -1,7 +1,7 @@
 /** Paid answers are compressed if they are large and the client asks for it (contract 4.4.3). */
 import { expect } from 'chai'
 import { startTestService } from '../support/service.ts'
-import { toolCall, type Operation } from '../support/transports.ts'
+import { rpcBody, toolCall, type Operation } from '../support/transports.ts'
 import { useService } from '../support/use-service.ts'
 
 /** The headers that `fetch` of browsers and of Node.js sends. */
@@ -42,12 +42,7 @@ describe('[4.4.3] the compression of paid answers', () => {
       'A2A-Extensions': `${service().url}/docs#http-x402-v1`,
       'PAYMENT-SIGNATURE': payment,
     },
-    body: {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'SendMessage',
-      params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ data }] } },
-    },
+    body: JSON.parse(rpcBody(data)),
   })
   const overMcp = (operation: Operation, payment: string): Sent => {
     const { headers, body } = toolCall({ ...operation }, payment)

@@ -122,12 +122,6 @@ describe('the free documents', () => {
     }
     const at = (time: number) => new Date(time).toUTCString()
 
-    it('and it is constant', async () => {
-      const { time } = await timeOf()
-      expect(time).to.be.greaterThan(0)
-      expect((await timeOf()).time).to.equal(time)
-    })
-
     for (const [name, offset, status] of [
       ['one second before', -SECOND_MS, 200],
       ['at that time', 0, 304],

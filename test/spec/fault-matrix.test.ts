@@ -1,13 +1,12 @@
 /**
- * Faults of a remote facilitator, on the first request, on a retry and after a restart, with each response log. The
- * table in support/facilitator-faults states the expected statuses, codes and transfers.
+ * Faults of a remote facilitator, on the first request, on a retry and after a restart. The table in
+ * support/facilitator-faults states the expected statuses, codes and transfers.
  */
 import { expect } from 'chai'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 import { openRemoteFacilitator } from '../../agent/settlement/facilitator/remote-facilitator.ts'
 import { buyOverTransports, type Ask } from '../support/transports.ts'
 import { FAULTS, startFaultyFacilitator } from '../support/facilitator-faults.ts'
-import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { pausesOnly } from '../support/timers.ts'
 
@@ -34,100 +33,94 @@ interface Cell {
   bodies: Set<string>
 }
 
-for (const log of ['LMDB', 'PostgreSQL'])
-  describe(`[5.7.1, 5.7.2, 5.8.1] a remote facilitator, with ${log}`, function () {
-    this.timeout(240_000)
-    let service: TestService
-    let facilitator: Awaited<ReturnType<typeof startFaultyFacilitator>>
-    const { lookup, payFor } = buyOverTransports(() => service)
-    const ask: Ask = (payment) => lookup('00000000', payment)
-    const cells = new Map<string, Cell>()
-    /** The clocks of the service and of the chain, compared with the real ones. */
-    let ahead = 0
+describe('[5.7.1, 5.7.2, 5.8.1] a remote facilitator', function () {
+  this.timeout(240_000)
+  let service: TestService
+  let facilitator: Awaited<ReturnType<typeof startFaultyFacilitator>>
+  const { lookup, payFor } = buyOverTransports(() => service)
+  const ask: Ask = (payment) => lookup('00000000', payment)
+  const cells = new Map<string, Cell>()
+  /** The clocks of the service and of the chain, compared with the real ones. */
+  let ahead = 0
 
-    before(function () {
-      if (log === 'PostgreSQL' && findPostgres() === undefined) this.skip()
+  before(prepare)
+
+  async function prepare(): Promise<void> {
+    const now = () => new Date(Date.now() + ahead)
+    facilitator = await startFaultyFacilitator(now)
+    const remote = openRemoteFacilitator({ url: facilitator.url, timeoutMs: TIMEOUT_MS })
+    let isMended = false
+    service = await startTestService({
+      now,
+      clock: () => performance.now() + ahead,
+      replaceExternals: (own) => ({ ...own, facilitator: remote, chain: facilitator.chain }),
+      // Pauses within a request end at once. The reconciler runs only after the faults, and then often.
+      timer(callback, milliseconds) {
+        if (!isMended || milliseconds > 10_000) return pausesOnly(callback, milliseconds)
+        const timeout = setTimeout(callback, milliseconds / 50)
+        return () => clearTimeout(timeout)
+      },
     })
-    before(prepare)
-
-    async function prepare(): Promise<void> {
-      const now = () => new Date(Date.now() + ahead)
-      facilitator = await startFaultyFacilitator(now)
-      const remote = openRemoteFacilitator({ url: facilitator.url, timeoutMs: TIMEOUT_MS })
-      let isMended = false
-      const environment = log === 'PostgreSQL' ? { RESPONSE_LOG: await makeEmptyLog() } : {}
-      service = await startTestService({
-        environment,
-        now,
-        clock: () => performance.now() + ahead,
-        replaceExternals: (own) => ({ ...own, facilitator: remote, chain: facilitator.chain }),
-        // Pauses within a request end at once. The reconciler runs only after the faults, and then often.
-        timer(callback, milliseconds) {
-          if (!isMended || milliseconds > 10_000) return pausesOnly(callback, milliseconds)
-          const timeout = setTimeout(callback, milliseconds / 50)
-          return () => clearTimeout(timeout)
-        },
-      })
-      for (const fault of FAULTS) {
-        const payment = await payFor(ask())
-        const { nonce } = (decodePaymentSignatureHeader(payment).payload as { authorization: { nonce: string } })
-          .authorization
-        facilitator.add(nonce, fault, service.payTo)
-        cells.set(fault.name, { fault, payment, nonce, got: [], bodies: new Set() })
-      }
-      await askAll()
-      ahead += SETTLEMENTS_APART_MS
-      await askAll()
-      facilitator.repair()
-      isMended = true
-      ahead += SETTLEMENTS_APART_MS
-      await service.restart()
-      await askAll()
-      // The reconciler finds false successes by two observations, unless a retry is being answered.
-      for (let observation = 0; observation < OBSERVATIONS_MAX && !isSettled(); observation += 1) {
-        const before = new Map(unsettled().map(({ nonce }) => [nonce, facilitator.reads(nonce)]))
-        const isRead = () => unsettled().every(({ nonce }) => facilitator.reads(nonce) > (before.get(nonce) ?? 0))
-        await untilTrue(isRead)
-        ahead += OBSERVATIONS_APART_MS
-      }
-      await service.stop()
-      facilitator.stop()
+    for (const fault of FAULTS) {
+      const payment = await payFor(ask())
+      const { nonce } = (decodePaymentSignatureHeader(payment).payload as { authorization: { nonce: string } })
+        .authorization
+      facilitator.add(nonce, fault, service.payTo)
+      cells.set(fault.name, { fault, payment, nonce, got: [], bodies: new Set() })
     }
-
-    const unsettled = () =>
-      [...cells.values()].filter(({ nonce, fault }) => facilitator.transfers(nonce) !== fault.transfers)
-    const isSettled = () => unsettled().length === 0
-
-    /** Sends every payment once, several at a time, so that their time-outs overlap. */
-    async function askAll(): Promise<void> {
-      const waiting = cells.values()
-      await Promise.all(Array.from({ length: AT_A_TIME }, () => askEach(waiting)))
+    await askAll()
+    ahead += SETTLEMENTS_APART_MS
+    await askAll()
+    facilitator.repair()
+    isMended = true
+    ahead += SETTLEMENTS_APART_MS
+    await service.restart()
+    await askAll()
+    // The reconciler finds false successes by two observations, unless a retry is being answered.
+    for (let observation = 0; observation < OBSERVATIONS_MAX && !isSettled(); observation += 1) {
+      const before = new Map(unsettled().map(({ nonce }) => [nonce, facilitator.reads(nonce)]))
+      const isRead = () => unsettled().every(({ nonce }) => facilitator.reads(nonce) > (before.get(nonce) ?? 0))
+      await untilTrue(isRead)
+      ahead += OBSERVATIONS_APART_MS
     }
+    await service.stop()
+    facilitator.stop()
+  }
 
-    async function askEach(waiting: Iterable<Cell>): Promise<void> {
-      for (const cell of waiting) {
-        const reply = await ask(cell.payment)
-        const { code } = (reply.json['error'] ?? {}) as { code?: string }
-        cell.got.push([reply.status, code].filter((each) => each !== undefined).join(' '))
-        if (reply.status === 200) cell.bodies.add(reply.text)
-      }
+  const unsettled = () =>
+    [...cells.values()].filter(({ nonce, fault }) => facilitator.transfers(nonce) !== fault.transfers)
+  const isSettled = () => unsettled().length === 0
+
+  /** Sends every payment once, several at a time, so that their time-outs overlap. */
+  async function askAll(): Promise<void> {
+    const waiting = cells.values()
+    await Promise.all(Array.from({ length: AT_A_TIME }, () => askEach(waiting)))
+  }
+
+  async function askEach(waiting: Iterable<Cell>): Promise<void> {
+    for (const cell of waiting) {
+      const reply = await ask(cell.payment)
+      const { code } = (reply.json['error'] ?? {}) as { code?: string }
+      cell.got.push([reply.status, code].filter((each) => each !== undefined).join(' '))
+      if (reply.status === 200) cell.bodies.add(reply.text)
     }
+  }
 
-    for (const { name, expected, transfers } of FAULTS) {
-      it(`with ${name}: ${expected.join(', ')}; ${transfers} transfers`, () => {
-        const cell = cells.get(name)
-        PHASES.forEach((phase, index) => expect(cell?.got[index], phase).to.equal(expected[index]))
-        expect(facilitator.transfers(cell?.nonce ?? '')).to.equal(transfers)
-        expect(cell?.bodies.size ?? 0, 'bodies').to.be.at.most(1)
-      })
-    }
-
-    it('[5.8.1] is not followed to another URL', () => {
-      expect(facilitator.unexpectedRequests).to.deep.equal([])
+  for (const { name, expected, transfers } of FAULTS) {
+    it(`with ${name}: ${expected.join(', ')}; ${transfers} transfers`, () => {
+      const cell = cells.get(name)
+      PHASES.forEach((phase, index) => expect(cell?.got[index], phase).to.equal(expected[index]))
+      expect(facilitator.transfers(cell?.nonce ?? '')).to.equal(transfers)
+      expect(cell?.bodies.size ?? 0, 'bodies').to.be.at.most(1)
     })
+  }
 
-    it('is reported without its own text', () => {
-      const words = JSON.stringify(service.reports.map(([event]) => event))
-      expect(words).to.contain('settlement_unclear').and.contain('settlement_not_on_chain')
-    })
+  it('[5.8.1] is not followed to another URL', () => {
+    expect(facilitator.unexpectedRequests).to.deep.equal([])
   })
+
+  it('is reported without its own text', () => {
+    const words = JSON.stringify(service.reports.map(([event]) => event))
+    expect(words).to.contain('settlement_unclear').and.contain('settlement_not_on_chain')
+  })
+})

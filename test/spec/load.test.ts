@@ -4,7 +4,7 @@ import { RESPONSE_BYTES_MAX } from '../../agent/transport/a2a/route.ts'
 import { CALL_MS_MAX } from '../../agent/settlement/rpc/time-limits.ts'
 import { CALLS_MAX } from '../../agent/transport/call-limits.ts'
 import { header, signedPayment } from '../support/payments.ts'
-import { expectNoLeak, expectRefusal, type RawReply } from '../support/raw-http.ts'
+import { codeOf, expectNoLeak, expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { messageBody, requestOverTransports } from '../support/transports.ts'
 import { startScriptedApp, type ScriptedApp } from './scripted-app.ts'
 
@@ -19,7 +19,6 @@ afterEach(() => app.stop())
 
 const { get, a2a, mcp } = requestOverTransports(() => app)
 
-const codeOf = ({ json }: RawReply) => (json['error'] as { code: string } | undefined)?.code ?? 'answer'
 const signPayments = (count: number) =>
   Promise.all(Array.from({ length: count }, async () => header(await signedPayment())))
 

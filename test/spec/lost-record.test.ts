@@ -4,14 +4,12 @@ import { expect } from 'chai'
 import { responsesFolder } from '../../store/files/layout.ts'
 import { runCommand } from '../support/cli.ts'
 import { signedPayment, header, type WirePayment } from '../support/payments.ts'
-import { type RawReply } from '../support/raw-http.ts'
+import { codeOf } from '../support/raw-http.ts'
 import { startTestService } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
 const NUMBER = '73848'
 const LOOKUP = { operation: 'lookup', input: { company_number: NUMBER } }
-
-const codeOf = ({ json }: RawReply) => (json['error'] as { code: string } | undefined)?.code ?? 'answer'
 
 describe('[5.7.12] a settled payment without a record', function () {
   this.timeout(240_000)

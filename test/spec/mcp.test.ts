@@ -9,12 +9,8 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { MCP_VERSIONS } from '../../agent/operation/endpoints.ts'
 import { buyOverTransports, expectCharges, messageOf, TOOLS, type Operation } from '../support/transports.ts'
 
-const OPERATIONS: [Operation & { operation: keyof typeof TOOLS }, price: bigint][] = [
-  [{ operation: 'lookup', input: { company_number: '73848' } }, 1000n],
-  [{ operation: 'search', input: { q: 'plain fixture', limit: 3 } }, 1000n],
-  [{ operation: 'batch', input: { operation: 'lookup', inputs: [{ company_number: '73848' }] } }, 1000n],
-  [{ operation: 'resolve', input: { name: 'Plain Fixture Limited' } }, 2000n],
-]
+/** equal-transports.test.ts buys the other operations. */
+const LOOKUP: Operation = { operation: 'lookup', input: { company_number: '73848' } }
 const PAYMENT = 'x402/payment'
 const RECEIPT = 'x402/payment-response'
 const HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
@@ -154,33 +150,31 @@ describe('POST /mcp', () => {
         expect(attribution).to.deep.equal((await get('/attribution')).json)
       })
 
-      for (const [operation, price] of OPERATIONS) {
-        it(`[4.6.2, 4.6.3] quotes and sells a ${operation.operation}, and replays it over REST and A2A`, async () => {
-          const quote = await call(client, operation)
-          expect(quote.isError).to.equal(true)
-          const unpaid = await a2a(operation)
-          expect(quote.structuredContent).to.deep.equal(unpaid.json['payment_required'])
-          expect(quote.structuredContent).to.deep.equal(
-            decodePaymentRequiredHeader(String(unpaid.headers['payment-required'])),
-          )
-          expect(JSON.parse(textOf(quote))).to.deep.equal(quote.structuredContent)
-          expect(quote._meta?.['x402/error']).to.deep.equal(quote.structuredContent)
-          expect(JSON.parse(textOf(quote, 1))).to.have.nested.property('error.code', 'payment_required')
+      it('[4.6.2, 4.6.3] quotes and sells a lookup, and replays it over REST and A2A', async () => {
+        const quote = await call(client, LOOKUP)
+        expect(quote.isError).to.equal(true)
+        const unpaid = await a2a(LOOKUP)
+        expect(quote.structuredContent).to.deep.equal(unpaid.json['payment_required'])
+        expect(quote.structuredContent).to.deep.equal(
+          decodePaymentRequiredHeader(String(unpaid.headers['payment-required'])),
+        )
+        expect(JSON.parse(textOf(quote))).to.deep.equal(quote.structuredContent)
+        expect(quote._meta?.['x402/error']).to.deep.equal(quote.structuredContent)
+        expect(JSON.parse(textOf(quote, 1))).to.have.nested.property('error.code', 'payment_required')
 
-          const payment = await payFor(quote)
-          await expectCharges(service, [price], async () => {
-            const bought = await call(client, operation, payloadOf(payment))
-            expect(bought.isError ?? false).to.equal(false)
-            expect(JSON.parse(textOf(bought))).to.deep.equal(bought.structuredContent)
-            const overRest = await rest(operation, payment)
-            expect(overRest.text).to.equal(textOf(bought))
-            expect(bought._meta?.[RECEIPT]).to.deep.equal(payloadOf(String(overRest.headers['payment-response'])))
-            expect(JSON.stringify(messageOf(await a2a(operation, payment)).data)).to.equal(textOf(bought))
-            // Some clients send the value of the header.
-            expect(textOf(await call(client, operation, payment))).to.equal(textOf(bought))
-          })
+        const payment = await payFor(quote)
+        await expectCharges(service, [1000n], async () => {
+          const bought = await call(client, LOOKUP, payloadOf(payment))
+          expect(bought.isError ?? false).to.equal(false)
+          expect(JSON.parse(textOf(bought))).to.deep.equal(bought.structuredContent)
+          const overRest = await rest(LOOKUP, payment)
+          expect(overRest.text).to.equal(textOf(bought))
+          expect(bought._meta?.[RECEIPT]).to.deep.equal(payloadOf(String(overRest.headers['payment-response'])))
+          expect(JSON.stringify(messageOf(await a2a(LOOKUP, payment)).data)).to.equal(textOf(bought))
+          // Some clients send the value of the header.
+          expect(textOf(await call(client, LOOKUP, payment))).to.equal(textOf(bought))
         })
-      }
+      })
     })
   }
 

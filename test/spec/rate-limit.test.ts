@@ -63,13 +63,6 @@ describe('the limit of sales', () => {
     ahead = 61_000
     expect((await ask(third)).status).to.equal(200)
   })
-
-  it('[6.2.1] sells to many first-time requests of one address at once, up to the limit', async () => {
-    const payments = await paymentsFor(overRest, 6)
-    const replies = await Promise.all(payments.map(overRest))
-    expect(replies.filter(({ status }) => status === 200)).to.have.lengthOf(3)
-    for (const reply of replies) if (reply.status !== 200) expectLimited(reply)
-  })
 })
 
 describe('the budget of a client address', () => {

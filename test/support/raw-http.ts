@@ -88,6 +88,11 @@ function parsed(text: string): RawReply['json'] {
   }
 }
 
+/** The code of an error, or `answer`. */
+export function codeOf({ json }: RawReply): string {
+  return (json['error'] as { code: string } | undefined)?.code ?? 'answer'
+}
+
 /** HTML, stack traces and paths: text of a library or of the implementation. */
 const INTERNAL_TEXT = /<[a-z!/]|node_modules|\bat .*:[0-9]+|Error:|dist\//i
 

@@ -19,8 +19,6 @@ export interface ServerProcess extends AsyncDisposable {
   child: ChildProcess
 }
 
-type Core = keyof typeof CORES
-
 interface ServerOptions {
   name: string
   /** Path of a program that sends its URL as its first IPC message. */
@@ -29,7 +27,7 @@ interface ServerOptions {
   environment?: Record<string, string>
   /** Whether this process prints what the server writes to stderr, reads it from `child.stderr`, or neither. */
   stderr?: 'inherit' | 'pipe' | 'ignore'
-  core?: Core
+  core?: keyof typeof CORES
   /** Options of Node.js. */
   flags?: readonly string[]
 }
@@ -38,9 +36,17 @@ export function testProgram(name: string): string {
   return fileURLToPath(import.meta.resolve(`#root/dist/test/programs/${name}.js`))
 }
 
-/** A facilitator and a chain node, by default on the core of the client, so that they take no time from the servers. */
-export function startRemotes(core: Core = 'client', ...args: readonly number[]): Promise<ServerProcess> {
-  return startServer({ name: 'remotes', program: testProgram('remote-services'), args: args.map(String), core })
+/**
+ * A facilitator and a chain node, on the core of the client, so that they take no time from the servers.
+ * @param args the milliseconds after which the node answers, and its blocks that are not final
+ */
+export function startRemotes(...args: readonly number[]): Promise<ServerProcess> {
+  return startServer({
+    name: 'remotes',
+    program: testProgram('remote-services'),
+    args: args.map(String),
+    core: 'client',
+  })
 }
 
 const PACKAGE = readFileSync(fileURLToPath(import.meta.resolve('#root/package.json')), 'utf8')
@@ -48,12 +54,8 @@ const PACKAGE = readFileSync(fileURLToPath(import.meta.resolve('#root/package.js
 export const SERVICE_FLAGS: readonly string[] = PACKAGE.match(/--max-[\w-]+=\d+/g) ?? []
 
 /** The command `serve`. Its log is discarded. */
-export function startService(
-  name: string,
-  environment: Record<string, string>,
-  core: Core = 'server',
-): Promise<ServerProcess> {
-  return startServer({ name, program: testProgram('serve'), environment, stderr: 'ignore', core, flags: SERVICE_FLAGS })
+export function startService(name: string, environment: Record<string, string>): Promise<ServerProcess> {
+  return startServer({ name, program: testProgram('serve'), environment, stderr: 'ignore', flags: SERVICE_FLAGS })
 }
 
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {

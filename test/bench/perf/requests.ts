@@ -72,12 +72,8 @@ export async function measureRefused(bench: HttpBench, { size }: PerfContext): P
 /** Beside a bare server that sends as many bytes. */
 export async function measureReplay(bench: HttpBench, { size }: PerfContext): Promise<PerfRow[]> {
   const sides = { [SERVICE]: { server: SERVICE }, [BARE]: { server: BARE, replace: { path: BARE_PATHS.sold } } }
-  const alone = await measureRounds(bench, { workload: 'replay', connections: 1, size, sides })
-  const many = await measureRounds(bench, { workload: 'replay', connections: 16, size, sides })
-  return [
-    compareRounds(alone, { id: 'replay p50', baseline: BARE, pick: p50 }),
-    compareRounds(many, { id: 'replay cpu', baseline: BARE, pick: cpu }),
-  ]
+  const results = await measureRounds(bench, { workload: 'replay', connections: 1, size, sides })
+  return [compareRounds(results, { id: 'replay p50', baseline: BARE, pick: p50 })]
 }
 
 /** Beside the same over REST. */
@@ -86,10 +82,6 @@ export async function measureMcp(bench: HttpBench, { size }: PerfContext): Promi
     [SERVICE]: { server: SERVICE, workload: 'paid lookup over MCP' },
     [REST]: { server: SERVICE },
   } as const
-  const alone = await measureRounds(bench, { workload: 'paid lookup', connections: 1, size, sides })
-  const many = await measureRounds(bench, { workload: 'paid lookup', connections: CALLS_MAX, size, sides })
-  return [
-    compareRounds(alone, { id: 'mcp p50', baseline: REST, pick: p50 }),
-    compareRounds(many, { id: 'mcp cpu', baseline: REST, pick: cpu }),
-  ]
+  const results = await measureRounds(bench, { workload: 'paid lookup', connections: CALLS_MAX, size, sides })
+  return [compareRounds(results, { id: 'mcp cpu', baseline: REST, pick: cpu })]
 }

@@ -6,9 +6,9 @@ import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { seconds, short } from './chain.ts'
 import type { Invariants } from './invariants.ts'
-import { lookupOf, newNonce, paymentOf, type SimulatedPayment } from './payment.ts'
+import { newNonce, paymentOf, type SimulatedPayment } from './payment.ts'
 import type { SimulatedServer } from './server.ts'
-import { MISSING, NUMBERS } from './catalog.ts'
+import { NUMBERS } from './dataset.ts'
 import type { Simulator } from './simulator.ts'
 
 /** Requests of one buyer while faults are injected. */
@@ -29,7 +29,7 @@ export class SimulatedBuyer {
   /** All signed payments, oldest first. */
   readonly signed: SimulatedPayment[] = []
   /** Of the company that it wants. */
-  number: string
+  readonly number: string
   body: string | undefined
   /** Whether a response is awaited. */
   isWaiting = false
@@ -44,7 +44,7 @@ export class SimulatedBuyer {
     this.payer = payer
     this.#options = options
     const { sim, startMsMax } = options
-    this.number = sim.chance(0.1) ? MISSING : sim.pick(NUMBERS)
+    this.number = sim.pick(NUMBERS)
     // Some buyers send one request and return only after the faults have ended.
     if (sim.chance(0.1)) this.#sends = SENDS_MAX - 1
     sim.afterNoFlush(sim.between(0, startMsMax), () => this.go())
@@ -104,11 +104,11 @@ export class SimulatedBuyer {
     const { number } = this
     sim.after(sim.between(0, sim.injectsFaults ? 2_000 : 50), () => {
       sim.trace(server.name, () => `receives ${short(payment.key)}`)
-      server.ask({ operation: lookupOf(number), paymentHeaders: [payment.header] }, (outcome) => {
+      server.ask({ payment, number }, (outcome) => {
         if (outcome) {
           sim.count(`answer ${describe(outcome)}`)
           sim.trace(server.name, () => `answers ${describe(outcome)} to ${short(payment.key)}`)
-          invariants.answered({ payment, isMisuse: false, number }, outcome)
+          invariants.answered({ payment, number }, outcome)
         }
         const isLost = outcome === undefined || sim.fault('a response is lost', 0.05)
         sim.afterNoFlush(sim.between(0, 200), () => over(isLost ? undefined : outcome))
@@ -131,8 +131,6 @@ export class SimulatedBuyer {
         if (isSure) this.#needsPayment = true
         else wait = left
       }
-      // Not charged, so the same payment can buy another company.
-      if (code === 'company_not_found') this.number = sim.pick(NUMBERS)
     }
     if (this.body === undefined) sim.afterNoFlush(wait, () => this.go())
   }

@@ -35,7 +35,7 @@ export interface Spend extends Transaction {
 
 export const FIRST_BLOCK = 100_500
 /** The most blocks between the newest block and the newest final one. */
-export const FINAL_LAG_MAX = 6
+const FINAL_LAG_MAX = 6
 
 export class SimulatedChain {
   readonly spends = new Map<string, Spend>()

@@ -1,5 +1,4 @@
 /** Random events during the period with faults: clocks, the chain, payers and third parties. */
-import { NUMBERS } from './catalog.ts'
 import { transferOf } from './facilitator.ts'
 import { TERMS } from './payment.ts'
 import type { Scenario } from './scenario.ts'
@@ -8,17 +7,7 @@ import type { Scenario } from './scenario.ts'
 const INTERVAL_MS_MAX = 4_000
 type RandomEvent = (scenario: Scenario) => void
 
-const EVENTS: readonly RandomEvent[] = [
-  ({ catalog }) => catalog.change(),
-  setClock,
-  misuse,
-  preempt,
-  preempt,
-  spendElsewhere,
-  askUnpaid,
-  stopServer,
-  fork,
-]
+const EVENTS: readonly RandomEvent[] = [setClock, preempt, preempt, spendElsewhere, fork]
 
 /** Schedules events until the faults end. */
 export function scheduleEvents(scenario: Scenario): void {
@@ -58,26 +47,6 @@ function spendElsewhere({ sim, buyers, chain }: Scenario): void {
     cancels: { kind: 'cancel', to: buyer.payer } as const,
   }
   chain.broadcast({ ...transfer, ...changes[kind] })
-}
-
-/** Sends a recorded payment again, for another company. */
-function misuse({ sim, buyers, log, invariants, ask }: Scenario): void {
-  const buyer = sim.pick(buyers)
-  const payment = buyer.current
-  if (!payment || !log.records.has(payment.identity)) return
-  const number = NUMBERS.find((each) => each !== buyer.number) as string
-  sim.count('fault a payment is misused')
-  ask(number, [payment.header], (outcome) => invariants.answered({ payment, isMisuse: true, number }, outcome))
-}
-
-function askUnpaid({ sim, invariants, ask }: Scenario): void {
-  const number = sim.pick(NUMBERS)
-  ask(number, [], (outcome) => invariants.answered({ payment: undefined, isMisuse: false, number }, outcome))
-}
-
-function stopServer({ sim, servers }: Scenario): void {
-  if (!sim.fault('a server stops gracefully', 0.3)) return
-  void sim.pick(servers).stop()
 }
 
 function fork({ sim, nodes, facilitator }: Scenario): void {

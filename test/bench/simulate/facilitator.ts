@@ -6,13 +6,13 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentRequirements } from '@x402/core/types'
 import { seconds, short, type SimulatedChain, type Transaction } from './chain.ts'
 import type { AuthorizationFields } from '../../support/payments.ts'
+import type { Invariants } from './invariants.ts'
 import { keyOf } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
 interface Call {
   key: string
   authorization: AuthorizationFields
-  signature: string
   requirements: PaymentRequirements
 }
 
@@ -29,9 +29,8 @@ const failure =
   ({ requirements }, transaction) => ({ success: false, errorReason, transaction, network: requirements.network })
 const thrown =
   (message: string): Reply =>
-  // Errors of HTTP clients may quote the request, here the signature.
-  ({ signature }) =>
-    new Error(`${message}: ${signature}`)
+  () =>
+    new Error(message)
 
 /** Whether the transaction is sent: at once, up to two minutes later, or never. */
 type Sending = 'now' | 'later' | 'never'
@@ -88,12 +87,6 @@ const FALSE_REPORT_SHARE = 0.03
 const RECEIPT_MS_MAX = 25_000
 const POLL_MS = 1_000
 
-/** Called when a call to settle begins and when the caller has its response. */
-export interface SettlementObserver {
-  onSettle: (key: string, owner: Owner) => void
-  onSettled: (key: string, owner: Owner) => void
-}
-
 export class SimulatedFacilitator {
   /**
    * Whether a clock was behind the chain or the nodes followed a fork. A block that seems newer than a refusal then
@@ -109,13 +102,10 @@ export class SimulatedFacilitator {
   readonly #faultShare: number
   /** Whether it checks the balance before the nonce. A payment that was transferred can then seem not to be covered. */
   readonly #checksBalanceFirst: boolean
-  /** Payers that it refuses at verification and at settlement. */
-  readonly #refusedPayers: ReadonlySet<string>
 
-  constructor(sim: Simulator, chain: SimulatedChain, refusedPayers: ReadonlySet<string>) {
+  constructor(sim: Simulator, chain: SimulatedChain) {
     this.#sim = sim
     this.#chain = chain
-    this.#refusedPayers = refusedPayers
     this.#faultShare = sim.pick([0, 0.2, 0.5, 0.8])
     this.#checksBalanceFirst = sim.chance(0.5)
   }
@@ -127,16 +117,16 @@ export class SimulatedFacilitator {
     return couldMiss && this.#refusedAfterTransfer.has(key)
   }
 
-  /** The client of one server process. */
-  client(owner: Owner, { onSettle, onSettled }: SettlementObserver): FacilitatorClient {
+  /** The client of one server process. The invariants see when a call to settle begins and when it has its response. */
+  client(owner: Owner, invariants: Pick<Invariants, 'onSettle' | 'onSettled'>): FacilitatorClient {
     return {
       verify: (payload, requirements) =>
         this.#call(owner, (answer) => this.#verify(callOf(payload, requirements), answer)),
       settle: (payload, requirements) => {
         const call = callOf(payload, requirements)
-        onSettle(call.key, owner)
+        invariants.onSettle(call.key, owner)
         const done = this.#call(owner, (answer) => this.#settle(call, answer))
-        const end = () => onSettled(call.key, owner)
+        const end = () => invariants.onSettled(call.key, owner)
         done.then(end, end)
         return done
       },
@@ -243,7 +233,6 @@ export class SimulatedFacilitator {
 
   /** Why a correct facilitator refuses a payment. */
   #objection({ key, authorization }: Call): string | undefined {
-    if (this.#refusedPayers.has(authorization.from)) return 'insufficient_funds'
     const balance = this.#chain.balances.get(authorization.from) ?? 0n
     const uncovered = balance < BigInt(authorization.value) ? 'invalid_exact_evm_insufficient_balance' : undefined
     if (uncovered !== undefined && this.#checksBalanceFirst) return uncovered
@@ -276,6 +265,6 @@ export function transferOf(key: string, authorization: AuthorizationFields, hash
 }
 
 function callOf(payload: { payload: object }, requirements: PaymentRequirements): Call {
-  const { authorization, signature } = payload.payload as { authorization: AuthorizationFields; signature: string }
-  return { key: keyOf(authorization.from, authorization.nonce), authorization, signature, requirements }
+  const { authorization } = payload.payload as { authorization: AuthorizationFields }
+  return { key: keyOf(authorization.from, authorization.nonce), authorization, requirements }
 }

@@ -8,7 +8,8 @@ import { describe, PAYMENTS_MAX, type SimulatedBuyer } from './buyer.ts'
 import { short } from './chain.ts'
 import { numberIn } from './invariants.ts'
 import { PRICE } from './payment.ts'
-import type { Purchase, Scenario } from './scenario.ts'
+import type { Purchase } from './payment.ts'
+import type { Scenario } from './scenario.ts'
 
 /** The last retry of one payment must have its outcome within this time. */
 const LAST_REPEAT_MS_MAX = 15 * 60_000
@@ -21,7 +22,7 @@ export function isAtRest(scenario: Scenario): boolean {
   return (
     chain.mempool.length === 0 &&
     log.unfinished().length === 0 &&
-    servers.every(({ isOpen }) => isOpen) &&
+    servers.every(({ isUp }) => isUp) &&
     buyers.every((buyer) => isDone(scenario, buyer))
   )
 }
@@ -31,9 +32,9 @@ function isDone(scenario: Scenario, buyer: SimulatedBuyer): boolean {
   return buyer.body !== undefined || (!buyer.isWaiting && cannotBuy(scenario, buyer))
 }
 
-function cannotBuy({ chain, refusedPayers }: Scenario, buyer: SimulatedBuyer): boolean {
+function cannotBuy({ chain }: Scenario, buyer: SimulatedBuyer): boolean {
   const { payer } = buyer
-  return refusedPayers.has(payer) || (chain.balances.get(payer) ?? 0n) < PRICE || buyer.signed.length >= PAYMENTS_MAX
+  return (chain.balances.get(payer) ?? 0n) < PRICE || buyer.signed.length >= PAYMENTS_MAX
 }
 
 export function checkFinalState(scenario: Scenario): void {
@@ -65,10 +66,10 @@ async function retry(scenario: Scenario, { payment, number }: Purchase): Promise
   while (sim.now < end && (!last || mayRepeat(last))) {
     if (last) await sim.run(REPEAT_MS)
     last = undefined
-    scenario.ask(bought, [payment.header], (outcome) => void (last = outcome))
+    scenario.ask({ payment, number: bought }, (outcome) => void (last = outcome))
     await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || scenario.invariants.broken !== undefined)
     if (scenario.invariants.broken) return
-    if (last) invariants.answered({ payment, isMisuse: false, number: bought }, last)
+    if (last) invariants.answered({ payment, number: bought }, last)
   }
   if (!last) return invariants.fail('L3 a request is never answered', short(payment.key))
   const outcome: Outcome = last

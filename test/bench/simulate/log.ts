@@ -14,7 +14,6 @@ import {
   type RecordState,
 } from '../../../store/log/record.ts'
 import { lateAfter, type ResponseLog } from '../../../store/log/responses.ts'
-import { spend, type SlidingMinute } from '../../../store/base/sliding-minute.ts'
 import { short } from './chain.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
@@ -31,14 +30,10 @@ export class SimulatedLog {
   onWrite: (record: ResponseRecord, before: ResponseRecord | undefined) => void = () => undefined
   readonly #sim: Simulator
   readonly #inProgress = new Set<Write>()
-  /** The sales of the last minute, and their limit. */
-  readonly #sales: SlidingMinute = []
-  readonly #salesMax: number
   readonly #unfinished = new Set<string>()
 
   constructor(sim: Simulator) {
     this.#sim = sim
-    this.#salesMax = sim.pick([120, 120, 3])
   }
 
   /** Each write in progress of the crashed process takes effect or is lost. */
@@ -50,10 +45,6 @@ export class SimulatedLog {
       this.#sim.count('fault crash: a write in flight survives')
       attempt(write.apply)
     }
-  }
-
-  isWriting(owner: Owner): boolean {
-    return [...this.#inProgress].some((write) => write.owner === owner)
   }
 
   unfinished(): string[] {
@@ -158,8 +149,6 @@ export class SimulatedLog {
   #claim(record: ResponseRecord): Claim {
     const holder = this.records.get(record.identity)
     if (holder) return { kind: 'taken', record: holder }
-    const sale = spend(this.#sales, { units: 1, max: this.#salesMax, timeMs: this.#sim.now })
-    if (sale.kind === 'full') return sale
     this.#put(record)
     return { kind: 'claimed', record }
   }

@@ -1,18 +1,16 @@
 /**
- * The RPC nodes of the simulation. They lag, fail, contradict each other, limit searches of logs, and for a while
- * follow a fork. The product's reader (agent/settlement/chain/chain.ts) reads their replies.
+ * The RPC nodes of the simulation. They lag, fail, contradict each other, miss logs, and for a while follow a fork.
+ * The product's reader (agent/settlement/chain/chain.ts) reads their replies.
  */
 import { readChainWith, type Chain } from '../../../agent/settlement/chain/chain.ts'
 import { RpcError, type Rpc } from '../../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/settlement/rpc/post-json.ts'
 import { isShown, toBlock, toLogs, toReceipt, toView, type FilterTopics } from '../../support/remotes/wire.ts'
-import { blockHash, FINAL_LAG_MAX, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
+import { blockHash, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
 import { keyOf, TERMS } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
 import { NODE_MS_MAX } from '../../../agent/settlement/rpc/time-limits.ts'
 
-/** For nodes without the tag `finalized`. Never less than the chain needs. */
-const FINAL_CONFIRMATIONS = FINAL_LAG_MAX + 2
 /** An LRU cache of the usual size takes long to create. */
 const SEARCHES_MAX = 20
 /**
@@ -37,11 +35,6 @@ export class SimulatedNodes {
   readonly #chain: SimulatedChain
   /** One URL may lead to nodes that are this many blocks behind. */
   readonly #lagMax: number
-  /** The most blocks of one search of logs. */
-  readonly #logBlocksMax: number
-  /** The most values of a topic. */
-  readonly #logValuesMax: number
-  readonly #finalTag: 'known' | 'unknown' | 'null'
   readonly #count: number
   /** The last block that a fork has in common with the chain, while nodes follow one. */
   #forkedAt: number | undefined
@@ -53,13 +46,7 @@ export class SimulatedNodes {
     this.#sim = sim
     this.#chain = chain
     this.#lagMax = sim.pick([0, 0, 1, 2, 30])
-    this.#logBlocksMax = sim.pick([Infinity, Infinity, Infinity, 1_000, 100, 10, 10, 3])
-    this.#logValuesMax = sim.pick([Infinity, Infinity, 1])
-    this.#finalTag = sim.pick(['known', 'known', 'known', 'unknown', 'null'] as const)
     this.#count = sim.pick([1, 1, 1, 2, 3])
-    sim.count(`node ${this.#count} nodes`)
-    sim.count(`node ${this.#logBlocksMax} blocks in a search`)
-    sim.count(`node the tag finalized is ${this.#finalTag}`)
   }
 
   /** The product's reader of the chain, for one server process. */
@@ -70,7 +57,6 @@ export class SimulatedNodes {
       now,
       pause: (milliseconds) =>
         new Promise((resolve) => void this.#sim.after(milliseconds, () => resolve(undefined), owner)),
-      finalConfirmations: FINAL_CONFIRMATIONS,
       searchesMax: SEARCHES_MAX,
     })
   }
@@ -154,9 +140,7 @@ export class SimulatedNodes {
   #blockAt(at: string, view: View): unknown {
     const final = Math.min(this.#chain.final.number, view.newest)
     if (at === 'latest') return toBlock(this.#block(view.newest, view))
-    if (at !== 'finalized') return toBlock(this.#block(Number(at), view))
-    if (this.#finalTag === 'unknown') return refusal('no such tag')
-    return this.#finalTag === 'null' ? null : toBlock(this.#block(final, view))
+    return toBlock(this.#block(at === 'finalized' ? final : Number(at), view))
   }
 
   #block(number: number, view: View): Block | undefined {
@@ -187,14 +171,6 @@ export class SimulatedNodes {
   }
 
   #logs({ fromBlock, toBlock: last, topics }: LogFilter, view: View): unknown {
-    if (Number(last) - Number(fromBlock) >= this.#logBlocksMax) {
-      this.#sim.count('node a range of logs is refused')
-      return refusal('block range is too wide')
-    }
-    if ([topics[2] ?? []].flat().length > this.#logValuesMax) {
-      this.#sim.count('node too many topics are refused')
-      return refusal('too many topics')
-    }
     const until = Math.min(Number(last), view.newest, view.sharedTo)
     const spends = [...this.#chain.spends.values()].filter(({ block }) => block >= Number(fromBlock) && block <= until)
     if (spends.length > 0 && this.#sim.fault('chain: logs are missing', 0.05)) return []

@@ -27,6 +27,12 @@ export interface SimulatedPayment {
   authorization: AuthorizationFields
 }
 
+/** A request: a payment, and the company that it asks for. */
+export interface Purchase {
+  payment: SimulatedPayment
+  number: string
+}
+
 interface PaymentFields {
   from: string
   nonce: string

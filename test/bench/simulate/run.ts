@@ -7,34 +7,18 @@ import { Scenario } from './scenario.ts'
 /** Long enough for every authorization to expire, for its block to be final, and for the reconciler's longest wait. */
 const RECOVERY_MS_MAX = 45 * 60_000
 
-export interface RunResult {
-  seed: number
-  /** The broken invariant, if any. */
-  broken: { invariant: string; message: string } | undefined
-  steps: number
-  lines: string[]
-}
-
-interface RunOptions {
-  seed: number
-  seen: Map<string, number>
-  isTraced?: boolean
-}
-
-export async function run({ seed, seen, isTraced = false }: RunOptions): Promise<RunResult> {
+/** `isTraced`: whether the lines of the result say what happens. */
+export async function run(seed: number, seen: Map<string, number>, isTraced = false) {
   const sim = new Simulator({ seed, seen, isTraced })
   const scenario = new Scenario(sim)
   try {
     await execute(scenario)
   } catch (cause) {
-    scenario.invariants.fail(
-      'the simulation itself',
-      cause instanceof Error ? (cause.stack ?? cause.message) : 'unknown',
-    )
+    scenario.invariants.fail('the simulation itself', String((cause as Error).stack))
   }
   const { broken } = scenario.invariants
-  if (broken) sim.lines.push(`BROKEN ${broken.message}`)
-  return { seed, broken, steps: sim.steps, lines: sim.lines }
+  if (broken) sim.lines.push(`BROKEN ${broken.invariant}: ${broken.detail}`)
+  return { broken, steps: sim.steps, lines: sim.lines }
 }
 
 async function execute(scenario: Scenario): Promise<void> {
@@ -62,11 +46,10 @@ function crashAtRandom(scenario: Scenario): void {
   for (const server of servers) if (isMachine || server.name === sim.last.name) scenario.crash(server)
 }
 
-function stopFaults({ sim, nodes, catalog, servers, buyers }: Scenario): void {
+function stopFaults({ sim, nodes, servers, buyers }: Scenario): void {
   sim.injectsFaults = false
   sim.trace('simulator', () => 'FAULTS END')
   nodes.restore()
-  catalog.change()
   for (const server of servers) {
     server.setClock(0)
     server.start()

@@ -5,14 +5,13 @@
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { SimulatedBuyer } from './buyer.ts'
 import { SimulatedChain } from './chain.ts'
-import { SimulatedCatalog } from './catalog.ts'
 import { SimulatedFacilitator } from './facilitator.ts'
 import { Invariants } from './invariants.ts'
 import { SimulatedLog } from './log.ts'
 import { SimulatedNodes } from './node.ts'
-import { lookupOf, type SimulatedPayment } from './payment.ts'
+import type { Purchase } from './payment.ts'
 import { SimulatedServer } from './server.ts'
-import type { Owner, Simulator } from './simulator.ts'
+import type { Simulator } from './simulator.ts'
 
 /** How long faults are injected. Most runs are short, because most kinds of faults occur within the first minute. */
 const FAULT_PERIODS_MS = [
@@ -29,23 +28,15 @@ const BUYER_STARTS_MS_MAX = 60_000
 /** A process starts again at most this long after a crash. */
 const RESTART_MS_MAX = 30_000
 
-export interface Purchase {
-  payment: SimulatedPayment
-  number: string
-}
-
 export class Scenario {
   readonly sim: Simulator
   readonly chain: SimulatedChain
   readonly nodes: SimulatedNodes
   readonly facilitator: SimulatedFacilitator
   readonly log: SimulatedLog
-  readonly catalog: SimulatedCatalog
   readonly invariants: Invariants
   readonly servers: readonly SimulatedServer[]
   readonly buyers: readonly SimulatedBuyer[]
-  /** Payers whose payments the facilitator refuses. */
-  readonly refusedPayers: ReadonlySet<string>
   readonly faultPeriodMs: number
   readonly crashShare: number
 
@@ -58,38 +49,20 @@ export class Scenario {
     this.faultPeriodMs = sim.between(from, to)
     this.crashShare = sim.pick(CRASH_SHARES)
     const payers = Array.from({ length: sim.between(1, 4) }, (_, index) => `0x${String(index + 1).repeat(40)}`)
-    this.refusedPayers = new Set(payers.filter(() => sim.chance(0.04)))
     for (const payer of payers) this.chain.balances.set(payer, sim.chance(0.1) ? 1_500n : 100_000n)
-    this.facilitator = new SimulatedFacilitator(sim, this.chain, this.refusedPayers)
-    const { chain, nodes, facilitator } = this
+    this.facilitator = new SimulatedFacilitator(sim, this.chain)
     this.log = new SimulatedLog(sim)
-    this.catalog = new SimulatedCatalog(sim)
-    const { log, catalog } = this
-    const invariants = new Invariants({ sim, chain, facilitator, log })
-    this.invariants = invariants
-    const options = {
-      sim,
-      nodes,
-      facilitator,
-      settlements: invariants,
-      log,
-      catalog,
-      onReport: (line: string) => invariants.reported(line),
-      onStopped: (owner: Owner, unanswered: number) => invariants.stopped(owner, unanswered),
-      onStuck: ({ name }: Owner) => invariants.fail('L4 a stop never ends', name),
-    }
-    const servers = Array.from(
-      { length: serverCount },
-      (_, index) => new SimulatedServer(`server ${index + 1}`, options),
-    )
+    this.invariants = new Invariants(this)
+    const { invariants } = this
+    const servers = Array.from({ length: serverCount }, (_, index) => new SimulatedServer(`server ${index + 1}`, this))
     this.servers = servers
     const startMsMax = Math.min(this.faultPeriodMs / 2, BUYER_STARTS_MS_MAX)
     this.buyers = payers.map((payer) => new SimulatedBuyer(payer, { sim, servers, invariants, startMsMax }))
   }
 
   /** Sends a lookup to one of the servers. `onAnswer` is not called if the server is down or crashes first. */
-  readonly ask = (number: string, paymentHeaders: string[], onAnswer: (outcome: Outcome) => void): void => {
-    this.sim.pick(this.servers).ask({ operation: lookupOf(number), paymentHeaders }, (outcome) => {
+  ask(purchase: Purchase, onAnswer: (outcome: Outcome) => void): void {
+    this.sim.pick(this.servers).ask(purchase, (outcome) => {
       if (outcome) onAnswer(outcome)
     })
   }

@@ -2,6 +2,7 @@
  * Clock, randomness and event queue of the simulation. All of it depends on one seed: nothing reads the real clock or
  * another source of randomness, so a seed replays a run exactly.
  */
+import { randomFor, type Random } from '../../support/random.ts'
 
 /** The process that an event belongs to. The events of a crashed process are dropped. */
 export interface Owner {
@@ -39,20 +40,12 @@ export class Simulator {
   readonly #isTraced: boolean
   /** The latest event first, so that `pop` takes the next one. */
   readonly #queue: Event[] = []
-  #state: number
+  readonly random: Random
 
   constructor({ seed, seen, isTraced }: { seed: number; seen: Map<string, number>; isTraced: boolean }) {
     this.seen = seen
     this.#isTraced = isTraced
-    this.#state = Math.imul(seed ^ 0x9e37_79b9, 0x85eb_ca6b) ^ seed
-  }
-
-  /** From 0 to below 1 (mulberry32). */
-  random = (): number => {
-    this.#state = (this.#state + 0x6d2b_79f5) | 0
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+    this.random = randomFor(seed, 0, 0)
   }
 
   /** A whole number from `from` to `to`, both included. */
