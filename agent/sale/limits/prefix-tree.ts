@@ -8,31 +8,25 @@ interface OfClient {
 }
 
 export class PrefixTree<Item extends OfClient> {
-  /** The sum of the weights of the items. */
+  /** The number of items. */
   size = 0
-  readonly #weightOf: (item: Item) => number
   /** The next one first. */
   readonly #branches = new Map<string, PrefixTree<Item>>()
   /** The items of this prefix, the oldest first. */
   readonly #items = new Set<Item>()
 
-  /** @param weightOf above 0, and the same for `add` and `remove` */
-  constructor(weightOf: (item: Item) => number = () => 1) {
-    this.#weightOf = weightOf
-  }
-
   add(item: Item, level = 0): void {
-    this.size += this.#weightOf(item)
+    this.size += 1
     const prefix = item.prefixes[level]
     if (prefix === undefined) return void this.#items.add(item)
-    const branch = this.#branches.get(prefix) ?? new PrefixTree<Item>(this.#weightOf)
+    const branch = this.#branches.get(prefix) ?? new PrefixTree<Item>()
     this.#branches.set(prefix, branch)
     branch.add(item, level + 1)
   }
 
   /** The item must be in the tree. */
   remove(item: Item, level = 0): void {
-    this.size -= this.#weightOf(item)
+    this.size -= 1
     const prefix = item.prefixes[level] ?? ''
     const branch = this.#branches.get(prefix)
     if (!branch) return void this.#items.delete(item)
@@ -45,7 +39,7 @@ export class PrefixTree<Item extends OfClient> {
     const [next] = this.#branches
     const [item] = next ? [next[1].takeNext()] : this.#items
     if (item === undefined) return undefined
-    this.size -= this.#weightOf(item)
+    this.size -= 1
     this.#items.delete(item)
     if (!next) return item
     const [prefix, branch] = next
@@ -59,11 +53,6 @@ export class PrefixTree<Item extends OfClient> {
     let largest: PrefixTree<Item> | undefined
     for (const branch of this.#branches.values()) if (branch.size > (largest?.size ?? few)) largest = branch
     return largest?.largest(few) ?? this
-  }
-
-  /** The items with the same prefixes as this one, which is in the tree. */
-  ofClient(item: Item, level = 0): PrefixTree<Item> {
-    return this.#branches.get(item.prefixes[level] ?? '')?.ofClient(item, level + 1) ?? this
   }
 
   *[Symbol.iterator](): Generator<Item> {

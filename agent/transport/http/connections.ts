@@ -8,7 +8,6 @@ import type { Report } from '../../../store/base/runtime.ts'
 import { rateLimited } from '../../operation/outcome.ts'
 import type { AddressBudgets, Client } from '../../sale/limits/address-budget.ts'
 import { PrefixTree } from '../../sale/limits/prefix-tree.ts'
-import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { clientPrefixes, prefixesOf } from './client-address.ts'
 import { renderOutcome } from './render-outcome.ts'
 import { sendResponse } from './response.ts'
@@ -32,15 +31,9 @@ export const CONNECTION_LIMITS = {
 
 /** A prefix with so few connections loses none while another prefix has more. */
 const FEW_CONNECTIONS = 4
-/** Smaller answers are not counted. Those of all connections need 32 MiB. */
-const SMALL_ANSWER_BYTES = 16_384
-/** Node accepts one connection in each iteration of the event loop, so few requests begin in it. */
-const BEGUN_PER_ITERATION_MAX = 8
-/** For each such time of an iteration, no request begins in a further one. A large answer takes more. */
-const WORK_MS_PER_ITERATION = 0.5
-/** Also after a process was stopped for hours. */
-const ITERATIONS_MAX = 100
-/** Each reason of resets is in the log at most this often. */
+/** Takes about as long as the work of a turn. */
+const ACCEPTED_BETWEEN_TURNS_MAX = 8
+/** Each text is in the log at most this often. */
 export const REPORT_INTERVAL_MS = 60_000
 
 /** `running`: new, or has a request. `kept`: the payment of the request is verified or recorded. */
@@ -51,8 +44,6 @@ interface Connection {
   /** Of the client of the last request, or of the socket before the first one. */
   prefixes: readonly string[]
   activity: Activity
-  /** Of a large answer that the client has not read. */
-  unsentBytes: number
   /** Whether its address had too many connections when it was opened. Its first request is answered with 429. */
   readonly isSurplus: boolean
   /** Of the last request. */
@@ -86,14 +77,15 @@ export interface HttpClient extends Client {
 
 export class Connections {
   readonly #options: ConnectionsOptions
-  readonly #turns = new WorkQueue(BEGUN_PER_ITERATION_MAX)
+  /** Work that waits for its turn. */
+  readonly #turns = new PrefixTree<{ prefixes: readonly string[]; begin: () => void }>()
   /** In the order of the last change of activity. */
   readonly #open = new Map<Socket, Connection>()
   /** All but those that are `kept`. */
   readonly #replaceable = new PrefixTree<Connection>()
-  readonly #unread = new PrefixTree<Connection>(({ unsentBytes }) => unsentBytes)
-  #isProxyReported = false
-  /** When each reason of resets was reported. */
+  /** In this iteration of the event loop. */
+  #hasAdmitted = false
+  /** When each text was reported. */
   readonly #reportedAt = new Map<string, number>()
 
   constructor(options: ConnectionsOptions) {
@@ -107,12 +99,13 @@ export class Connections {
   admit(socket: Socket): void {
     const { limits, trustedProxies } = this.#options
     const prefixes = prefixesOf(socket.remoteAddress ?? '') ?? []
-    const ofAddress = trustedProxies === 0 ? this.#select((each) => each.prefixes.at(-1) === prefixes.at(-1)) : []
+    const ofAddress = trustedProxies === 0 ? this.#select((each) => isOfAddress(each, prefixes)) : []
     const isSurplus = ofAddress.length >= limits.addressConnections
-    const state = { activity: 'running', unsentBytes: 0, client: undefined } as const
+    const state = { activity: 'running', client: undefined } as const
     const connection: Connection = { socket, prefixes, isSurplus, ...state, unanswered: [] }
     this.#open.set(socket, connection)
     this.#replaceable.add(connection)
+    this.#hasAdmitted = true
     socket.once('close', () => this.#remove(connection))
     // What the client has sent is read in the next iteration of the event loop.
     setImmediate(() => setImmediate(() => this.#checkUse(connection)))
@@ -136,7 +129,7 @@ export class Connections {
     const { socket } = response.req
     const connection = this.#open.get(socket)
     if (!connection) return void response.destroy()
-    response.on('prefinish', () => this.#handOver(connection, socket.writableLength))
+    response.on('prefinish', () => this.#handOver(connection))
     response.on('finish', () => this.#beginNext(connection))
     connection.unanswered.push(response)
     if (connection.unanswered.length === 1) this.#begin(connection, response)
@@ -153,15 +146,11 @@ export class Connections {
     if (connection) this.#reset(connection, 'pipelining')
   }
 
-  /**
-   * For a stop: ends connections without a request, also those that have never sent one, and the others after their
-   * answers. `isLate`: also those that wait for the rest of a request.
-   */
-  end({ isLate }: { isLate: boolean }): void {
+  /** For a stop: ends connections without a request, also those that have never sent one, and others when answered. */
+  end(): void {
     for (const [socket, { unanswered }] of this.#open) {
       if (unanswered.length === 0) socket.destroySoon()
-      else if (isLate && unanswered[0]?.req.complete === false) socket.destroy()
-      for (const response of unanswered) closeAfter(response)
+      for (const response of unanswered) response.shouldKeepAlive = false
     }
   }
 
@@ -170,21 +159,20 @@ export class Connections {
     connection.client = this.#identify(connection, response)
     this.#change(connection, 'running')
     if (connection.isSurplus) {
-      closeAfter(response)
+      response.shouldKeepAlive = false
       sendResponse(response, renderOutcome(rateLimited(0)))
     } else connection.client.takeTurn(() => this.#options.answer(request, response))
   }
 
   #identify(connection: Connection, response: ServerResponse): HttpClient {
-    const { budgets, trustedProxies, clock, report } = this.#options
+    const { budgets, trustedProxies } = this.#options
     const { req: request } = response
     if (trustedProxies > 0) {
       this.#replaceable.remove(connection)
       connection.prefixes = clientPrefixes(request, trustedProxies)
       this.#replaceable.add(connection)
-    } else if (!this.#isProxyReported && request.headers['x-forwarded-for'] !== undefined) {
-      this.#isProxyReported = true
-      report(
+    } else if (request.headers['x-forwarded-for'] !== undefined) {
+      this.#report(
         'proxy_not_trusted',
         'X-Forwarded-For is sent and TRUST_PROXY is 0, so all clients of the proxy share one budget',
       )
@@ -202,46 +190,44 @@ export class Connections {
       keepOpen: () => {
         if (!response.writableEnded) this.#change(connection, 'kept')
       },
-      takeTurn: (work) =>
-        this.#turns.run(prefixes, () => {
-          const begun = clock()
-          const iterations = () => Math.min((clock() - begun) / WORK_MS_PER_ITERATION, ITERATIONS_MAX)
-          setImmediate(() => this.#endTurn(iterations()))
-          work()
-        }),
+      takeTurn: (begin) => {
+        this.#turns.add({ prefixes, begin })
+        if (this.#turns.size === 1) setImmediate(() => this.#beginTurn())
+      },
     }
   }
 
   /** The answer is handed to the socket: the request is over, and its client has to read. */
-  #handOver(connection: Connection, answerBytes: number): void {
+  #handOver(connection: Connection): void {
     this.#change(connection, 'idle')
-    if (answerBytes <= SMALL_ANSWER_BYTES) return
-    connection.unsentBytes = answerBytes
-    this.#unread.add(connection)
+    if (connection.socket.writableLength === 0) return
     const { limits } = this.#options
-    const ofAddress = this.#unread.ofClient(connection)
-    const isBeyond = ofAddress.size > limits.addressUnsentBytes
-    const [slowest] = isBeyond ? ofAddress : this.#unread.size > limits.unsentBytes ? this.#unread.largest() : []
-    if (slowest) this.#reset(slowest, 'unread')
+    const unread = this.#select(({ socket }) => socket.writableLength > 0)
+    const ofAddress = unread.filter((each) => isOfAddress(each, connection.prefixes))
+    // Since its answer was handed over, a connection has no other activity. The first one is the slowest reader.
+    if (unsentBytes(ofAddress) > limits.addressUnsentBytes) this.#reset(ofAddress[0] ?? connection, 'unread')
+    else if (unsentBytes(unread) > limits.unsentBytes) this.#reset(unread[0] ?? connection, 'unread')
   }
 
-  /** Lets another request begin, after some iterations of the event loop. */
-  #endTurn(iterations: number): void {
-    if (iterations < 1) this.#turns.leave()
-    else setImmediate(() => this.#endTurn(iterations - 1))
+  /**
+   * Begins one request in an iteration of the event loop, and none in the few iterations before, while connections wait
+   * to be accepted: Node accepts one in each iteration, and they have no order yet.
+   */
+  #beginTurn(waited = 0): void {
+    if (this.#hasAdmitted && waited < ACCEPTED_BETWEEN_TURNS_MAX) {
+      this.#hasAdmitted = false
+      return void setImmediate(() => this.#beginTurn(waited + 1))
+    }
+    const next = this.#turns.takeNext()
+    if (this.#turns.size > 0) setImmediate(() => this.#beginTurn())
+    next?.begin()
   }
 
   #beginNext(connection: Connection): void {
-    this.#forgetUnread(connection)
     connection.unanswered.shift()
     const [next] = connection.unanswered
     // After an answer with `Connection: close`, the server has ended the connection.
     if (next && connection.socket.writable) this.#begin(connection, next)
-  }
-
-  #forgetUnread(connection: Connection): void {
-    if (connection.unsentBytes > 0) this.#unread.remove(connection)
-    connection.unsentBytes = 0
   }
 
   #change(connection: Connection, activity: Activity): void {
@@ -274,7 +260,6 @@ export class Connections {
   #remove(connection: Connection): void {
     if (!this.#open.delete(connection.socket)) return
     if (connection.activity !== 'kept') this.#replaceable.remove(connection)
-    this.#forgetUnread(connection)
     connection.unanswered.length = 0
   }
 
@@ -284,13 +269,21 @@ export class Connections {
     this.#remove(connection)
     socket.on('error', () => undefined)
     socket.resetAndDestroy()
+    this.#report('connections_reset', reason)
+  }
+
+  #report(event: string, text: string): void {
     const { clock, report } = this.#options
-    if (clock() - (this.#reportedAt.get(reason) ?? -Infinity) < REPORT_INTERVAL_MS) return
-    this.#reportedAt.set(reason, clock())
-    report('connections_reset', reason)
+    if (clock() - (this.#reportedAt.get(text) ?? -Infinity) < REPORT_INTERVAL_MS) return
+    this.#reportedAt.set(text, clock())
+    report(event, text)
   }
 }
 
-function closeAfter(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('Connection', 'close')
+function isOfAddress({ prefixes }: Connection, others: readonly string[]): boolean {
+  return prefixes.at(-1) === others.at(-1)
+}
+
+function unsentBytes(connections: readonly Connection[]): number {
+  return connections.reduce((sum, { socket }) => sum + socket.writableLength, 0)
 }

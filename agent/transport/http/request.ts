@@ -4,12 +4,12 @@ import { isJsonType } from '../../../store/base/json-type.ts'
 import { parseUrl } from '../../../store/base/url-policy.ts'
 
 /**
- * The path and query of the request target. The target may be an absolute URL, whose host is ignored, and for OPTIONS
- * also `*`. Undefined for any other target (RFC 9112 section 3.2).
+ * The path and query of the request target. The target may be an absolute URL, whose host is ignored, for OPTIONS also
+ * `*`, and that of CONNECT has no path. Undefined for any other target (RFC 9112 section 3.2).
  */
 export function readTarget({ method, url = '' }: IncomingMessage): string | undefined {
   if (url.startsWith('/')) return url
-  if (url === '*' && method === 'OPTIONS') return '/'
+  if ((url === '*' && method === 'OPTIONS') || method === 'CONNECT') return '/'
   const parsed = parseUrl(url)
   return parsed && /^https?:$/.test(parsed.protocol) ? `${parsed.pathname}${parsed.search}` : undefined
 }

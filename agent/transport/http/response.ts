@@ -38,7 +38,10 @@ export function commonHeaders(baseUrl: string | undefined): Readonly<Record<stri
 let compressing = 0
 
 /** Does nothing when the client has disconnected. A paid answer is stored, so the client can repeat the request. */
-export function sendResponse(response: ServerResponse, { status, headers, body }: HttpResponseContent): void {
+export function sendResponse(
+  response: ServerResponse,
+  { status, headers, body }: Omit<HttpResponseContent, 'body'> & { body: string | Buffer },
+): void {
   if (response.headersSent || response.destroyed) return
   const send = (form: string | Buffer, encoding: object = {}) => {
     if (response.destroyed) return

@@ -26,9 +26,14 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
   const held: Response[] = []
   const large: Response[] = []
   const paths: string[] = []
+  const accepted: number[] = []
+  let connections = 0
+  const count = () => (connections += 1)
+  subscribe('net.server.socket', count)
   const app = express()
   app.use((request, response) => {
     paths.push(request.path)
+    accepted.push(connections)
     if (request.path === '/held') held.push(response)
     else if (request.path === '/verified') {
       server.clients.of(request).keepOpen()
@@ -57,8 +62,9 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
     reports,
     /** The time of the server's clock, in milliseconds. */
     time,
-    /** The paths of the requests that ran, in order. */
+    /** The paths of the requests that ran, in order, and the connections that were accepted before each. */
     paths,
+    accepted,
     held,
     /** The large responses, in order. */
     large,
@@ -76,6 +82,7 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
     async stop() {
       for (const response of held) response.end()
       for (const socket of sockets) socket.destroy()
+      unsubscribe('net.server.socket', count)
       await server.close()
     },
   }
@@ -164,7 +171,28 @@ describe('the connections of the HTTP server', () => {
       await client.closed
       unsubscribe('http.server.request.start', count)
       expect(parsed.filter((port) => port === localPort)).to.have.length(4)
-      expect(server.paths).to.have.length(1)
+      expect(server.paths).to.deep.equal([])
+    })
+
+    it('[6.2.7] begin in turns of their prefixes', async () => {
+      const dialAll = (count: number, address: string) =>
+        Promise.all(Array.from({ length: count }, () => server.dial(get('/ready'), address)))
+      const [many, [one]] = [await dialAll(20, '127.0.6.1'), await dialAll(1, '127.0.5.1')]
+      for (const each of [...many, one!]) await each.answered(1)
+      for (const { socket } of many) socket.write(get('/many'))
+      one?.socket.write(get('/one'))
+      for (const each of [...many, one!]) await each.answered(2)
+      expect(server.paths.slice(21).indexOf('/one')).to.be.lessThan(10)
+    })
+
+    it('begin after connections that wait to be accepted', async () => {
+      const first = await server.dial(get('/one'))
+      await first.answered(1)
+      const connecting = Promise.all(Array.from({ length: 20 }, () => server.dial()))
+      first.socket.write(get('/two'))
+      await first.answered(2)
+      expect(server.accepted[1]).to.be.at.least(8)
+      await connecting
     })
 
     it('run one request of a connection at a time', async () => {
@@ -282,7 +310,7 @@ describe('the connections of the HTTP server', () => {
       await second.answered(1)
     })
 
-    it('[8.12] reset the slowest reader of all addresses, of the one with the most', async () => {
+    it('[8.12] reset the slowest reader of all addresses', async () => {
       const clients = [await neglect('127.0.1.1'), await neglect('127.0.2.1')]
       expect(server.reports).to.deep.equal([])
       clients.push(await neglect('127.0.3.1'))
