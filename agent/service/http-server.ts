@@ -12,10 +12,14 @@ import type { Report } from '../../store/base/runtime.ts'
 import { toUrlHost } from '../../store/base/url-policy.ts'
 import { CONNECTION_LIMITS, Connections, type Clients } from '../transport/http/connections.ts'
 import type { AddressBudgets } from '../sale/limits/address-budget.ts'
-import { readTarget } from '../transport/http/request.ts'
-import { assignRequestId, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request-id.ts'
-import { commonHeaders, sendResponse } from '../transport/http/response.ts'
-import { renderOutcome, renderWireError, type HttpResponseContent } from '../transport/http/render-outcome.ts'
+import { assignRequestId, readTarget, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request.ts'
+import {
+  commonHeaders,
+  type HttpResponseContent,
+  renderOutcome,
+  renderWireError,
+  sendResponse,
+} from '../transport/http/response.ts'
 import { refused } from '../operation/outcome.ts'
 import type { Config } from './config.ts'
 

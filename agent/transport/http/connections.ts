@@ -9,8 +9,7 @@ import { rateLimited } from '../../operation/outcome.ts'
 import type { AddressBudgets, Client } from '../../sale/limits/address-budget.ts'
 import { PrefixTree } from '../../sale/limits/prefix-tree.ts'
 import { clientPrefixes, prefixesOf } from './client-address.ts'
-import { renderOutcome } from './render-outcome.ts'
-import { sendResponse } from './response.ts'
+import { renderOutcome, sendResponse } from './response.ts'
 
 /** Node's defaults are in brackets. */
 export const CONNECTION_LIMITS = {

@@ -5,10 +5,8 @@
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
 import type { Clients } from '../http/connections.ts'
-import { renderOutcome } from '../http/render-outcome.ts'
-import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/request.ts'
-import { requestIdOf } from '../http/request-id.ts'
-import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
+import { refuse, renderOutcome, sendResponse } from '../http/response.ts'
+import { headerValues, isEncoded, isJsonRequest, readBody, requestIdOf } from '../http/request.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX } from '../call-limits.ts'
 import { MCP_PATH } from '../../operation/endpoints.ts'
@@ -64,7 +62,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
 
   const router = Router({ caseSensitive: true })
   router.post(MCP_PATH, route)
-  router.all(MCP_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
+  router.all(MCP_PATH, (_request, response) => refuse(response, { code: 'method_not_allowed', allow: 'POST' }))
   return router
 }
 

@@ -90,7 +90,7 @@ describe('the places for work', () => {
     await turn()
     ends.shift()?.()
     // All promises that can are settled before the next tick.
-    await new Promise<void>((resolve) => void process.nextTick(resolve))
+    await new Promise<void>((resolve) => process.nextTick(resolve))
     expect(begun).to.deep.equal(['1'])
     await turn()
     expect(begun).to.deep.equal(['1', '2'])
