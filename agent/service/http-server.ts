@@ -5,21 +5,17 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, STATUS_CODES } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http'
-import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Express } from 'express'
 import { expressMessages } from '../../rest-facade/messages.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { toUrlHost } from '../../store/base/url-policy.ts'
 import { CONNECTION_LIMITS, Connections, type Clients } from '../transport/http/connections.ts'
 import type { AddressBudgets } from '../sale/limits/address-budget.ts'
-import { assignRequestId, readTarget, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request.ts'
-import {
-  commonHeaders,
-  type HttpResponseContent,
-  renderOutcome,
-  renderWireError,
-  sendResponse,
-} from '../transport/http/response.ts'
+import { readTarget } from '../transport/http/request.ts'
+import { assignRequestId, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request-id.ts'
+import { commonHeaders, sendResponse } from '../transport/http/response.ts'
+import { renderOutcome, renderWireError, type HttpResponseContent } from '../transport/http/render-outcome.ts'
 import { refused } from '../operation/outcome.ts'
 import type { Config } from './config.ts'
 
@@ -38,6 +34,8 @@ const LIMITS = {
   requestMs: 15_000,
   /** Longer than the 60 s of common proxies, so that the proxy closes first and no request is lost [5,000]. */
   keepAliveMs: 65_000,
+  /** Without a byte in either direction. Longer than the slowest sale, which takes 90 s [none]. */
+  silenceMs: 120_000,
   /** Between checks of the first two. Each one visits every connection with a request in progress [30,000]. */
   checkMs: 1_000,
   /** Request target and headers. A payment has up to 8 KiB, a query 3 KiB [16,384]. */
@@ -85,7 +83,7 @@ export async function startHttpServer({ config, budgets, clock, report, ...optio
       listener = app
     },
     clients: connections as Clients,
-    close: () => closeServer(server, connections),
+    close: () => closeServer(server, connections, limits),
   }
 }
 
@@ -110,13 +108,13 @@ function createLimitedServer(
    * Answers a fault and closes the connection. The answer follows those to earlier requests. It is left out if the
    * client could take it for a part of one of them.
    */
-  function endConnection(socket: Socket, reply: HttpResponseContent): void {
+  function endConnection(socket: Socket, reply: HttpResponseContent, ownId?: string): void {
     if (closing.has(socket)) return
     closing.add(socket)
     socket.on('error', () => undefined)
     const last = connections.lastResponse(socket)
     const isInLastBody = last?.req.complete === false
-    const requestId = (isInLastBody ? requestIdOf(last.req) : undefined) ?? randomUUID()
+    const requestId = ownId ?? (isInLastBody ? requestIdOf(last.req) : undefined) ?? randomUUID()
     const write = () => {
       const own = { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers }
       if (socket.writable) writeAndClose(socket, { ...reply, headers: own })
@@ -139,6 +137,7 @@ function createLimitedServer(
     requireHostHeader: false,
   }
   const server = createServer(options, handle)
+  server.timeout = limits.silenceMs
   // One header more, so that `findFault` sees that there are too many.
   server.maxHeadersCount = limits.headers + 1
   server.on('connection', (socket) => connections.admit(socket))
@@ -146,6 +145,10 @@ function createLimitedServer(
   server.on('upgrade', (_request, socket) => connections.resetFull(socket as Socket))
   // Ignores other `Expect` values; Node would answer with an empty 417.
   server.on('checkExpectation', handle)
+  server.on('connect', (request, socket) => {
+    const refusal = refused({ code: 'method_not_allowed', allow: 'GET, HEAD, POST, OPTIONS' })
+    endConnection(socket as Socket, renderOutcome(refusal), assignRequestId(request))
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()
     // Data after a request with `Connection: close`. The connection ends with the answer to that request.
@@ -156,12 +159,12 @@ function createLimitedServer(
 }
 
 /**
- * Whether the connection closes after the answer. After CONNECT or a request for an upgrade, Node drops the rest of the
- * data that it has read. After an answer, Node reads and discards the rest of the body, and an endless chunked body
- * would take all CPU time.
+ * Whether the connection closes after the answer. After a request for an upgrade, Node drops the rest of the data that
+ * it has read. After an answer, Node reads and discards the rest of the body, and an endless chunked body would take
+ * all CPU time.
  */
-function mustEnd({ method, headers }: IncomingMessage): boolean {
-  return method === 'CONNECT' || headers.upgrade !== undefined || headers['transfer-encoding'] !== undefined
+function mustEnd({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined || headers['transfer-encoding'] !== undefined
 }
 
 /** The characters of a host with its port (RFC 3986 section 3.2). A client without one sends an empty value. */
@@ -195,21 +198,25 @@ function writeAndClose(socket: Socket, { status, headers, body }: HttpResponseCo
   const all = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
-  setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
+  socket.once('end', () => socket.destroySoon())
   socket.resume()
 }
 
-function closeServer(server: Server, connections: Connections): Promise<void> {
+/** A closed server no longer checks the time limit of a request. */
+function closeServer(server: Server, connections: Connections, { requestMs }: HttpServerLimits): Promise<void> {
   // Connections that become idle during the stop close at once.
   server.keepAliveTimeout = 1
-  const timer = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS)
-  connections.end()
+  const timers = [
+    setTimeout(() => connections.end({ isLate: true }), requestMs),
+    setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS),
+  ]
+  connections.end({ isLate: false })
   return new Promise((resolve) => {
-    const closed = () => {
-      clearTimeout(timer)
+    server.close(() => {
+      for (const timer of timers) clearTimeout(timer)
       resolve()
-    }
-    // That of HTTP would end the checks of time limits, and a body without an end would hold the stop.
-    NetServer.prototype.close.call(server, closed)
+    })
   })
 }

@@ -2,7 +2,6 @@
  * A semaphore with a fair queue. Waiting entries get a permit round-robin over their address prefixes. Long work takes
  * a permit for each of its parts, so that it delays others by one part only.
  */
-import { setImmediate } from 'node:timers/promises'
 import type { Client } from './address-budget.ts'
 import { PrefixTree } from './prefix-tree.ts'
 
@@ -15,10 +14,13 @@ interface Entry extends Pick<Client, 'prefixes'> {
 
 export class WorkQueue {
   #free: number
+  readonly #pause: (() => Promise<unknown>) | undefined
   readonly #waiting = new PrefixTree<Entry>()
 
-  constructor(permits: number) {
+  /** @param pause before work that has waited begins; for work that would hold the event loop one after the other */
+  constructor(permits: number, pause?: () => Promise<unknown>) {
     this.#free = permits
+    this.#pause = pause
   }
 
   /** The number of entries that wait. */
@@ -27,23 +29,34 @@ export class WorkQueue {
   }
 
   /**
-   * Takes a place until it is disposed. After a wait, the work begins in a later iteration of the event loop, which it
-   * may hold. Undefined if the client leaves first, or if the queue is full and this client is of the prefix with the
-   * most entries.
+   * Takes a place until it is disposed. Undefined if the client leaves first, or if the queue is full and this client
+   * is of the prefix with the most entries.
    */
   async enter(client: Pick<Client, 'prefixes' | 'hasLeft' | 'onLeave'>): Promise<Disposable | undefined> {
     if (client.hasLeft()) return undefined
     if (this.#free > 0) this.#free -= 1
-    else if (await this.#wait(client)) await setImmediate()
-    else return undefined
+    else if (!(await this.#wait(client))) return undefined
+    else await this.#pause?.()
     let isHeld = true
     const leave = () => {
-      const next = isHeld ? this.#waiting.takeNext() : undefined
-      if (next) next.end(true)
-      else if (isHeld) this.#free += 1
+      if (isHeld) this.leave()
       isHeld = false
     }
     return { [Symbol.dispose]: leave }
+  }
+
+  /** Begins the work now or when it gets a place, which must be given back with `leave`. */
+  run(prefixes: readonly string[], begin: () => void): void {
+    if (this.#free === 0) return this.#waiting.add({ prefixes, end: begin })
+    this.#free -= 1
+    begin()
+  }
+
+  /** The place goes to the next entry. */
+  leave(): void {
+    const next = this.#waiting.takeNext()
+    if (next) next.end(true)
+    else this.#free += 1
   }
 
   #wait({ prefixes, onLeave }: Pick<Client, 'prefixes' | 'onLeave'>): Promise<boolean> {

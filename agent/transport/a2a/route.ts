@@ -10,9 +10,11 @@ import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executo
 import type { SaleRequest } from '../../sale/sale-context.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX, LATE } from '../call-limits.ts'
-import { type HttpResponseContent, refuse, renderOutcome, sendResponse } from '../http/response.ts'
+import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
 import type { Clients } from '../http/connections.ts'
-import { headerValues, isEncoded, isJsonRequest, readBody, requestIdOf } from '../http/request.ts'
+import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/request.ts'
+import { requestIdOf } from '../http/request-id.ts'
+import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { refused } from '../../operation/outcome.ts'
 import { A2A_PATH, A2A_VERSION, isA2aVersion, paymentExtensionUri } from '../../operation/endpoints.ts'
 import { PAYMENT_HEADERS, type Terms } from '../../payment/terms.ts'
@@ -105,7 +107,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
 
   const router = Router({ caseSensitive: true })
   router.post(A2A_PATH, route)
-  router.all(A2A_PATH, (_request, response) => refuse(response, { code: 'method_not_allowed', allow: 'POST' }))
+  router.all(A2A_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
   return router
 }
 

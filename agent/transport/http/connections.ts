@@ -8,8 +8,10 @@ import type { Report } from '../../../store/base/runtime.ts'
 import { rateLimited } from '../../operation/outcome.ts'
 import type { AddressBudgets, Client } from '../../sale/limits/address-budget.ts'
 import { PrefixTree } from '../../sale/limits/prefix-tree.ts'
+import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { clientPrefixes, prefixesOf } from './client-address.ts'
-import { renderOutcome, sendResponse } from './response.ts'
+import { renderOutcome } from './render-outcome.ts'
+import { sendResponse } from './response.ts'
 
 /** Node's defaults are in brackets. */
 export const CONNECTION_LIMITS = {
@@ -30,9 +32,16 @@ export const CONNECTION_LIMITS = {
 
 /** A prefix with so few connections loses none while another prefix has more. */
 const FEW_CONNECTIONS = 4
-/** Takes about as long as the work of a turn. */
-const ACCEPTED_BETWEEN_TURNS_MAX = 8
-/** Each text is in the log at most this often. */
+/** Smaller answers are not counted. Those of all connections need 32 MiB. */
+const SMALL_ANSWER_BYTES = 16_384
+/** Node accepts one connection in each iteration of the event loop, so few requests begin in it. */
+const BEGUN_PER_ITERATION_MAX = 8
+/**
+ * While connections arrive, requests begin only in every such iteration: new clients wait in the queue of the kernel,
+ * which is not fair.
+ */
+const ITERATIONS_PER_TURN = 16
+/** Each reason of resets is in the log at most this often. */
 export const REPORT_INTERVAL_MS = 60_000
 
 /** `running`: new, or has a request. `kept`: the payment of the request is verified or recorded. */
@@ -45,6 +54,10 @@ interface Connection {
   /** Of the client of the last request, or of the socket before the first one. */
   prefixes: readonly string[]
   activity: Activity
+  /** The place of the last change of activity in the order of all changes. */
+  changed: number
+  /** Of a large answer that the client has not read. */
+  unsentBytes: number
   /** Whether its address had too many connections when it was opened. Its first request is answered with 429. */
   readonly isSurplus: boolean
   /** Of the last request. */
@@ -78,17 +91,18 @@ export interface HttpClient extends Client {
 
 export class Connections {
   readonly #options: ConnectionsOptions
-  /** Work that waits for its turn. */
-  readonly #turns = new PrefixTree<{ prefixes: readonly string[]; begin: () => void }>()
-  /** In the order of the last change of activity. */
+  readonly #turns = new WorkQueue(BEGUN_PER_ITERATION_MAX)
   readonly #open = new Map<Socket, Connection>()
   /** The numbers of open connections, by address. */
   readonly #addresses = new Map<string, number>()
   /** All but those that are `kept`. */
   readonly #replaceable = new PrefixTree<Connection>()
-  /** In this iteration of the event loop. */
-  #hasAdmitted = false
-  /** When each text was reported. */
+  readonly #unread = new PrefixTree<Connection>(({ unsentBytes }) => unsentBytes)
+  /** Connections that were admitted in this iteration of the event loop or the one before. */
+  #newcomers = 0
+  #changes = 0
+  #isProxyReported = false
+  /** When each reason of resets was reported. */
   readonly #reportedAt = new Map<string, number>()
 
   constructor(options: ConnectionsOptions) {
@@ -105,15 +119,15 @@ export class Connections {
     const address = prefixes.at(-1) ?? ''
     const ofAddress = this.#addresses.get(address) ?? 0
     const isSurplus = trustedProxies === 0 && ofAddress >= limits.addressConnections
-    const state = { activity: 'running', client: undefined } as const
+    const state = { activity: 'running', changed: (this.#changes += 1), unsentBytes: 0, client: undefined } as const
     const connection: Connection = { socket, address, prefixes, isSurplus, ...state, unanswered: [] }
+    this.#newcomers += 1
     this.#open.set(socket, connection)
     this.#addresses.set(address, ofAddress + 1)
     this.#replaceable.add(connection)
-    this.#hasAdmitted = true
     socket.once('close', () => this.#remove(connection))
     // What the client has sent is read in the next iteration of the event loop.
-    setImmediate(() => setImmediate(() => this.#checkUse(connection)))
+    setImmediate(() => setImmediate(() => this.#endArrival(connection)))
     if (!isSurplus && this.#open.size > limits.connections) this.#resetSurplus()
   }
 
@@ -134,7 +148,7 @@ export class Connections {
     const { socket } = response.req
     const connection = this.#open.get(socket)
     if (!connection) return void response.destroy()
-    response.on('prefinish', () => this.#handOver(connection))
+    response.on('prefinish', () => this.#handOver(connection, socket.writableLength))
     response.on('finish', () => this.#beginNext(connection))
     connection.unanswered.push(response)
     if (connection.unanswered.length === 1) this.#begin(connection, response)
@@ -151,11 +165,15 @@ export class Connections {
     if (connection) this.#reset(connection, 'pipelining')
   }
 
-  /** For a stop: ends connections without a request, also those that have never sent one, and others when answered. */
-  end(): void {
+  /**
+   * For a stop: ends connections without a request, also those that have never sent one, and the others after their
+   * answers. `isLate`: also those that wait for the rest of a request.
+   */
+  end({ isLate }: { isLate: boolean }): void {
     for (const [socket, { unanswered }] of this.#open) {
       if (unanswered.length === 0) socket.destroySoon()
-      for (const response of unanswered) response.shouldKeepAlive = false
+      else if (isLate && unanswered[0]?.req.complete === false) socket.destroy()
+      for (const response of unanswered) closeAfter(response)
     }
   }
 
@@ -164,20 +182,21 @@ export class Connections {
     connection.client = this.#identify(connection, response)
     this.#change(connection, 'running')
     if (connection.isSurplus) {
-      response.shouldKeepAlive = false
+      closeAfter(response)
       sendResponse(response, renderOutcome(rateLimited(0)))
     } else connection.client.takeTurn(() => this.#options.answer(request, response))
   }
 
   #identify(connection: Connection, response: ServerResponse): HttpClient {
-    const { budgets, trustedProxies } = this.#options
+    const { budgets, trustedProxies, report } = this.#options
     const { req: request } = response
     if (trustedProxies > 0) {
       this.#replaceable.remove(connection)
       connection.prefixes = clientPrefixes(request, trustedProxies)
       this.#replaceable.add(connection)
-    } else if (request.headers['x-forwarded-for'] !== undefined) {
-      this.#report(
+    } else if (!this.#isProxyReported && request.headers['x-forwarded-for'] !== undefined) {
+      this.#isProxyReported = true
+      report(
         'proxy_not_trusted',
         'X-Forwarded-For is sent and TRUST_PROXY is 0, so all clients of the proxy share one budget',
       )
@@ -195,52 +214,51 @@ export class Connections {
       keepOpen: () => {
         if (!response.writableEnded) this.#change(connection, 'kept')
       },
-      takeTurn: (begin) => {
-        this.#turns.add({ prefixes, begin })
-        if (this.#turns.size === 1) setImmediate(() => this.#beginTurn())
-      },
+      takeTurn: (work) =>
+        this.#turns.run(prefixes, () => {
+          this.#endTurn(ITERATIONS_PER_TURN)
+          work()
+        }),
     }
   }
 
   /** The answer is handed to the socket: the request is over, and its client has to read. */
-  #handOver(connection: Connection): void {
+  #handOver(connection: Connection, answerBytes: number): void {
     this.#change(connection, 'idle')
-    if (connection.socket.writableLength === 0) return
+    if (answerBytes <= SMALL_ANSWER_BYTES) return
+    connection.unsentBytes = answerBytes
+    this.#unread.add(connection)
     const { limits } = this.#options
-    // In the order in which the answers were handed over: a connection then has no other activity.
-    const unread = new PrefixTree<Connection>(({ socket }) => socket.writableLength)
-    for (const each of this.#open.values()) if (each.socket.writableLength > 0) unread.add(each)
-    const ofAddress = unread.ofClient(connection)
+    const ofAddress = this.#unread.ofClient(connection)
     const isBeyond = ofAddress.size > limits.addressUnsentBytes
-    const [slowest] = isBeyond ? ofAddress : unread.size > limits.unsentBytes ? unread.largest() : []
+    const [slowest] = isBeyond ? ofAddress : this.#unread.size > limits.unsentBytes ? this.#unread.largest() : []
     if (slowest) this.#reset(slowest, 'unread')
   }
 
-  /**
-   * Begins one request in an iteration of the event loop, and none in the few iterations before, while connections wait
-   * to be accepted: Node accepts one in each iteration, and they have no order yet.
-   */
-  #beginTurn(waited = 0): void {
-    if (this.#hasAdmitted && waited < ACCEPTED_BETWEEN_TURNS_MAX) {
-      this.#hasAdmitted = false
-      return void setImmediate(() => this.#beginTurn(waited + 1))
-    }
-    const next = this.#turns.takeNext()
-    if (this.#turns.size > 0) setImmediate(() => this.#beginTurn())
-    next?.begin()
+  /** Lets another request begin in an iteration of the event loop without newcomers, or after some with them. */
+  #endTurn(iterations: number): void {
+    setImmediate(() => {
+      if (this.#newcomers === 0 || iterations === 0) this.#turns.leave()
+      else this.#endTurn(iterations - 1)
+    })
   }
 
   #beginNext(connection: Connection): void {
+    this.#forgetUnread(connection)
     connection.unanswered.shift()
     const [next] = connection.unanswered
     // After an answer with `Connection: close`, the server has ended the connection.
     if (next && connection.socket.writable) this.#begin(connection, next)
   }
 
+  #forgetUnread(connection: Connection): void {
+    if (connection.unsentBytes > 0) this.#unread.remove(connection)
+    connection.unsentBytes = 0
+  }
+
   #change(connection: Connection, activity: Activity): void {
-    const { socket } = connection
-    if (!this.#open.delete(socket)) return
-    this.#open.set(socket, connection)
+    if (!this.#open.has(connection.socket)) return
+    connection.changed = this.#changes += 1
     if (connection.activity === 'kept') this.#replaceable.add(connection)
     if (activity === 'kept') this.#replaceable.remove(connection)
     connection.activity = activity
@@ -248,13 +266,16 @@ export class Connections {
 
   /** Resets one of the largest prefix: the one that is idle longest, or else the oldest request. */
   #resetSurplus(): void {
-    const largest = new Set(this.#replaceable.largest(FEW_CONNECTIONS))
-    const inOrder = [...this.#open.values()].filter((each) => largest.has(each))
-    const surplus = inOrder.find(({ activity }) => activity === 'idle') ?? inOrder[0]
-    if (surplus) this.#reset(surplus, 'surplus')
+    const [first, ...others] = this.#replaceable.largest(FEW_CONNECTIONS)
+    if (first)
+      this.#reset(
+        others.reduce((one, other) => (isLessUsed(other, one) ? other : one), first),
+        'surplus',
+      )
   }
 
-  #checkUse(connection: Connection): void {
+  #endArrival(connection: Connection): void {
+    this.#newcomers -= 1
     if (connection.client) return
     if (connection.isSurplus) this.#reset(connection, 'surplus')
     else this.#change(connection, 'idle')
@@ -267,6 +288,7 @@ export class Connections {
     if (ofAddress > 1) this.#addresses.set(address, ofAddress - 1)
     else this.#addresses.delete(address)
     if (connection.activity !== 'kept') this.#replaceable.remove(connection)
+    this.#forgetUnread(connection)
     connection.unanswered.length = 0
   }
 
@@ -276,13 +298,18 @@ export class Connections {
     this.#remove(connection)
     socket.on('error', () => undefined)
     socket.resetAndDestroy()
-    this.#report('connections_reset', reason)
-  }
-
-  #report(event: string, text: string): void {
     const { clock, report } = this.#options
-    if (clock() - (this.#reportedAt.get(text) ?? -Infinity) < REPORT_INTERVAL_MS) return
-    this.#reportedAt.set(text, clock())
-    report(event, text)
+    if (clock() - (this.#reportedAt.get(reason) ?? -Infinity) < REPORT_INTERVAL_MS) return
+    this.#reportedAt.set(reason, clock())
+    report('connections_reset', reason)
   }
+}
+
+function isLessUsed(one: Connection, other: Connection): boolean {
+  const isIdle = one.activity === 'idle'
+  return isIdle === (other.activity === 'idle') ? one.changed < other.changed : isIdle
+}
+
+function closeAfter(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close')
 }

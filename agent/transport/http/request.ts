@@ -1,16 +1,15 @@
-/** Reads HTTP requests: the id, the target, all values of a header, the content type, and the body up to a limit. */
-import { randomUUID } from 'node:crypto'
+/** Reads HTTP requests: the target, all values of a header, the content type, and the body up to a limit. */
 import type { IncomingMessage } from 'node:http'
 import { isJsonType } from '../../../store/base/json-type.ts'
 import { parseUrl } from '../../../store/base/url-policy.ts'
 
 /**
- * The path and query of the request target. The target may be an absolute URL, whose host is ignored, for OPTIONS also
- * `*`, and that of CONNECT has no path. Undefined for any other target (RFC 9112 section 3.2).
+ * The path and query of the request target. The target may be an absolute URL, whose host is ignored, and for OPTIONS
+ * also `*`. Undefined for any other target (RFC 9112 section 3.2).
  */
 export function readTarget({ method, url = '' }: IncomingMessage): string | undefined {
   if (url.startsWith('/')) return url
-  if ((url === '*' && method === 'OPTIONS') || method === 'CONNECT') return '/'
+  if (url === '*' && method === 'OPTIONS') return '/'
   const parsed = parseUrl(url)
   return parsed && /^https?:$/.test(parsed.protocol) ? `${parsed.pathname}${parsed.search}` : undefined
 }
@@ -62,30 +61,4 @@ export function readBody(
         if (!request.complete) resolve('invalid_body')
       })
   })
-}
-
-export const REQUEST_ID_HEADER = 'X-Request-Id'
-const HEADER_KEY = 'x-request-id'
-
-/** A UUID has 36 characters, a W3C trace context 55. A payment signature, which must not be logged, has more. */
-export const REQUEST_ID_CHARACTERS_MAX = 128
-
-/** The unreserved characters of URLs (RFC 3986 section 2.3). They cannot end a log line or a header. */
-export const REQUEST_ID_PATTERN = new RegExp(`^[A-Za-z0-9._~-]{1,${REQUEST_ID_CHARACTERS_MAX}}$`)
-
-/**
- * Gives the request an id: the one that it was sent with, or a new one if it has none, several, or an invalid one
- * (contract 7.11). Replaces the header, as a proxy would, so that later code can read the id there.
- */
-export function assignRequestId(request: IncomingMessage): string {
-  const [sent, ...more] = headerValues(request, REQUEST_ID_HEADER)
-  const isKept = sent !== undefined && more.length === 0 && REQUEST_ID_PATTERN.test(sent)
-  const id = isKept ? sent : randomUUID()
-  request.headers[HEADER_KEY] = id
-  return id
-}
-
-/** The assigned id. Undefined on a server that assigns none. */
-export function requestIdOf(request: IncomingMessage): string | undefined {
-  return request.headers[HEADER_KEY] as string | undefined
 }

@@ -1,11 +1,12 @@
-/** Turns outcomes and errors of the HTTP protocol into responses, and sends them. */
+/** Sends HTTP responses, and defines the headers that all of them share. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzip } from 'node:zlib'
 import type { Request } from 'express'
-import { refused, type Outcome } from '../../operation/outcome.ts'
-import { REFUSALS, refusalBody, type Refusal, type WIRE_CODES } from '../../operation/refusal.ts'
+import { refused } from '../../operation/outcome.ts'
+import type { Refusal } from '../../operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
-import { REQUEST_ID_HEADER } from './request.ts'
+import { renderOutcome, type HttpResponseContent } from './render-outcome.ts'
+import { REQUEST_ID_HEADER } from './request-id.ts'
 
 /** A year: the usual value. */
 const HSTS_SECONDS = 31_536_000
@@ -33,52 +34,11 @@ export function commonHeaders(baseUrl: string | undefined): Readonly<Record<stri
   return { ...COMMON_HEADERS, 'Strict-Transport-Security': `max-age=${HSTS_SECONDS}` }
 }
 
-export interface HttpResponseContent {
-  status: number
-  headers: Record<string, string>
-  /** JSON text. */
-  body: string
-}
-
-/** Caches must not store paid answers or quotes (contract 7.7). */
-const PRIVATE_JSON = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'private, no-store' }
-
-export function renderOutcome(outcome: Outcome): HttpResponseContent {
-  if (outcome.kind === 'answer') {
-    const headers = { ...PRIVATE_JSON, [PAYMENT_HEADERS.response]: outcome.paymentResponse }
-    return { status: 200, headers, body: outcome.body }
-  }
-  const { refusal, quote, paymentResponse } = outcome
-  const { status, retryAfterSeconds } = REFUSALS[refusal.code]
-  const retryAfter = refusal.retryAfterSeconds ?? retryAfterSeconds
-  const headers: Record<string, string> = { ...PRIVATE_JSON }
-  if (quote) headers[PAYMENT_HEADERS.required] = quote.header
-  if (paymentResponse !== undefined) headers[PAYMENT_HEADERS.response] = paymentResponse
-  if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter)
-  if (refusal.allow !== undefined) headers['Allow'] = refusal.allow
-  const body = JSON.stringify(refusalBody(refusal))
-  // Appends the JSON text of the quote. Encoding it again makes the benchmark row `quote` more than 10 % slower.
-  const withQuote = quote ? `${body.slice(0, -1)},"payment_required":${quote.json}}` : body
-  return { status, headers, body: withQuote }
-}
-
-/**
- * An error that is found before a request is routed, or on any route (contract 7.3). The connection ends with the
- * answer, because what follows cannot be trusted.
- */
-export function renderWireError(code: (typeof WIRE_CODES)[number]): HttpResponseContent {
-  const content = renderOutcome(refused({ code }))
-  return { ...content, headers: { ...content.headers, Connection: 'close' } }
-}
-
 /** In this process, whose threads they share. */
 let compressing = 0
 
 /** Does nothing when the client has disconnected. A paid answer is stored, so the client can repeat the request. */
-export function sendResponse(
-  response: ServerResponse,
-  { status, headers, body }: Omit<HttpResponseContent, 'body'> & { body: string | Buffer },
-): void {
+export function sendResponse(response: ServerResponse, { status, headers, body }: HttpResponseContent): void {
   if (response.headersSent || response.destroyed) return
   const send = (form: string | Buffer, encoding: object = {}) => {
     if (response.destroyed) return
@@ -106,4 +66,8 @@ export function acceptsGzip(request: IncomingMessage): boolean {
 
 export function refuse(response: ServerResponse, refusal: Refusal): void {
   sendResponse(response, renderOutcome(refused(refusal)))
+}
+
+export function methodNotAllowed(allow: string): Refusal {
+  return { code: 'method_not_allowed', allow }
 }

@@ -43,9 +43,9 @@ const MESSAGE = /^((?:data: )?)(\{.*\})$/gm
 const OTHER_MESSAGE = 'The request could not be processed.'
 
 /** `body` is a response of the SDK: JSON, or server-sent events with one message in each. */
-export function fixErrorMessages(body: Buffer, status: number): string | Buffer {
+export function fixErrorMessages(body: string, status: number): string {
   if (!body.includes(ERROR)) return body
-  return body.toString().replace(MESSAGE, (_line, prefix: string, json: string) => {
+  return body.replace(MESSAGE, (_line, prefix: string, json: string) => {
     const reply = JSON.parse(json) as { error?: { code: number; data?: unknown } }
     if (!reply.error) return prefix + json
     const { code, data } = reply.error

@@ -5,8 +5,10 @@
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
 import type { Clients } from '../http/connections.ts'
-import { refuse, renderOutcome, sendResponse } from '../http/response.ts'
-import { headerValues, isEncoded, isJsonRequest, readBody, requestIdOf } from '../http/request.ts'
+import { renderOutcome } from '../http/render-outcome.ts'
+import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/request.ts'
+import { requestIdOf } from '../http/request-id.ts'
+import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX } from '../call-limits.ts'
 import { MCP_PATH } from '../../operation/endpoints.ts'
@@ -56,21 +58,14 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     sendResponse(response, {
       status: answer.status,
       headers: { ...(type !== null && { 'Content-Type': type }), 'Cache-Control': 'private, no-store' },
-      body: fixErrorMessages(await readAll(answer), answer.status),
+      body: fixErrorMessages(await answer.text(), answer.status),
     })
   }
 
   const router = Router({ caseSensitive: true })
   router.post(MCP_PATH, route)
-  router.all(MCP_PATH, (_request, response) => refuse(response, { code: 'method_not_allowed', allow: 'POST' }))
+  router.all(MCP_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
   return router
-}
-
-/** Not with `text()`: until a full collection of garbage, it keeps the text of each answer alive. */
-async function readAll({ body }: Response): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of body ?? []) chunks.push(chunk)
-  return Buffer.concat(chunks)
 }
 
 /** The arguments of a tool call as they were sent. The SDK drops a member `__proto__`. */

@@ -5,9 +5,10 @@ import { PrefixTree } from '../../../../agent/sale/limits/prefix-tree.ts'
 interface Item {
   prefixes: string[]
   name: string
+  weight: number
 }
 
-const item = (path: string, name: string): Item => ({ prefixes: path.split(' '), name })
+const item = (path: string, name: string, weight = 1): Item => ({ prefixes: path.split(' '), name, weight })
 const named = (items: Iterable<Item>) => Array.from(items, ({ name }) => name).join(' ')
 
 describe('the tree of address prefixes', () => {
@@ -56,5 +57,15 @@ describe('the tree of address prefixes', () => {
     expect(named(tree.largest())).to.equal('c1 c2')
     expect(named(tree.largest(2))).to.equal('a1 c1 c2 b1')
     expect(named(tree.largest(4))).to.equal('d1 d2 d3 a1 c1 c2 b1')
+  })
+
+  it('compares the sums of weights, and finds those of a client', () => {
+    tree = new PrefixTree(({ weight }) => weight)
+    const [large, ...others] = [item('B B1', 'b1', 5), item('A A1', 'a1'), item('A A2', 'a2'), item('B B1', 'b2')]
+    for (const each of [large, ...others]) tree.add(each)
+    expect([tree.size, tree.ofClient(large).size]).to.deep.equal([8, 6])
+    expect(named(tree.largest())).to.equal('b1 b2')
+    tree.remove(large)
+    expect(named(tree.largest())).to.equal('a1')
   })
 })

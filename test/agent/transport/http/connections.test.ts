@@ -26,14 +26,9 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
   const held: Response[] = []
   const large: Response[] = []
   const paths: string[] = []
-  const accepted: number[] = []
-  let connections = 0
-  const count = () => (connections += 1)
-  subscribe('net.server.socket', count)
   const app = express()
   app.use((request, response) => {
     paths.push(request.path)
-    accepted.push(connections)
     if (request.path === '/held') held.push(response)
     else if (request.path === '/verified') {
       server.clients.of(request).keepOpen()
@@ -62,9 +57,8 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
     reports,
     /** The time of the server's clock, in milliseconds. */
     time,
-    /** The paths of the requests that ran, in order, and the connections that were accepted before each. */
+    /** The paths of the requests that ran, in order. */
     paths,
-    accepted,
     held,
     /** The large responses, in order. */
     large,
@@ -82,7 +76,6 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
     async stop() {
       for (const response of held) response.end()
       for (const socket of sockets) socket.destroy()
-      unsubscribe('net.server.socket', count)
       await server.close()
     },
   }
@@ -171,28 +164,7 @@ describe('the connections of the HTTP server', () => {
       await client.closed
       unsubscribe('http.server.request.start', count)
       expect(parsed.filter((port) => port === localPort)).to.have.length(4)
-      expect(server.paths).to.deep.equal([])
-    })
-
-    it('[6.2.7] begin in turns of their prefixes', async () => {
-      const dialAll = (count: number, address: string) =>
-        Promise.all(Array.from({ length: count }, () => server.dial(get('/ready'), address)))
-      const [many, [one]] = [await dialAll(20, '127.0.6.1'), await dialAll(1, '127.0.5.1')]
-      for (const each of [...many, one!]) await each.answered(1)
-      for (const { socket } of many) socket.write(get('/many'))
-      one?.socket.write(get('/one'))
-      for (const each of [...many, one!]) await each.answered(2)
-      expect(server.paths.slice(21).indexOf('/one')).to.be.lessThan(10)
-    })
-
-    it('[6.2.7] begin after connections that wait to be accepted', async () => {
-      const first = await server.dial(get('/one'))
-      await first.answered(1)
-      const connecting = Promise.all(Array.from({ length: 20 }, () => server.dial()))
-      first.socket.write(get('/two'))
-      await first.answered(2)
-      expect(server.accepted[1]).to.be.at.least(8)
-      await connecting
+      expect(server.paths).to.have.length(1)
     })
 
     it('run one request of a connection at a time', async () => {
@@ -255,6 +227,28 @@ describe('the connections of the HTTP server', () => {
       await surplus.closed
       expect(surplus.heard).to.match(/^HTTP\/1\.1 429 /)
       expect(server.paths).not.to.include('/two')
+    })
+  })
+
+  describe('while newcomers connect', () => {
+    useServer()
+
+    it('[6.2.7] begin few requests of others before the connections of the newcomers are accepted', async () => {
+      const newcomers = 100
+      const others = await Promise.all(Array.from({ length: 100 }, () => server.dial()))
+      let accepted = 0
+      let begunBefore = 0
+      const count = (message: unknown) => {
+        if ((message as { socket: Socket }).socket.remoteAddress === '127.0.0.2') accepted += 1
+        if (accepted === newcomers) begunBefore = server.paths.length
+      }
+      subscribe('net.server.socket', count)
+      for (const each of others) each.socket.write(get('/one').repeat(4))
+      await Promise.all(Array.from({ length: newcomers }, () => server.dial('', '127.0.0.2')))
+      await Promise.all(others.map((each) => each.answered(4)))
+      await until(() => accepted === newcomers)
+      unsubscribe('net.server.socket', count)
+      expect(begunBefore).to.be.lessThan(newcomers)
     })
   })
 
