@@ -58,7 +58,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     sendResponse(response, {
       status: answer.status,
       headers: { ...(type !== null && { 'Content-Type': type }), 'Cache-Control': 'private, no-store' },
-      body: fixErrorMessages(await answer.text(), answer.status),
+      body: fixErrorMessages(await readAll(answer), answer.status),
     })
   }
 
@@ -66,6 +66,13 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
   router.post(MCP_PATH, route)
   router.all(MCP_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
   return router
+}
+
+/** Not with `text()`: until a full collection of garbage, it keeps the text of each answer alive. */
+async function readAll({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body ?? []) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
 }
 
 /** The arguments of a tool call as they were sent. The SDK drops a member `__proto__`. */
