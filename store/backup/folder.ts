@@ -33,6 +33,8 @@ const logStateSchema = z.strictObject({
   changed_at: z.string().nullable(),
   /** The number of final records. */
   finals: z.int().nonnegative(),
+  /** The last key in the list of final records. Empty without one. */
+  newest_final: z.string(),
 })
 
 export type LogState = z.infer<typeof logStateSchema>

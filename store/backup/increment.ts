@@ -25,7 +25,7 @@ import {
 } from '../files/layout.ts'
 import type { Change } from '../log/changes.ts'
 import { recordsIn } from '../log/former-layout.ts'
-import { decodeRecord, isFinal, type ResponseRecord } from '../log/record.ts'
+import { decodeRecord, isFinal } from '../log/record.ts'
 import type { Backup, LogState, Manifest } from './folder.ts'
 
 type Environment = RootDatabase<unknown, string>
@@ -34,7 +34,7 @@ const TRUE = Buffer.from('true')
 
 const SMALL_VALUES = [OWNER_KEY, PUBLIC_KEYS_KEY, SALES_KEY]
 /** For one transaction, whose pages LMDB keeps in memory. */
-const RECORDS_PER_TRANSACTION = 200
+const ITEMS_PER_TRANSACTION = 200
 
 /** `full`: the reason why nothing can be built on the parent. */
 type IncrementResult = { kind: 'increment'; parent: Backup; state: LogState } | { kind: 'full'; reason: string }
@@ -66,23 +66,25 @@ function readState({ values, changes, finished }: Databases): LogState | undefin
   const epoch = values.get(EPOCH_KEY) as string | undefined
   if (epoch === undefined) return undefined
   const [newest] = changes.getRange({ reverse: true, limit: 1 })
-  return { epoch, change: newest?.key ?? 0, changed_at: newest?.value.at ?? null, finals: finished.getKeysCount() }
+  const [newest_final = ''] = finished.getKeys({ reverse: true, limit: 1 })
+  const { key: change, value } = newest ?? { key: 0, value: undefined }
+  return { epoch, change, changed_at: value?.at ?? null, finals: finished.getKeysCount(), newest_final }
 }
 
-function findChanged(log: Databases, { log: before, created_at }: Manifest) {
+function findChanged(log: Databases, { log: before }: Manifest) {
   const full = (reason: string) => ({ kind: 'full', reason }) as const
   const { finished, unfinished, changes } = log
   const state = readState(log)
   if (!state || state.epoch !== before?.epoch) return full('the last one is of another log or of an earlier version')
-  const [first = 1] = changes.getKeys({ limit: 1 })
-  if (first > before.change + 1 || (changes.get(before.change)?.at ?? null) !== before.changed_at)
-    return full('the changes since the last one are not known')
   const changed = [...changes.getRange({ start: before.change, exclusiveStart: true })].map(({ value }) => value)
+  const isKnown = (changes.get(before.change)?.at ?? null) === before.changed_at
+  // Numbers in the middle are missing if changes expired that were noted while the clock was wrong.
+  if (!isKnown || changed.length !== state.change - before.change)
+    return full('the changes since the last one are not known')
   const identities = new Set(changed.map(({ identity }) => identity))
   const sum = changed.reduce((total, { finals }) => total + finals, before.finals)
-  // A record of the same millisecond can be in the parent.
-  const newest = [...finished.getKeys({ start: `${created_at}!` })].map(identityIn)
-  if (sum !== state.finals || newest.some((identity) => !identities.has(identity)))
+  const added = [...finished.getKeys({ start: before.newest_final, exclusiveStart: true })].map(identityIn)
+  if (sum !== state.finals || added.some((identity) => !identities.has(identity)))
     return full('an earlier version of this program has written to the log')
   for (const key of unfinished.getKeys()) identities.add(identityIn(key))
   return { kind: 'increment', state, identities: [...identities] } as const
@@ -94,10 +96,12 @@ function copyChanged(log: Databases, target: Databases, identities: readonly str
     const bytes = log.records.get(identity)
     if (bytes) target.records.putSync(identity, bytes)
     else removed.putSync(identity, TRUE)
-    const paymentId = bytes && undefinedIfCorrupt(() => decodeRecord(bytes))?.payment_id
-    if (paymentId !== undefined) replace(target.paymentIds, paymentId, log.paymentIds.get(paymentId))
   }
   inTransactions(target, identities, copy, check)
+  // Found by their records and not by the ids in them, because a damaged record keeps its payment id.
+  const holders = new Set(identities.map((identity) => JSON.stringify(identity)))
+  const held = Array.from(log.paymentIds.getRange({}).filter(({ value }) => holders.has(value.toString())))
+  inTransactions(target, held, ({ key, value }) => target.paymentIds.putSync(key, value), check)
   copySmall(log, target)
 }
 
@@ -105,36 +109,28 @@ function copyChanged(log: Databases, target: Databases, identities: readonly str
 export function applyIncrement(logEnvironment: Environment, incrementEnvironment: Environment): void {
   const [log, increment] = [openDatabases(logEnvironment), openDatabases(incrementEnvironment)]
   inTransactions(log, [...openRemoved(increment).getKeys()], (identity) => {
-    freePaymentId(log, unlistFinal(log, identity))
+    removeFromIndexes(log, identity)
     log.records.removeSync(identity)
   })
   inTransactions(log, [...increment.records.getKeys()], (identity) => {
     const bytes = increment.records.get(identity) ?? Buffer.alloc(0)
-    const record = undefinedIfCorrupt(() => decodeRecord(bytes, identity))
-    const before = unlistFinal(log, identity)
+    removeFromIndexes(log, identity)
     log.records.putSync(identity, bytes)
-    // A damaged record keeps its payment id.
-    if (!record) return
-    freePaymentId(log, before)
-    const { payment_id, state } = record
-    if (isFinal(state)) log.finished.putSync(finishedKey(record), TRUE)
-    if (payment_id !== undefined) replace(log.paymentIds, payment_id, increment.paymentIds.get(payment_id))
+    const record = undefinedIfCorrupt(() => decodeRecord(bytes, identity))
+    if (record && isFinal(record.state)) log.finished.putSync(finishedKey(record), TRUE)
   })
+  inTransactions(log, [...increment.paymentIds.getRange({})], ({ key, value }) => log.paymentIds.putSync(key, value))
   copySmall(increment, log)
 }
 
-/** Removes the record from the list of final ones. Returns it if it can be read. */
-function unlistFinal(log: Databases, identity: string): ResponseRecord | undefined {
-  const bytes = log.records.get(identity)
+function removeFromIndexes({ records, finished, paymentIds }: Databases, identity: string): void {
+  const bytes = records.get(identity)
   const record = bytes && undefinedIfCorrupt(() => decodeRecord(bytes, identity))
-  if (record) log.finished.removeSync(finishedKey(record))
-  return record
-}
-
-function freePaymentId({ paymentIds }: Databases, record: ResponseRecord | undefined): void {
-  if (record?.payment_id === undefined) return
-  const holder = paymentIds.get(record.payment_id)?.toString()
-  if (holder === JSON.stringify(record.identity)) paymentIds.removeSync(record.payment_id)
+  if (!record) return
+  finished.removeSync(finishedKey(record))
+  const { payment_id } = record
+  if (payment_id !== undefined && paymentIds.get(payment_id)?.toString() === JSON.stringify(identity))
+    paymentIds.removeSync(payment_id)
 }
 
 function copySmall(from: Databases, to: Databases): void {
@@ -152,15 +148,15 @@ function replace<T>(database: Database<T, string>, key: string, value: T | undef
   else database.putSync(key, value)
 }
 
-function inTransactions(
+function inTransactions<T>(
   { values }: Databases,
-  identities: readonly string[],
-  write: (identity: string) => void,
+  items: readonly T[],
+  write: (item: T) => unknown,
   before: () => void = () => undefined,
 ): void {
-  for (let from = 0; from < identities.length; from += RECORDS_PER_TRANSACTION) {
+  for (let from = 0; from < items.length; from += ITEMS_PER_TRANSACTION) {
     before()
-    const some = identities.slice(from, from + RECORDS_PER_TRANSACTION)
+    const some = items.slice(from, from + ITEMS_PER_TRANSACTION)
     values.transactionSync(() => some.forEach(write))
   }
 }

@@ -71,7 +71,7 @@ export async function backUp(options: BackupOptions) {
   })
   await renameDurably(partial, folder)
   await noteBackup(options)
-  if (keep !== undefined) await removeOld(dirname(folder), keep)
+  if (keep !== undefined) await removeOld(folder, keep)
   return result
 }
 
@@ -120,9 +120,11 @@ async function removePartial(partial: string, keep: number | undefined): Promise
 }
 
 /** Removes all but the newest backups and those that they build on. Folders that are no complete backups stay. */
-async function removeOld(parent: string, keep: number): Promise<void> {
+async function removeOld(newFolder: string, keep: number): Promise<void> {
+  const parent = dirname(newFolder)
   const backups = await findBackups(parent)
-  const kept = new Set(backups.slice(0, keep).map(({ folder }) => folder))
+  // If the clock was set back, the new one is not the newest.
+  const kept = new Set([newFolder, ...backups.slice(0, keep).map(({ folder }) => folder)])
   // A backup is newer than the one that it builds on, so it comes first.
   for (const { folder, manifest } of backups) {
     if (!kept.has(folder)) await rm(folder, { recursive: true })
@@ -178,15 +180,16 @@ async function writeLog(options: BackupOptions, to: string, check: SpaceCheck) {
     : { counts, state: result.state, parent: result.parent, fullReason: undefined }
 }
 
-/** Whether to copy the whole log or what has changed since the newest backup in the same folder. */
+/** The newest backup in the same folder, without those from before the clock was set back. */
 async function findParent({ folder, now }: BackupOptions) {
   const full = (reason: string) => ({ kind: 'full', reason }) as const
-  const parent = (await findBackups(dirname(folder))).find(({ manifest }) => LOG_PATH in manifest.files)
+  const time = now().toISOString()
+  const backups = await findBackups(dirname(folder))
+  const parent = backups.find(({ manifest }) => LOG_PATH in manifest.files && manifest.created_at < time)
   if (!parent) return full('there is no earlier one')
   const chain = await readChain(parent).catch(() => undefined)
   if (!chain) return full('the last one has lost a folder that it builds on')
-  const [last, first] = [parent, chain[0]].map(({ manifest }) => Date.parse(manifest.created_at)) as [number, number]
-  if (last >= now().getTime()) return full('the clock was set back')
+  const first = Date.parse(chain[0].manifest.created_at)
   if (first <= now().getTime() - FULL_AFTER_MS) return full('the last full one is a week old')
   return { kind: 'parent', parent } as const
 }

@@ -230,7 +230,7 @@ describe('an incremental backup', () => {
   const REASONS: [reason: string, what: string, cause: () => Promise<unknown>][] = [
     ['there is no earlier one', 'the first one', () => rm(folderOf('full'), { recursive: true })],
     ['is a week old', 'a week after the last full one', async () => void (time += 7 * DAY_MS)],
-    ['clock was set back', 'one before the last one', async () => void (time -= 2 * HOUR_MS)],
+    ['there is no earlier one', 'one before the first one', async () => void (time -= 2 * HOUR_MS)],
     [
       'is of another log',
       'that of a restored log',
@@ -259,6 +259,21 @@ describe('an incremental backup', () => {
         time += 9 * DAY_MS
         expect(await log.prune({ before: new Date(0), max: 9 })).to.equal(4)
         time -= 9 * DAY_MS
+      },
+    ],
+    [
+      'are not known',
+      'one whose changes in the middle have expired, because the clock was wrong for a while',
+      async () => {
+        const right = time
+        time = 0
+        await log.prune({ before: new Date(right), max: 1 })
+        await sell('new')
+        const receipt = { state: 'confirmed', receipt: 'a.b.c', updated_at: iso() } as const
+        await log.advance({ identity: 'first/1', state: 'confirmed', attempt: 1, receipt: undefined }, receipt)
+        time = right
+        await sell('newer')
+        await log.prune({ before: new Date(0), max: 9 })
       },
     ],
     [
@@ -353,8 +368,9 @@ describe('an incremental backup', () => {
   it('keeps damaged records as they are, and the others can be read after a restore', async () => {
     await sellMany('first', 3)
     await increment('1')
-    await sell('second/1')
+    await sell('second/1', { payment_id: 'payer 1' })
     await end('second/2', ['unknown'])
+    const { 'payment-ids': paymentIds } = await dump(source.dataDirectory)
     await using environment = openDirectly()
     const records = environment.openDB<Buffer, string>({ name: 'records', encoding: 'binary' })
     for (const identity of ['second/1', 'second/2']) {
@@ -363,6 +379,7 @@ describe('an incremental backup', () => {
     }
     expect(await increment('2')).to.include({ records: 0, damaged: 2, parent: '1' })
     expect(await restoreTo('target', '2')).to.include({ records: 3, damaged: 2 })
+    expect((await dump(directoriesOf('target').dataDirectory))['payment-ids']).to.deep.equal(paymentIds)
     const restored = new LmdbResponseLog(directoriesOf('target').dataDirectory, { now })
     expect(await failureOf(restored.read('second/1'))).to.contain('CorruptRecordError')
     expect(await restored.unfinished()).to.deep.equal(['second/2'])
@@ -393,6 +410,20 @@ describe('an incremental backup', () => {
     await increment('6', { keep: 3 })
     expect((await readdir(join(parent, 'backups'))).toSorted()).to.deep.equal(['4', '5', '6'])
     await restoreTo('target', '6')
+  })
+
+  it('is kept and built on an older one if the clock was ahead for a while', async () => {
+    await sellMany('first', 2)
+    await increment('1')
+    time += 4 * DAY_MS
+    await sell('ahead')
+    for (const name of ['2', '3']) await increment(name)
+    time = START + 2 * HOUR_MS
+    expect((await increment('4', { keep: 2 })).parent).to.equal('1')
+    await sell('right')
+    expect((await increment('5', { keep: 2 })).parent).to.equal('4')
+    expect((await readdir(join(parent, 'backups'))).toSorted()).to.deep.equal(['1', '2', '3', '4', '5'])
+    await expectRestored('5', await dump(source.dataDirectory))
   })
 
   it('that was killed leaves a partial folder, which the next one removes', async () => {
