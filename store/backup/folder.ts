@@ -1,26 +1,33 @@
-/** The folder of a backup: its manifest, its files, and the other folders that it builds on. */
-import { createHash } from 'node:crypto'
+/** The folder of a backup: its manifest, its files, and the backups beside it that it builds on. */
+import { createHash, hash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
 import { constants, copyFile, lstat, open, readdir, readFile, rename, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import * as z from 'zod'
-import { errorCode } from '../base/error-code.ts'
 import { syncDirectory } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
-import { catalogFolder, historyFolder, responsesFolder } from '../files/layout.ts'
+
+/** What a backup and a restore need. */
+export interface Directories {
+  dataDirectory: string
+  keysDirectory: string
+  /** The folder of the backup. */
+  folder: string
+  /** False if the response log is in a database, which has a backup of its own. */
+  hasLog?: boolean
+}
 
 /** The folder of a backup that is not complete ends with it. */
 export const PARTIAL_SUFFIX = '.partial'
 /** A folder without it is not a complete backup. */
 export const MANIFEST_FILE = 'backup.json'
 export const KEYS = 'keys'
-export const DATA_FILE = 'data.mdb'
-/** The response log in a backup. */
-export const LOG_PATH = join(responsesFolder(''), DATA_FILE)
-/** Environments that are copied if they exist, by kind. */
-export const OTHERS = { catalog: catalogFolder, history: historyFolder } as const
-export const pathOf = (folderOf: (directory: string) => string) => join(folderOf(''), DATA_FILE)
+/** The file of an environment, below a backup or a data directory. */
+export const pathOf = (kind: 'responses' | 'catalog' | 'history') => `${kind}/data.mdb`
+export const LOG_PATH = pathOf('responses')
+/** Environments that are copied if they exist. */
+export const OTHERS = ['catalog', 'history'] as const
 const PRIVATE_FILE_MODE = 0o600
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
@@ -46,15 +53,12 @@ const manifestSchema = z.strictObject({
   created_at: z.string(),
   records: z.int().nonnegative(),
   damaged: z.int().nonnegative(),
-  /**
-   * SHA-256 in hexadecimal digits, by path below the folder. A catalogue or a journal that has not changed is in the
-   * folder of an ancestor.
-   */
+  /** SHA-256 in hexadecimal digits, by path. An ancestor has the catalogue or the journal if it has not changed. */
   files: z.record(z.string().regex(/^((?:responses|catalog|history)\/data\.mdb|keys\/[^/\\]+)$/), sha256Schema),
   /** The state of the response log. Absent without one, or if no process of this version has written to it. */
   log: logStateSchema.optional(),
-  /** What an incremental backup builds on: a folder beside it, and the digest of its manifest. */
-  parent: z.strictObject({ folder: z.string().regex(/^(?!\.\.?$)[^/\\]+$/), sha256: sha256Schema }).optional(),
+  /** The SHA-256 of the manifest of the backup that an incremental one builds on. */
+  parent: sha256Schema.optional(),
 })
 
 export type Manifest = z.infer<typeof manifestSchema>
@@ -72,41 +76,44 @@ export async function readBackup(folder: string): Promise<Backup> {
   const path = join(folder, MANIFEST_FILE)
   await refuseSpecialFiles([folder, path])
   try {
-    const manifest = manifestSchema.parse(JSON.parse(await readFile(path, 'utf8')))
-    return { folder, manifest, sha256: await sha256Of(path) }
+    const text = await readFile(path, 'utf8')
+    return { folder, manifest: manifestSchema.parse(JSON.parse(text)), sha256: hash('sha256', text) }
   } catch (cause) {
     throw new StoreError(`${folder}: is not a complete backup`, { cause })
   }
 }
 
+/** The complete backups in a folder, newest first. */
+export async function findBackups(parent: string): Promise<Backup[]> {
+  const backups: Backup[] = []
+  for (const entry of await readdir(parent, { withFileTypes: true })) {
+    if (!entry.isDirectory() || entry.name.endsWith(PARTIAL_SUFFIX)) continue
+    const backup = await readBackup(join(parent, entry.name)).catch(() => undefined)
+    if (backup) backups.push(backup)
+  }
+  return backups.toSorted((a, b) => (a.manifest.created_at < b.manifest.created_at ? 1 : -1))
+}
+
 /**
- * The backup and its ancestors, the full one first.
+ * The backup and those beside it that it builds on, the full one first. They are found by their digests, so a folder
+ * can have another name.
  * @throws StoreError if one is missing or has changed
  */
 export async function readChain(backup: Backup): Promise<[Backup, ...Backup[]]> {
-  const { folder, manifest } = backup
-  if (!manifest.parent) return [backup]
-  const parent = join(dirname(folder), manifest.parent.folder)
-  const found = await readBackup(parent).catch(() => undefined)
-  if (found?.sha256 !== manifest.parent.sha256)
-    throw new StoreError(`${parent}: is missing or has changed; ${folder} builds on it`)
-  return [...(await readChain(found)), backup]
-}
-
-/** The complete backups in a folder, newest first. */
-export async function findBackups(parent: string): Promise<Backup[]> {
-  const entries = await readdir(parent, { withFileTypes: true }).catch(() => [])
-  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-  const folders = names.filter((name) => !name.endsWith(PARTIAL_SUFFIX)).map((name) => join(parent, name))
-  const found = await Promise.all(folders.map((folder) => readBackup(folder).catch(() => undefined)))
-  const backups = found.filter((backup) => backup !== undefined)
-  return backups.toSorted((a, b) => (a.manifest.created_at < b.manifest.created_at ? 1 : -1))
+  const chain: [Backup, ...Backup[]] = [backup]
+  const beside = backup.manifest.parent === undefined ? [] : await findBackups(dirname(backup.folder))
+  for (let [{ folder, manifest }] = chain; manifest.parent !== undefined; [{ folder, manifest }] = chain) {
+    const parent = beside.find(({ sha256 }) => sha256 === manifest.parent)
+    if (!parent) throw new StoreError(`${folder}: the backup that it builds on is not beside it or has changed`)
+    chain.unshift(parent)
+  }
+  return chain
 }
 
 /** The path of a file of the last backup of a chain. */
 export function findFile(chain: readonly Backup[], path: string): string {
   const paths = chain.map(({ folder }) => join(folder, path))
-  const isInherited = Object.values(OTHERS).some((folderOf) => pathOf(folderOf) === path)
+  const isInherited = OTHERS.some((kind) => pathOf(kind) === path)
   return (isInherited && paths.findLast((each) => existsSync(each))) || String(paths.at(-1))
 }
 
@@ -123,9 +130,9 @@ export async function refuseSpecialFiles(paths: readonly string[]): Promise<void
 }
 
 export async function sha256Of(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(path), hash)
-  return hash.digest('hex')
+  const digest = createHash('sha256')
+  await pipeline(createReadStream(path), digest)
+  return digest.digest('hex')
 }
 
 /** The target does not exist or is an empty folder. */
@@ -141,21 +148,14 @@ export async function copyDurably(from: string, to: string): Promise<void> {
 }
 
 export async function syncFile(path: string): Promise<void> {
-  {
-    await using file = await open(path, 'r+')
-    await file.chmod(PRIVATE_FILE_MODE)
-    await file.sync()
-  }
+  await using file = await open(path, 'r+')
+  await file.chmod(PRIVATE_FILE_MODE)
+  await file.sync()
   await syncDirectory(dirname(path))
 }
 
 /** The files of a folder, without subfolders. Empty if the folder does not exist. */
 export async function fileNames(folder: string): Promise<string[]> {
-  try {
-    const entries = await readdir(folder, { withFileTypes: true })
-    return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : []))
-  } catch (cause) {
-    if (errorCode(cause) === 'ENOENT') return []
-    throw cause
-  }
+  const entries = existsSync(folder) ? await readdir(folder, { withFileTypes: true }) : []
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
 }

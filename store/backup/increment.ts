@@ -5,7 +5,7 @@
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Database, RootDatabase } from 'lmdb'
+import type { RootDatabase } from 'lmdb'
 import { undefinedIfCorrupt } from '../files/checksum.ts'
 import { openEnvironment, StoreError } from '../files/environment.ts'
 import {
@@ -26,7 +26,7 @@ import {
 import type { Change } from '../log/changes.ts'
 import { recordsIn } from '../log/former-layout.ts'
 import { decodeRecord, isFinal } from '../log/record.ts'
-import type { Backup, LogState, Manifest } from './folder.ts'
+import type { LogState } from './folder.ts'
 
 type Environment = RootDatabase<unknown, string>
 
@@ -36,26 +36,24 @@ const SMALL_VALUES = [OWNER_KEY, PUBLIC_KEYS_KEY, SALES_KEY]
 /** For one transaction, whose pages LMDB keeps in memory. */
 const ITEMS_PER_TRANSACTION = 200
 
-/** `full`: the reason why nothing can be built on the parent. */
-type IncrementResult = { kind: 'increment'; parent: Backup; state: LogState } | { kind: 'full'; reason: string }
-
 /**
- * Writes what the log has more than the parent. Reads it without `await`, because all reads of one event turn see the
- * same state (lmdb). `check` is called before each transaction.
+ * Writes what the log has more than in the state `before`. Reads the log without `await`, because all reads of one
+ * event turn see the same state (lmdb). `check` is called before each transaction.
+ * @returns the state of the log, or the reason why nothing can be built on `before`
  */
 export async function writeIncrement(
-  { from, to, parent }: { from: string; to: string; parent: Backup },
+  { from, to, before }: { from: string; to: string; before: LogState | undefined },
   check: () => void,
-): Promise<IncrementResult> {
+): Promise<{ kind: 'increment'; state: LogState } | { kind: 'full'; reason: string }> {
   const source = openEnvironment({ folder: from, kind: 'responses', readOnly: true })
   let target: Environment | undefined
   try {
     const log = openDatabases(source)
-    const found = findChanged(log, parent.manifest)
+    const found = findChanged(log, before)
     if (found.kind === 'full') return found
     target = openEnvironment({ folder: to, kind: 'responses' })
     copyChanged(log, openDatabases(target), found.identities, check)
-    return { kind: 'increment', parent, state: found.state }
+    return { kind: 'increment', state: found.state }
   } finally {
     await Promise.all([source.close(), target?.close()])
   }
@@ -71,7 +69,7 @@ function readState({ values, changes, finished }: Databases): LogState | undefin
   return { epoch, change, changed_at: value?.at ?? null, finals: finished.getKeysCount(), newest_final }
 }
 
-function findChanged(log: Databases, { log: before }: Manifest) {
+function findChanged(log: Databases, before: LogState | undefined) {
   const full = (reason: string) => ({ kind: 'full', reason }) as const
   const { finished, unfinished, changes } = log
   const state = readState(log)
@@ -91,7 +89,7 @@ function findChanged(log: Databases, { log: before }: Manifest) {
 }
 
 function copyChanged(log: Databases, target: Databases, identities: readonly string[], check: () => void): void {
-  const removed = openRemoved(target)
+  const removed = target.openRemoved()
   const copy = (identity: string) => {
     const bytes = log.records.get(identity)
     if (bytes) target.records.putSync(identity, bytes)
@@ -108,7 +106,7 @@ function copyChanged(log: Databases, target: Databases, identities: readonly str
 /** Brings a copy of the log to the state of an increment. A kill leaves a copy that cannot be used. */
 export function applyIncrement(logEnvironment: Environment, incrementEnvironment: Environment): void {
   const [log, increment] = [openDatabases(logEnvironment), openDatabases(incrementEnvironment)]
-  inTransactions(log, [...openRemoved(increment).getKeys()], (identity) => {
+  inTransactions(log, [...increment.openRemoved().getKeys()], (identity) => {
     removeFromIndexes(log, identity)
     log.records.removeSync(identity)
   })
@@ -133,53 +131,38 @@ function removeFromIndexes({ records, finished, paymentIds }: Databases, identit
     paymentIds.removeSync(payment_id)
 }
 
+/** No value is ever removed from a log. */
 function copySmall(from: Databases, to: Databases): void {
   to.values.transactionSync(() => {
-    for (const key of SMALL_VALUES) replace(to.values, key, from.values.get(key))
+    for (const key of SMALL_VALUES) if (from.values.doesExist(key)) to.values.putSync(key, from.values.get(key))
     for (const name of ['unfinished', 'unrecorded'] as const) {
-      for (const key of Array.from(to[name].getKeys())) to[name].removeSync(key)
+      to[name].clearSync()
       for (const { key, value } of from[name].getRange()) to[name].putSync(key, value)
     }
   })
 }
 
-function replace<T>(database: Database<T, string>, key: string, value: T | undefined): void {
-  if (value === undefined) database.removeSync(key)
-  else database.putSync(key, value)
-}
-
-function inTransactions<T>(
-  { values }: Databases,
-  items: readonly T[],
-  write: (item: T) => unknown,
-  before: () => void = () => undefined,
-): void {
+function inTransactions<T>(to: Databases, items: readonly T[], write: (item: T) => unknown, check?: () => void): void {
   for (let from = 0; from < items.length; from += ITEMS_PER_TRANSACTION) {
-    before()
+    check?.()
     const some = items.slice(from, from + ITEMS_PER_TRANSACTION)
-    values.transactionSync(() => some.forEach(write))
+    to.values.transactionSync(() => some.forEach(write))
   }
 }
 
 type Databases = ReturnType<typeof openDatabases>
 
-export interface RecordCounts {
-  records: number
-  /** Records that do not match their checksum. The service refuses their payments, and the other records work. */
-  damaged: number
-}
-
-/** Reads every record of a log in a folder that no other process uses. */
-export async function inspectLog(folder: string): Promise<RecordCounts & { state: LogState | undefined }> {
+/**
+ * Reads every record of a log in a folder that no other process uses. `damaged` ones do not match their checksum: the
+ * service refuses their payments, and the other records work.
+ */
+export async function inspectLog(folder: string) {
   const environment = openEnvironment({ folder, kind: 'responses', readOnly: true })
   try {
-    const counts = { records: 0, damaged: 0, state: readState(openDatabases(environment)) }
-    for (const { key, value } of recordsIn(environment)) {
-      const record = undefinedIfCorrupt(() => decodeRecord(value))
-      if (record?.identity === key) counts.records += 1
-      else counts.damaged += 1
-    }
-    return counts
+    const counts = { records: 0, damaged: 0 }
+    for (const { key, value } of recordsIn(environment))
+      counts[undefinedIfCorrupt(() => decodeRecord(value, key)) ? 'records' : 'damaged'] += 1
+    return { counts, state: readState(openDatabases(environment)) }
   } catch (cause) {
     throw new StoreError(`${folder}: the response log cannot be read`, { cause })
   } finally {
@@ -199,9 +182,7 @@ function openDatabases(values: Environment) {
     paymentIds: open(PAYMENT_IDS_DATABASE),
     unrecorded: open(UNRECORDED_DATABASE),
     changes: values.openDB<Change, number>({ name: CHANGES_DATABASE, encoding: 'json' }),
+    /** Only in an increment. */
+    openRemoved: () => open(REMOVED_DATABASE),
   }
-}
-
-function openRemoved({ values }: Databases): Database<Buffer, string> {
-  return values.openDB({ name: REMOVED_DATABASE, encoding: 'binary' })
 }

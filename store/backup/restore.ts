@@ -2,12 +2,11 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { checkEnvironment } from '../files/check-environment.ts'
-import { openEnvironment, StoreError } from '../files/environment.ts'
-import { catalogFolder, EPOCH_KEY, responsesFolder, type EnvironmentKind } from '../files/layout.ts'
+import { dataFile, openEnvironment, StoreError } from '../files/environment.ts'
+import { EPOCH_KEY, responsesFolder } from '../files/layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
 import {
   copyDurably,
-  DATA_FILE,
   fileNames,
   findFile,
   KEYS,
@@ -20,17 +19,9 @@ import {
   renameDurably,
   sha256Of,
   type Backup,
+  type Directories,
 } from './folder.ts'
-import { applyIncrement, inspectLog, type RecordCounts } from './increment.ts'
-
-interface RestoreOptions {
-  dataDirectory: string
-  keysDirectory: string
-  /** The folder of the backup. */
-  folder: string
-  /** False if the response log is in a database, which has a backup of its own. */
-  hasLog?: boolean
-}
+import { applyIncrement, inspectLog } from './increment.ts'
 
 /**
  * Puts the log and the keys of a backup into a data directory that has none, and the catalogue and the journal if it
@@ -39,7 +30,7 @@ interface RestoreOptions {
  * @returns the numbers of restored records and the time of the backup
  * @throws StoreError when the backup is not complete, or when the target has a log or keys
  */
-export async function restore({ dataDirectory, keysDirectory, folder, hasLog = true }: RestoreOptions) {
+export async function restore({ dataDirectory, keysDirectory, folder, hasLog = true }: Directories) {
   const backup = await readBackup(folder)
   const { manifest } = backup
   if (LOG_PATH in manifest.files !== hasLog)
@@ -56,19 +47,18 @@ export async function restore({ dataDirectory, keysDirectory, folder, hasLog = t
   const restoring = `${target}.restoring`
   await mkdir(keysDirectory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
   if (hasLog) await restoreLog(chain, restoring)
-  const { records, damaged }: RecordCounts = hasLog ? await inspectLog(restoring) : { records: 0, damaged: 0 }
+  const { counts } = hasLog ? await inspectLog(restoring) : { counts: { records: 0, damaged: 0 } }
   for (const path of Object.keys(manifest.files).filter((each) => dirname(each) === KEYS))
     await copyDurably(join(folder, path), join(keysDirectory, basename(path)))
-  for (const [kind, folderOf] of Object.entries(OTHERS) as [EnvironmentKind, typeof catalogFolder][]) {
-    const other = folderOf(dataDirectory)
-    const path = pathOf(folderOf)
-    if (!(path in manifest.files) || (await fileNames(other)).length > 0) continue
-    await copyIntoNew(findFile(chain, path), `${other}.restoring`)
+  for (const kind of OTHERS) {
+    const other = join(dataDirectory, kind)
+    if (!(pathOf(kind) in manifest.files) || (await fileNames(other)).length > 0) continue
+    await copyIntoNew(findFile(chain, pathOf(kind)), `${other}.restoring`)
     await checkEnvironment(kind, `${other}.restoring`)
     await renameDurably(`${other}.restoring`, other)
   }
   if (hasLog) await renameDurably(restoring, target)
-  return { records, damaged, createdAt: manifest.created_at }
+  return { ...counts, createdAt: manifest.created_at }
 }
 
 async function checkFile(path: string, sha256: string | undefined): Promise<void> {
@@ -104,5 +94,5 @@ async function restoreLog([full, ...increments]: readonly [Backup, ...Backup[]],
 async function copyIntoNew(file: string, folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
-  await copyDurably(file, join(folder, DATA_FILE))
+  await copyDurably(file, dataFile(folder))
 }

@@ -29,6 +29,6 @@ export class DiskSpaceError extends StoreError {
 export function createReserveCheck(folder: string, reserve: number, free = readFreeBytes): () => void {
   return () => {
     if (free(folder) < reserve)
-      throw new DiskSpaceError(`${folder}: less than ${reserve / MIB} MiB are free on the disk`)
+      throw new DiskSpaceError(`${folder}: less than ${Math.ceil(reserve / MIB)} MiB are free on the disk`)
   }
 }

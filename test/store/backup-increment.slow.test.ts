@@ -198,15 +198,11 @@ describe('an incremental backup', () => {
     }
   })
 
+  const NO_PARENT = '3: the backup that it builds on is not beside it or has changed'
   for (const [what, damage, named] of [
-    ['is missing', () => rm(folderOf('2'), { recursive: true }), '2: is missing or has changed'],
-    ['has another name', () => rename(folderOf('2'), folderOf('two')), '2: is missing or has changed'],
-    ['is another one', () => cp(folderOf('1'), folderOf('2'), { recursive: true }), '2: is missing or has changed'],
-    [
-      'has a changed manifest',
-      () => appendFile(join(folderOf('2'), 'backup.json'), ' '),
-      '2: is missing or has changed',
-    ],
+    ['is missing', () => rm(folderOf('2'), { recursive: true }), NO_PARENT],
+    ['is another one', () => cp(folderOf('1'), folderOf('2'), { recursive: true }), NO_PARENT],
+    ['has a changed manifest', () => appendFile(join(folderOf('2'), 'backup.json'), ' '), NO_PARENT],
     [
       'has a changed log',
       () => appendFile(join(folderOf('1'), 'responses/data.mdb'), ' '),
@@ -226,6 +222,18 @@ describe('an incremental backup', () => {
       expect(existsSync(directoriesOf('target').dataDirectory)).to.equal(false)
     })
   }
+
+  it('is restored from folders with other names and with copies beside them', async () => {
+    for (const name of ['1', '2', '3']) {
+      await sell(name)
+      await increment(name)
+    }
+    await rename(folderOf('1'), folderOf('one'))
+    await cp(folderOf('2'), folderOf('copy'), { recursive: true })
+    await increment('4', { keep: 1 })
+    expect((await readdir(join(parent, 'backups'))).toSorted()).to.deep.equal(['2', '3', '4', 'copy', 'one'])
+    await expectRestored('4', await dump(source.dataDirectory))
+  })
 
   const REASONS: [reason: string, what: string, cause: () => Promise<unknown>][] = [
     ['there is no earlier one', 'the first one', () => rm(folderOf('full'), { recursive: true })],

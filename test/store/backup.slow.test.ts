@@ -148,7 +148,7 @@ describe('a backup', () => {
   it('is refused if it could use the space that sales need, and leaves nothing', async () => {
     await claimMany(1)
     const freeBytes = () => 256 * 2 ** 20
-    expect(await failureOf(backUp({ ...source, folder, now, freeBytes }), 'DiskSpaceError')).to.contain('not free')
+    expect(await failureOf(backUp({ ...source, folder, now, freeBytes }), 'DiskSpaceError')).to.contain('MiB are free')
     expect(existsSync(folder)).to.equal(false)
     await mkdir(`${folder}.partial`)
     await backUp({ ...source, folder, now })

@@ -18,8 +18,8 @@ Example:
   irish-company-agent backup --incremental --keep 24 /var/backups/companies/2026-01-01`
 
 const RESTORE_HELP = `
-The backups that an incremental one builds on must be beside it, under the names that they had. DATA_DIR must have no
-response log and no keys. Payments after the backup are on chain and not in the restored log: they
+The backups that an incremental one builds on must be beside it, under any names. DATA_DIR must have no response log and
+no keys. Payments after the backup are on chain and not in the restored log: they
 are neither charged again nor answered (409 payment_already_settled). docs/operations/drills.md explains what to do for their buyers.
 
 Example:
