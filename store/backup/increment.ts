@@ -136,7 +136,7 @@ function copySmall(from: Databases, to: Databases): void {
   to.values.transactionSync(() => {
     for (const key of SMALL_VALUES) if (from.values.doesExist(key)) to.values.putSync(key, from.values.get(key))
     for (const name of ['unfinished', 'unrecorded'] as const) {
-      to[name].clearSync()
+      for (const key of Array.from(to[name].getKeys())) to[name].removeSync(key)
       for (const { key, value } of from[name].getRange()) to[name].putSync(key, value)
     }
   })

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { checkEnvironment } from '../files/check-environment.ts'
 import { dataFile, openEnvironment, StoreError } from '../files/environment.ts'
-import { EPOCH_KEY, responsesFolder } from '../files/layout.ts'
+import { EPOCH_KEY, responsesFolder, type EnvironmentKind } from '../files/layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
 import {
   copyDurably,
@@ -53,8 +53,7 @@ export async function restore({ dataDirectory, keysDirectory, folder, hasLog = t
   for (const kind of OTHERS) {
     const other = join(dataDirectory, kind)
     if (!(pathOf(kind) in manifest.files) || (await fileNames(other)).length > 0) continue
-    await copyIntoNew(findFile(chain, pathOf(kind)), `${other}.restoring`)
-    await checkEnvironment(kind, `${other}.restoring`)
+    await copyChecked(kind, findFile(chain, pathOf(kind)), `${other}.restoring`)
     await renameDurably(`${other}.restoring`, other)
   }
   if (hasLog) await renameDurably(restoring, target)
@@ -69,30 +68,31 @@ async function checkFile(path: string, sha256: string | undefined): Promise<void
 
 /** The full log, to which the increments are then applied in their order. */
 async function restoreLog([full, ...increments]: readonly [Backup, ...Backup[]], restoring: string): Promise<void> {
-  await copyIntoNew(join(full.folder, LOG_PATH), restoring)
-  await checkEnvironment('responses', restoring)
+  await copyChecked('responses', join(full.folder, LOG_PATH), restoring)
   // A log of the layout before is not upgraded. It has no epoch and no increments.
   const log = openEnvironment({ folder: restoring, kind: 'responses', upgrade: () => undefined })
   try {
+    // The next process that writes to the log gives it another one, so no increment builds on an earlier backup.
+    // This comes first: if the first transaction after a compact copy frees more than 250 pages, LMDB ends the process,
+    // because its list of free pages is empty (lmdb 3.5.6, `mdb_page_alloc` in mdb.c).
+    log.removeSync(EPOCH_KEY)
     for (const { folder } of increments) {
       const copy = `${restoring}.increment`
-      await copyIntoNew(join(folder, LOG_PATH), copy)
-      await checkEnvironment('responses', copy)
+      await copyChecked('responses', join(folder, LOG_PATH), copy)
       const increment = openEnvironment({ folder: copy, kind: 'responses', readOnly: true })
       applyIncrement(log, increment)
       await increment.close()
       await rm(copy, { recursive: true })
     }
-    // The next process that writes to the log gives it another one, so no increment builds on an earlier backup.
-    log.removeSync(EPOCH_KEY)
   } finally {
     await log.close()
   }
 }
 
 /** Copies the file of an environment into a new folder. One of an interrupted restore is replaced. */
-async function copyIntoNew(file: string, folder: string): Promise<void> {
+async function copyChecked(kind: EnvironmentKind, file: string, folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
   await copyDurably(file, dataFile(folder))
+  await checkEnvironment(kind, folder)
 }

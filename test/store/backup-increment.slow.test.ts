@@ -373,6 +373,15 @@ describe('an incremental backup', () => {
     await expectRestored('4', await dump(source.dataDirectory))
   })
 
+  it('is restored although it removes many large records', async () => {
+    for (let index = 0; index < 300; index += 1) await sell(`first/${index}`, { body: 'x'.repeat(9_000) })
+    await sell('second')
+    await increment('1')
+    expect(await log.prune({ before: now(), max: 300 })).to.equal(300)
+    await increment('2')
+    await expectRestored('2', await dump(source.dataDirectory))
+  })
+
   it('keeps damaged records as they are, and the others can be read after a restore', async () => {
     await sellMany('first', 3)
     await increment('1')
