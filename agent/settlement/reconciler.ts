@@ -90,34 +90,20 @@ class Reconciler {
   async #run(): Promise<void> {
     const { monotonic, report } = this.#options.payments
     try {
-      await this.#reconcileAll()
+      for (let isMore = true; isMore && !this.#stopping.signal.aborted;) isMore = await this.#reconcileNext()
       if (monotonic() - this.#observedAt >= CLOCK_CHECK_MS) await this.#observe([])
     } catch (cause) {
       report('reconciler_failed', cause)
     }
   }
 
-  /**
-   * Acts on records while the next ones are read and observed, because both wait most of their time (`bench sizing`,
-   * "confirmed payments").
-   */
-  async #reconcileAll(): Promise<void> {
-    let observed = new Map<ResponseRecord, ObservedRecord>()
-    for (let isMore = true; isMore && !this.#stopping.signal.aborted;) {
-      const acting = this.#act(observed)
-      try {
-        const records = await this.#readDue([...observed.keys()])
-        observed = records.length > 0 ? await this.#observe(records) : new Map()
-        isMore = records.length === RECORDS_MAX && observed.size === records.length
-      } finally {
-        await acting
-      }
-    }
-    await this.#act(observed)
-  }
-
-  #act(observed: ReadonlyMap<ResponseRecord, ObservedRecord>): Promise<void> {
-    return forEach(observed.entries(), ([record, each]) => this.#reconcileOne(record, each))
+  /** Returns whether more records may be due. */
+  async #reconcileNext(): Promise<boolean> {
+    const records = await this.#readDue()
+    if (records.length === 0) return false
+    const observed = await this.#observe(records)
+    await forEach(observed.entries(), ([record, each]) => this.#reconcileOne(record, each))
+    return records.length === RECORDS_MAX && observed.size === records.length
   }
 
   /** The local time, which never goes back: the monotonic clock plus the largest offset seen. */
@@ -127,18 +113,17 @@ class Reconciler {
     return monotonic() + this.#offsetMax
   }
 
-  /** The longest overdue first, without those that are acted on. */
-  async #readDue(acting: readonly ResponseRecord[]): Promise<ResponseRecord[]> {
+  /** The longest overdue first. */
+  async #readDue(): Promise<ResponseRecord[]> {
     const { log, recentAttempts, monotonic } = this.#options.payments
     for (const [identity, until] of this.#failed) if (until <= monotonic()) this.#failed.delete(identity)
-    const left = new Set([...this.#failed.keys(), ...acting.map(({ identity }) => identity)])
-    const due = await log.due({ before: new Date(this.#time() + 1), max: RECORDS_MAX + left.size })
-    const identities = due.filter((identity) => !left.has(identity)).slice(0, RECORDS_MAX)
+    const identities = await log.due({ before: new Date(this.#time() + 1), max: RECORDS_MAX + this.#failed.size })
     const read: (ResponseRecord | undefined)[] = []
     await forEach(identities.entries(), ([index, identity]) =>
       this.#unlessFailed(identity, async () => void (read[index] = await log.read(identity))),
     )
-    return read.flatMap((record) => (record && !recentAttempts.isInProgress(record) ? [record] : []))
+    const records = read.flatMap((record) => (record && !recentAttempts.isInProgress(record) ? [record] : []))
+    return records.slice(0, RECORDS_MAX)
   }
 
   /** Without the records whose payments cannot be read. */

@@ -161,25 +161,6 @@ describe('the reconciler', () => {
     expect(seen.size).to.equal(names.length)
   })
 
-  it('reads each of thousands of due records once in a run', async () => {
-    const { log } = sale.context.payments
-    const names = Array.from({ length: 2_100 }, (_, index) => `i${index}`)
-    const claims = names.map((name, index) => {
-      // Fewer in each minute than the limit of sales.
-      const prepared_at = new Date(clock - 1_000 * SECOND_MS + index * 100).toISOString()
-      return log.claim(makeRecord({ identity: name, payment_hash: name, state: 'unknown', prepared_at }))
-    })
-    await Promise.all(claims)
-    const reads: string[] = []
-    sale.context.payments = {
-      ...sale.context.payments,
-      log: replaceMethods(log, { read: (name) => (reads.push(name), log.read(name)) }),
-    }
-    setNonce({ nonce: 'unclear' })
-    await open().reconcileDue()
-    expect(reads.toSorted()).to.deep.equal(names.toSorted())
-  })
-
   for (const status of ['prepared', 'settling'] as const) {
     it(`leaves a recent ${status} record to the request that wrote it`, async () => {
       open()
