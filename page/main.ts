@@ -89,8 +89,10 @@ async function buy(operation: Operation): Promise<Response> {
 
 async function showBought(operation: Operation, response: Response): Promise<void> {
   const body = (await response.json()) as { error?: { message?: string } }
-  if (response.status !== 200)
-    return say(`${body.error?.message ?? `Status ${response.status}.`} Nothing was charged.`, 'fault')
+  if (response.status !== 200) {
+    const doubt = response.headers.get('Charged') === 'no' ? '' : ': certain when the payment has expired'
+    return say(`${body.error?.message ?? `Status ${response.status}.`} Nothing was charged${doubt}.`, 'fault')
+  }
   say(isSigned ? `Bought for ${usdc(priceOf(operation))}.` : 'Bought with the stored payment.', 'done')
   answer.replaceChildren(create('div', {}, showAnswer(operation, body, response.headers.get('Receipt-Check') ?? '')))
 }
@@ -114,7 +116,7 @@ function describe(cause: unknown): string {
   return 'The purchase did not complete. A payment that was sent is in the list of your purchases.'
 }
 
-/** The purchases that the form asks for. Shows their price. The browser shows a fault, and submits nothing then. */
+/** The purchases that the form asks for. Shows their price. The browser shows an invalid field and does not submit it. */
 function readForm(): Operation[] {
   for (const fields of ask.querySelectorAll<HTMLFieldSetElement>('fieldset'))
     fields.hidden = fields.disabled = fields.name !== choice.value

@@ -11,14 +11,14 @@ const ANSWERS: Record<string, (params: unknown[]) => unknown> = {
     const { message } = JSON.parse(String(typed)) as { message: object }
     const headers = { 'Content-Type': 'application/json' }
     const response = await fetch(SANDBOX_SIGNATURE_PATH, { method: 'POST', headers, body: JSON.stringify(message) })
+    if (!response.ok) throw Object.assign(new Error('The sandbox refused to sign'), { code: response.status })
     return ((await response.json()) as { signature?: string }).signature
   },
 }
 
 const detail: Wallet = {
   info: { name: 'The sandbox’s account', uuid: 'sandbox' },
-  provider: { request: async ({ method, params }) => ANSWERS[method]?.(params) },
+  provider: { request: async ({ method, params }) => ANSWERS[method]?.(params), funded: true },
 }
 dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
-const choice = find('[name=wallet]') as HTMLSelectElement
-choice.value = 'sandbox'
+Object.assign(find('[name=wallet]'), { value: 'sandbox' })

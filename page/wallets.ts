@@ -6,7 +6,8 @@ import { usdc } from './elements.ts'
 /** What a wallet announces. */
 export interface Wallet {
   info: { name: string; uuid: string }
-  provider: { request(call: { method: string; params: unknown[] }): Promise<unknown> }
+  /** One that is `funded` shows no balance. */
+  provider: { request(call: { method: string; params: unknown[] }): Promise<unknown>; funded?: boolean }
 }
 
 /** Nothing was signed, or the wallet gave no signature. The message is a fixed text, never that of the wallet. */
@@ -45,23 +46,26 @@ export async function connectWallet(
     throw new WalletError('This browser has no wallet. Install one, or buy from code as shown below. Nothing was paid')
   const ask = async (method: string, ...params: unknown[]) =>
     provider.request({ method, params }).catch(({ code }: { code?: unknown }) => {
-      throw new WalletError(FAILURES[String(code)] ?? `The wallet failed (${Number(code)}). Nothing was paid`)
+      throw new WalletError(
+        FAILURES[String(code)] ?? `The wallet failed (${Number(code) || 'no code'}). Nothing was paid`,
+      )
     })
   const [address] = (await ask('eth_requestAccounts')) as [`0x${string}`?]
-  if (!address) throw new WalletError('The wallet shows no account. Nothing was paid')
+  if (!address || !/^0x[0-9a-f]{40}$/i.test(address))
+    throw new WalletError('The wallet shows no account. Nothing was paid')
   const isSelected = async () => Number(await ask('eth_chainId')) === chainId
   if (!(await isSelected())) await ask('wallet_switchEthereumChain', { chainId: `0x${chainId.toString(16)}` })
   if (!(await isSelected()))
     throw new WalletError(`The wallet is on another network. Choose chain ${chainId} in it. Nothing was paid`)
   const data = `0x70a08231${address.slice(2).padStart(64, '0')}`
-  const balance = await ask('eth_call', { to: asset, data }, 'latest')
-  const left = /^0x[0-9a-f]{64}$/i.test(String(balance)) ? Number(balance) : undefined
-  if (left !== undefined && left < amount)
-    throw new WalletError(`The account has ${usdc(left)}, and the price is ${usdc(amount)}. Nothing was paid`)
+  const reply = await ask('eth_call', { to: asset, data }, 'latest')
+  const balance = /^0x[0-9a-f]{64}$/i.test(String(reply)) ? Number(reply) : 0
+  if (!provider.funded && balance < amount)
+    throw new WalletError(`The account has ${usdc(balance)}, and the price is ${usdc(amount)}. Nothing was paid`)
   return {
     address,
     async signTypedData(typed) {
-      await show(left === undefined ? address : `${address}, which has ${usdc(left)}`, typed)
+      await show(provider.funded ? address : `${address}, which has ${usdc(balance)}`, typed)
       const signature = await ask('eth_signTypedData_v4', address, JSON.stringify(typed))
       // The account of a contract has a longer signature.
       if (typeof signature === 'string' && /^0x[0-9a-f]{130,}$/i.test(signature)) return signature as `0x${string}`

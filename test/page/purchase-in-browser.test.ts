@@ -231,6 +231,8 @@ describe('a purchase in the page', function () {
         /does not know the network/,
       ],
       'its account has no money': [{ eth_call: () => `0x${'0'.repeat(64)}` }, /The account has 0 USDC/],
+      'it shows no balance': [{ eth_call: () => '0x' }, /The account has 0 USDC/],
+      'its account is no address': [{ eth_requestAccounts: () => ['0x1'] }, /shows no account/],
     }
     for (const [what, [change, shown]] of Object.entries(REFUSALS)) {
       it(`pays nothing if ${what}`, async () => {
