@@ -116,7 +116,7 @@ function describe(cause: unknown): string {
   return 'The purchase did not complete. A payment that was sent is in the list of your purchases.'
 }
 
-/** The purchases that the form asks for. Shows their price. The browser shows an invalid field and does not submit it. */
+/** The purchases that the form asks for. Shows their price. The browser submits no form with an invalid field. */
 function readForm(): Operation[] {
   for (const fields of ask.querySelectorAll<HTMLFieldSetElement>('fieldset'))
     fields.hidden = fields.disabled = fields.name !== choice.value

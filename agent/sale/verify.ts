@@ -1,8 +1,8 @@
 /**
- * Step 8: observes the chain with one call, and asks the facilitator whether the payment would settle. A refusal is a
- * fact that the chain shows: of the times of a payment by the time of a block, of anything else by a transfer that the
- * token tries. A record can be lost while its payment is on chain, so a used nonce is never refused without a search.
- * Failed checks are charged to the budget of the client, and the amount of a verified payment is reserved.
+ * Step 8: observes the chain with one call, and asks the facilitator whether the payment would settle. Only the chain
+ * proves a refusal: the time of a block, or a simulated transfer that the token reverts. A record can be lost while its
+ * payment is on chain, so a used nonce is never refused without a search. Failed checks are charged to the budget of
+ * the client, and the amount of a verified payment is reserved.
  */
 import {
   rateLimited,

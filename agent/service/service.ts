@@ -237,7 +237,8 @@ async function startAdmin(options: ServiceOptions, parts: AdminParts) {
   })
   if (!server) return undefined
   // A scrape shows the last measurement, so it makes no call and no write of its own.
-  const stopMeasuring = repeatMeasurement(readiness, timer)
+  const measure = () => readiness().catch((cause: unknown) => report('readiness_failed', cause))
+  const stopMeasuring = repeatMeasurement(measure, timer)
   return {
     url: server.url,
     async close(): Promise<void> {

@@ -7,7 +7,7 @@ export const REGISTRIES: { identity: Address; reputation: Address } = {
   reputation: '0x8004B663056A597Dffe9eCcC1965A193B7388713',
 }
 
-/** Multicall3. The x402 facilitator uses it to distinguish a used nonce from other failures. */
+/** Multicall3. The x402 facilitator also uses it, to tell a used nonce from other failures. */
 export const MULTICALL: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**

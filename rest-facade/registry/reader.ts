@@ -18,8 +18,9 @@ import {
 import { multicall } from 'viem/actions'
 import { replaceInvisible } from '../../store/base/hidden.ts'
 import { readBlock } from '../../agent/settlement/chain/blocks.ts'
-import { onChain, openRpc } from '../../agent/settlement/rpc/json-rpc.ts'
+import { onChain, openRpc, RpcError } from '../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../agent/settlement/rpc/post-json.ts'
+import { isTimeout } from '../../agent/settlement/rpc/time-limits.ts'
 import { MULTICALL, noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI } from './contracts.ts'
 
 /** A read fails if the newest block is older, because the node then lags behind. */
@@ -117,7 +118,7 @@ function toFeedback(index: number, [value, decimals, first, second, revoked]: Fe
   return { index, value: String(value), value_decimals: decimals, ...tags, revoked }
 }
 
-/** The newest block, and a function that makes all calls of a read there in one request. */
+/** The newest block, and a function that makes some calls at it in one request. */
 async function openHead({ url, chainId, now }: RegistryReaderOptions, signal: AbortSignal) {
   const rpc = onChain(openRpc({ url, signal }), chainId)
   const { number, hash: blockHash, timestamp } = await readBlock(rpc, 'latest')
@@ -149,9 +150,11 @@ function isRevert(reply: Reply<unknown> | undefined, expected: Hex): boolean {
   return revert instanceof ContractFunctionRevertedError && revert.raw === expected
 }
 
+/** @throws what has failed: the request to the node, or only this call */
 function resultOf<Result>(reply: Reply<Result> | undefined): Result {
-  if (reply?.status !== 'success') throw new ReplyError('CALL_REFUSED')
-  return reply.result
+  if (reply?.status === 'success') return reply.result
+  const isOfRequest = (cause: unknown) => cause instanceof ReplyError || cause instanceof RpcError || isTimeout(cause)
+  throw (reply?.error instanceof BaseError && reply.error.walk(isOfRequest)) || new ReplyError('CALL_REFUSED')
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What a response log has more than an earlier backup of it. The increment is an environment of the same layout with
+ * The changes of a response log since an earlier backup. The increment is an environment of the same layout with
  * the records that are not final, the final ones that have changed since, their payment ids, the small values, and the
  * identities of the removed ones. The list of unfinished records is complete; that of final ones is not in it.
  */
@@ -37,7 +37,7 @@ const SMALL_VALUES = [OWNER_KEY, PUBLIC_KEYS_KEY, SALES_KEY]
 const ITEMS_PER_TRANSACTION = 200
 
 /**
- * Writes what the log has more than in the state `before`. Reads the log without `await`, because all reads of one
+ * Writes the changes of the log since the state `before`. Reads the log without `await`, because all reads of one
  * event turn see the same state (lmdb). `check` is called before each transaction.
  * @returns the state of the log, or the reason why nothing can be built on `before`
  */
@@ -171,7 +171,7 @@ export async function inspectLog(folder: string) {
   }
 }
 
-/** A database that a log does not have yet is undefined if the log is only read. */
+/** When only reading, a database that the log does not have is undefined. */
 function openDatabases(values: Environment) {
   const open = (name: string) => values.openDB<Buffer, string>({ name, encoding: 'binary' })
   return {

@@ -1,7 +1,7 @@
 /**
  * Copies the response log, the keys, the catalogue and the journal to a folder, also while a service runs. Every record
- * of the copy is read. Snapshots are not copied, because an import rebuilds them. An incremental backup has of the log
- * only what an earlier backup beside it lacks.
+ * of the copy is read. Snapshots are not copied, because an import rebuilds them. An incremental backup has only the
+ * changes of the log since an earlier backup in the same folder.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
@@ -154,7 +154,7 @@ async function writeBackup(options: BackupOptions, partial: string) {
   return { manifest, ancestors, fullReason }
 }
 
-/** Copies what has changed since the newest backup in the same folder if that is possible, and else the whole log. */
+/** Copies the changes since the newest backup in the same folder, or the whole log if that is not possible. */
 async function writeLog(options: BackupOptions, to: string, check: (logBytes?: number) => void) {
   const from = responsesFolder(options.dataDirectory)
   const { ancestors, fullReason } = options.incremental ? await findAncestors(options) : full()

@@ -19,7 +19,7 @@ export interface Change {
 /** Longer than the week for which incremental backups build on a full one. */
 const KEPT_MS = 8 * DAY_MS
 
-/** A log without a past that it shares with backups: a new one, one of an earlier version, or a restored one. */
+/** Gives the log an id if it has none: a new log, a restored one, or one of an earlier version. */
 export function ensureEpoch(environment: RootDatabase<unknown, string>): void {
   if (environment.get(EPOCH_KEY) !== undefined) return
   environment.transactionSync(() => {

@@ -9,8 +9,8 @@ const BACKUP_HELP = `
 The copy is one state of the response log, taken while the service runs. It contains private keys, payments and paid
 answers: keep it secret. The catalogue is copied, which names the current snapshot, its source and refused archives, and so is
 the journal of past records. Snapshots are not copied; an import rebuilds them.
-With --incremental the log in the copy has what is open or has changed since the newest backup beside it, which a
-restore then needs too. The copy is a full one once a week, and if nothing can be built on the newest backup.
+With --incremental the copy of the log has only the open payments and the changes since the newest backup in the same
+folder. A restore then needs that backup too. Once a week, or if the newest backup cannot be used, the copy is a full one.
 If RESPONSE_LOG is a database, keys, catalogue and journal are copied: copy the database with pg_dump, or archive its
 write-ahead log.
 
@@ -36,7 +36,7 @@ export const addBackupCommands: AddCommand = (program, context) => {
       matching(/^[1-9][0-9]{0,3}$/, 'It must be a number from 1 to 9999.'),
     )
     .addHelpText('after', BACKUP_HELP)
-    .option('--incremental', 'copy of the log only what has changed since the newest backup beside this one', false)
+    .option('--incremental', 'copy only the changes of the log since the newest backup in the same folder', false)
     .action(async (folder: string, { keep, incremental }: { keep?: string; incremental: boolean }) => {
       const { backUp } = await import('../../../store/backup/write.ts')
       const directories = await readDirectories(context, folder)

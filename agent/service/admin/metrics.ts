@@ -149,7 +149,7 @@ export class ServiceMetrics implements ServiceObserver {
     this.#imports.inc({ result: cause instanceof ImportError ? cause.code : 'other' })
   }
 
-  /** Shows what takes too long for each scrape: the checks of the readiness, and the memory. */
+  /** Sets the gauges that are too slow to measure at each scrape: the readiness and the memory. */
   showMeasured(checks: Record<string, boolean>): void {
     for (const [part, isReady] of Object.entries(checks)) this.#ready.set({ part }, isReady ? 1 : 0)
     this.#residentMemory.set(process.memoryUsage.rss())

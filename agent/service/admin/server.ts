@@ -132,7 +132,11 @@ export async function checkServiceReadiness(parts: ReadinessParts): Promise<Reco
 /** An outage shows in the metrics after this time and that of a check, also while nothing is sold. */
 export const MEASURE_MS = 10_000
 
-/** Runs `measure` now and again and again. Returns a function that stops this and waits for the current run. */
+/**
+ * Runs `measure` at once, and `MEASURE_MS` after each run. Returns a function that ends this and waits for the last
+ * run.
+ * @param measure never rejects
+ */
 export function repeatMeasurement(measure: () => Promise<unknown>, timer: Timer): () => Promise<unknown> {
   let isStopped = false
   let cancel = () => {}

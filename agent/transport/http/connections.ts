@@ -37,8 +37,8 @@ const SMALL_ANSWER_BYTES = 16_384
 /** Node accepts one connection in each iteration of the event loop, so few requests begin in it. */
 const BEGUN_PER_ITERATION_MAX = 8
 /**
- * While connections arrive, requests begin only in every such iteration: new clients wait in the queue of the kernel,
- * which is not fair.
+ * While connections arrive, a place for a request is free again only after so many iterations: new clients wait in the
+ * queue of the kernel, which is not fair.
  */
 const ITERATIONS_PER_TURN = 16
 /** Each reason of resets is in the log at most this often. */
@@ -54,7 +54,7 @@ interface Connection {
   /** Of the client of the last request, or of the socket before the first one. */
   prefixes: readonly string[]
   activity: Activity
-  /** The place of the last change of activity in the order of all changes. */
+  /** The number of its last change of activity. */
   changed: number
   /** Of a large answer that the client has not read. */
   unsentBytes: number
@@ -100,6 +100,7 @@ export class Connections {
   readonly #unread = new PrefixTree<Connection>(({ unsentBytes }) => unsentBytes)
   /** Connections that were admitted in this iteration of the event loop or the one before. */
   #newcomers = 0
+  /** The number of the last change of activity of any connection. */
   #changes = 0
   #isProxyReported = false
   /** When each reason of resets was reported. */
@@ -235,7 +236,7 @@ export class Connections {
     if (slowest) this.#reset(slowest, 'unread')
   }
 
-  /** Lets another request begin in an iteration of the event loop without newcomers, or after some with them. */
+  /** Lets another request begin in the next iteration without newcomers, or after so many with them. */
   #endTurn(iterations: number): void {
     setImmediate(() => {
       if (this.#newcomers === 0 || iterations === 0) this.#turns.leave()
@@ -266,12 +267,10 @@ export class Connections {
 
   /** Resets one of the largest prefix: the one that is idle longest, or else the oldest request. */
   #resetSurplus(): void {
-    const [first, ...others] = this.#replaceable.largest(FEW_CONNECTIONS)
-    if (first)
-      this.#reset(
-        others.reduce((one, other) => (isLessUsed(other, one) ? other : one), first),
-        'surplus',
-      )
+    let surplus: Connection | undefined
+    for (const each of this.#replaceable.largest(FEW_CONNECTIONS))
+      if (!surplus || isLessUsed(each, surplus)) surplus = each
+    if (surplus) this.#reset(surplus, 'surplus')
   }
 
   #endArrival(connection: Connection): void {

@@ -68,7 +68,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
   return router
 }
 
-/** Not with `text()`: until a full collection of garbage, it keeps the text of each answer alive. */
+/** `text()` would keep each answer in memory until the next full garbage collection. */
 async function readAll({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of body ?? []) chunks.push(chunk)

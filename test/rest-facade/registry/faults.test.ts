@@ -183,7 +183,7 @@ describe('the registry routes with a faulty node', () => {
     proxy.fail(
       only('calls', async (exchange) => {
         pins.push((exchange.call.params[1] as { requireCanonical?: unknown }).requireCanonical)
-        // Once, because a read makes two calls.
+        // Once, although a read of a page makes two calls.
         await (reorganised ??= rpc(url, 'anvil_reorg', 2, []))
         await passOn(exchange)
       }),
@@ -217,6 +217,13 @@ describe('the registry routes with a faulty node', () => {
     const served = await open()
     expectRefusal(await served.get('/agent.json'), 'registry_unchecked')
     expect(served.reports).to.deep.equal(['registry_unread REGISTRIES_NOT_LINKED'])
+  })
+
+  it('are logged with the fault of the node', async () => {
+    proxy.fail(only('calls', ({ response }) => void response.end('[]')))
+    const served = await open()
+    expectRefusal(await served.get('/agent.json'), 'registry_unchecked')
+    expect(served.reports).to.deep.equal(['registry_unread NOT_JSON_RPC'])
   })
 
   for (const step of BOTH) {
