@@ -19,7 +19,7 @@ async function run<Result>(
   const database = await open()
   const transaction = database.transaction(ENTRIES, mode, { durability: 'strict' })
   const request = work(transaction.objectStore(ENTRIES))
-  // It closes when the transaction has ended.
+  // The database closes when the transaction has ended.
   database.close()
   return new Promise((resolve, reject) => {
     transaction.addEventListener('complete', () => resolve(request.result))

@@ -173,7 +173,7 @@ function findDoubt(
   return refusedPayment('payment_invalid', reason)
 }
 
-/** Judges the answer of the facilitator. A refusal that the chain contradicts goes to the next one. */
+/** Checks the answer of the facilitator. If the chain contradicts a refusal, the next facilitator is asked. */
 async function judgeVerification(
   payments: PaymentServices,
   offered: CheckedPayment,
@@ -194,7 +194,7 @@ async function judgeVerification(
     report('verification_unclear', verification.cause)
     return isTransportFailure(verification.cause) ? { kind: 'unanswered' } : UNAVAILABLE
   }
-  // The remote calls took time, and settlement needs time too.
+  // Time has passed since the check in step 7, and the payment must still be valid when it is settled.
   return checkTimes(offered.payment.payload.authorization, now()) ? UNAVAILABLE : verification
 }
 

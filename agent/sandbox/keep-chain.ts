@@ -11,7 +11,7 @@ const STOP_MS_MAX = 15_000
 
 const [chainId = '', hasState] = process.argv.slice(2)
 const state = stateFile(chainId)
-// Anvil writes the state when it exits. An incomplete one, for example of a full disk, cannot be loaded.
+// Anvil writes this file when it exits. One that is incomplete, as on a full disk, cannot be loaded.
 const anvil = startAnvil(['--chain-id', chainId, '--dump-state', state, ...(hasState ? ['--load-state', state] : [])])
 let isRunning = false
 

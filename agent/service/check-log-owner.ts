@@ -16,7 +16,7 @@ import { StoreError } from '../../store/files/environment.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Terms } from '../payment/terms.ts'
 
-/** What the operator allows at one start, by the options of `serve`. */
+/** Changes that the operator allows at one start, each with an option of `serve`. */
 export type AllowedChanges = Partial<Record<'newLog' | 'newReceiver' | 'newKeys', boolean>>
 
 interface OwnerCheck {

@@ -10,7 +10,7 @@ import { EPOCH_KEY } from '../files/layout.ts'
 /** A final record was written or removed, or became one that is not final. */
 export interface Change {
   readonly identity: string
-  /** By how much it has changed the number of final records: 1, 0 or -1. */
+  /** What it adds to the number of final records: 1, 0 or -1. */
   readonly finals: number
   /** ISO 8601, in UTC. */
   readonly at: string

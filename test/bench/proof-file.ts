@@ -4,7 +4,7 @@ import { markdown } from './markdown.ts'
 /** What the figures are of. */
 const PARTS = `What is real and what is fake:
 
-- **perf**, **sizing** and **quality**: [benchmarks](../benchmarks.md#a-sale-a-search-and-an-import-beside-others) says what is real.
+- **perf**, **sizing** and **quality**: see [benchmarks](../benchmarks.md#a-sale-a-search-and-an-import-beside-others).
 - **reconcile**: the command \`client reconcile\` as a process, with the service, facilitator and node of perf. The register is
   made up.
 - **crash**: the commands \`serve\`, \`import\` and \`client\` as processes, with the disk, PostgreSQL, and a local anvil with a test

@@ -50,7 +50,7 @@ describe('the operations on earlier files', () => {
   after(() => service.stop())
 
   for (const [operation, path] of OPERATIONS)
-    it(`sell ${operation.operation} for the quote of its URL, and replay it over each transport`, () =>
+    it(`sell ${operation.operation} over A2A, and replay the answer over REST and MCP`, () =>
       expectCharges(service, [PRICE], async () => {
         const unpaid = await a2a(operation)
         expect(quoteOf(unpaid)).to.deep.equal({ url: `${service.url}${path}`, amount: String(PRICE) })

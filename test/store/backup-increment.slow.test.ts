@@ -358,7 +358,7 @@ describe('an incremental backup', () => {
     expect((await increment('4')).parent).to.equal('3')
   })
 
-  it('of a log of an earlier version begins when the first process has written to it', async () => {
+  it('builds on a log of an earlier version after this version has written to it', async () => {
     await using environment = openDirectly()
     await sellMany('first', 3)
     await log.close()

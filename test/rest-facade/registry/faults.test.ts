@@ -101,7 +101,7 @@ const only =
   (exchange) =>
     exchange.call.method === METHODS[step] ? fault(exchange) : passOn(exchange)
 
-/** Changes the results of the calls that the multicall contract makes. */
+/** Changes results in the reply of the multicall contract. */
 const inCalls = (change: (called: CallResult, position: number, functionCalls: number) => CallResult) =>
   only(
     'calls',
