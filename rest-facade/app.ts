@@ -5,9 +5,8 @@ import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
 import { a2aRoute } from '../agent/transport/a2a/route.ts'
 import { mcpRoute } from '../agent/transport/mcp/route.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
-import { requestIdOf } from '../agent/transport/http/request-id.ts'
-import { refuse, sendResponse } from '../agent/transport/http/response.ts'
-import { renderWireError } from '../agent/transport/http/render-outcome.ts'
+import { requestIdOf } from '../agent/transport/http/request.ts'
+import { refuse } from '../agent/transport/http/response.ts'
 import { FREE_PATHS } from '../agent/operation/endpoints.ts'
 import type { Registry } from './registry/registry.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
@@ -117,7 +116,7 @@ function currentDocument(pages: () => Documents, path: string): RequestHandler {
 
 /** Refuses a `%` without two hexadecimal digits. The routes above have codes of their own for it (contract 4.7.2). */
 function refuseInvalidEncoding(request: Request, response: Response, next: NextFunction): void {
-  if (/%(?![0-9a-f]{2})/i.test(request.originalUrl)) sendResponse(response, renderWireError('malformed_request'))
+  if (/%(?![0-9a-f]{2})/i.test(request.originalUrl)) refuse(response, { code: 'malformed_request' })
   else next()
 }
 

@@ -23,10 +23,10 @@ export function expressMessages(isFull: (socket: Socket) => boolean) {
      * `upgrade`. Otherwise Node parses all requests of one read, up to 64 KiB, before anything else runs.
      */
     get upgrade(): boolean {
-      return this.#isRefused || this.method === 'CONNECT'
+      return this.#isRefused
     }
 
-    /** Ignores what Node finds in the headers, so a request for an upgrade is answered like any other. */
+    /** Ignores what Node finds, so CONNECT and a request for an upgrade are answered like any other. */
     set upgrade(_: boolean) {}
   }
   class AppResponse<From extends IncomingMessage = IncomingMessage> extends ServerResponse<From> {}

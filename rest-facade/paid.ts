@@ -1,11 +1,11 @@
 /** The paid routes: steps 1 and 2 of contract 6.1.1 (method, size, content type, input), then the executor. */
 import { Router, type Request } from 'express'
 import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
-import { renderOutcome } from '../agent/transport/http/render-outcome.ts'
+import { renderOutcome } from '../agent/transport/http/response.ts'
 import type { Clients, HttpClient } from '../agent/transport/http/connections.ts'
-import { requestIdOf } from '../agent/transport/http/request-id.ts'
-import { hasBody, headerValues, isEncoded, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
-import { methodNotAllowed, refuse, sendResponse } from '../agent/transport/http/response.ts'
+import { requestIdOf } from '../agent/transport/http/request.ts'
+import { hasBody, headerValues, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
+import { refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { refused, type Outcome, type Refused } from '../agent/operation/outcome.ts'
 import { inputRefusal, parseOperation, queryMembers } from '../agent/operation/operation.ts'
 import { findRoute, resourceUrl, textInput, type FoundRoute } from '../agent/operation/resource.ts'
@@ -30,7 +30,7 @@ export function paidRoutes(options: PaidRouteOptions): Router {
     const route = findRoute(request.path, options.executor.operations)
     if (!route) return next()
     const { method } = route.definition
-    if (request.method !== method) return refuse(response, methodNotAllowed(method))
+    if (request.method !== method) return refuse(response, { code: 'method_not_allowed', allow: method })
     const client = options.clients.of(request)
     const mayReplay = headerValues(request, PAYMENT_HEADERS.request).length > 0
     const outcome = client.budget.admit({ mayReplay }) ?? (await perform(options, request, { ...route, client }))
@@ -84,7 +84,7 @@ function readQuery(request: Request, { definition, members }: Route): ReadInput 
 async function readJson(request: Request, { definition, client }: Route): Promise<ReadInput> {
   const body = await readBody(request, { bytesMax: definition.bodyBytesMax ?? 0, client })
   if (typeof body === 'string') return refused({ code: body })
-  if (!isJsonRequest(request) || isEncoded(request)) return refused({ code: 'unsupported_media_type' })
+  if (!isJsonRequest(request)) return refused({ code: 'unsupported_media_type' })
   if (rawQuery(request.originalUrl) !== '') return refused({ code: 'unexpected_input' })
   const json = parseRequest(body)
   switch (json.kind) {

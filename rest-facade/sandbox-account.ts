@@ -7,8 +7,8 @@ import { SINGLE_OPERATIONS } from '../agent/operation/operations.ts'
 import { endsLate } from '../agent/payment/payment-checks.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
 import { headerValues, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
-import { methodNotAllowed, refuse, sendResponse } from '../agent/transport/http/response.ts'
-import { renderOutcome } from '../agent/transport/http/render-outcome.ts'
+import { refuse, sendResponse } from '../agent/transport/http/response.ts'
+import { renderOutcome } from '../agent/transport/http/response.ts'
 import { parseStrictJson } from '../store/base/strict-json.ts'
 
 /** An authorization has less than 500 bytes. */
@@ -53,6 +53,8 @@ export function sandboxAccountRoute({ account, baseUrl, clients, payTo, now }: R
     const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'private, no-store' }
     sendResponse(response, { status: 200, headers, body: JSON.stringify({ signature }) })
   })
-  router.all(SANDBOX_SIGNATURE_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
+  router.all(SANDBOX_SIGNATURE_PATH, (_request, response) =>
+    refuse(response, { code: 'method_not_allowed', allow: 'POST' }),
+  )
   return router
 }

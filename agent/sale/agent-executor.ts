@@ -17,7 +17,6 @@ import { sha256Hex } from '../../store/base/canonical.ts'
 import { rateLimited, refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { inputRefusal, parseOperation, type Operation, type Operations } from '../operation/operation.ts'
 import { resourceUrl } from '../operation/resource.ts'
-import { IN_PROGRESS_WAIT_MS } from './limits/address-budget.ts'
 import { perform } from './perform.ts'
 import type { SaleRequest, SaleContext } from './sale-context.ts'
 
@@ -73,7 +72,7 @@ export class CompanyAgentExecutor implements AgentExecutor {
     const { context, onOutcome } = this.#options
     const { report } = context.payments
     using inProgress = request.client.budget.begin()
-    if (!inProgress) return rateLimited(IN_PROGRESS_WAIT_MS)
+    if (!inProgress) return rateLimited(0)
     const sale = this.#perform(request).catch((cause: unknown) => {
       report('sale_failed', cause, request.requestId)
       return refused({ code: 'internal_error' })

@@ -8,15 +8,12 @@ import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'no
 import type { AddressInfo, Socket } from 'node:net'
 import type { Express } from 'express'
 import { expressMessages } from '../../rest-facade/messages.ts'
-import type { Report } from '../../store/base/runtime.ts'
 import { toUrlHost } from '../../store/base/url-policy.ts'
-import { CONNECTION_LIMITS, Connections, type Clients } from '../transport/http/connections.ts'
-import type { AddressBudgets } from '../sale/limits/address-budget.ts'
-import { readTarget } from '../transport/http/request.ts'
-import { assignRequestId, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request-id.ts'
-import { commonHeaders, sendResponse } from '../transport/http/response.ts'
-import { renderOutcome, renderWireError, type HttpResponseContent } from '../transport/http/render-outcome.ts'
+import { CONNECTION_LIMITS, Connections, type Clients, type ConnectionsOptions } from '../transport/http/connections.ts'
+import { assignRequestId, readTarget, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request.ts'
+import { commonHeaders, refuse, renderOutcome, type HttpResponseContent } from '../transport/http/response.ts'
 import { refused } from '../operation/outcome.ts'
+import type { WIRE_CODES } from '../operation/refusal.ts'
 import type { Config } from './config.ts'
 
 /** A stop waits this long for requests in progress: twice the 30 s of a facilitator, and a margin (contract 14.4). */
@@ -46,27 +43,22 @@ const LIMITS = {
 }
 export type HttpServerLimits = typeof LIMITS
 
-interface HttpServerOptions {
+interface HttpServerOptions extends Pick<ConnectionsOptions, 'budgets' | 'clock' | 'report'> {
   config: Config
   /** Replaces limits. */
   limits?: Partial<HttpServerLimits> | undefined
-  budgets: AddressBudgets
-  /** Milliseconds of a clock that never goes back. */
-  clock: () => number
-  report: Report
 }
 
 /** Listens at once, and answers 503 `overloaded` until `open` routes requests to the app. */
 export async function startHttpServer({ config, budgets, clock, report, ...options }: HttpServerOptions) {
   const { host, port, baseUrl, trustedProxies } = config
   const limits = { ...LIMITS, ...options.limits }
-  let listener: RequestListener = (_request, response) =>
-    sendResponse(response, renderOutcome(refused({ code: 'overloaded' })))
+  let listener: RequestListener = (_request, response) => refuse(response, { code: 'overloaded' })
   const answer: RequestListener = (request, response) => {
     const code = findFault(request, limits)
     if (!request.socket.writable) response.destroy()
     else if (code === undefined) listener(request, response)
-    else sendResponse(response, renderWireError(code))
+    else refuse(response.setHeader('Connection', 'close'), { code })
   }
   const connections = new Connections({ limits, budgets, trustedProxies, clock, report, answer })
   const messages = expressMessages((socket) => connections.isFull(socket))
@@ -91,14 +83,13 @@ function createLimitedServer(
   limits: HttpServerLimits,
   { connections, classes, headers }: { connections: Connections; classes: object; headers: Record<string, string> },
 ): Server {
-  const headerEntries = Object.entries(headers)
   /** Connections that are being ended. */
   const closing = new WeakSet<Socket>()
 
   const handle: RequestListener = (request, response) => {
     // Requests after a fault are not trusted, and an answer could not be sent.
     if (closing.has(request.socket)) return void response.destroy()
-    for (const [name, value] of headerEntries) response.setHeader(name, value)
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
     response.setHeader(REQUEST_ID_HEADER, assignRequestId(request))
     if (mustEnd(request)) response.setHeader('Connection', 'close')
     connections.enqueue(response)
@@ -108,14 +99,15 @@ function createLimitedServer(
    * Answers a fault and closes the connection. The answer follows those to earlier requests. It is left out if the
    * client could take it for a part of one of them.
    */
-  function endConnection(socket: Socket, reply: HttpResponseContent, ownId?: string): void {
+  function endConnection(socket: Socket, code: WireCode): void {
     if (closing.has(socket)) return
     closing.add(socket)
     socket.on('error', () => undefined)
     const last = connections.lastResponse(socket)
     const isInLastBody = last?.req.complete === false
-    const requestId = ownId ?? (isInLastBody ? requestIdOf(last.req) : undefined) ?? randomUUID()
+    const requestId = (isInLastBody ? requestIdOf(last.req) : undefined) ?? randomUUID()
     const write = () => {
+      const reply = renderOutcome(refused({ code }))
       const own = { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers }
       if (socket.writable) writeAndClose(socket, { ...reply, headers: own })
       else socket.destroySoon()
@@ -145,32 +137,28 @@ function createLimitedServer(
   server.on('upgrade', (_request, socket) => connections.resetFull(socket as Socket))
   // Ignores other `Expect` values; Node would answer with an empty 417.
   server.on('checkExpectation', handle)
-  server.on('connect', (request, socket) => {
-    const refusal = refused({ code: 'method_not_allowed', allow: 'GET, HEAD, POST, OPTIONS' })
-    endConnection(socket as Socket, renderOutcome(refusal), assignRequestId(request))
-  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()
     // Data after a request with `Connection: close`. The connection ends with the answer to that request.
     else if (error.code === 'HPE_CLOSED_CONNECTION') return
-    else endConnection(socket as Socket, renderWireError(toWireCode(error)))
+    else endConnection(socket as Socket, toWireCode(error))
   })
   return server
 }
 
 /**
- * Whether the connection closes after the answer. After a request for an upgrade, Node drops the rest of the data that
- * it has read. After an answer, Node reads and discards the rest of the body, and an endless chunked body would take
- * all CPU time.
+ * Whether the connection closes after the answer. After CONNECT or a request for an upgrade, Node drops the rest of the
+ * data that it has read. After an answer, Node reads and discards the rest of the body, and an endless chunked body
+ * would take all CPU time.
  */
-function mustEnd({ headers }: IncomingMessage): boolean {
-  return headers.upgrade !== undefined || headers['transfer-encoding'] !== undefined
+function mustEnd({ method, headers }: IncomingMessage): boolean {
+  return method === 'CONNECT' || headers.upgrade !== undefined || headers['transfer-encoding'] !== undefined
 }
 
 /** The characters of a host with its port (RFC 3986 section 3.2). A client without one sends an empty value. */
 const HOST_PATTERN = /^[\w.~!$&'()*+,;=%:[\]-]*$/
 
-type WireCode = Parameters<typeof renderWireError>[0]
+type WireCode = (typeof WIRE_CODES)[number]
 
 /** Finds faults that Node's parser accepts: too many headers, and violations of RFC 9112 sections 3.2 and 6.1. */
 function findFault(request: IncomingMessage, limits: HttpServerLimits): WireCode | undefined {
@@ -205,7 +193,7 @@ function writeAndClose(socket: Socket, { status, headers, body }: HttpResponseCo
 }
 
 /** A closed server no longer checks the time limit of a request. */
-function closeServer(server: Server, connections: Connections, { requestMs }: HttpServerLimits): Promise<void> {
+async function closeServer(server: Server, connections: Connections, { requestMs }: HttpServerLimits): Promise<void> {
   // Connections that become idle during the stop close at once.
   server.keepAliveTimeout = 1
   const timers = [
@@ -213,10 +201,7 @@ function closeServer(server: Server, connections: Connections, { requestMs }: Ht
     setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS),
   ]
   connections.end({ isLate: false })
-  return new Promise((resolve) => {
-    server.close(() => {
-      for (const timer of timers) clearTimeout(timer)
-      resolve()
-    })
-  })
+  server.close()
+  await once(server, 'close')
+  for (const timer of timers) clearTimeout(timer)
 }

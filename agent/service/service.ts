@@ -1,6 +1,5 @@
 /** Creates the parts of the service, starts them in order, and stops them in reverse order. */
 import { setMaxListeners } from 'node:events'
-import { setImmediate } from 'node:timers/promises'
 import { createApp } from '../../rest-facade/app.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
@@ -95,7 +94,7 @@ export async function startService(given: ServiceOptions) {
   const options = metrics ? observeExternals(given, metrics) : given
   const { config, version, clock, now, timer, report } = options
   const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
-  const queues = { verifications: new WorkQueue(VERIFICATIONS_MAX), computations: new WorkQueue(1, setImmediate) }
+  const queues = { verifications: new WorkQueue(VERIFICATIONS_MAX), computations: new WorkQueue(1) }
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
   const server = await startHttpServer({ config, limits: options.limits, budgets, clock, report })
   const { baseUrl, clients } = server

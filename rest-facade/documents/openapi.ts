@@ -1,9 +1,5 @@
 /** Builds `/openapi.json` (OpenAPI 3.1) at start, from the tables of routes, schemas and refusals. */
-import {
-  REQUEST_ID_CHARACTERS_MAX,
-  REQUEST_ID_HEADER,
-  REQUEST_ID_PATTERN,
-} from '../../agent/transport/http/request-id.ts'
+import { REQUEST_ID_CHARACTERS_MAX, REQUEST_ID_HEADER, REQUEST_ID_PATTERN } from '../../agent/transport/http/request.ts'
 import {
   A2A_VERSION,
   FREE_PATHS,

@@ -1,6 +1,6 @@
 /** The id of a request: in every answer, whatever the transport, and in the log lines of the request. */
 import { expect } from 'chai'
-import { REQUEST_ID_CHARACTERS_MAX } from '../../agent/transport/http/request-id.ts'
+import { REQUEST_ID_CHARACTERS_MAX } from '../../agent/transport/http/request.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { startFakedService } from '../support/faked-service.ts'
 import { exchange, type RawReply } from '../support/raw-http.ts'

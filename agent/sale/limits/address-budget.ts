@@ -1,7 +1,6 @@
 /**
- * The account of a client address: its budget for work before a payment is verified (contract 6.2.2) and its requests
- * in progress, in the memory of this process. One budget covers quotes, protocol calls, failing payments and guesses,
- * so no kind of request can use up the requests of another address.
+ * The account of a client address in this process: its requests in progress, and its budget for work before a payment
+ * is verified (contract 6.2.2). One budget covers all kinds of requests.
  */
 import { LRUCache } from 'lru-cache'
 import { count, giveBack, spend, type SlidingMinute } from '../../../store/base/sliding-minute.ts'
@@ -18,8 +17,6 @@ export const WEIGHTS = { request: 1, payment: 5, guess: 25, remoteCall: 5, searc
 export const REQUESTS_IN_PROGRESS_MAX = 64
 /** Enough for so many first purchases at once, each a quote and a payment. */
 export const BUDGET_UNITS_MIN = REQUESTS_IN_PROGRESS_MAX * (WEIGHTS.request + WEIGHTS.payment)
-/** The time until a request in progress has probably ended. */
-export const IN_PROGRESS_WAIT_MS = 1_000
 /** The shortest time between two replays that are admitted over the budget. */
 const EXEMPT_REPLAY_INTERVAL_MS = 2_000
 /** A stored response of this size costs no more to send than a quote. */

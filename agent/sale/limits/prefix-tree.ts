@@ -10,48 +10,47 @@ interface OfClient {
 export class PrefixTree<Item extends OfClient> {
   /** The sum of the weights of the items. */
   size = 0
-  readonly #weightOf: (item: Item) => number
   /** The next one first. */
   readonly #branches = new Map<string, PrefixTree<Item>>()
-  /** The items of this prefix, the oldest first. */
-  readonly #items = new Set<Item>()
+  /** The items of this prefix with their weights, the oldest first. */
+  readonly #items = new Map<Item, number>()
 
-  /** @param weightOf above 0, and the same for `add` and `remove` */
-  constructor(weightOf: (item: Item) => number = () => 1) {
-    this.#weightOf = weightOf
-  }
-
-  add(item: Item, level = 0): void {
-    this.size += this.#weightOf(item)
+  /** @param weight above 0 */
+  add(item: Item, weight = 1, level = 0): void {
+    this.size += weight
     const prefix = item.prefixes[level]
-    if (prefix === undefined) return void this.#items.add(item)
-    const branch = this.#branches.get(prefix) ?? new PrefixTree<Item>(this.#weightOf)
+    if (prefix === undefined) return void this.#items.set(item, weight)
+    const branch = this.#branches.get(prefix) ?? new PrefixTree<Item>()
     this.#branches.set(prefix, branch)
-    branch.add(item, level + 1)
+    branch.add(item, weight, level + 1)
   }
 
-  /** The item must be in the tree. */
-  remove(item: Item, level = 0): void {
-    this.size -= this.#weightOf(item)
+  /** Returns the weight of the item, which is 0 if it is not in the tree. */
+  remove(item: Item, level = 0): number {
     const prefix = item.prefixes[level] ?? ''
     const branch = this.#branches.get(prefix)
-    if (!branch) return void this.#items.delete(item)
-    branch.remove(item, level + 1)
-    if (branch.size === 0) this.#branches.delete(prefix)
+    const weight = branch?.remove(item, level + 1) ?? this.#items.get(item) ?? 0
+    this.size -= weight
+    this.#items.delete(item)
+    if (branch?.size === 0) this.#branches.delete(prefix)
+    return weight
   }
 
   /** Removes the oldest item of the next prefix, round-robin. */
   takeNext(): Item | undefined {
+    const item = this.#rotate()
+    if (item) this.remove(item)
+    return item
+  }
+
+  #rotate(): Item | undefined {
     const [next] = this.#branches
-    const [item] = next ? [next[1].takeNext()] : this.#items
-    if (item === undefined) return undefined
-    this.size -= this.#weightOf(item)
-    this.#items.delete(item)
-    if (!next) return item
+    const [oldest] = this.#items.keys()
+    if (!next) return oldest
     const [prefix, branch] = next
     this.#branches.delete(prefix)
-    if (branch.size > 0) this.#branches.set(prefix, branch)
-    return item
+    this.#branches.set(prefix, branch)
+    return branch.#rotate()
   }
 
   /** The largest prefix in the largest prefix, and so on. Ends above prefixes that all have at most `few`. */
@@ -68,6 +67,6 @@ export class PrefixTree<Item extends OfClient> {
 
   *[Symbol.iterator](): Generator<Item> {
     for (const branch of this.#branches.values()) yield* branch
-    yield* this.#items
+    yield* this.#items.keys()
   }
 }

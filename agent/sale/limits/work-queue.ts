@@ -2,6 +2,7 @@
  * A semaphore with a fair queue. Waiting entries get a permit round-robin over their address prefixes. Long work takes
  * a permit for each of its parts, so that it delays others by one part only.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { Client } from './address-budget.ts'
 import { PrefixTree } from './prefix-tree.ts'
 
@@ -14,13 +15,10 @@ interface Entry extends Pick<Client, 'prefixes'> {
 
 export class WorkQueue {
   #free: number
-  readonly #pause: (() => Promise<unknown>) | undefined
   readonly #waiting = new PrefixTree<Entry>()
 
-  /** @param pause before work that has waited begins; for work that would hold the event loop one after the other */
-  constructor(permits: number, pause?: () => Promise<unknown>) {
+  constructor(permits: number) {
     this.#free = permits
-    this.#pause = pause
   }
 
   /** The number of entries that wait. */
@@ -29,14 +27,15 @@ export class WorkQueue {
   }
 
   /**
-   * Takes a place until it is disposed. Undefined if the client leaves first, or if the queue is full and this client
-   * is of the prefix with the most entries.
+   * Takes a place until it is disposed. After a wait, the work begins in a later iteration of the event loop, which it
+   * may hold. Undefined if the client leaves first, or if the queue is full and this client is of the prefix with the
+   * most entries.
    */
   async enter(client: Pick<Client, 'prefixes' | 'hasLeft' | 'onLeave'>): Promise<Disposable | undefined> {
     if (client.hasLeft()) return undefined
     if (this.#free > 0) this.#free -= 1
-    else if (!(await this.#wait(client))) return undefined
-    else await this.#pause?.()
+    else if (await this.#wait(client)) await setImmediate()
+    else return undefined
     let isHeld = true
     const leave = () => {
       if (isHeld) this.leave()

@@ -10,11 +10,11 @@ import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executo
 import type { SaleRequest } from '../../sale/sale-context.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX, LATE } from '../call-limits.ts'
-import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
+import { renderOutcome, type HttpResponseContent } from '../http/response.ts'
 import type { Clients } from '../http/connections.ts'
-import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/request.ts'
-import { requestIdOf } from '../http/request-id.ts'
-import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
+import { headerValues, isJsonRequest, readBody } from '../http/request.ts'
+import { requestIdOf } from '../http/request.ts'
+import { refuse, sendResponse } from '../http/response.ts'
 import { refused } from '../../operation/outcome.ts'
 import { A2A_PATH, A2A_VERSION, isA2aVersion, paymentExtensionUri } from '../../operation/endpoints.ts'
 import { PAYMENT_HEADERS, type Terms } from '../../payment/terms.ts'
@@ -92,7 +92,6 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     if (limited) return sendResponse(response, renderOutcome(limited))
     const body = await readBody(request, { bytesMax: CALL_BODY_BYTES_MAX, client })
     if (typeof body === 'string') return refuse(response, { code: body })
-    if (isEncoded(request)) return refuse(response, { code: 'unsupported_media_type' })
     // A call that exceeds the time limit continues and counts as running. Its answer is stored for a retry.
     const work = answer(request, body, { client, paymentHeaders }).catch((fault: unknown) => {
       if (fault instanceof RpcFault) return renderRpc(fault.id, { jsonrpc: '2.0', error: fault.error })
@@ -107,7 +106,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
 
   const router = Router({ caseSensitive: true })
   router.post(A2A_PATH, route)
-  router.all(A2A_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
+  router.all(A2A_PATH, (_request, response) => refuse(response, { code: 'method_not_allowed', allow: 'POST' }))
   return router
 }
 

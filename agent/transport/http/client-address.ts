@@ -7,9 +7,6 @@ import { isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { headerValues } from './request.ts'
 
-/** The limit of all clients whose address is not known, for example after the socket was closed. */
-const UNKNOWN = ['unknown']
-
 /** What networks are given, from the widest to the narrowest (contract 6.2.7). */
 const IPV4_WIDTHS = [24, 32]
 const IPV6_WIDTHS = [48, 56, 64]
@@ -19,8 +16,7 @@ const IPV6_WIDTHS = [48, 56, 64]
  * can write any entries to the left of them.
  */
 export function clientPrefixes(request: IncomingMessage, trustedProxies: number): readonly string[] {
-  let client = prefixesOf(request.socket.remoteAddress ?? '') ?? UNKNOWN
-  if (trustedProxies === 0) return client
+  let client = prefixesOf(request.socket.remoteAddress ?? '') ?? []
   const forwarded = headerValues(request, 'X-Forwarded-For').flatMap((value) => value.split(','))
   for (const entry of forwarded.toReversed().slice(0, trustedProxies)) {
     const prefixes = prefixesOf(entry)

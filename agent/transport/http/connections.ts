@@ -10,8 +10,7 @@ import type { AddressBudgets, Client } from '../../sale/limits/address-budget.ts
 import { PrefixTree } from '../../sale/limits/prefix-tree.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { clientPrefixes, prefixesOf } from './client-address.ts'
-import { renderOutcome } from './render-outcome.ts'
-import { sendResponse } from './response.ts'
+import { refuse } from './response.ts'
 
 /** Node's defaults are in brackets. */
 export const CONNECTION_LIMITS = {
@@ -41,7 +40,7 @@ const BEGUN_PER_ITERATION_MAX = 8
  * queue of the kernel, which is not fair.
  */
 const ITERATIONS_PER_TURN = 16
-/** Each reason of resets is in the log at most this often. */
+/** Each text is in the log at most this often. */
 export const REPORT_INTERVAL_MS = 60_000
 
 /** `running`: new, or has a request. `kept`: the payment of the request is verified or recorded. */
@@ -49,24 +48,20 @@ type Activity = 'idle' | 'running' | 'kept'
 
 interface Connection {
   readonly socket: Socket
-  /** Of the socket. */
-  readonly address: string
   /** Of the client of the last request, or of the socket before the first one. */
   prefixes: readonly string[]
   activity: Activity
   /** The number of its last change of activity. */
   changed: number
-  /** Of a large answer that the client has not read. */
-  unsentBytes: number
   /** Whether its address had too many connections when it was opened. Its first request is answered with 429. */
-  readonly isSurplus: boolean
+  isSurplus: boolean
   /** Of the last request. */
   client: HttpClient | undefined
   /** The responses to its requests, in the order of arrival. The first one is computed or being sent. */
   readonly unanswered: ServerResponse[]
 }
 
-interface ConnectionsOptions {
+export interface ConnectionsOptions {
   limits: typeof CONNECTION_LIMITS
   budgets: AddressBudgets
   /** The number of reverse proxies whose `X-Forwarded-For` entry is trusted. */
@@ -93,17 +88,17 @@ export class Connections {
   readonly #options: ConnectionsOptions
   readonly #turns = new WorkQueue(BEGUN_PER_ITERATION_MAX)
   readonly #open = new Map<Socket, Connection>()
-  /** The numbers of open connections, by address. */
-  readonly #addresses = new Map<string, number>()
+  /** The same connections by prefix. */
+  readonly #all = new PrefixTree<Connection>()
   /** All but those that are `kept`. */
   readonly #replaceable = new PrefixTree<Connection>()
-  readonly #unread = new PrefixTree<Connection>(({ unsentBytes }) => unsentBytes)
+  /** Those with a large answer that the client has not read, and its bytes. */
+  readonly #unread = new PrefixTree<Connection>()
   /** Connections that were admitted in this iteration of the event loop or the one before. */
   #newcomers = 0
   /** The number of the last change of activity of any connection. */
   #changes = 0
-  #isProxyReported = false
-  /** When each reason of resets was reported. */
+  /** When each text was reported. */
   readonly #reportedAt = new Map<string, number>()
 
   constructor(options: ConnectionsOptions) {
@@ -117,19 +112,18 @@ export class Connections {
   admit(socket: Socket): void {
     const { limits, trustedProxies } = this.#options
     const prefixes = prefixesOf(socket.remoteAddress ?? '') ?? []
-    const address = prefixes.at(-1) ?? ''
-    const ofAddress = this.#addresses.get(address) ?? 0
-    const isSurplus = trustedProxies === 0 && ofAddress >= limits.addressConnections
-    const state = { activity: 'running', changed: (this.#changes += 1), unsentBytes: 0, client: undefined } as const
-    const connection: Connection = { socket, address, prefixes, isSurplus, ...state, unanswered: [] }
+    const state = { activity: 'running', changed: (this.#changes += 1), isSurplus: false, client: undefined } as const
+    const connection: Connection = { socket, prefixes, ...state, unanswered: [] }
     this.#newcomers += 1
     this.#open.set(socket, connection)
-    this.#addresses.set(address, ofAddress + 1)
+    this.#all.add(connection)
     this.#replaceable.add(connection)
+    const ofAddress = this.#all.ofClient(connection).size
+    connection.isSurplus = trustedProxies === 0 && ofAddress > limits.addressConnections
     socket.once('close', () => this.#remove(connection))
     // What the client has sent is read in the next iteration of the event loop.
     setImmediate(() => setImmediate(() => this.#endArrival(connection)))
-    if (!isSurplus && this.#open.size > limits.connections) this.#resetSurplus()
+    if (!connection.isSurplus && this.#open.size > limits.connections) this.#resetSurplus()
   }
 
   /** The client of a running request. */
@@ -184,20 +178,20 @@ export class Connections {
     this.#change(connection, 'running')
     if (connection.isSurplus) {
       closeAfter(response)
-      sendResponse(response, renderOutcome(rateLimited(0)))
+      refuse(response, rateLimited(0).refusal)
     } else connection.client.takeTurn(() => this.#options.answer(request, response))
   }
 
   #identify(connection: Connection, response: ServerResponse): HttpClient {
-    const { budgets, trustedProxies, report } = this.#options
+    const { budgets, trustedProxies } = this.#options
     const { req: request } = response
     if (trustedProxies > 0) {
-      this.#replaceable.remove(connection)
+      const trees = [this.#all, this.#replaceable]
+      for (const tree of trees) tree.remove(connection)
       connection.prefixes = clientPrefixes(request, trustedProxies)
-      this.#replaceable.add(connection)
-    } else if (!this.#isProxyReported && request.headers['x-forwarded-for'] !== undefined) {
-      this.#isProxyReported = true
-      report(
+      for (const tree of trees) tree.add(connection)
+    } else if (request.headers['x-forwarded-for'] !== undefined) {
+      this.#report(
         'proxy_not_trusted',
         'X-Forwarded-For is sent and TRUST_PROXY is 0, so all clients of the proxy share one budget',
       )
@@ -227,8 +221,7 @@ export class Connections {
   #handOver(connection: Connection, answerBytes: number): void {
     this.#change(connection, 'idle')
     if (answerBytes <= SMALL_ANSWER_BYTES) return
-    connection.unsentBytes = answerBytes
-    this.#unread.add(connection)
+    this.#unread.add(connection, answerBytes)
     const { limits } = this.#options
     const ofAddress = this.#unread.ofClient(connection)
     const isBeyond = ofAddress.size > limits.addressUnsentBytes
@@ -245,23 +238,18 @@ export class Connections {
   }
 
   #beginNext(connection: Connection): void {
-    this.#forgetUnread(connection)
+    this.#unread.remove(connection)
     connection.unanswered.shift()
     const [next] = connection.unanswered
     // After an answer with `Connection: close`, the server has ended the connection.
     if (next && connection.socket.writable) this.#begin(connection, next)
   }
 
-  #forgetUnread(connection: Connection): void {
-    if (connection.unsentBytes > 0) this.#unread.remove(connection)
-    connection.unsentBytes = 0
-  }
-
   #change(connection: Connection, activity: Activity): void {
     if (!this.#open.has(connection.socket)) return
     connection.changed = this.#changes += 1
-    if (connection.activity === 'kept') this.#replaceable.add(connection)
     if (activity === 'kept') this.#replaceable.remove(connection)
+    else if (connection.activity === 'kept') this.#replaceable.add(connection)
     connection.activity = activity
   }
 
@@ -281,13 +269,8 @@ export class Connections {
   }
 
   #remove(connection: Connection): void {
-    const { socket, address } = connection
-    if (!this.#open.delete(socket)) return
-    const ofAddress = this.#addresses.get(address) ?? 0
-    if (ofAddress > 1) this.#addresses.set(address, ofAddress - 1)
-    else this.#addresses.delete(address)
-    if (connection.activity !== 'kept') this.#replaceable.remove(connection)
-    this.#forgetUnread(connection)
+    if (!this.#open.delete(connection.socket)) return
+    for (const tree of [this.#all, this.#replaceable, this.#unread]) tree.remove(connection)
     connection.unanswered.length = 0
   }
 
@@ -297,10 +280,14 @@ export class Connections {
     this.#remove(connection)
     socket.on('error', () => undefined)
     socket.resetAndDestroy()
+    this.#report('connections_reset', reason)
+  }
+
+  #report(event: string, text: string): void {
     const { clock, report } = this.#options
-    if (clock() - (this.#reportedAt.get(reason) ?? -Infinity) < REPORT_INTERVAL_MS) return
-    this.#reportedAt.set(reason, clock())
-    report('connections_reset', reason)
+    if (clock() - (this.#reportedAt.get(text) ?? -Infinity) < REPORT_INTERVAL_MS) return
+    this.#reportedAt.set(text, clock())
+    report(event, text)
   }
 }
 

@@ -1,15 +1,16 @@
-/** Reads HTTP requests: the target, all values of a header, the content type, and the body up to a limit. */
+/** Reads HTTP requests: the id, the target, all values of a header, the content type, and the body up to a limit. */
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isJsonType } from '../../../store/base/json-type.ts'
 import { parseUrl } from '../../../store/base/url-policy.ts'
 
 /**
- * The path and query of the request target. The target may be an absolute URL, whose host is ignored, and for OPTIONS
- * also `*`. Undefined for any other target (RFC 9112 section 3.2).
+ * The path and query of the request target. The target may be an absolute URL, whose host is ignored, for OPTIONS also
+ * `*`, and that of CONNECT has no path. Undefined for any other target (RFC 9112 section 3.2).
  */
 export function readTarget({ method, url = '' }: IncomingMessage): string | undefined {
   if (url.startsWith('/')) return url
-  if (url === '*' && method === 'OPTIONS') return '/'
+  if ((url === '*' && method === 'OPTIONS') || method === 'CONNECT') return '/'
   const parsed = parseUrl(url)
   return parsed && /^https?:$/.test(parsed.protocol) ? `${parsed.pathname}${parsed.search}` : undefined
 }
@@ -31,20 +32,17 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** Whether the body has a content encoding. Nothing is decompressed, so a small body cannot become a large one. */
-export function isEncoded({ headers }: IncomingMessage): boolean {
-  return headers['content-encoding'] !== undefined
-}
-
 /**
- * Reads the body in a turn of the client, or returns the code of the refusal. A body that is too large is refused at
- * once. The rest of a body of known length is read and discarded, because a client that is still sending would lose the
- * answer if the connection closed. A chunked body may have no end, so its connection closes (contract 7.3).
+ * Reads the body in a turn of the client, or returns the code of the refusal. Nothing is decompressed, so a small body
+ * cannot become a large one. A body that is too large is refused at once. The rest of a body of known length is read
+ * and discarded, because a client that is still sending would lose the answer if the connection closed. A chunked body
+ * may have no end, so its connection closes (contract 7.3).
  */
 export function readBody(
   request: IncomingMessage,
   { bytesMax, client }: { bytesMax: number; client: { takeTurn: (work: () => void) => void } },
-): Promise<Uint8Array | 'body_too_large' | 'invalid_body'> {
+): Promise<Uint8Array | 'body_too_large' | 'invalid_body' | 'unsupported_media_type'> {
+  if (request.headers['content-encoding'] !== undefined) return Promise.resolve('unsupported_media_type')
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve('body_too_large')
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = []
@@ -61,4 +59,29 @@ export function readBody(
         if (!request.complete) resolve('invalid_body')
       })
   })
+}
+
+export const REQUEST_ID_HEADER = 'X-Request-Id'
+
+/** A UUID has 36 characters, a W3C trace context 55. A payment signature, which must not be logged, has more. */
+export const REQUEST_ID_CHARACTERS_MAX = 128
+
+/** The unreserved characters of URLs (RFC 3986 section 2.3). They cannot end a log line or a header. */
+export const REQUEST_ID_PATTERN = new RegExp(`^[A-Za-z0-9._~-]{1,${REQUEST_ID_CHARACTERS_MAX}}$`)
+
+/**
+ * Gives the request an id: the one that it was sent with, or a new one if it has none, several, or an invalid one
+ * (contract 7.11). Replaces the header, as a proxy would, so that later code can read the id there.
+ */
+export function assignRequestId(request: IncomingMessage): string {
+  const [sent, ...more] = headerValues(request, REQUEST_ID_HEADER)
+  const isKept = sent !== undefined && more.length === 0 && REQUEST_ID_PATTERN.test(sent)
+  const id = isKept ? sent : randomUUID()
+  request.headers['x-request-id'] = id
+  return id
+}
+
+/** The assigned id. Undefined on a server that assigns none. */
+export function requestIdOf(request: IncomingMessage): string | undefined {
+  return request.headers['x-request-id'] as string | undefined
 }

@@ -5,10 +5,10 @@
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
 import type { Clients } from '../http/connections.ts'
-import { renderOutcome } from '../http/render-outcome.ts'
-import { headerValues, isEncoded, isJsonRequest, readBody } from '../http/request.ts'
-import { requestIdOf } from '../http/request-id.ts'
-import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
+import { renderOutcome } from '../http/response.ts'
+import { headerValues, isJsonRequest, readBody } from '../http/request.ts'
+import { requestIdOf } from '../http/request.ts'
+import { refuse, sendResponse } from '../http/response.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX } from '../call-limits.ts'
 import { MCP_PATH } from '../../operation/endpoints.ts'
@@ -64,7 +64,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
 
   const router = Router({ caseSensitive: true })
   router.post(MCP_PATH, route)
-  router.all(MCP_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
+  router.all(MCP_PATH, (_request, response) => refuse(response, { code: 'method_not_allowed', allow: 'POST' }))
   return router
 }
 
@@ -85,6 +85,6 @@ function findFault(request: ExpressRequest, body: Uint8Array | string, origin: s
   const origins = headerValues(request, 'Origin')
   if (origins.some((each) => each !== origin)) return 'origin_not_allowed'
   if (typeof body === 'string') return undefined
-  if (!isJsonRequest(request) || isEncoded(request)) return 'unsupported_media_type'
+  if (!isJsonRequest(request)) return 'unsupported_media_type'
   return undefined
 }

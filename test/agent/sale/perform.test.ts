@@ -2,7 +2,7 @@
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import type { Timer } from '../../../store/base/runtime.ts'
-import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
+import { renderOutcome } from '../../../agent/transport/http/response.ts'
 import { perform } from '../../../agent/sale/perform.ts'
 import { KeyedMutex } from '../../../agent/sale/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'

@@ -2,7 +2,7 @@
  * A buyer that follows docs/payments.md: it keeps a payment, repeats the request with it, and signs another one only
  * after a 402. Requests may be duplicated, responses may be lost, and the buyer may stop waiting.
  */
-import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
+import { renderOutcome } from '../../../agent/transport/http/response.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { seconds, short } from './chain.ts'
 import type { Invariants } from './invariants.ts'

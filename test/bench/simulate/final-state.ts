@@ -2,7 +2,7 @@
  * Checks after the recovery: every record is final, every buyer that can pay has a response and paid once, and each
  * retry agrees with the chain.
  */
-import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
+import { renderOutcome } from '../../../agent/transport/http/response.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { describe, PAYMENTS_MAX, type SimulatedBuyer } from './buyer.ts'
 import { short } from './chain.ts'

@@ -3,7 +3,7 @@
  * and the records on disk, not with reports. A broken invariant ends the run.
  */
 import { decodePaymentResponseHeader } from '@x402/core/http'
-import { renderOutcome } from '../../../agent/transport/http/render-outcome.ts'
+import { renderOutcome } from '../../../agent/transport/http/response.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { ResponseRecord } from '../../../store/log/record.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'

@@ -5,10 +5,9 @@ import { PrefixTree } from '../../../../agent/sale/limits/prefix-tree.ts'
 interface Item {
   prefixes: string[]
   name: string
-  weight: number
 }
 
-const item = (path: string, name: string, weight = 1): Item => ({ prefixes: path.split(' '), name, weight })
+const item = (path: string, name: string): Item => ({ prefixes: path.split(' '), name })
 const named = (items: Iterable<Item>) => Array.from(items, ({ name }) => name).join(' ')
 
 describe('the tree of address prefixes', () => {
@@ -60,9 +59,11 @@ describe('the tree of address prefixes', () => {
   })
 
   it('compares the sums of weights, and finds those of a client', () => {
-    tree = new PrefixTree(({ weight }) => weight)
-    const [large, ...others] = [item('B B1', 'b1', 5), item('A A1', 'a1'), item('A A2', 'a2'), item('B B1', 'b2')]
-    for (const each of [large, ...others]) tree.add(each)
+    const large = item('B B1', 'b1')
+    tree.add(large, 5)
+    add('A A1', 'a1')
+    add('A A2', 'a2')
+    add('B B1', 'b2')
     expect([tree.size, tree.ofClient(large).size]).to.deep.equal([8, 6])
     expect(named(tree.largest())).to.equal('b1 b2')
     tree.remove(large)

@@ -81,6 +81,6 @@ describe('the address of a client', () => {
   })
 
   it('is one for all clients without an address', () => {
-    expect(clientAddress(request(undefined), 0)).to.equal('unknown')
+    expect(clientPrefixes(request(undefined), 0)).to.deep.equal([])
   })
 })

@@ -1,6 +1,6 @@
 /** Outcomes as HTTP responses. */
 import { expect } from 'chai'
-import { renderOutcome } from '../../../../agent/transport/http/render-outcome.ts'
+import { renderOutcome } from '../../../../agent/transport/http/response.ts'
 import { refused } from '../../../../agent/operation/outcome.ts'
 import { REFUSALS, type RefusalCode } from '../../../../agent/operation/refusal.ts'
 
