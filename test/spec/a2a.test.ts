@@ -130,7 +130,6 @@ const GROUPS: Group[] = [
       'a messageId of a number': sending({ messageId: 5 }),
       'a messageId of 129 bytes': sending({ messageId: 'm'.repeat(129) }),
       'a messageId of 65 characters and 130 bytes': sending({ messageId: 'é'.repeat(65) }),
-      'metadata of text': sending({ metadata: MARK }),
       'a configuration of an array': rpc({ params: { message: message(), configuration: [MARK] } }),
       'the role of an agent': sending({ role: 'ROLE_AGENT' }),
       'parts that are not a list': sending({ parts: TEXT }),

@@ -1,6 +1,6 @@
 /**
  * Checks the JSON-RPC envelope and the message of `POST /a2a` before the SDK decodes them. The SDK accepts numbers as
- * text, two contents in one part and a missing role. It gets only the known members, so unknown ones have no effect.
+ * text, two contents in one part and a missing role. It gets only the members that have an effect.
  */
 import * as z from 'zod'
 import { parseRequest } from '../../../store/base/strict-json.ts'
@@ -38,9 +38,6 @@ const partSchema = z.object({
   data: z.unknown().optional(),
   raw: optional(z.unknown()),
   url: optional(z.unknown()),
-  mediaType: optional(z.string()),
-  filename: optional(z.string()),
-  metadata: optional(objectSchema),
 })
 
 const messageSchema = z.object({
@@ -53,24 +50,16 @@ const messageSchema = z.object({
   parts: z.array(partSchema).length(1, { error: 'parts must hold exactly one part' }),
   contextId: optional(z.string()),
   taskId: optional(z.string()),
-  metadata: optional(objectSchema),
-  extensions: optional(z.array(z.string())),
   referenceTaskIds: optional(z.array(z.string())),
 })
 
-const configurationSchema = z.object({
-  acceptedOutputModes: optional(z.array(z.string())),
-  taskPushNotificationConfig: optional(z.unknown()),
-  historyLength: optional(z.number()),
-  returnImmediately: optional(z.boolean()),
-})
-
-/** Unknown members are ignored at every level (A2A 1.0 section 5.7). The schemas of the operations refuse them. */
+/**
+ * Other members are ignored at every level (A2A 1.0 section 5.7), also those that have no meaning here. The schemas of
+ * the operations refuse them.
+ */
 const sendMessageSchema = z.object({
   message: messageSchema,
-  configuration: optional(configurationSchema),
-  metadata: optional(objectSchema),
-  tenant: optional(z.string()),
+  configuration: optional(z.object({ taskPushNotificationConfig: optional(z.unknown()) })),
 })
 
 type SendMessageParams = z.output<typeof sendMessageSchema>
@@ -85,8 +74,8 @@ export function readEnvelope(body: Uint8Array): Envelope {
 }
 
 /**
- * Checks the parameters of `SendMessage`, and returns their known members. Throws {@link RpcFault}. `isActive` tells
- * whether the request names the payment extension.
+ * Checks the parameters of `SendMessage`, and returns the members that have an effect. Throws {@link RpcFault}.
+ * `isActive` tells whether the request names the payment extension.
  */
 export function readSendMessage(
   { id, params }: Envelope,
