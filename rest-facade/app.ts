@@ -9,13 +9,12 @@ import { requestIdOf } from '../agent/transport/http/request-id.ts'
 import { refuse, sendResponse } from '../agent/transport/http/response.ts'
 import { renderWireError } from '../agent/transport/http/render-outcome.ts'
 import { FREE_PATHS } from '../agent/operation/endpoints.ts'
-import type { Registry } from './registry/registry.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
 import { CACHE_SECONDS, requireRead, sendCurrent, sendDocument } from './document.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
 import { openDocuments, type Documents } from './documents/render-documents.ts'
 import { paidRoutes } from './paid.ts'
-import { registryRoutes } from './registry.ts'
+import { registryRoutes, type RegisteredAgent } from './registry.ts'
 import { sandboxAccountRoute } from './sandbox-account.ts'
 
 /** Clients must see a change of the dataset at once. */
@@ -37,7 +36,7 @@ interface AppOptions extends Facts {
   /** The current key set and, if A2A is enabled, the signed card. Their paths do not change. */
   signed: () => Documents
   /** The ERC-8004 identity, for the testnet-only routes. */
-  registry?: Registry | undefined
+  registry?: RegisteredAgent | undefined
   sandboxAccount?: Parameters<typeof sandboxAccountRoute>[0]['account'] | undefined
   timer: Timer
   report: Report
@@ -45,10 +44,10 @@ interface AppOptions extends Facts {
   observe?: RequestHandler | undefined
 }
 
-export async function createApp(options: AppOptions): Promise<Express> {
-  const { executor, baseUrl, terms, clients, shown, signed, registry, sandboxAccount, a2aEnabled, now } = options
+export function createApp(options: AppOptions): Express {
+  const { executor, baseUrl, terms, clients, shown, signed, sandboxAccount, a2aEnabled, now } = options
   const { mode, payTo } = terms
-  const pages = await openDocuments(options)
+  const pages = openDocuments(options)
   const app = express()
   app.disable('x-powered-by')
   app.set('query parser', false)
@@ -69,7 +68,7 @@ export async function createApp(options: AppOptions): Promise<Express> {
       }),
     }),
   )
-  if (mode === 'testnet') app.use(registryRoutes({ registry, clients, baseUrl, payTo, a2aEnabled }))
+  if (mode === 'testnet') app.use(registryRoutes({ ...options, payTo }))
   if (sandboxAccount) app.use(sandboxAccountRoute({ account: sandboxAccount, baseUrl, clients, payTo, now }))
   app.use(refuseInvalidEncoding)
   app.all(FREE_PATHS.metadata, requireRead, (_request, response) => {

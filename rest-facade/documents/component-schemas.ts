@@ -105,9 +105,18 @@ const requestSchemas = (operations: Operations): Record<string, z.ZodType> => ({
   RpcRequest: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
 })
 
-type JsonSchema = Record<string, unknown>
+export type JsonSchema = Record<string, unknown>
 
 export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+
+export function base64Of(schema: string): JsonSchema {
+  return {
+    type: 'string',
+    contentEncoding: 'base64',
+    contentMediaType: 'application/json',
+    contentSchema: schemaRef(schema),
+  }
+}
 
 export function componentSchemas(terms: Terms): Record<string, JsonSchema> {
   const responses = toJsonSchemas(responseSchemas(terms), 'output')

@@ -23,7 +23,7 @@ import { isDocument, listRoutes } from './routes.ts'
 import { renderPage } from './page.ts'
 import { renderGuide } from './readable-guide.ts'
 import { buildServerJson } from './server-json.ts'
-import { fill, loadTemplates, type Templates, type WrittenDocument } from './templates.ts'
+import { fill, readTemplate, type WrittenDocument } from './templates.ts'
 
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
@@ -33,26 +33,25 @@ interface DocumentOptions extends Omit<DocumentedDeployment, 'exampleCompany' | 
 }
 
 /** The documents by path. They are rendered again only when a value that they show has changed. */
-export async function openDocuments({ shown, catalog, ...deployment }: DocumentOptions): Promise<() => Documents> {
-  const templates = await loadTemplates()
+export function openDocuments({ shown, catalog, ...deployment }: DocumentOptions): () => Documents {
   let last: { key: string; documents: Documents } | undefined
   return () => {
     const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
     const current = { ...shown(), licence: { name: license, url: license_url } }
     const key = JSON.stringify(current)
-    if (last?.key !== key) last = { key, documents: renderDocuments({ ...deployment, ...current }, templates) }
+    if (last?.key !== key) last = { key, documents: renderDocuments({ ...deployment, ...current }) }
     return last.documents
   }
 }
 
 /** The documents by path. Throws if a template names an unknown value. */
-export function renderDocuments(deployment: DocumentedDeployment, templates: Templates): Documents {
+export function renderDocuments(deployment: DocumentedDeployment): Documents {
   const values = templateValues(deployment)
-  const guidance = fill(templates['guidance.txt'], values).trim()
+  const guidance = fill(readTemplate('guidance.txt'), values).trim()
   const withGuidance = new Map([...values, ['guidance', guidance]])
-  const render = (name: keyof Templates, type: WrittenDocument['type']): WrittenDocument => ({
+  const render = (name: string, type: WrittenDocument['type']): WrittenDocument => ({
     type,
-    text: fill(templates[name], withGuidance),
+    text: fill(readTemplate(name), withGuidance),
   })
   const guides = [
     [FREE_PATHS.apiGuide, render('api.md', 'text/markdown')],
@@ -61,17 +60,15 @@ export function renderDocuments(deployment: DocumentedDeployment, templates: Tem
   ] as const
   return new Map([
     [FREE_PATHS.index, jsonDocument(listLinks(deployment))],
-    [FREE_PATHS.page, renderPage(deployment, values, templates)],
+    [FREE_PATHS.page, renderPage(deployment, values)],
     ...guides,
-    ...guides.map(([path, { text }]) => [path.replace('.md', ''), renderGuide(text, templates['page.css'])] as const),
+    ...guides.map(([path, { text }]) => [path.replace('.md', ''), renderGuide(text)] as const),
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, jsonDocument(buildOpenApi(deployment, guidance))],
     [FREE_PATHS.serverJson, jsonDocument(buildServerJson(deployment))],
     [FREE_PATHS.x402, jsonDocument(x402Manifest(deployment))],
-    ...(deployment.terms.mode === 'testnet'
-      ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment, templates)] as const]
-      : []),
+    ...(deployment.terms.mode === 'testnet' ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment)] as const] : []),
   ])
 }
 
@@ -107,10 +104,10 @@ function x402Manifest({ baseUrl, terms }: DocumentedDeployment) {
 /** The only line that differs between deployments. */
 const BASE_URL_LINE = /^BASE_URL = ".*"(?=  # filled in by the service that serves this file$)/m
 
-function testnetClient({ baseUrl }: DocumentedDeployment, templates: Templates): WrittenDocument {
+function testnetClient({ baseUrl }: DocumentedDeployment): WrittenDocument {
   // A JSON string literal is also a Python string literal.
   const line = `BASE_URL = ${JSON.stringify(baseUrl)}`
-  return { type: 'text/x-python', text: templates['testnet-client.py'].replace(BASE_URL_LINE, () => line) }
+  return { type: 'text/x-python', text: readTemplate('testnet-client.py').replace(BASE_URL_LINE, () => line) }
 }
 
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {

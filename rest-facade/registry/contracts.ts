@@ -1,5 +1,5 @@
 /** The ERC-8004 registries on Base Sepolia and the functions that the service calls. */
-import { encodeErrorResult, parseAbi, type Address, type Hex } from 'viem'
+import { parseAbi, type Address } from 'viem'
 
 /** The same addresses on every test network. */
 export const REGISTRIES: { identity: Address; reputation: Address } = {
@@ -23,15 +23,3 @@ export const REGISTRY_ABI = parseAbi([
   'function getLastIndex(uint256 agentId, address clientAddress) view returns (uint64)',
   'function readFeedback(uint256 agentId, address clientAddress, uint64 feedbackIndex) view returns (int128 value, uint8 valueDecimals, bytes tag1, bytes tag2, bool isRevoked)',
 ])
-
-/** The revert data of a call for an agent that does not exist. */
-export function noSuchAgent(agentId: bigint): Hex {
-  return encodeErrorResult({ abi: REGISTRY_ABI, errorName: 'ERC721NonexistentToken', args: [agentId] })
-}
-
-/** The revert data of `readFeedback` after the last index. */
-export const OUT_OF_BOUNDS: Hex = encodeErrorResult({
-  abi: parseAbi(['error Error(string)']),
-  errorName: 'Error',
-  args: ['index out of bounds'],
-})

@@ -7,6 +7,7 @@ import {
   ContractFunctionRevertedError,
   createClient,
   custom,
+  encodeErrorResult,
   hexToBytes,
   stringToHex,
   zeroAddress,
@@ -21,7 +22,7 @@ import { readBlock } from '../../agent/settlement/chain/blocks.ts'
 import { onChain, openRpc, RpcError } from '../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../agent/settlement/rpc/post-json.ts'
 import { isTimeout } from '../../agent/settlement/rpc/time-limits.ts'
-import { MULTICALL, noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI } from './contracts.ts'
+import { MULTICALL, REGISTRIES, REGISTRY_ABI } from './contracts.ts'
 
 /** A read fails if the newest block is older, because the node then lags behind. */
 const BLOCK_AGE_MS_MAX = 5 * 60_000
@@ -62,7 +63,7 @@ export async function readIdentity(options: RegistryReaderOptions, signal: Abort
     { ...identity, functionName: 'getAgentWallet', args: [agentId] },
   ])
   if (resultOf(linked) !== REGISTRIES.identity) throw new ReplyError('REGISTRIES_NOT_LINKED')
-  if (isRevert(ownerReply, noSuchAgent(agentId))) return { status: 'not_found' as const, agent: undefined, checked }
+  if (isUnknownAgent(ownerReply, agentId)) return { status: 'not_found' as const, agent: undefined, checked }
   const owner = resultOf(ownerReply)
   const uri = resultOf(uriReply)
   const wallet = resultOf(walletReply)
@@ -86,26 +87,27 @@ export async function readPage(
   signal: AbortSignal,
 ) {
   const { agentId } = options
-  const indexes = Array.from({ length: limit }, (_, offset) => start + offset)
   const { checked, read } = await openHead(options, signal)
-  const [[lastReply], feedbackReplies] = await Promise.all([
-    read([{ ...reputation, functionName: 'getLastIndex', args: [agentId, client] }]),
-    read(
-      indexes.map(
-        (index) => ({ ...reputation, functionName: 'readFeedback', args: [agentId, client, BigInt(index)] }) as const,
-      ),
-    ),
-  ])
+  const [lastReply] = await read([{ ...reputation, functionName: 'getLastIndex', args: [agentId, client] }])
   const lastIndex = Number(resultOf(lastReply))
   if (!Number.isSafeInteger(lastIndex)) throw new ReplyError('BAD_DATA')
-  const feedback = indexes.flatMap((index, position) => {
-    const reply = feedbackReplies[position]
-    // `getLastIndex` and `readFeedback` must agree on the last index.
-    if (isRevert(reply, OUT_OF_BOUNDS) !== index > lastIndex) throw new ReplyError('INCONSISTENT')
-    return index > lastIndex ? [] : [toFeedback(index, resultOf(reply))]
-  })
-  return { checked, lastIndex, feedback }
+  const count = Math.max(0, Math.min(limit, lastIndex - start + 1))
+  const replies = await read(
+    Array.from({ length: count }, (_, at) => {
+      return { ...reputation, functionName: 'readFeedback', args: [agentId, client, BigInt(start + at)] } as const
+    }),
+  )
+  return { checked, lastIndex, feedback: replies.map((reply, at) => toFeedback(start + at, resultOf(reply))) }
 }
+
+/** Without a configured agent, the chain is not read. */
+export const NOT_REGISTERED = {
+  status: 'not_registered',
+  agent: undefined,
+  checked: { block: null, checked_at: null },
+} as const
+
+export type RegistryIdentity = Awaited<ReturnType<typeof readIdentity>> | typeof NOT_REGISTERED
 
 type Feedback = ContractFunctionReturnType<typeof REGISTRY_ABI, 'view', 'readFeedback'>
 
@@ -144,17 +146,18 @@ async function openHead({ url, chainId, now }: RegistryReaderOptions, signal: Ab
 
 type Reply<Result> = { status: 'success'; result: Result } | { status: 'failure'; error: Error }
 
-function isRevert(reply: Reply<unknown> | undefined, expected: Hex): boolean {
-  if (reply?.status !== 'failure' || !(reply.error instanceof BaseError)) return false
+function isUnknownAgent(reply: Reply<unknown>, agentId: bigint): boolean {
+  if (reply.status !== 'failure' || !(reply.error instanceof BaseError)) return false
+  const expected = encodeErrorResult({ abi: REGISTRY_ABI, errorName: 'ERC721NonexistentToken', args: [agentId] })
   const revert = reply.error.walk((cause) => cause instanceof ContractFunctionRevertedError)
   return revert instanceof ContractFunctionRevertedError && revert.raw === expected
 }
 
 /** @throws what has failed: the request to the node, or only this call */
-function resultOf<Result>(reply: Reply<Result> | undefined): Result {
-  if (reply?.status === 'success') return reply.result
+function resultOf<Result>(reply: Reply<Result>): Result {
+  if (reply.status === 'success') return reply.result
   const isOfRequest = (cause: unknown) => cause instanceof ReplyError || cause instanceof RpcError || isTimeout(cause)
-  throw (reply?.error instanceof BaseError && reply.error.walk(isOfRequest)) || new ReplyError('CALL_REFUSED')
+  throw (reply.error instanceof BaseError && reply.error.walk(isOfRequest)) || new ReplyError('CALL_REFUSED')
 }
 
 /**
