@@ -9,7 +9,7 @@ import { makeKeyAt, START_SECONDS } from '../../../keys/support.ts'
 import { runCommand } from '../../../support/cli.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
-const COMMANDS = ['serve', 'check', 'client', 'import', 'snapshot-id', 'history', 'keys', 'payments', 'registry']
+const COMMANDS = ['serve', 'check', 'client', 'import', 'snapshot-id', 'history', 'keys', 'payments']
 
 describe('the command line', () => {
   let directory: string
@@ -40,7 +40,6 @@ describe('the command line', () => {
     ['import', 'a.csv', '--fast'],
     ['keys', 'Rotate'],
     ['payments', 'show'],
-    ['registry', 'show', '--url'],
     ['client', 'search', 'foo', '--number', '1'],
     ['client', 'lookup', '1', '--max-amount', '0'],
     ['client', 'lookup', '1', '--mode', 'sepolia'],
@@ -56,7 +55,7 @@ describe('the command line', () => {
     })
   }
 
-  for (const args of [[], ['client'], ['keys'], ['payments'], ['registry']]) {
+  for (const args of [[], ['client'], ['keys'], ['payments']]) {
     it(`[14.5] exits with 2 and the usage if the command is missing: ${JSON.stringify(args)}`, async () => {
       const { code, stderr } = await run(args)
       expect(code).to.equal(2)
