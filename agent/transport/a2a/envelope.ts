@@ -84,9 +84,7 @@ export function readSendMessage(
   const refuse = (fault: RpcFault['error']): never => {
     throw new RpcFault(fault, id)
   }
-  const given = objectSchema.safeParse(params)
-  if (!given.success) return refuse(invalidParams('params must be an object'))
-  const parsed = sendMessageSchema.safeParse(given.data)
+  const parsed = sendMessageSchema.safeParse(params)
   if (!parsed.success) return refuse(invalidParams(describeIssue(parsed.error.issues[0])))
   const { message, configuration } = parsed.data
   const content = contentOf(message.parts[0])

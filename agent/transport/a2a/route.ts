@@ -2,7 +2,6 @@
  * `POST /a2a`: JSON-RPC of A2A 1.0 over the SDK's handlers. The route reads the body and sets the HTTP status itself,
  * because the SDK's Express handler answers every request with 200 and accepts invalid messages.
  */
-import { toJsonRpcError } from '@a2a-js/sdk/errors'
 import { DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import { Router, type Request, type Response } from 'express'
 import type { Report, Timer } from '../../../store/base/runtime.ts'
@@ -134,15 +133,10 @@ async function handle(
   call: CompanyCall,
 ): Promise<object> {
   const handled = await handler.handle({ jsonrpc: '2.0', ...request }, call)
-  if (Symbol.asyncIterator in handled) return { jsonrpc: '2.0', error: errorOfCode(await failureOf(handled)) }
+  // The service has no streams, so the first event would be this error.
+  if (Symbol.asyncIterator in handled) return { jsonrpc: '2.0', error: RPC_ERRORS.unsupported }
   const { error } = handled as { error?: { code: number } }
   return error ? { jsonrpc: '2.0', error: errorOfCode(error.code) } : handled
-}
-
-/** The service has no streams, so the first event of one is an error. */
-async function failureOf(stream: AsyncIterator<unknown>): Promise<number> {
-  const { code } = await stream.next().then(() => RPC_ERRORS.internal, toJsonRpcError)
-  return code
 }
 
 function renderRpc(id: RpcFault['id'], response: object): HttpResponseContent {
