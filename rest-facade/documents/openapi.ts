@@ -8,8 +8,7 @@ import { FREE_PATHS, MCP_PATH, OPENAPI_VERSION } from '../../agent/operation/end
 import type { McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../../agent/payment/terms.ts'
-import type { DocumentedDeployment } from './deployment.ts'
-import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
+import { exampleMcpError, exampleQuote, exampleRefusal, type DocumentedDeployment } from './examples.ts'
 import { isDocument, listRoutes, type Route } from './routes.ts'
 import { base64Of, componentSchemas, schemaRef, type JsonSchema } from './component-schemas.ts'
 

@@ -11,7 +11,7 @@ import {
   type Operations,
 } from '../../agent/operation/operation.ts'
 import { escapeHtml } from '../../store/base/escape-html.ts'
-import type { DocumentedDeployment } from './deployment.ts'
+import type { DocumentedDeployment } from './examples.ts'
 import { fill, readTemplate, type WrittenDocument } from './templates.ts'
 
 const FAUCET = '<a href="https://faucet.circle.com">faucet.circle.com</a>'

@@ -16,8 +16,7 @@ import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { QUOTE_LIFETIME_SECONDS, toUsdc } from '../../agent/payment/terms.ts'
-import type { DocumentedDeployment } from './deployment.ts'
-import { exampleQuote, exampleRpcAnswers, exampleRpcRequests } from './examples.ts'
+import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, type DocumentedDeployment } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
 import { isDocument, listRoutes } from './routes.ts'
 import { renderPage } from './page.ts'
@@ -139,9 +138,9 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['statuses', deployment.statuses === '' ? 'no dataset is loaded' : deployment.statuses],
     ['licence', licence.name],
     ['licence_url', licence.url],
-    ['quote', formatJson(shortQuote(deployment))],
-    ['rpc_request', formatJson(exampleRpcRequests(deployment)[first.definition.name])],
-    ['rpc_answer', formatJson(exampleRpcAnswers(deployment)[first.definition.name])],
+    ['quote', toText(shortQuote(deployment))],
+    ['rpc_request', toText(exampleRpcRequests(deployment)[first.definition.name])],
+    ['rpc_answer', toText(exampleRpcAnswers(deployment)[first.definition.name])],
     ['example_parts', terms.operations.flatMap((each) => exampleParts(each, exampleCompany)).join('\n')],
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
@@ -186,7 +185,7 @@ function operationValues(definition: OperationDefinition, deployment: Documented
   const [input] = definition.examples(exampleCompany)
   return [
     [`usd_${name}`, usd(deployment, definition)],
-    [`${name}_answer`, formatJson(shortAnswer(definition, deployment))],
+    [`${name}_answer`, toText(shortAnswer(definition, deployment))],
     [`${name}_url`, input ? resourceUrl(baseUrl, { definition, input }) : ''],
     [`${name}_body`, JSON.stringify(input ?? {})],
   ]
@@ -257,16 +256,4 @@ function markdownTable(head: string[], rows: readonly (string | number)[][]): st
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-const LINE_CHARACTERS_MAX = 100
-
-/** Formats JSON. A value that fits on one line is not broken into several, which shortens the guides. */
-function formatJson(value: unknown, indent = ''): string {
-  const flat = JSON.stringify(value, null, 1).replace(/\n */g, ' ')
-  if (typeof value !== 'object' || value === null || indent.length + flat.length <= LINE_CHARACTERS_MAX) return flat
-  const deeper = `${indent}  `
-  const lines = Array.isArray(value)
-    ? value.map((each) => `${deeper}${formatJson(each, deeper)}`)
-    : Object.entries(value).map(([name, each]) => `${deeper}${JSON.stringify(name)}: ${formatJson(each, deeper)}`)
-  const [open, close] = Array.isArray(value) ? '[]' : '{}'
-  return `${open}\n${lines.join(',\n')}\n${indent}${close}`
-}
+const toText = (value: unknown) => JSON.stringify(value, null, 2)

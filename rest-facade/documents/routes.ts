@@ -14,8 +14,13 @@ import { inputFaults, queryMembers, type OperationDefinition } from '../../agent
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { describeStatus } from '../../agent/operation/statuses.ts'
 import { PAYMENT_HEADERS, toUsdc, type Terms } from '../../agent/payment/terms.ts'
-import type { DocumentedDeployment } from './deployment.ts'
-import { exampleMcpRequests, exampleRpcAnswers, exampleRpcRequests, MCP_ANSWERS } from './examples.ts'
+import {
+  exampleMcpRequests,
+  exampleRpcAnswers,
+  exampleRpcRequests,
+  MCP_ANSWERS,
+  type DocumentedDeployment,
+} from './examples.ts'
 import { reputationQuerySchema, type REGISTRY_SCHEMAS } from '../registry/bodies.ts'
 import { base64Of, inputName, schemaRef, type JsonSchema } from './component-schemas.ts'
 

@@ -1,6 +1,6 @@
 /** Describes the MCP server in the format of the registry at https://registry.modelcontextprotocol.io. */
 import { FREE_PATHS, MCP_PATH } from '../../agent/operation/endpoints.ts'
-import type { DocumentedDeployment } from './deployment.ts'
+import type { DocumentedDeployment } from './examples.ts'
 import { SERVICE_NAME } from './metadata.ts'
 
 /** The newest released version of the format. */

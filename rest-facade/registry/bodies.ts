@@ -11,8 +11,7 @@ import {
 } from '../../agent/operation/endpoints.ts'
 import { ADDRESS_PATTERN, addressSchema, isSameAddress } from '../../agent/payment/accounts.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
-import { REGISTRIES } from './contracts.ts'
-import type { readPage, RegistryIdentity } from './reader.ts'
+import { REGISTRIES, type readPage, type RegistryIdentity } from './reader.ts'
 
 const { network } = DEPLOYMENTS.testnet
 

@@ -9,6 +9,7 @@ import {
   custom,
   encodeErrorResult,
   hexToBytes,
+  parseAbi,
   stringToHex,
   zeroAddress,
   type Address,
@@ -22,7 +23,29 @@ import { readBlock } from '../../agent/settlement/chain/blocks.ts'
 import { onChain, openRpc, RpcError } from '../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../agent/settlement/rpc/post-json.ts'
 import { isTimeout } from '../../agent/settlement/rpc/time-limits.ts'
-import { MULTICALL, REGISTRIES, REGISTRY_ABI } from './contracts.ts'
+
+/** The ERC-8004 registries, at the same addresses on every test network. */
+export const REGISTRIES: { identity: Address; reputation: Address } = {
+  identity: '0x8004A818BFB912233c491871b3d84c89A494BD9e',
+  reputation: '0x8004B663056A597Dffe9eCcC1965A193B7388713',
+}
+
+/** Multicall3. The x402 facilitator also uses it, to tell a used nonce from other failures. */
+export const MULTICALL: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+/**
+ * Excludes functions that read all clients or all responders: anyone can make their results grow without bound. Strings
+ * are declared as bytes, which have the same encoding: string decoders replace invalid UTF-8.
+ */
+export const REGISTRY_ABI = parseAbi([
+  'function ownerOf(uint256 agentId) view returns (address)',
+  'function tokenURI(uint256 agentId) view returns (bytes)',
+  'function getAgentWallet(uint256 agentId) view returns (address)',
+  'error ERC721NonexistentToken(uint256 tokenId)',
+  'function getIdentityRegistry() view returns (address)',
+  'function getLastIndex(uint256 agentId, address clientAddress) view returns (uint64)',
+  'function readFeedback(uint256 agentId, address clientAddress, uint64 feedbackIndex) view returns (int128 value, uint8 valueDecimals, bytes tag1, bytes tag2, bool isRevoked)',
+])
 
 /** A read fails if the newest block is older, because the node then lags behind. */
 const BLOCK_AGE_MS_MAX = 5 * 60_000

@@ -1,7 +1,7 @@
 /** A deployment as the documents show it. */
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { buildTerms, type Mode } from '../../agent/payment/terms.ts'
-import type { DocumentedDeployment } from '../../rest-facade/documents/deployment.ts'
+import type { DocumentedDeployment } from '../../rest-facade/documents/examples.ts'
 
 export const PAY_TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import express from 'express'
 import { encodeFunctionData, padHex, stringToHex, type Hex } from 'viem'
-import { MULTICALL, REGISTRIES } from '../../rest-facade/registry/contracts.ts'
+import { MULTICALL, REGISTRIES } from '../../rest-facade/registry/reader.ts'
 import { installContract, sendAs } from '../../agent/sandbox/contracts.ts'
 import { registerAgent } from '../../agent/sandbox/registries.ts'
 import type { Timer } from '../../store/base/runtime.ts'
@@ -15,7 +15,7 @@ import { compiled } from './sandbox-chain.ts'
 import { send } from './raw-http.ts'
 import { neverTimer } from './timers.ts'
 
-export const BASE_URL = 'https://companies.example'
+const BASE_URL = 'https://companies.example'
 export const AGENT_URI = `${BASE_URL}/.well-known/agent-registration.json`
 
 let addresses = 0
