@@ -14,7 +14,7 @@ import { CACHE_SECONDS, requireRead, sendCurrent, sendDocument } from './documen
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
 import { openDocuments, type Documents } from './documents/render-documents.ts'
 import { paidRoutes } from './paid.ts'
-import { registryRoutes, type RegisteredAgent } from './registry.ts'
+import { registryRoutes } from './registry.ts'
 import { sandboxAccountRoute } from './sandbox-account.ts'
 
 /** Clients must see a change of the dataset at once. */
@@ -35,8 +35,7 @@ interface AppOptions extends Facts {
   clients: Clients
   /** The current key set and, if A2A is enabled, the signed card. Their paths do not change. */
   signed: () => Documents
-  /** The ERC-8004 identity, for the testnet-only routes. */
-  registry?: RegisteredAgent | undefined
+  registry?: Parameters<typeof registryRoutes>[0]['registry']
   sandboxAccount?: Parameters<typeof sandboxAccountRoute>[0]['account'] | undefined
   timer: Timer
   report: Report

@@ -40,16 +40,17 @@ const CONCURRENT_READS_MAX = 16
 /** The budget of the client does not pay for a read. The specification of the service names five seconds. */
 const BUSY = refused({ code: 'rate_limited', retryAfterSeconds: 5 })
 
-/** The agent of the service, the node that reads its entries, and milliseconds of a clock that never goes back. */
-export interface RegisteredAgent {
+interface Registry {
   agentId: bigint
+  /** The node that reads the entries of the agent. */
   url: string
+  /** Milliseconds of a clock that never goes back. */
   clock: () => number
 }
 
 interface RegistryRouteOptions extends Omit<PublishedAgent, 'agentId'> {
   /** Absent if no agent is configured. */
-  registry?: RegisteredAgent | undefined
+  registry?: Registry | undefined
   clients: Clients
   now: () => Date
   timer: Timer
@@ -96,13 +97,7 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
   return router
 }
 
-function openReads({
-  clock,
-  timer,
-  report,
-  baseUrl,
-  ...node
-}: RegisteredAgent & Omit<RegistryRouteOptions, 'clients'>) {
+function openReads({ clock, timer, report, baseUrl, ...node }: Registry & Omit<RegistryRouteOptions, 'clients'>) {
   const { chainId } = DEPLOYMENTS.testnet
   const chain = { ...node, chainId, agentUri: `${baseUrl}${TESTNET_PATHS.registrationFile}` }
   const queue = new WorkQueue(CONCURRENT_READS_MAX)

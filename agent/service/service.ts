@@ -40,7 +40,6 @@ import { startReconciler } from '../settlement/reconciler.ts'
 import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, DEPLOYMENTS } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
-import type { RegisteredAgent } from '../../rest-facade/registry.ts'
 import { openShownDataset } from '../answer/shown-dataset.ts'
 import { cachedNameIndex } from '../answer/registers.ts'
 
@@ -329,10 +328,7 @@ function runIfUnlocked(mutex: KeyedMutex) {
 }
 
 /** The ERC-8004 agent of the service. Mainnet has none. */
-async function registeredAgent(
-  { config, externals, clock }: ServiceOptions,
-  baseUrl: string,
-): Promise<RegisteredAgent | undefined> {
+async function registeredAgent({ config, externals, clock }: ServiceOptions, baseUrl: string) {
   if (!externals.registry || config.mode !== 'testnet') return undefined
   const { rpcUrl: url, register } = externals.registry
   const agentId = config.agentId ?? (await register?.(`${baseUrl}${TESTNET_PATHS.registrationFile}`))

@@ -105,7 +105,7 @@ const requestSchemas = (operations: Operations): Record<string, z.ZodType> => ({
   RpcRequest: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
 })
 
-export type JsonSchema = Record<string, unknown>
+type JsonSchema = Record<string, unknown>
 
 export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 

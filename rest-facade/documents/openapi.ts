@@ -10,7 +10,7 @@ import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/r
 import { PAYMENT_HEADERS } from '../../agent/payment/terms.ts'
 import { exampleMcpError, exampleQuote, exampleRefusal, type DocumentedDeployment } from './examples.ts'
 import { isDocument, listRoutes, type Route } from './routes.ts'
-import { base64Of, componentSchemas, schemaRef, type JsonSchema } from './component-schemas.ts'
+import { base64Of, componentSchemas, schemaRef } from './component-schemas.ts'
 
 const TAGS = [
   { name: 'Paid', description: 'Company records, paid per request with x402 v2.' },
@@ -121,7 +121,7 @@ const headerRefs = (...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 /** The schema of a refusal's body. The possible codes are the names of the examples. */
-function refusalSchema(status: number, codes: readonly RefusalCode[], errors: readonly McpError[]): JsonSchema {
+function refusalSchema(status: number, codes: readonly RefusalCode[], errors: readonly McpError[]) {
   if (status === 402) return schemaRef('PaymentErrorResponse')
   const bodies = codes.map((code) => (isDataError(code) ? 'DataError' : 'ErrorResponse'))
   const names = new Set<string>([...bodies, ...errors.map(() => 'RpcResponse')])

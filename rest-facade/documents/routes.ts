@@ -22,7 +22,7 @@ import {
   type DocumentedDeployment,
 } from './examples.ts'
 import { reputationQuerySchema, type REGISTRY_SCHEMAS } from '../registry/bodies.ts'
-import { base64Of, inputName, schemaRef, type JsonSchema } from './component-schemas.ts'
+import { base64Of, inputName, schemaRef } from './component-schemas.ts'
 
 export interface Route {
   operationId: string
@@ -119,7 +119,7 @@ function describeParameters(
   { path = '', statuses = '', example = {} }: { path?: string; statuses?: string; example?: object | undefined },
 ) {
   const { properties, required = [] } = toJsonSchema(inputSchema, 'input') as {
-    properties: Record<string, JsonSchema>
+    properties: Record<string, Record<string, unknown>>
     required?: string[]
   }
   const examples = new Map(Object.entries(example))

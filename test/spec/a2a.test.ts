@@ -260,12 +260,9 @@ describe('POST /a2a', () => {
         contextId: '',
         referenceTaskIds: [],
       }),
-      'metadata and a configuration': rpc({
-        params: { message: message({ metadata: { a: 1 } }), configuration: { acceptedOutputModes: ['text/plain'] } },
-      }),
       'unknown members of params, message, part and configuration': rpc({
         params: {
-          message: message({ [MARK]: 1, kind: 'message', parts: [{ ...TEXT, [MARK]: 1, kind: 'text' }] }),
+          message: message({ [MARK]: 1, kind: 'message', metadata: [], parts: [{ ...TEXT, [MARK]: 1, kind: 'text' }] }),
           configuration: { [MARK]: 1, blocking: true },
           [MARK]: { a: [1] },
         },
@@ -273,16 +270,10 @@ describe('POST /a2a', () => {
       'null for each absent optional member': rpc({
         params: {
           message: message({
-            ...nulls('contextId', 'taskId', 'metadata', 'extensions', 'referenceTaskIds'),
-            parts: [{ ...TEXT, ...nulls('data', 'raw', 'url', 'mediaType', 'filename', 'metadata') }],
+            ...nulls('contextId', 'taskId', 'metadata', 'referenceTaskIds'),
+            parts: [{ ...TEXT, ...nulls('data', 'raw', 'url', 'metadata') }],
           }),
-          configuration: nulls(
-            'acceptedOutputModes',
-            'taskPushNotificationConfig',
-            'historyLength',
-            'returnImmediately',
-          ),
-          ...nulls('metadata', 'tenant'),
+          configuration: nulls('taskPushNotificationConfig', 'historyLength'),
         },
       }),
       'a configuration of null': rpc({ params: { message: message(), configuration: null } }),

@@ -24,17 +24,11 @@ function valuesOf(member: string, part: unknown): unknown[] {
 }
 
 describe('the schemas for clients', () => {
-  const { terms } = deploymentOf('testnet')
-
-  const { components, paths } = JSON.parse(JSON.stringify(buildDescription('testnet'))) as Record<
-    string,
-    { schemas: object }
-  >
-  const parameters = valuesOf('parameters', paths)
+  const { components, paths } = buildDescription('testnet')
 
   for (const [name, document] of Object.entries({
-    OpenAPI: [components!.schemas, parameters],
-    MCP: listTools(terms),
+    OpenAPI: [components.schemas, valuesOf('parameters', paths)],
+    MCP: listTools(deploymentOf('testnet').terms),
   })) {
     it(`of ${name} have patterns that RE2 and JavaScript compile`, () => {
       const patterns = new Set(valuesOf('pattern', document).filter((each) => typeof each === 'string'))
