@@ -13,7 +13,6 @@ import { refuse } from '../agent/transport/http/response.ts'
 import { ALWAYS_OPEN, WEIGHTS, type Client } from '../agent/sale/limits/address-budget.ts'
 import { WorkQueue } from '../agent/sale/limits/work-queue.ts'
 import { withDeadline } from '../agent/settlement/rpc/deadline.ts'
-import { DEPLOYMENTS } from '../agent/payment/terms.ts'
 import { inputRefusal, parseInput } from '../agent/operation/operation.ts'
 import { textInput } from '../agent/operation/resource.ts'
 import { TESTNET_PATHS } from '../agent/operation/endpoints.ts'
@@ -97,9 +96,7 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
   return router
 }
 
-function openReads({ clock, timer, report, baseUrl, ...node }: Registry & Omit<RegistryRouteOptions, 'clients'>) {
-  const { chainId } = DEPLOYMENTS.testnet
-  const chain = { ...node, chainId, agentUri: `${baseUrl}${TESTNET_PATHS.registrationFile}` }
+function openReads({ clock, timer, report, ...node }: Registry & Omit<RegistryRouteOptions, 'clients'>) {
   const queue = new WorkQueue(CONCURRENT_READS_MAX)
   const lifetime = { ttl: CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
   const outcomes = new LRUCache<string, Promise<Computed<unknown>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
@@ -129,10 +126,10 @@ function openReads({ clock, timer, report, baseUrl, ...node }: Registry & Omit<R
 
   return {
     identity: (client: Client) =>
-      readCached({ key: 'identity', event: 'registry_unread', client }, (signal) => readIdentity(chain, signal)),
+      readCached({ key: 'identity', event: 'registry_unread', client }, (signal) => readIdentity(node, signal)),
     page(query: Parameters<typeof readPage>[1], client: Client) {
       const key = `${query.client}:${query.start}:${query.limit}`
-      return readCached({ key, event: 'reputation_unread', client }, (signal) => readPage(chain, query, signal))
+      return readCached({ key, event: 'reputation_unread', client }, (signal) => readPage(node, query, signal))
     },
   }
 }

@@ -201,6 +201,7 @@ export function buildIdentityBody(
   { baseUrl, payTo, agentId }: PublishedAgent,
   { status, agent, checked: read }: RegistryIdentity,
 ): Body<'RegistryIdentity'> {
+  const registration_file = `${baseUrl}${TESTNET_PATHS.registrationFile}`
   return {
     status,
     network,
@@ -210,8 +211,8 @@ export function buildIdentityBody(
     agent_wallet: agent?.wallet ?? null,
     agent_wallet_is_pay_to: agent ? isSameAddress(agent.wallet, payTo) : null,
     agent_uri: agent?.uri ?? null,
-    agent_uri_matches: agent?.isUriExpected ?? null,
-    registration_file: `${baseUrl}${TESTNET_PATHS.registrationFile}`,
+    agent_uri_matches: agent ? agent.uri === registration_file : null,
+    registration_file,
     ...read,
   }
 }

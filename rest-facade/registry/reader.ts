@@ -10,7 +10,6 @@ import {
   encodeErrorResult,
   hexToBytes,
   parseAbi,
-  stringToHex,
   zeroAddress,
   type Address,
   type ContractFunctionReturnType,
@@ -19,6 +18,7 @@ import {
 } from 'viem'
 import { multicall } from 'viem/actions'
 import { replaceInvisible } from '../../store/base/hidden.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { readBlock } from '../../agent/settlement/chain/blocks.ts'
 import { onChain, openRpc, RpcError } from '../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../agent/settlement/rpc/post-json.ts'
@@ -67,9 +67,7 @@ interface FeedbackQuery {
 
 interface RegistryReaderOptions {
   url: string
-  chainId: number
   agentId: bigint
-  agentUri: string
   now: () => Date
 }
 
@@ -77,7 +75,7 @@ const identity = { address: REGISTRIES.identity, abi: REGISTRY_ABI } as const
 const reputation = { address: REGISTRIES.reputation, abi: REGISTRY_ABI } as const
 
 export async function readIdentity(options: RegistryReaderOptions, signal: AbortSignal) {
-  const { agentId, agentUri } = options
+  const { agentId } = options
   const { checked, read } = await openHead(options, signal)
   const [linked, ownerReply, uriReply, walletReply] = await read([
     { ...reputation, functionName: 'getIdentityRegistry' },
@@ -87,21 +85,14 @@ export async function readIdentity(options: RegistryReaderOptions, signal: Abort
   ])
   if (resultOf(linked) !== REGISTRIES.identity) throw new ReplyError('REGISTRIES_NOT_LINKED')
   if (isUnknownAgent(ownerReply, agentId)) return { status: 'not_found' as const, agent: undefined, checked }
-  const owner = resultOf(ownerReply)
-  const uri = resultOf(uriReply)
   const wallet = resultOf(walletReply)
-  return {
-    status: 'registered' as const,
-    agent: {
-      owner,
-      /** Null if none is set. */
-      wallet: wallet === zeroAddress ? null : wallet,
-      uri: sanitizeText(uri, URI_CODE_POINTS_MAX).text,
-      /** Whether the URI on chain has exactly the expected bytes. */
-      isUriExpected: uri === stringToHex(agentUri),
-    },
-    checked,
+  const agent = {
+    owner: resultOf(ownerReply),
+    /** Null if none is set. */
+    wallet: wallet === zeroAddress ? null : wallet,
+    uri: sanitizeText(resultOf(uriReply), URI_CODE_POINTS_MAX).text,
   }
+  return { status: 'registered' as const, agent, checked }
 }
 
 export async function readPage(
@@ -144,8 +135,8 @@ function toFeedback(index: number, [value, decimals, first, second, revoked]: Fe
 }
 
 /** The newest block, and a function that makes some calls at it in one request. */
-async function openHead({ url, chainId, now }: RegistryReaderOptions, signal: AbortSignal) {
-  const rpc = onChain(openRpc({ url, signal }), chainId)
+async function openHead({ url, now }: RegistryReaderOptions, signal: AbortSignal) {
+  const rpc = onChain(openRpc({ url, signal }), DEPLOYMENTS.testnet.chainId)
   const { number, hash: blockHash, timestamp } = await readBlock(rpc, 'latest')
   const time = new Date(Number(timestamp) * 1000)
   if (!(now().getTime() - time.getTime() <= BLOCK_AGE_MS_MAX)) throw new ReplyError('OLD_BLOCK')
