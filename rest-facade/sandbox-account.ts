@@ -18,13 +18,8 @@ const AMOUNT_MAX = Math.max(
   ...SINGLE_OPERATIONS.map(({ prices, batchInputsMax = 1 }) => prices.testnet * batchInputsMax),
 )
 
-interface SandboxAccount {
-  address: string
-  sign: (authorization: TransferAuthorization) => Promise<string>
-}
-
 interface RouteOptions {
-  account: SandboxAccount
+  account: { address: string; sign: (authorization: TransferAuthorization) => Promise<string> }
   baseUrl: string
   clients: Clients
   payTo: string

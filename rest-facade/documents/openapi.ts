@@ -70,10 +70,12 @@ function describeSuccess(route: Route) {
   }
 }
 
+const codesOf = ({ refusals, reserved = [] }: Route) => [...refusals, ...reserved]
+
 /** The refusals and protocol errors of a route by status, with an example for each code. */
 function describeRefusals(route: Route) {
-  const { refusals, reserved = [], protocolErrors = [] } = route
-  const ofCodes = [...refusals, ...reserved].map((code) => REFUSALS[code].status)
+  const { protocolErrors = [] } = route
+  const ofCodes = codesOf(route).map((code) => REFUSALS[code].status)
   // 200 is a response of its own.
   const ofErrors = protocolErrors.flatMap(({ statuses }) => statuses).filter((status) => status !== 200)
   const responses = [...new Set([...ofCodes, ...ofErrors])].map((status) => [status, refusalResponse(route, status)])
@@ -81,8 +83,8 @@ function describeRefusals(route: Route) {
 }
 
 function refusalResponse(route: Route, status: number) {
-  const { method, refusals, reserved = [], protocolErrors = [] } = route
-  const codes = [...refusals, ...reserved].filter((code) => REFUSALS[code].status === status)
+  const { method, reserved = [], protocolErrors = [] } = route
+  const codes = codesOf(route).filter((code) => REFUSALS[code].status === status)
   const errors = protocolErrors.filter(({ statuses }) => statuses.includes(status))
   const own = STATUS_HEADERS.get(status) ?? []
   const receipt = codes.includes('payment_failed') ? [PAYMENT_HEADERS.response] : []
@@ -181,8 +183,10 @@ function buildHeaders(deployment: DocumentedDeployment) {
 }
 
 function refusalExamples(deployment: DocumentedDeployment, routes: readonly Route[]) {
-  const codes = new Set(routes.flatMap(({ refusals, reserved = [] }) => [...refusals, ...reserved]))
   return Object.fromEntries(
-    [...codes].map((code) => [code, { summary: REFUSALS[code].message, value: exampleRefusal(deployment, code) }]),
+    [...new Set(routes.flatMap(codesOf))].map((code) => [
+      code,
+      { summary: REFUSALS[code].message, value: exampleRefusal(deployment, code) },
+    ]),
   )
 }

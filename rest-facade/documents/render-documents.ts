@@ -86,13 +86,10 @@ function listLinks({ baseUrl, version, a2aEnabled }: DocumentedDeployment) {
     metadata,
     x402,
     mcp_server: serverJson,
+    ...(a2aEnabled && { agent_card: agentCard }),
   }
-  const linked = Object.entries({ ...paths, ...(a2aEnabled && { agent_card: agentCard }) })
-  return {
-    name: 'Irish company records',
-    version,
-    links: Object.fromEntries(linked.map(([name, path]) => [name, baseUrl + path])),
-  }
+  const links = Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, baseUrl + path]))
+  return { name: 'Irish company records', version, links }
 }
 
 function x402Manifest({ baseUrl, terms }: DocumentedDeployment) {
@@ -114,6 +111,11 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
   const { exampleCompany, licence } = deployment
   const first = firstExample(terms.operations, exampleCompany)
   const isTestnet = terms.mode === 'testnet'
+  const priceRows = terms.operations.map((each) => {
+    return [each.name, endpoint(each), listedPrice(deployment, each), usd(deployment, each)]
+  })
+  const a2aRows = terms.operations.map((each) => [each.name, listFields(each), usd(deployment, each)])
+  const freeRoutes = listRoutes(deployment).filter(isDocument)
   return new Map([
     ...terms.operations.flatMap((each) => operationValues(each, deployment)),
     ['base_url', baseUrl],
@@ -138,7 +140,8 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['statuses', deployment.statuses === '' ? 'no dataset is loaded' : deployment.statuses],
     ['licence', licence.name],
     ['licence_url', licence.url],
-    ['quote', toText(shortQuote(deployment))],
+    // The extensions are long.
+    ['quote', toText({ ...exampleQuote(deployment, 'PAYMENT-SIGNATURE header is required'), extensions: {} })],
     ['rpc_request', toText(exampleRpcRequests(deployment)[first.definition.name])],
     ['rpc_answer', toText(exampleRpcAnswers(deployment)[first.definition.name])],
     ['example_parts', terms.operations.flatMap((each) => exampleParts(each, exampleCompany)).join('\n')],
@@ -147,9 +150,15 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['testnet_links', testnetLinks(deployment).join('\n')],
     ['error_table', markdownTable(['status', 'code', 'charged', 'what to do'], ERROR_ROWS)],
     ['mcp_error_table', markdownTable(['status', 'code', 'message'], MCP_ERROR_ROWS)],
-    ['free_table', markdownTable(['route', 'description'], freeRows(deployment))],
-    ['price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows(deployment))],
-    ['a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows(deployment))],
+    [
+      'free_table',
+      markdownTable(
+        ['route', 'description'],
+        freeRoutes.map(({ path, description }) => [`GET ${path}`, description]),
+      ),
+    ],
+    ['price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows)],
+    ['a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows)],
   ])
 }
 
@@ -191,19 +200,11 @@ function operationValues(definition: OperationDefinition, deployment: Documented
   ]
 }
 
-/** The example answer. The score definition is long, so only the first answer that has one shows it. */
+/** The example answer. The score definition is long, so only that of a search shows it. */
 function shortAnswer(definition: OperationDefinition, { terms }: DocumentedDeployment): object {
-  const answerOf = (each: OperationDefinition): object => each.exampleAnswer(terms.mode)
-  const first = terms.operations.find((each) => 'score_definition' in answerOf(each))
-  const found = answerOf(definition)
-  if (!first || first === definition || !('score_definition' in found)) return found
-  return { ...found, score_definition: `as in a ${first.name}` }
-}
-
-/** The example quote without its extensions, which are long. */
-function shortQuote(deployment: DocumentedDeployment) {
-  const { extensions, ...quote } = exampleQuote(deployment, 'PAYMENT-SIGNATURE header is required')
-  return extensions === undefined ? quote : { ...quote, extensions: {} }
+  const answer: object = definition.exampleAnswer(terms.mode)
+  if (definition.name === 'search' || !('score_definition' in answer)) return answer
+  return { ...answer, score_definition: 'as in a search' }
 }
 
 const SYNTHETIC_NOTE =
@@ -217,17 +218,6 @@ function testnetLinks({ baseUrl, terms }: DocumentedDeployment): string[] {
   ]
 }
 
-const priceRows = (deployment: DocumentedDeployment) =>
-  deployment.terms.operations.map((each) => [
-    each.name,
-    endpoint(each),
-    listedPrice(deployment, each),
-    usd(deployment, each),
-  ])
-
-const a2aRows = (deployment: DocumentedDeployment) =>
-  deployment.terms.operations.map((each) => [each.name, listFields(each), usd(deployment, each)])
-
 /** The input fields of an operation. Optional ones have a question mark. */
 function listFields(definition: OperationDefinition): string {
   const required = requiredMembers(definition)
@@ -236,20 +226,9 @@ function listFields(definition: OperationDefinition): string {
     .join(', ')
 }
 
-const ERROR_ROWS = Object.entries(REFUSALS).map(([code, { status, charged, advice }]) => [
-  status,
-  code,
-  charged,
-  advice,
-])
+const ERROR_ROWS = Object.entries(REFUSALS).map(([code, each]) => [each.status, code, each.charged, each.advice])
 
 const MCP_ERROR_ROWS = MCP_ERRORS.map(({ statuses, code, message }) => [statuses.join(', '), code, message])
-
-function freeRows(deployment: DocumentedDeployment): string[][] {
-  return listRoutes(deployment)
-    .filter(isDocument)
-    .map(({ method, path, description }) => [`${method.toUpperCase()} ${path}`, description])
-}
 
 function markdownTable(head: string[], rows: readonly (string | number)[][]): string {
   const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`
