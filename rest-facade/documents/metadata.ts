@@ -98,6 +98,5 @@ function firstDay(journal: CurrentFacts['journal']): string | null {
 }
 
 export function currentAttribution({ catalog }: CurrentFacts): z.output<typeof attributionSchema> {
-  const { publisher, dataset_url, license, license_url, notice } = catalog.retrieval()?.source ?? CRO_COMPANIES
-  return { publisher, dataset_url, license, license_url, notice }
+  return attributionSchema.strip().parse(catalog.retrieval()?.source ?? CRO_COMPANIES)
 }

@@ -111,6 +111,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
   const { exampleCompany, licence } = deployment
   const first = firstExample(terms.operations, exampleCompany)
   const isTestnet = terms.mode === 'testnet'
+  const paidPaths = [...terms.operations.map(({ path }) => path), A2A_PATH, MCP_PATH]
   const priceRows = terms.operations.map((each) => {
     return [each.name, endpoint(each), listedPrice(deployment, each), usd(deployment, each)]
   })
@@ -132,10 +133,8 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['retention_days', String(retentionDays)],
     ['extension_uri', paymentExtensionUri(baseUrl)],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
-    [
-      'paid_paths',
-      [...terms.operations.map(crawledPath), A2A_PATH, MCP_PATH].map((path) => `Disallow: ${path}`).join('\n'),
-    ],
+    // The part before the first member is also the beginning of the paths below it.
+    ['paid_paths', paidPaths.map((path) => `Disallow: ${path.replace(/\{.*/, '')}`).join('\n')],
     ['first_url', resourceUrl(baseUrl, first)],
     ['statuses', deployment.statuses === '' ? 'no dataset is loaded' : deployment.statuses],
     ['licence', licence.name],
@@ -161,9 +160,6 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows)],
   ])
 }
-
-/** The part of a path before its first member. It is also the beginning of the paths below it. */
-const crawledPath = ({ path }: OperationDefinition) => path.replace(/\{.*/, '')
 
 /** In micro-USDC, or in words. */
 function listedPrice({ terms }: DocumentedDeployment, definition: OperationDefinition): number | string {

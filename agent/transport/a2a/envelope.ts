@@ -11,13 +11,6 @@ const MESSAGE_ID_BYTES_MAX = 128
 /** Longer than any UUID or counter. The response repeats the id, so its length is limited. */
 const RPC_ID_CHARACTERS_MAX = 256
 
-/** A JSON-RPC request. Its method and parameters are not checked yet. */
-interface Envelope {
-  id: RpcFault['id']
-  method: string
-  params: unknown
-}
-
 const objectSchema = z.record(z.string(), z.unknown())
 
 const idSchema = z.union([z.string().max(RPC_ID_CHARACTERS_MAX), z.int()])
@@ -28,6 +21,9 @@ const envelopeSchema = z.strictObject({
   method: z.string().min(1),
   params: z.unknown().optional(),
 })
+
+/** A JSON-RPC request. Its method and parameters are not checked yet. */
+type Envelope = z.output<typeof envelopeSchema>
 
 /** An optional member. ProtoJSON treats null as absent. */
 const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().transform((value) => value ?? undefined)
@@ -69,8 +65,7 @@ export function readEnvelope(body: Uint8Array): Envelope {
   const request = decode(body)
   const envelope = envelopeSchema.safeParse(request)
   if (!envelope.success) throw new RpcFault(RPC_ERRORS.invalidRequest, readId(request))
-  const { id, method, params } = envelope.data
-  return { id, method, params }
+  return envelope.data
 }
 
 /**

@@ -62,7 +62,8 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     body: Uint8Array,
     sale: Pick<SaleRequest, 'client' | 'paymentHeaders'>,
   ): Promise<HttpResponseContent> {
-    checkType(request)
+    if (headerValues(request, 'Content-Type').length === 0) throw new RpcFault(RPC_ERRORS.invalidParams, null)
+    if (!isJsonRequest(request)) throw new RpcFault(RPC_ERRORS.contentType, null)
     const envelope = readEnvelope(body)
     const { id } = envelope
     if (!isA2aVersion(readVersion(request))) throw new RpcFault(RPC_ERRORS.version, id)
@@ -110,11 +111,6 @@ export function a2aRoute(options: A2aRouteOptions): Router {
   return router
 }
 
-function checkType(request: Request): void {
-  if (headerValues(request, 'Content-Type').length === 0) throw new RpcFault(RPC_ERRORS.invalidParams, null)
-  if (!isJsonRequest(request)) throw new RpcFault(RPC_ERRORS.contentType, null)
-}
-
 /**
  * The requested protocol version, from the header or else from the query (A2A 1.0 section 3.6.1). A repeated header is
  * joined by commas and a repeated parameter counts as none, so neither is a supported version.
@@ -132,7 +128,7 @@ async function handle(
   request: ReturnType<typeof readEnvelope>,
   call: CompanyCall,
 ): Promise<object> {
-  const handled = await handler.handle({ jsonrpc: '2.0', ...request }, call)
+  const handled = await handler.handle(request, call)
   // The service has no streams, so the first event would be this error.
   if (Symbol.asyncIterator in handled) return { jsonrpc: '2.0', error: RPC_ERRORS.unsupported }
   const { error } = handled as { error?: { code: number } }

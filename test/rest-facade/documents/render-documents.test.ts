@@ -1,10 +1,8 @@
 /** The rendered documents are consistent with the code: codes, routes, prices, limits and examples. */
 import { expect } from 'chai'
-import { resolve as resolveOperation, resolveResponseSchema } from '../../../agent/operation/resolve.ts'
+import { resolve as resolveOperation } from '../../../agent/operation/resolve.ts'
 import { extensionRequired, RPC_ERRORS } from '../../../agent/transport/a2a/errors.ts'
 import { REFUSALS } from '../../../agent/operation/refusal.ts'
-import { companyResponseSchema } from '../../../agent/operation/result.ts'
-import { searchResponseSchema } from '../../../agent/operation/search.ts'
 import { SINGLE_OPERATIONS } from '../../../agent/operation/operations.ts'
 import { DEPLOYMENTS, type Mode, toUsdc } from '../../../agent/payment/terms.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX } from '../../../agent/transport/call-limits.ts'
@@ -12,7 +10,6 @@ import { renderDocuments } from '../../../rest-facade/documents/render-documents
 import type { WrittenDocument } from '../../../rest-facade/documents/templates.ts'
 import { listRoutes } from '../../../rest-facade/documents/routes.ts'
 import { deploymentOf, PAY_TO } from '../../support/deployment.ts'
-import { definitionOf } from '../../support/operations.ts'
 
 const { baseUrl: BASE_URL, licence: LICENCE } = deploymentOf('testnet')
 
@@ -28,14 +25,6 @@ const GUIDES = new Map([
 const withoutScript = (text: string) => text.replace(/<script[^]*<\/script>/, '')
 
 const readText = (pages: ReadonlyMap<string, WrittenDocument>, path: string) => pages.get(path)?.text ?? ''
-
-/** The parsed JSON blocks of a document. */
-function parseJsonBlocks(markdown: string): Record<string, unknown>[] {
-  return [...markdown.matchAll(/```json\n([^]*?)```/g)].flatMap(([, block = '']) => {
-    const whole = block.trim()
-    return whole.includes('}\n{') ? whole.split('\n').map((line) => JSON.parse(line)) : [JSON.parse(whole)]
-  })
-}
 
 /** The grammar of `llms_txt/miniparse.py`, the parser of the specification: every line below a heading is a link. */
 function parseLlmsTxt(text: string) {
@@ -105,18 +94,6 @@ for (const mode of ['testnet', 'mainnet'] as const) {
         const name = guide === undefined ? `${method.toUpperCase()} ${path}` : `${BASE_URL}${path}`
         expect(text.includes(name), path).to.equal(own.has(path))
       }
-    })
-
-    it('have example answers that the response schemas accept', () => {
-      const blocks = parseJsonBlocks(readText(pages, '/docs/api.md'))
-      expect(blocks).to.have.lengthOf(6)
-      const [quote, lookup, search, resolve, history, changes] = blocks
-      expect(quote).to.include({ x402Version: 2 })
-      companyResponseSchema.parse(lookup)
-      searchResponseSchema.parse(search)
-      resolveResponseSchema.parse(resolve)
-      definitionOf('history').answerSchema.parse(history)
-      definitionOf('changes').answerSchema.parse(changes)
     })
 
     it('start llms.txt with a heading, a summary and the instructions that OpenAPI repeats', () => {
