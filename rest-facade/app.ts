@@ -8,7 +8,6 @@ import type { Clients } from '../agent/transport/http/connections.ts'
 import { requestIdOf } from '../agent/transport/http/request.ts'
 import { refuse } from '../agent/transport/http/response.ts'
 import { FREE_PATHS } from '../agent/operation/endpoints.ts'
-import type { Registry } from './registry/registry.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
 import { CACHE_SECONDS, requireRead, sendCurrent, sendDocument } from './document.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
@@ -35,8 +34,7 @@ interface AppOptions extends Facts {
   clients: Clients
   /** The current key set and, if A2A is enabled, the signed card. Their paths do not change. */
   signed: () => Documents
-  /** The ERC-8004 identity, for the testnet-only routes. */
-  registry?: Registry | undefined
+  registry?: Parameters<typeof registryRoutes>[0]['registry']
   sandboxAccount?: Parameters<typeof sandboxAccountRoute>[0]['account'] | undefined
   timer: Timer
   report: Report
@@ -44,10 +42,10 @@ interface AppOptions extends Facts {
   observe?: RequestHandler | undefined
 }
 
-export async function createApp(options: AppOptions): Promise<Express> {
-  const { executor, baseUrl, terms, clients, shown, signed, registry, sandboxAccount, a2aEnabled, now } = options
+export function createApp(options: AppOptions): Express {
+  const { executor, baseUrl, terms, clients, shown, signed, sandboxAccount, a2aEnabled, now } = options
   const { mode, payTo } = terms
-  const pages = await openDocuments(options)
+  const pages = openDocuments(options)
   const app = express()
   app.disable('x-powered-by')
   app.set('query parser', false)
@@ -68,7 +66,7 @@ export async function createApp(options: AppOptions): Promise<Express> {
       }),
     }),
   )
-  if (mode === 'testnet') app.use(registryRoutes({ registry, clients, baseUrl, payTo, a2aEnabled }))
+  if (mode === 'testnet') app.use(registryRoutes({ ...options, payTo }))
   if (sandboxAccount) app.use(sandboxAccountRoute({ account: sandboxAccount, baseUrl, clients, payTo, now }))
   app.use(refuseInvalidEncoding)
   app.all(FREE_PATHS.metadata, requireRead, (_request, response) => {

@@ -1,11 +1,9 @@
 /** The paid routes: steps 1 and 2 of contract 6.1.1 (method, size, content type, input), then the executor. */
 import { Router, type Request } from 'express'
 import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
-import { renderOutcome } from '../agent/transport/http/response.ts'
+import { refuse, renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
 import type { Clients, HttpClient } from '../agent/transport/http/connections.ts'
-import { requestIdOf } from '../agent/transport/http/request.ts'
-import { hasBody, headerValues, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
-import { refuse, sendResponse } from '../agent/transport/http/response.ts'
+import { hasBody, headerValues, isJsonRequest, readBody, requestIdOf } from '../agent/transport/http/request.ts'
 import { refused, type Outcome, type Refused } from '../agent/operation/outcome.ts'
 import { inputRefusal, parseOperation, queryMembers } from '../agent/operation/operation.ts'
 import { findRoute, resourceUrl, textInput, type FoundRoute } from '../agent/operation/resource.ts'

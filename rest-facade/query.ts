@@ -1,7 +1,6 @@
 /**
- * Parses a query string strictly, from the raw request target (contract 4.2.3). A valid query string has the same
- * meaning as in `URLSearchParams`. Broken encodings and repeated or empty names are refused, although `URLSearchParams`
- * accepts them.
+ * Parses a query string strictly, from the raw request target (contract 4.2.3). Broken encodings and repeated or empty
+ * names are refused, although `URLSearchParams` accepts them.
  */
 import { refused, type Refused } from '../agent/operation/outcome.ts'
 
@@ -21,26 +20,21 @@ export function rawQuery(target: string): string {
 
 export function parseQueryString(query: string): { kind: 'query'; fields: ReadonlyMap<string, string> } | Refused {
   if (query.length > QUERY_CHARACTERS_MAX) return invalidQuery(`it has more than ${QUERY_CHARACTERS_MAX} characters`)
-  const fields = new Map<string, string>()
-  for (const parameter of query === '' ? [] : query.split('&')) {
-    const [, rawName = '', rawValue = ''] = /^([^=]*)=?(.*)$/s.exec(parameter) ?? []
-    const name = decode(rawName)
-    const value = decode(rawValue)
-    if (name === undefined || value === undefined) return invalidQuery('it must be percent-encoded UTF-8')
-    if (name === '') return invalidQuery('a parameter has no name')
-    if (fields.has(name)) return refused({ code: 'duplicate_parameter' })
-    fields.set(name, value)
-  }
-  return { kind: 'query', fields }
+  if (!isEncoded(query)) return invalidQuery('it must be percent-encoded UTF-8')
+  if (query !== '' && /(?:^|&)(?:[=&]|$)/.test(query)) return invalidQuery('a parameter has no name')
+  const parameters = [...new URLSearchParams(`?${query}`)]
+  const fields = new Map(parameters)
+  return fields.size < parameters.length ? refused({ code: 'duplicate_parameter' }) : { kind: 'query', fields }
 }
 
-/** Undefined if a character that must be percent-encoded is not, or if the bytes are not UTF-8. */
-function decode(text: string): string | undefined {
-  if (!/^[!-~]*$/.test(text) || text.includes('#')) return undefined
+/** Whether all characters that must be percent-encoded are, and the bytes are UTF-8. */
+function isEncoded(query: string): boolean {
+  if (!/^[!-~]*$/.test(query) || query.includes('#')) return false
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
+    decodeURIComponent(query)
+    return true
   } catch {
-    return undefined
+    return false
   }
 }
 

@@ -7,8 +7,7 @@ import { SINGLE_OPERATIONS } from '../agent/operation/operations.ts'
 import { endsLate } from '../agent/payment/payment-checks.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
 import { headerValues, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
-import { refuse, sendResponse } from '../agent/transport/http/response.ts'
-import { renderOutcome } from '../agent/transport/http/response.ts'
+import { refuse, renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
 import { parseStrictJson } from '../store/base/strict-json.ts'
 
 /** An authorization has less than 500 bytes. */
@@ -18,13 +17,8 @@ const AMOUNT_MAX = Math.max(
   ...SINGLE_OPERATIONS.map(({ prices, batchInputsMax = 1 }) => prices.testnet * batchInputsMax),
 )
 
-interface SandboxAccount {
-  address: string
-  sign: (authorization: TransferAuthorization) => Promise<string>
-}
-
 interface RouteOptions {
-  account: SandboxAccount
+  account: { address: string; sign: (authorization: TransferAuthorization) => Promise<string> }
   baseUrl: string
   clients: Clients
   payTo: string

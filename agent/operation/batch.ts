@@ -138,26 +138,22 @@ function inputSchema(
       const { operation, inputs } = batch.value
       const definition = operations.find(({ name }) => name === operation)
       if (!definition) return
-      const parsed = parseInputs(definition, inputs)
-      if (parsed.kind === 'valid') batch.value = { operation, inputs: parsed.inputs }
-      else batch.issues.push({ code: 'custom', input: batch.value, path: [parsed.field], message: parsed.rule })
+      const refuse = (field: string, message: string) =>
+        void batch.issues.push({ code: 'custom', input: batch.value, path: [field], message })
+      const { batchInputsMax = 0 } = definition
+      if (inputs.length > batchInputsMax)
+        return refuse('inputs', `must have at most ${batchInputsMax} inputs of ${operation}`)
+      const canonical: Record<string, unknown>[] = []
+      for (const [at, input] of inputs.entries()) {
+        const parsed = parseOperation(definition, input)
+        if (parsed.kind === 'invalid') {
+          const { field, rule } = parsed.fault
+          return refuse(field === null ? `inputs[${at}]:` : `inputs[${at}].${field}`, rule)
+        }
+        canonical.push(parsed.operation.input)
+      }
+      batch.value = { operation, inputs: canonical }
     })
-}
-
-function parseInputs(definition: SingleDefinition, inputs: readonly unknown[]) {
-  const { name, batchInputsMax = 0 } = definition
-  const fault = (field: string, rule: string) => ({ kind: 'invalid', field, rule }) as const
-  if (inputs.length > batchInputsMax) return fault('inputs', `must have at most ${batchInputsMax} inputs of ${name}`)
-  const canonical: Record<string, unknown>[] = []
-  for (const [at, input] of inputs.entries()) {
-    const parsed = parseOperation(definition, input)
-    if (parsed.kind === 'invalid') {
-      const { field, rule } = parsed.fault
-      return fault(field === null ? `inputs[${at}]:` : `inputs[${at}].${field}`, rule)
-    }
-    canonical.push(parsed.operation.input)
-  }
-  return { kind: 'valid', inputs: canonical } as const
 }
 
 function answerSchema(operations: readonly SingleDefinition[]) {

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { EXAMPLE_CANDIDATE } from './examples.ts'
-import { CHANGES_MAX, changeLimit, companyNumbers, cursor, day, foldStatus, statusText } from './fields.ts'
+import { CHANGES_MAX, companyNumbers, countUpTo, cursor, day, foldStatus, statusText } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
 import { fieldSchema, gapsSchema, snapshotIdSchema } from './result.ts'
@@ -47,7 +47,7 @@ const inputSchema = z
       .meta({ description: 'Only changes of this field.' })
       .optional(),
     status: statusText('Only companies with this status after the change, or before a removal').optional(),
-    limit: changeLimit,
+    limit: countUpTo(CHANGES_MAX, 'changes', CHANGES_MAX),
     cursor: cursor.optional(),
     company_numbers: companyNumbers.optional(),
   })

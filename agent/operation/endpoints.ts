@@ -56,13 +56,3 @@ export function isA2aVersion(version: string | undefined): boolean {
 export function paymentExtensionUri(baseUrl: string): string {
   return `${baseUrl}${FREE_PATHS.page}#http-x402-v1`
 }
-
-/** What the agent card, the registration file and server.json name. */
-export function listEndpoints(baseUrl: string) {
-  return {
-    guide: { url: `${baseUrl}${FREE_PATHS.page}` },
-    a2a: { url: `${baseUrl}${A2A_PATH}`, card: `${baseUrl}${FREE_PATHS.agentCard}`, version: A2A_VERSION },
-    mcp: { url: `${baseUrl}${MCP_PATH}`, version: MCP_VERSIONS[0] },
-    openApi: { url: `${baseUrl}${FREE_PATHS.openApi}`, version: OPENAPI_VERSION },
-  }
-}

@@ -115,8 +115,6 @@ export const eircode = z
     pattern: '^ *([A-Za-z0-9] *){7}$',
   })
 
-export const limit = countUpTo(CANDIDATES_MAX, 'candidates', 5)
-
 export function statusText(purpose: string, note = '') {
   return text(1, STATUS_CODE_POINTS_MAX).meta({
     description: `${purpose}, ignoring case, 1 to ${STATUS_CODE_POINTS_MAX} characters.${note}`,
@@ -124,14 +122,10 @@ export function statusText(purpose: string, note = '') {
   })
 }
 
-export const status = statusText('Only companies of this status', ' Without it, dissolved companies are included.')
-
 /** The form in which two status texts are compared. */
 export function foldStatus(value: string): string {
   return value.normalize('NFKC').trim().toLowerCase()
 }
-
-export const changeLimit = countUpTo(CHANGES_MAX, 'changes', CHANGES_MAX)
 
 export function countUpTo(max: number, things: string, byDefault: number) {
   const rule = `must be a whole number from 1 to ${max}`

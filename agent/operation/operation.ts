@@ -113,13 +113,10 @@ export function defineOperation<const Name extends string, Input extends z.ZodOb
   return { kind: 'single', ...definition }
 }
 
-export type ParsedOperation<Definition = OperationDefinition> =
-  { kind: 'valid'; operation: Operation<Definition> } | { kind: 'invalid'; fault: InputFault }
-
 export function parseOperation<Definition extends OperationDefinition>(
   definition: Definition,
   input: unknown,
-): ParsedOperation<Definition> {
+): { kind: 'valid'; operation: Operation<Definition> } | { kind: 'invalid'; fault: InputFault } {
   const parsed = parseInput(definition.inputSchema, input)
   return parsed.kind === 'valid' ? { kind: 'valid', operation: { definition, input: parsed.input } } : parsed
 }

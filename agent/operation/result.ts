@@ -35,11 +35,6 @@ export const companyResponseSchema = z.strictObject({
   snapshot_id: snapshotIdSchema,
 })
 
-const MATCH_TYPES = ['company_number', 'strict_name', 'relaxed_name', 'fuzzy_name'] as const
-
-/** Stable codes for contradictions between the query and a candidate (contract 12.4). */
-const CONFLICTS = ['eircode_mismatch', 'name_mismatch', 'number_mismatch'] as const
-
 export const SCORE_MAX = 1000
 
 /** Null when the query or the record has no value to compare (contract 2.5). */
@@ -56,9 +51,10 @@ export const matchSignalsSchema = z.strictObject({
 export const candidateSchema = z.strictObject({
   company: companySchema,
   score: z.int().min(0).max(SCORE_MAX),
-  match_type: z.enum(MATCH_TYPES),
+  match_type: z.enum(['company_number', 'strict_name', 'relaxed_name', 'fuzzy_name']),
   signals: matchSignalsSchema,
-  conflicts: z.array(z.enum(CONFLICTS)),
+  /** Stable codes for contradictions between the query and a candidate (contract 12.4). */
+  conflicts: z.array(z.enum(['eircode_mismatch', 'name_mismatch', 'number_mismatch'])),
 })
 
 /** The members of an answer with candidates (contract 2.6, 2.7). */

@@ -1,7 +1,7 @@
 /** The companies with the most similar names, best first, with the evidence for each (contract 4.2). */
 import * as z from 'zod'
 import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
-import { eircode, foldStatus, limit, longText, status } from './fields.ts'
+import { CANDIDATES_MAX, countUpTo, eircode, foldStatus, longText, statusText } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
 import { rankingMembers, repeatsInput } from './result.ts'
@@ -36,8 +36,8 @@ export const search = defineOperation({
 
   inputSchema: z.strictObject({
     q: longText('Company name or a part of it'),
-    limit,
-    status: status.optional(),
+    limit: countUpTo(CANDIDATES_MAX, 'candidates', 5),
+    status: statusText('Only companies of this status', ' Without it, dissolved companies are included.').optional(),
     eircode: eircode.optional(),
   }),
   inputFault: 'invalid_query',

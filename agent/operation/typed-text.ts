@@ -2,19 +2,16 @@
  * Text as people type or copy it: escapes of HTML and URLs, web and e-mail addresses, letters that a wrong encoding
  * changed. Returns the text that was meant.
  */
+import MarkdownIt from 'markdown-it'
 
-const ENTITIES: ReadonlyMap<string, string> = new Map(
-  Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', rsquo: '’', lsquo: '‘' }),
-)
-const ENTITY = /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/giu
-/** `&eacute;`, `&Uuml;`: a letter with the name of its mark. */
-const MARKED_LETTER = /^([a-z])(?:acute|grave|uml|circ|tilde|cedil|ring|caron)$/iu
+/** Decodes entities of HTML, which Markdown has too, and drops a backslash before punctuation. */
+const { unescapeAll } = new MarkdownIt().utils
 const TAG = /<\/?[a-z][a-z0-9]{0,9}\b[^<>]{0,80}>/giu
 const PERCENT = /(?:%[0-9A-F]{2})+/giu
 
 export function unescapeText(text: string): string {
   if (!/[%&<]/.test(text)) return text
-  return text.replace(PERCENT, decodePercent).replace(ENTITY, decodeEntity).replace(TAG, ' ')
+  return unescapeAll(text.replace(PERCENT, decodePercent)).replace(TAG, ' ')
 }
 
 function decodePercent(escapes: string): string {
@@ -23,12 +20,6 @@ function decodePercent(escapes: string): string {
   } catch {
     return escapes
   }
-}
-
-function decodeEntity(written: string, decimal?: string, hexadecimal?: string, name = ''): string {
-  const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal)
-  if (code > 0 && code <= 0x10ffff) return String.fromCodePoint(code)
-  return ENTITIES.get(name.toLowerCase()) ?? MARKED_LETTER.exec(name)?.[1] ?? written
 }
 
 /** Ends of domains that companies in Ireland use. A name with another end is not read as an address. */

@@ -1,6 +1,6 @@
 /** Registers the sandbox's agent in local ERC-8004 registries at the public addresses, with three sample feedbacks. */
 import { encodeFunctionData, padHex, parseAbi, stringToHex, type Address } from 'viem'
-import { REGISTRIES, REGISTRY_ABI } from '../../rest-facade/registry/contracts.ts'
+import { REGISTRIES, REGISTRY_ABI } from '../../rest-facade/registry/reader.ts'
 import { installContract, openLocalClient, sendAs } from './contracts.ts'
 
 /** The made-up client that gives the sample feedback (docs/operations.md). */

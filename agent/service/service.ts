@@ -39,7 +39,6 @@ import { startReconciler } from '../settlement/reconciler.ts'
 import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, DEPLOYMENTS } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
-import { openRegistry, type Registry } from '../../rest-facade/registry/registry.ts'
 import { openShownDataset } from '../answer/shown-dataset.ts'
 import { cachedNameIndex } from '../answer/registers.ts'
 
@@ -151,10 +150,10 @@ export async function startService(given: ServiceOptions) {
     }
     const parts = { catalog, journal, shown, signed: keys.documents, executor, clients, now, timer, report }
     server.open(
-      await createApp({
+      createApp({
         ...deployment,
         ...parts,
-        registry: await openAgentRegistry(options, baseUrl),
+        registry: await registeredAgent(options, baseUrl),
         sandboxAccount: options.externals.sandboxAccount,
         observe: metrics?.observeRequests(),
       }),
@@ -327,16 +326,10 @@ function runIfUnlocked(mutex: KeyedMutex) {
   }
 }
 
-/** Opens the ERC-8004 identity of the service. Mainnet has none. */
-async function openAgentRegistry(
-  { config, externals, clock, now, timer, report }: ServiceOptions,
-  baseUrl: string,
-): Promise<Registry | undefined> {
-  const agentUri = `${baseUrl}${TESTNET_PATHS.registrationFile}`
+/** The ERC-8004 agent of the service. Mainnet has none. */
+async function registeredAgent({ config, externals, clock }: ServiceOptions, baseUrl: string) {
   if (!externals.registry || config.mode !== 'testnet') return undefined
   const { rpcUrl: url, register } = externals.registry
-  const agentId = config.agentId ?? (await register?.(agentUri))
-  if (agentId === undefined) return undefined
-  const { chainId } = DEPLOYMENTS[config.mode]
-  return openRegistry({ agentId, url, chainId, agentUri, now, clock, timer, report })
+  const agentId = config.agentId ?? (await register?.(`${baseUrl}${TESTNET_PATHS.registrationFile}`))
+  return agentId === undefined ? undefined : { agentId, url, clock }
 }

@@ -3,7 +3,6 @@
  */
 import * as z from 'zod'
 import { portable } from '../../agent/operation/json-schema.ts'
-import type { Operations } from '../../agent/operation/operation.ts'
 import { candidateSchema, dataErrorSchema, errorSchema, matchSignalsSchema } from '../../agent/operation/result.ts'
 import { paymentSchema } from '../../agent/payment/headers.ts'
 import { addressSchema } from '../../agent/payment/accounts.ts'
@@ -95,7 +94,7 @@ const responseSchemas = ({ operations, mode }: Terms): Record<string, z.ZodType>
   Index: z.strictObject({ name: z.string(), version: z.string(), links: z.record(z.string(), z.url()) }),
 })
 
-const requestSchemas = (operations: Operations): Record<string, z.ZodType> => ({
+const requestSchemas = ({ operations }: Terms): Record<string, z.ZodType> => ({
   ...Object.fromEntries(
     operations.flatMap(({ name, method, inputSchema }) => (method === 'POST' ? [[inputName(name), inputSchema]] : [])),
   ),
@@ -109,9 +108,17 @@ type JsonSchema = Record<string, unknown>
 
 export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
+export function base64Of(schema: string): JsonSchema {
+  return {
+    type: 'string',
+    contentEncoding: 'base64',
+    contentMediaType: 'application/json',
+    contentSchema: schemaRef(schema),
+  }
+}
+
 export function componentSchemas(terms: Terms): Record<string, JsonSchema> {
-  const responses = toJsonSchemas(responseSchemas(terms), 'output')
-  return { ...responses, ...toJsonSchemas(requestSchemas(terms.operations), 'input') }
+  return { ...toJsonSchemas(responseSchemas(terms), 'output'), ...toJsonSchemas(requestSchemas(terms), 'input') }
 }
 
 /** Converts schemas to JSON Schema. They refer to each other, so that each is defined once. */

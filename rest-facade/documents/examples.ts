@@ -2,11 +2,31 @@
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
-import { firstExample, toNamed } from '../../agent/operation/operation.ts'
+import { firstExample, toNamed, type ExampleCompany } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { QuoteReason } from '../../agent/operation/outcome.ts'
 import { buildQuote } from '../../agent/payment/quote.ts'
-import type { DocumentedDeployment } from './deployment.ts'
+import type { Terms } from '../../agent/payment/terms.ts'
+
+/** The values of a deployment that the documents show. */
+export interface DocumentedDeployment {
+  baseUrl: string
+  version: string
+  terms: Terms
+  rateLimitPerMinute: number
+  a2aEnabled: boolean
+  /** Units a minute of each client address. */
+  addressBudget: number
+  /** The retention period of stored responses. */
+  retentionDays: number
+  /** Of the current dataset. */
+  exampleCompany: ExampleCompany | undefined
+  /** Empty without a dataset. */
+  statuses: string
+  licence: { name: string; url: string }
+  /** Only in a sandbox: the account that its page can pay with. */
+  sandboxAccount?: { address: string } | undefined
+}
 
 export function exampleQuote(deployment: DocumentedDeployment, reason: QuoteReason) {
   const { baseUrl, terms, exampleCompany } = deployment

@@ -1,15 +1,23 @@
 /** Schemas and bodies of `GET /api/v1/meta` (contract 2.9) and `GET /attribution` (contract 2.10). */
 import * as z from 'zod'
 import { endpoint, priceKey } from '../../agent/operation/operation.ts'
-import { snapshotIdSchema } from '../../agent/operation/result.ts'
 import type { Terms } from '../../agent/payment/terms.ts'
 import { datasetStatus, type Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES, sourceSchema } from '../../store/dataset/source.ts'
+import { snapshotInfoSchema } from '../../store/dataset/snapshot.ts'
 import type { Journal } from '../../store/history/journal.ts'
 
 export const SERVICE_NAME = 'irish-company-agent'
 
 const count = z.int().min(0)
+
+const importSchema = snapshotInfoSchema.pick({
+  snapshot_id: true,
+  row_count: true,
+  quarantined_company_count: true,
+  rejected_row_count: true,
+  imported_at: true,
+})
 
 export const metadataSchema = z.strictObject({
   service: z.string(),
@@ -17,11 +25,7 @@ export const metadataSchema = z.strictObject({
   endpoints: z.array(z.string()),
   dataset_status: z.enum(['ready', 'stale']),
   source: sourceSchema,
-  snapshot_id: snapshotIdSchema,
-  row_count: count,
-  quarantined_company_count: count,
-  rejected_row_count: count,
-  imported_at: z.iso.datetime(),
+  ...importSchema.shape,
   complete_since: z.iso.date().nullable(),
   access: z.strictObject({
     mode: z.enum(['mainnet', 'testnet']),
@@ -59,7 +63,6 @@ export function currentMetadata(facts: CurrentFacts): z.output<typeof metadataSc
   const dataset = facts.catalog.current()
   if (!dataset) return undefined
   const { source, snapshot } = dataset
-  const { snapshot_id, row_count, quarantined_company_count, rejected_row_count, imported_at } = snapshot.info
   const prices = terms.operations.flatMap((each): [string, number][] =>
     each.kind === 'single' ? [[priceKey(each), each.prices[terms.mode]]] : [],
   )
@@ -69,11 +72,7 @@ export function currentMetadata(facts: CurrentFacts): z.output<typeof metadataSc
     endpoints: terms.operations.map(endpoint),
     dataset_status: datasetStatus(source, now()),
     source,
-    snapshot_id,
-    row_count,
-    quarantined_company_count,
-    rejected_row_count,
-    imported_at,
+    ...importSchema.strip().parse(snapshot.info),
     complete_since: firstDay(journal),
     access: {
       mode: terms.mode,
@@ -99,6 +98,5 @@ function firstDay(journal: CurrentFacts['journal']): string | null {
 }
 
 export function currentAttribution({ catalog }: CurrentFacts): z.output<typeof attributionSchema> {
-  const { publisher, dataset_url, license, license_url, notice } = catalog.retrieval()?.source ?? CRO_COMPANIES
-  return { publisher, dataset_url, license, license_url, notice }
+  return attributionSchema.strip().parse(catalog.retrieval()?.source ?? CRO_COMPANIES)
 }

@@ -1,24 +1,12 @@
 /** Builds `/openapi.json` (OpenAPI 3.1) at start, from the tables of routes, schemas and refusals. */
 import { REQUEST_ID_CHARACTERS_MAX, REQUEST_ID_HEADER, REQUEST_ID_PATTERN } from '../../agent/transport/http/request.ts'
-import {
-  A2A_VERSION,
-  FREE_PATHS,
-  MCP_PATH,
-  OPENAPI_VERSION,
-  paymentExtensionUri,
-} from '../../agent/operation/endpoints.ts'
+import { FREE_PATHS, MCP_PATH, OPENAPI_VERSION } from '../../agent/operation/endpoints.ts'
 import type { McpError } from '../../agent/transport/mcp/protocol-error.ts'
-import { toJsonSchema } from '../../agent/operation/json-schema.ts'
-import type { OperationDefinition } from '../../agent/operation/operation.ts'
-import { describeStatus } from '../../agent/operation/statuses.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
-import { PAYMENT_HEADERS, toUsdc } from '../../agent/payment/terms.ts'
-import type { DocumentedDeployment } from './deployment.ts'
-import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
-import { isDocument, isPaidRoute, listRoutes } from './routes.ts'
-import { componentSchemas, schemaRef } from './component-schemas.ts'
-
-type RouteDescription = ReturnType<typeof listRoutes>[number]
+import { PAYMENT_HEADERS } from '../../agent/payment/terms.ts'
+import { exampleMcpError, exampleQuote, exampleRefusal, type DocumentedDeployment } from './examples.ts'
+import { isDocument, listRoutes, type Route } from './routes.ts'
+import { base64Of, componentSchemas, schemaRef } from './component-schemas.ts'
 
 const TAGS = [
   { name: 'Paid', description: 'Company records, paid per request with x402 v2.' },
@@ -26,33 +14,6 @@ const TAGS = [
   { name: 'Metadata', description: 'State, prices and licence. Free.' },
   { name: 'Documents', description: 'Guides and descriptions. Free.' },
   { name: 'Registry', description: 'ERC-8004, on testnet only. Free.' },
-]
-
-const PAYMENT_PARAMETER = {
-  name: PAYMENT_HEADERS.request,
-  in: 'header',
-  required: false,
-  description: 'The payment: base64 of an x402 v2 PaymentPayload, at most 8 KiB. A request without it gets a quote.',
-  schema: base64Of('Payment'),
-}
-
-const listA2aParameters = ({ baseUrl }: DocumentedDeployment) => [
-  {
-    name: 'A2A-Version',
-    in: 'header',
-    required: true,
-    description: 'The protocol version.',
-    schema: { type: 'string', pattern: '^1\\.0(\\.[0-9]+)?$' },
-    example: A2A_VERSION,
-  },
-  {
-    name: 'A2A-Extensions',
-    in: 'header',
-    required: false,
-    description: 'Must contain the URI of the payment extension, from the agent card, for every structured request.',
-    schema: { type: 'string' },
-    example: paymentExtensionUri(baseUrl),
-  },
 ]
 
 /** `guidance` is the block of instructions for agents in llms.txt. */
@@ -80,9 +41,7 @@ export function buildOpenApi(deployment: DocumentedDeployment, guidance: string)
     externalDocs: { description: 'The guide', url: `${baseUrl}${FREE_PATHS.page}` },
     security: [],
     tags: TAGS.filter(({ name }) => routes.some(({ tag }) => tag === name)),
-    paths: Object.fromEntries(
-      routes.map((route) => [route.path, { [route.method]: buildOperation(route, deployment) }]),
-    ),
+    paths: Object.fromEntries(routes.map((route) => [route.path, { [route.method]: describeRoute(route) }])),
     components: {
       schemas: componentSchemas(terms),
       headers: buildHeaders(deployment),
@@ -91,99 +50,37 @@ export function buildOpenApi(deployment: DocumentedDeployment, guidance: string)
   }
 }
 
-function buildOperation(route: RouteDescription, deployment: DocumentedDeployment) {
-  const { operationId, tag, summary, description, sells, input, only } = route
-  const parameters = [
-    ...inputParameters(route, deployment),
-    ...(only === 'a2a' ? listA2aParameters(deployment) : []),
-    ...(isPaidRoute(route) ? [PAYMENT_PARAMETER] : []),
-  ]
+function describeRoute(route: Route) {
+  const { operationId, tag, summary, description, request } = route
+  const responses = { ...describeSuccess(route), ...describeRefusals(route) }
+  return { operationId, tags: [tag], summary, description, security: [], ...request, responses }
+}
+
+function describeSuccess(route: Route) {
+  const { path, summary, content } = route
+  const headers = headerRefs(...route.headers, REQUEST_ID_HEADER)
   return {
-    operationId,
-    tags: [tag],
-    summary,
-    description,
-    security: [],
-    ...(sells && { 'x-payment-info': paymentInfo(deployment, sells) }),
-    ...(parameters.length > 0 && { parameters }),
-    ...(input?.kind === 'body' && {
-      requestBody: { required: true, content: jsonContent(input.schema, input.examples(deployment)) },
-    }),
-    responses: { ...buildSuccess(route, deployment), ...buildRefusals(route) },
-  }
-}
-
-/** The price in the form that x402 directories read. */
-function paymentInfo(deployment: DocumentedDeployment, definition: OperationDefinition) {
-  return { price: { currency: 'USD', ...priceRange(deployment, definition) }, protocols: [{ x402: {} }] }
-}
-
-function priceRange({ terms: { mode } }: DocumentedDeployment, definition: OperationDefinition) {
-  if (definition.kind === 'single') return { mode: 'fixed', amount: String(toUsdc(definition.prices[mode])) }
-  const prices = definition.operations.map((each) => each.prices[mode])
-  const totals = definition.operations.map((each) => each.prices[mode] * (each.batchInputsMax ?? 0))
-  return { mode: 'dynamic', min: String(toUsdc(Math.min(...prices))), max: String(toUsdc(Math.max(...totals))) }
-}
-
-function inputParameters({ path, input }: RouteDescription, deployment: DocumentedDeployment) {
-  if (input?.kind !== 'parameters') return []
-  const { properties, required = [] } = toJsonSchema(input.schema, 'input') as {
-    properties: Record<string, JsonSchema>
-    required?: string[]
-  }
-  const example = new Map(Object.entries(Object.values(input.examples(deployment))[0] ?? {}))
-  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    name,
-    in: path.includes(`{${name}}`) ? 'path' : 'query',
-    required: required.includes(name),
-    description: name === 'status' ? describeStatus(String(description), deployment.statuses) : String(description),
-    schema,
-    // One parameter, with commas.
-    explode: schema['type'] === 'array' ? false : undefined,
-    example: example.get(name) as unknown,
-  }))
-}
-
-function buildSuccess(route: RouteDescription, deployment: DocumentedDeployment) {
-  const payment = isPaidRoute(route) ? [PAYMENT_HEADERS.response] : []
-  const etag = isDocument(route) ? ['ETag'] : []
-  const modified = route.path === FREE_PATHS.agentCard ? ['Last-Modified'] : []
-  const headers = headerRefs(...payment, ...etag, ...modified, REQUEST_ID_HEADER)
-  const contents = route.contents.map((content) =>
-    content.kind === 'json'
-      ? jsonContent(content.schema, content.examples?.(deployment))
-      : { [content.type]: { schema: { type: 'string' } } },
-  )
-  return {
-    200: { description: `${route.summary}.`, headers, content: Object.assign({}, ...contents) as object },
-    ...(route.path === MCP_PATH && { 202: { description: 'A notification was accepted.', headers } }),
+    200: { description: `${summary}.`, headers, content },
+    ...(path === MCP_PATH && { 202: { description: 'A notification was accepted.', headers } }),
     ...(isDocument(route) && { 304: { description: 'Not changed: the ETag matches.', headers } }),
   }
 }
 
-function jsonContent(schema: string, examples?: Record<string, object>) {
-  const entries = Object.entries(examples ?? {}).map(([name, value]) => [name, { value }])
-  return {
-    'application/json': {
-      schema: schemaRef(schema),
-      ...(examples && { examples: Object.fromEntries(entries) as object }),
-    },
-  }
-}
+const codesOf = ({ refusals, reserved = [] }: Route) => [...refusals, ...reserved]
 
 /** The refusals and protocol errors of a route by status, with an example for each code. */
-function buildRefusals(route: RouteDescription) {
-  const { refusals, reserved = [], protocolErrors = [] } = route
-  const ofCodes = [...refusals, ...reserved].map((code) => REFUSALS[code].status)
+function describeRefusals(route: Route) {
+  const { protocolErrors = [] } = route
+  const ofCodes = codesOf(route).map((code) => REFUSALS[code].status)
   // 200 is a response of its own.
   const ofErrors = protocolErrors.flatMap(({ statuses }) => statuses).filter((status) => status !== 200)
   const responses = [...new Set([...ofCodes, ...ofErrors])].map((status) => [status, refusalResponse(route, status)])
   return Object.fromEntries(responses) as object
 }
 
-function refusalResponse(route: RouteDescription, status: number) {
-  const { method, refusals, reserved = [], protocolErrors = [] } = route
-  const codes = [...refusals, ...reserved].filter((code) => REFUSALS[code].status === status)
+function refusalResponse(route: Route, status: number) {
+  const { method, reserved = [], protocolErrors = [] } = route
+  const codes = codesOf(route).filter((code) => REFUSALS[code].status === status)
   const errors = protocolErrors.filter(({ statuses }) => statuses.includes(status))
   const own = STATUS_HEADERS.get(status) ?? []
   const receipt = codes.includes('payment_failed') ? [PAYMENT_HEADERS.response] : []
@@ -222,7 +119,7 @@ const headerRefs = (...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 /** The schema of a refusal's body. The possible codes are the names of the examples. */
-function refusalSchema(status: number, codes: readonly RefusalCode[], errors: readonly McpError[]): JsonSchema {
+function refusalSchema(status: number, codes: readonly RefusalCode[], errors: readonly McpError[]) {
   if (status === 402) return schemaRef('PaymentErrorResponse')
   const bodies = codes.map((code) => (isDataError(code) ? 'DataError' : 'ErrorResponse'))
   const names = new Set<string>([...bodies, ...errors.map(() => 'RpcResponse')])
@@ -281,20 +178,11 @@ function buildHeaders(deployment: DocumentedDeployment) {
   }
 }
 
-function refusalExamples(deployment: DocumentedDeployment, routes: readonly RouteDescription[]) {
-  const codes = new Set(routes.flatMap(({ refusals, reserved = [] }) => [...refusals, ...reserved]))
+function refusalExamples(deployment: DocumentedDeployment, routes: readonly Route[]) {
   return Object.fromEntries(
-    [...codes].map((code) => [code, { summary: REFUSALS[code].message, value: exampleRefusal(deployment, code) }]),
+    [...new Set(routes.flatMap(codesOf))].map((code) => [
+      code,
+      { summary: REFUSALS[code].message, value: exampleRefusal(deployment, code) },
+    ]),
   )
 }
-
-function base64Of(schema: string): JsonSchema {
-  return {
-    type: 'string',
-    contentEncoding: 'base64',
-    contentMediaType: 'application/json',
-    contentSchema: schemaRef(schema),
-  }
-}
-
-type JsonSchema = Record<string, unknown>

@@ -11,8 +11,8 @@ import {
   type Operations,
 } from '../../agent/operation/operation.ts'
 import { escapeHtml } from '../../store/base/escape-html.ts'
-import type { DocumentedDeployment } from './deployment.ts'
-import { fill, type Templates, type WrittenDocument } from './templates.ts'
+import type { DocumentedDeployment } from './examples.ts'
+import { fill, readTemplate, type WrittenDocument } from './templates.ts'
 
 const FAUCET = '<a href="https://faucet.circle.com">faucet.circle.com</a>'
 
@@ -27,17 +27,14 @@ const SAMPLES = [
 ] as const
 
 /** Style and script are inline. The policy allows only these, by their hashes. */
-export function renderPage(
-  deployment: DocumentedDeployment,
-  values: ReadonlyMap<string, string>,
-  templates: Templates,
-): WrittenDocument {
+export function renderPage(deployment: DocumentedDeployment, values: ReadonlyMap<string, string>): WrittenDocument {
   const { sandboxAccount, terms } = deployment
-  const style = templates['page.css']
-  const scripts = [templates['main.js'], ...(sandboxAccount ? [templates['sandbox.js']] : [])]
+  const style = readPageFile('page.css')
+  const flow = readTemplate('flow.svg')
+  const scripts = ['main.js', ...(sandboxAccount ? ['sandbox.js'] : [])]
     // A script ends at the first end tag, also within a text.
-    .map((text) => text.replaceAll('</script', '<\\/script'))
-  const [, flowStyle = ''] = /<style>([^]*?)<\/style>/.exec(templates['flow.svg']) ?? []
+    .map((name) => readPageFile(name).replaceAll('</script', '<\\/script'))
+  const [, flowStyle = ''] = /<style>([^]*?)<\/style>/.exec(flow) ?? []
   const samples = SAMPLES.filter(([name]) => name !== 'Python' || terms.mode === 'testnet')
   const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
   const parts: [string, string][] = [
@@ -50,15 +47,18 @@ export function renderPage(
     ['batch_resolve', String(resolve.batchInputsMax)],
     ['prices', renderPrices(terms.operations, values)],
     ['faucet', terms.mode === 'testnet' ? `Test USDC comes from ${FAUCET}.` : ''],
-    ['flow', `<div class="wide" tabindex="0" role="region" aria-label="Picture">${templates['flow.svg']}</div>`],
-    ['samples', samples.map(([name, file]) => renderSample(name, fill(templates[file], values))).join('\n')],
+    ['flow', `<div class="wide" tabindex="0" role="region" aria-label="Picture">${flow}</div>`],
+    ['samples', samples.map(([name, file]) => renderSample(name, fill(readTemplate(file), values))).join('\n')],
   ]
   return {
     type: 'text/html',
-    text: fill(templates['page.html'], new Map([...escaped, ...parts])),
+    text: fill(readPageFile('page.html'), new Map([...escaped, ...parts])),
     contentSecurityPolicy: policyOf([style, flowStyle], scripts),
   }
 }
+
+/** A file that the build has written from the folder `page`. */
+export const readPageFile = (name: string) => readTemplate(name, '#root/dist/page')
 
 /** The policy of a document with these styles and these scripts only. */
 export function policyOf(styles: readonly string[], scripts: readonly string[] = []): string {

@@ -1,12 +1,12 @@
 /** The guides in Markdown as HTML, with a table of contents. HTML in a guide is shown as text. */
 import MarkdownIt from 'markdown-it'
 import { escapeHtml } from '../../store/base/escape-html.ts'
-import { policyOf } from './page.ts'
+import { policyOf, readPageFile } from './page.ts'
 import type { WrittenDocument } from './templates.ts'
 
 const LAYOUT = `body{max-width:52rem}table{display:block;overflow-x:auto;min-width:0}td{min-width:6rem}nav{display:block;padding:1rem 0}`
 
-export function renderGuide(markdown: string, pageStyle: string): WrittenDocument {
+export function renderGuide(markdown: string): WrittenDocument {
   const parser = new MarkdownIt({ html: false, linkify: true })
   const tokens = parser.parse(markdown, {})
   const contents: string[] = []
@@ -21,7 +21,7 @@ export function renderGuide(markdown: string, pageStyle: string): WrittenDocumen
   }
   // What scrolls must be reachable with the keyboard.
   for (const token of tokens) if (['fence', 'table_open'].includes(token.type)) token.attrSet('tabindex', '0')
-  const style = pageStyle + LAYOUT
+  const style = readPageFile('page.css') + LAYOUT
   return {
     type: 'text/html',
     text: `<!doctype html>

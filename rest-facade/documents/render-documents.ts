@@ -16,14 +16,13 @@ import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { QUOTE_LIFETIME_SECONDS, toUsdc } from '../../agent/payment/terms.ts'
-import type { DocumentedDeployment } from './deployment.ts'
-import { exampleQuote, exampleRpcAnswers, exampleRpcRequests } from './examples.ts'
+import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, type DocumentedDeployment } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
 import { isDocument, listRoutes } from './routes.ts'
 import { renderPage } from './page.ts'
 import { renderGuide } from './readable-guide.ts'
 import { buildServerJson } from './server-json.ts'
-import { fill, loadTemplates, type Templates, type WrittenDocument } from './templates.ts'
+import { fill, readTemplate, type WrittenDocument } from './templates.ts'
 
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
@@ -33,26 +32,25 @@ interface DocumentOptions extends Omit<DocumentedDeployment, 'exampleCompany' | 
 }
 
 /** The documents by path. They are rendered again only when a value that they show has changed. */
-export async function openDocuments({ shown, catalog, ...deployment }: DocumentOptions): Promise<() => Documents> {
-  const templates = await loadTemplates()
+export function openDocuments({ shown, catalog, ...deployment }: DocumentOptions): () => Documents {
   let last: { key: string; documents: Documents } | undefined
   return () => {
     const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
     const current = { ...shown(), licence: { name: license, url: license_url } }
     const key = JSON.stringify(current)
-    if (last?.key !== key) last = { key, documents: renderDocuments({ ...deployment, ...current }, templates) }
+    if (last?.key !== key) last = { key, documents: renderDocuments({ ...deployment, ...current }) }
     return last.documents
   }
 }
 
 /** The documents by path. Throws if a template names an unknown value. */
-export function renderDocuments(deployment: DocumentedDeployment, templates: Templates): Documents {
+export function renderDocuments(deployment: DocumentedDeployment): Documents {
   const values = templateValues(deployment)
-  const guidance = fill(templates['guidance.txt'], values).trim()
+  const guidance = fill(readTemplate('guidance.txt'), values).trim()
   const withGuidance = new Map([...values, ['guidance', guidance]])
-  const render = (name: keyof Templates, type: WrittenDocument['type']): WrittenDocument => ({
+  const render = (name: string, type: WrittenDocument['type']): WrittenDocument => ({
     type,
-    text: fill(templates[name], withGuidance),
+    text: fill(readTemplate(name), withGuidance),
   })
   const guides = [
     [FREE_PATHS.apiGuide, render('api.md', 'text/markdown')],
@@ -61,17 +59,15 @@ export function renderDocuments(deployment: DocumentedDeployment, templates: Tem
   ] as const
   return new Map([
     [FREE_PATHS.index, jsonDocument(listLinks(deployment))],
-    [FREE_PATHS.page, renderPage(deployment, values, templates)],
+    [FREE_PATHS.page, renderPage(deployment, values)],
     ...guides,
-    ...guides.map(([path, { text }]) => [path.replace('.md', ''), renderGuide(text, templates['page.css'])] as const),
+    ...guides.map(([path, { text }]) => [path.replace('.md', ''), renderGuide(text)] as const),
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, jsonDocument(buildOpenApi(deployment, guidance))],
     [FREE_PATHS.serverJson, jsonDocument(buildServerJson(deployment))],
     [FREE_PATHS.x402, jsonDocument(x402Manifest(deployment))],
-    ...(deployment.terms.mode === 'testnet'
-      ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment, templates)] as const]
-      : []),
+    ...(deployment.terms.mode === 'testnet' ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment)] as const] : []),
   ])
 }
 
@@ -90,13 +86,10 @@ function listLinks({ baseUrl, version, a2aEnabled }: DocumentedDeployment) {
     metadata,
     x402,
     mcp_server: serverJson,
+    ...(a2aEnabled && { agent_card: agentCard }),
   }
-  const linked = Object.entries({ ...paths, ...(a2aEnabled && { agent_card: agentCard }) })
-  return {
-    name: 'Irish company records',
-    version,
-    links: Object.fromEntries(linked.map(([name, path]) => [name, baseUrl + path])),
-  }
+  const links = Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, baseUrl + path]))
+  return { name: 'Irish company records', version, links }
 }
 
 function x402Manifest({ baseUrl, terms }: DocumentedDeployment) {
@@ -107,10 +100,10 @@ function x402Manifest({ baseUrl, terms }: DocumentedDeployment) {
 /** The only line that differs between deployments. */
 const BASE_URL_LINE = /^BASE_URL = ".*"(?=  # filled in by the service that serves this file$)/m
 
-function testnetClient({ baseUrl }: DocumentedDeployment, templates: Templates): WrittenDocument {
+function testnetClient({ baseUrl }: DocumentedDeployment): WrittenDocument {
   // A JSON string literal is also a Python string literal.
   const line = `BASE_URL = ${JSON.stringify(baseUrl)}`
-  return { type: 'text/x-python', text: templates['testnet-client.py'].replace(BASE_URL_LINE, () => line) }
+  return { type: 'text/x-python', text: readTemplate('testnet-client.py').replace(BASE_URL_LINE, () => line) }
 }
 
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
@@ -118,6 +111,12 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
   const { exampleCompany, licence } = deployment
   const first = firstExample(terms.operations, exampleCompany)
   const isTestnet = terms.mode === 'testnet'
+  const paidPaths = [...terms.operations.map(({ path }) => path), A2A_PATH, MCP_PATH]
+  const priceRows = terms.operations.map((each) => {
+    return [each.name, endpoint(each), listedPrice(deployment, each), usd(deployment, each)]
+  })
+  const a2aRows = terms.operations.map((each) => [each.name, listFields(each), usd(deployment, each)])
+  const freeRoutes = listRoutes(deployment).filter(isDocument)
   return new Map([
     ...terms.operations.flatMap((each) => operationValues(each, deployment)),
     ['base_url', baseUrl],
@@ -134,31 +133,33 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['retention_days', String(retentionDays)],
     ['extension_uri', paymentExtensionUri(baseUrl)],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
-    [
-      'paid_paths',
-      [...terms.operations.map(crawledPath), A2A_PATH, MCP_PATH].map((path) => `Disallow: ${path}`).join('\n'),
-    ],
+    // The part before the first member is also the beginning of the paths below it.
+    ['paid_paths', paidPaths.map((path) => `Disallow: ${path.replace(/\{.*/, '')}`).join('\n')],
     ['first_url', resourceUrl(baseUrl, first)],
     ['statuses', deployment.statuses === '' ? 'no dataset is loaded' : deployment.statuses],
     ['licence', licence.name],
     ['licence_url', licence.url],
-    ['quote', formatJson(shortQuote(deployment))],
-    ['rpc_request', formatJson(exampleRpcRequests(deployment)[first.definition.name])],
-    ['rpc_answer', formatJson(exampleRpcAnswers(deployment)[first.definition.name])],
+    // The extensions are long.
+    ['quote', toText({ ...exampleQuote(deployment, 'PAYMENT-SIGNATURE header is required'), extensions: {} })],
+    ['rpc_request', toText(exampleRpcRequests(deployment)[first.definition.name])],
+    ['rpc_answer', toText(exampleRpcAnswers(deployment)[first.definition.name])],
     ['example_parts', terms.operations.flatMap((each) => exampleParts(each, exampleCompany)).join('\n')],
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
     ['testnet_links', testnetLinks(deployment).join('\n')],
     ['error_table', markdownTable(['status', 'code', 'charged', 'what to do'], ERROR_ROWS)],
     ['mcp_error_table', markdownTable(['status', 'code', 'message'], MCP_ERROR_ROWS)],
-    ['free_table', markdownTable(['route', 'description'], freeRows(deployment))],
-    ['price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows(deployment))],
-    ['a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows(deployment))],
+    [
+      'free_table',
+      markdownTable(
+        ['route', 'description'],
+        freeRoutes.map(({ path, description }) => [`GET ${path}`, description]),
+      ),
+    ],
+    ['price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows)],
+    ['a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows)],
   ])
 }
-
-/** The part of a path before its first member. It is also the beginning of the paths below it. */
-const crawledPath = ({ path }: OperationDefinition) => path.replace(/\{.*/, '')
 
 /** In micro-USDC, or in words. */
 function listedPrice({ terms }: DocumentedDeployment, definition: OperationDefinition): number | string {
@@ -189,25 +190,17 @@ function operationValues(definition: OperationDefinition, deployment: Documented
   const [input] = definition.examples(exampleCompany)
   return [
     [`usd_${name}`, usd(deployment, definition)],
-    [`${name}_answer`, formatJson(shortAnswer(definition, deployment))],
+    [`${name}_answer`, toText(shortAnswer(definition, deployment))],
     [`${name}_url`, input ? resourceUrl(baseUrl, { definition, input }) : ''],
     [`${name}_body`, JSON.stringify(input ?? {})],
   ]
 }
 
-/** The example answer. The score definition is long, so only the first answer that has one shows it. */
+/** The example answer. The score definition is long, so only that of a search shows it. */
 function shortAnswer(definition: OperationDefinition, { terms }: DocumentedDeployment): object {
-  const answerOf = (each: OperationDefinition): object => each.exampleAnswer(terms.mode)
-  const first = terms.operations.find((each) => 'score_definition' in answerOf(each))
-  const found = answerOf(definition)
-  if (!first || first === definition || !('score_definition' in found)) return found
-  return { ...found, score_definition: `as in a ${first.name}` }
-}
-
-/** The example quote without its extensions, which are long. */
-function shortQuote(deployment: DocumentedDeployment) {
-  const { extensions, ...quote } = exampleQuote(deployment, 'PAYMENT-SIGNATURE header is required')
-  return extensions === undefined ? quote : { ...quote, extensions: {} }
+  const answer: object = definition.exampleAnswer(terms.mode)
+  if (definition.name === 'search' || !('score_definition' in answer)) return answer
+  return { ...answer, score_definition: 'as in a search' }
 }
 
 const SYNTHETIC_NOTE =
@@ -221,17 +214,6 @@ function testnetLinks({ baseUrl, terms }: DocumentedDeployment): string[] {
   ]
 }
 
-const priceRows = (deployment: DocumentedDeployment) =>
-  deployment.terms.operations.map((each) => [
-    each.name,
-    endpoint(each),
-    listedPrice(deployment, each),
-    usd(deployment, each),
-  ])
-
-const a2aRows = (deployment: DocumentedDeployment) =>
-  deployment.terms.operations.map((each) => [each.name, listFields(each), usd(deployment, each)])
-
 /** The input fields of an operation. Optional ones have a question mark. */
 function listFields(definition: OperationDefinition): string {
   const required = requiredMembers(definition)
@@ -240,36 +222,13 @@ function listFields(definition: OperationDefinition): string {
     .join(', ')
 }
 
-const ERROR_ROWS = Object.entries(REFUSALS).map(([code, { status, charged, advice }]) => [
-  status,
-  code,
-  charged,
-  advice,
-])
+const ERROR_ROWS = Object.entries(REFUSALS).map(([code, each]) => [each.status, code, each.charged, each.advice])
 
 const MCP_ERROR_ROWS = MCP_ERRORS.map(({ statuses, code, message }) => [statuses.join(', '), code, message])
-
-function freeRows(deployment: DocumentedDeployment): string[][] {
-  return listRoutes(deployment)
-    .filter(isDocument)
-    .map(({ method, path, description }) => [`${method.toUpperCase()} ${path}`, description])
-}
 
 function markdownTable(head: string[], rows: readonly (string | number)[][]): string {
   const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-const LINE_CHARACTERS_MAX = 100
-
-/** Formats JSON. A value that fits on one line is not broken into several, which shortens the guides. */
-function formatJson(value: unknown, indent = ''): string {
-  const flat = JSON.stringify(value, null, 1).replace(/\n */g, ' ')
-  if (typeof value !== 'object' || value === null || indent.length + flat.length <= LINE_CHARACTERS_MAX) return flat
-  const deeper = `${indent}  `
-  const lines = Array.isArray(value)
-    ? value.map((each) => `${deeper}${formatJson(each, deeper)}`)
-    : Object.entries(value).map(([name, each]) => `${deeper}${JSON.stringify(name)}: ${formatJson(each, deeper)}`)
-  const [open, close] = Array.isArray(value) ? '[]' : '{}'
-  return `${open}\n${lines.join(',\n')}\n${indent}${close}`
-}
+const toText = (value: unknown) => JSON.stringify(value, null, 2)

@@ -1,49 +1,47 @@
-/** The table of all routes (contract 4): input, success response, and every possible refusal. */
+/** The table of all routes (contract 4): input and answer as OpenAPI describes them, and every possible refusal. */
 import type * as z from 'zod'
 import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
-import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import {
-  inputFaults,
-  queryMembers,
-  type OperationDefinition,
-  type Operations,
-} from '../../agent/operation/operation.ts'
+  A2A_PATH,
+  A2A_VERSION,
+  FREE_PATHS,
+  MCP_PATH,
+  paymentExtensionUri,
+  TESTNET_PATHS,
+} from '../../agent/operation/endpoints.ts'
+import { toJsonSchema } from '../../agent/operation/json-schema.ts'
+import { inputFaults, queryMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
-import type { DocumentedDeployment } from './deployment.ts'
-import { exampleMcpRequests, exampleRpcAnswers, exampleRpcRequests, MCP_ANSWERS } from './examples.ts'
+import { describeStatus } from '../../agent/operation/statuses.ts'
+import { PAYMENT_HEADERS, toUsdc, type Terms } from '../../agent/payment/terms.ts'
+import {
+  exampleMcpRequests,
+  exampleRpcAnswers,
+  exampleRpcRequests,
+  MCP_ANSWERS,
+  type DocumentedDeployment,
+} from './examples.ts'
 import { reputationQuerySchema, type REGISTRY_SCHEMAS } from '../registry/bodies.ts'
-import { inputName } from './component-schemas.ts'
+import { base64Of, inputName, schemaRef } from './component-schemas.ts'
 
-/** By name. The first one gives the examples of parameters. */
-type Examples = (deployment: DocumentedDeployment) => Record<string, object>
-
-/** A body, or a schema of which each member is a parameter of path or query. */
-type RouteInput =
-  { kind: 'body'; schema: string; examples: Examples } | { kind: 'parameters'; schema: z.ZodType; examples: Examples }
-
-type ResponseContent =
-  | { kind: 'text'; type: string }
-  /** A free document needs no example, because a client can request it. */
-  | { kind: 'json'; schema: string; examples?: Examples }
-
-interface RouteDescription {
+export interface Route {
   operationId: string
   method: 'get' | 'post'
   path: string
   tag: 'Paid' | 'Agent' | 'Metadata' | 'Documents' | 'Registry'
   summary: string
   description: string
-  input?: RouteInput
-  contents: readonly ResponseContent[]
+  /** Members of the operation in OpenAPI: its price, parameters and body. */
+  request?: object
+  /** The bodies of 200 in OpenAPI, by media type. */
+  content: Record<string, object>
+  /** The headers of 200, besides those of every answer. */
+  headers: readonly string[]
   refusals: readonly RefusalCode[]
   /** Refusals that clients should expect although this version does not send them. */
   reserved?: readonly RefusalCode[]
-  /** JSON-RPC errors of the protocol. Those with status 200 are described by `contents`. */
+  /** JSON-RPC errors of the protocol. Those with status 200 are described by `content`. */
   protocolErrors?: readonly McpError[]
-  /** The operation that the route sells. Absent for A2A and MCP, which sell all of them. */
-  sells?: OperationDefinition
-  /** Absent if A2A is disabled, or on mainnet. */
-  only?: 'a2a' | 'testnet'
 }
 
 export const ANY_ROUTE = ['method_not_allowed', 'internal_error', 'overloaded', ...WIRE_CODES] as const
@@ -67,24 +65,35 @@ const SALE = [
 
 const BODY = ['body_too_large', 'unsupported_media_type'] as const
 
-function paidRoute(definition: OperationDefinition): RouteDescription {
-  const { name, method, answerName, inputSchema, reserved = [], skill, tool } = definition
+const PAYMENT_PARAMETER = {
+  name: PAYMENT_HEADERS.request,
+  in: 'header',
+  required: false,
+  description: 'The payment: base64 of an x402 v2 PaymentPayload, at most 8 KiB. A request without it gets a quote.',
+  schema: base64Of('Payment'),
+}
+
+function paidRoute(definition: OperationDefinition, { terms, exampleCompany, statuses }: DocumentedDeployment): Route {
+  const { name, method, path, inputSchema, answerName, reserved = [], skill, tool } = definition
   const hasQuery = queryMembers(definition).length > 0
-  const examples = ({ exampleCompany }: DocumentedDeployment) =>
-    Object.fromEntries(definition.examples(exampleCompany).map((value, at) => [`example_${at + 1}`, value]))
+  const examples = definition.examples(exampleCompany)
+  const named = Object.fromEntries(examples.map((value, at) => [`example_${at + 1}`, value]))
+  const members = method === 'GET' ? describeParameters(inputSchema, { path, statuses, example: examples[0] }) : []
   return {
     operationId: tool.name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    method: method === 'GET' ? 'get' : 'post',
+    path,
+    tag: 'Paid',
     summary: skill.name,
     description: `${skill.description} ${describeRequest(definition)} ${tool.size}`,
-    method: method === 'GET' ? 'get' : 'post',
-    path: definition.path,
-    tag: 'Paid',
-    sells: definition,
-    input:
-      method === 'POST'
-        ? { kind: 'body', schema: inputName(name), examples }
-        : { kind: 'parameters', schema: inputSchema, examples },
-    contents: [json(answerName, ({ terms }) => ({ answer: definition.exampleAnswer(terms.mode) }))],
+    request: {
+      // The price in the form that x402 directories read.
+      'x-payment-info': { price: { currency: 'USD', ...priceRange(definition, terms) }, protocols: [{ x402: {} }] },
+      parameters: [...members, PAYMENT_PARAMETER],
+      ...(method === 'POST' && { requestBody: jsonBody(inputName(name), named) }),
+    },
+    content: json(answerName, { answer: definition.exampleAnswer(terms.mode) }),
+    headers: [PAYMENT_HEADERS.response],
     refusals: [
       ...inputFaults(definition),
       ...(hasQuery ? (['duplicate_parameter'] as const) : []),
@@ -97,6 +106,35 @@ function paidRoute(definition: OperationDefinition): RouteDescription {
   }
 }
 
+function priceRange(definition: OperationDefinition, { mode }: Terms) {
+  if (definition.kind === 'single') return { mode: 'fixed', amount: String(toUsdc(definition.prices[mode])) }
+  const prices = definition.operations.map((each) => each.prices[mode])
+  const totals = definition.operations.map((each) => each.prices[mode] * (each.batchInputsMax ?? 0))
+  return { mode: 'dynamic', min: String(toUsdc(Math.min(...prices))), max: String(toUsdc(Math.max(...totals))) }
+}
+
+/** Each member of the schema as a parameter of path or query. */
+function describeParameters(
+  inputSchema: z.ZodType,
+  { path = '', statuses = '', example = {} }: { path?: string; statuses?: string; example?: object | undefined },
+) {
+  const { properties, required = [] } = toJsonSchema(inputSchema, 'input') as {
+    properties: Record<string, Record<string, unknown>>
+    required?: string[]
+  }
+  const examples = new Map(Object.entries(example))
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: path.includes(`{${name}}`) ? 'path' : 'query',
+    required: required.includes(name),
+    description: name === 'status' ? describeStatus(String(description), statuses) : String(description),
+    schema,
+    // One parameter, with commas.
+    explode: schema['type'] === 'array' ? false : undefined,
+    example: examples.get(name) as unknown,
+  }))
+}
+
 function describeRequest(definition: OperationDefinition): string {
   const { method, bodyBytesMax = 0 } = definition
   if (method === 'POST')
@@ -106,32 +144,57 @@ function describeRequest(definition: OperationDefinition): string {
     : 'No query string and no body are accepted.'
 }
 
-const a2aRoute = (operations: Operations): RouteDescription => ({
-  operationId: 'sendMessage',
-  method: 'post',
-  path: A2A_PATH,
-  tag: 'Agent',
-  summary: 'The operations over A2A 1.0',
-  description:
-    'JSON-RPC, synchronous, direct Messages only, at most 16 KiB. A text part gets usage instructions, free. A data ' +
-    'part `{operation, input}` is paid like the REST resource that its quote names, at the same price. Payment and ' +
-    'service errors have the REST status and body. Protocol errors are JSON-RPC errors with status 200.',
-  input: { kind: 'body', schema: 'RpcRequest', examples: exampleRpcRequests },
-  contents: [json('RpcResponse', exampleRpcAnswers)],
-  refusals: [
-    ...new Set<RefusalCode>([
-      ...operations.flatMap(inputFaults),
-      'invalid_body',
-      'gateway_unavailable',
-      ...BODY,
-      ...operations.flatMap(({ refusals }) => refusals),
-    ]),
-    ...SALE,
-  ],
-  only: 'a2a',
-})
+function a2aRoute(deployment: DocumentedDeployment): Route {
+  const { operations } = deployment.terms
+  return {
+    operationId: 'sendMessage',
+    method: 'post',
+    path: A2A_PATH,
+    tag: 'Agent',
+    summary: 'The operations over A2A 1.0',
+    description:
+      'JSON-RPC, synchronous, direct Messages only, at most 16 KiB. A text part gets usage instructions, free. A data ' +
+      'part `{operation, input}` is paid like the REST resource that its quote names, at the same price. Payment and ' +
+      'service errors have the REST status and body. Protocol errors are JSON-RPC errors with status 200.',
+    request: {
+      parameters: [...a2aParameters(deployment), PAYMENT_PARAMETER],
+      requestBody: jsonBody('RpcRequest', exampleRpcRequests(deployment)),
+    },
+    content: json('RpcResponse', exampleRpcAnswers(deployment)),
+    headers: [PAYMENT_HEADERS.response],
+    refusals: [
+      ...new Set<RefusalCode>([
+        ...operations.flatMap(inputFaults),
+        'invalid_body',
+        'gateway_unavailable',
+        ...BODY,
+        ...operations.flatMap(({ refusals }) => refusals),
+      ]),
+      ...SALE,
+    ],
+  }
+}
 
-const MCP_ROUTE: RouteDescription = {
+const a2aParameters = ({ baseUrl }: DocumentedDeployment) => [
+  {
+    name: 'A2A-Version',
+    in: 'header',
+    required: true,
+    description: 'The protocol version.',
+    schema: { type: 'string', pattern: '^1\\.0(\\.[0-9]+)?$' },
+    example: A2A_VERSION,
+  },
+  {
+    name: 'A2A-Extensions',
+    in: 'header',
+    required: false,
+    description: 'Must contain the URI of the payment extension, from the agent card, for every structured request.',
+    schema: { type: 'string' },
+    example: paymentExtensionUri(baseUrl),
+  },
+]
+
+const mcpRoute = (deployment: DocumentedDeployment): Route => ({
   operationId: 'callTool',
   method: 'post',
   path: MCP_PATH,
@@ -140,144 +203,133 @@ const MCP_ROUTE: RouteDescription = {
   description:
     'Streamable HTTP without sessions, at most 16 KiB. Quotes, answers and errors of a tool are results of `tools/call` ' +
     'with status 200. The payment is in `_meta["x402/payment"]`.',
-  input: { kind: 'body', schema: 'RpcRequest', examples: exampleMcpRequests },
-  contents: [json('RpcResponse', () => MCP_ANSWERS), text('text/event-stream')],
+  request: { requestBody: jsonBody('RpcRequest', exampleMcpRequests(deployment)) },
+  content: { ...json('RpcResponse', MCP_ANSWERS), ...text('text/event-stream') },
+  headers: [],
   refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
-}
+})
 
-const FREE_ROUTES: readonly RouteDescription[] = [
-  freeRoute(
+const HTML = text('text/html')
+const MARKDOWN = text('text/markdown')
+const PLAIN = text('text/plain')
+const DOCUMENT = json('Document')
+
+const FREE_ROUTES: readonly Route[] = [
+  free(
     'getMetadata',
     FREE_PATHS.metadata,
     'Operations, prices, receiver of payments, and state of the dataset',
-    [json('Metadata')],
+    json('Metadata'),
     { tag: 'Metadata', refusals: ['dataset_unavailable', ...ANY_ROUTE] },
   ),
-  freeRoute('getAttribution', FREE_PATHS.attribution, 'The attribution to show with the data', [json('Attribution')], {
+  free('getAttribution', FREE_PATHS.attribution, 'The attribution to show with the data', json('Attribution'), {
     tag: 'Metadata',
   }),
-  freeRoute('getIndex', FREE_PATHS.index, 'Links to the documents, or the page for `Accept: text/html`', [
-    json('Index'),
-    text('text/html'),
-  ]),
-  freeRoute('getPage', FREE_PATHS.page, 'The page that sells, or the markdown guide for `Accept: text/markdown`', [
-    text('text/html'),
-    text('text/markdown'),
-  ]),
+  free('getIndex', FREE_PATHS.index, 'Links to the documents, or the page for `Accept: text/html`', {
+    ...json('Index'),
+    ...HTML,
+  }),
+  free('getPage', FREE_PATHS.page, 'The page that sells, or the markdown guide for `Accept: text/markdown`', {
+    ...HTML,
+    ...MARKDOWN,
+  }),
   ...(['api', 'a2a', 'mcp'] as const).map((name) =>
-    freeRoute(`get_${name}_html`, `${FREE_PATHS.page}/${name}`, `\`${FREE_PATHS.page}/${name}.md\` as HTML`, [
-      text('text/html'),
-    ]),
+    free(`get_${name}_html`, `${FREE_PATHS.page}/${name}`, `\`${FREE_PATHS.page}/${name}.md\` as HTML`, HTML),
   ),
-  freeRoute('getApiGuide', FREE_PATHS.apiGuide, 'The markdown guide: every route, parameter, price and error', [
-    text('text/markdown'),
-  ]),
-  freeRoute('getA2aGuide', FREE_PATHS.a2aGuide, 'The guide to buying over A2A 1.0', [text('text/plain')]),
-  freeRoute('getMcpGuide', FREE_PATHS.mcpGuide, 'The guide to buying over MCP', [text('text/plain')]),
-  freeRoute('getLlmsTxt', FREE_PATHS.llmsTxt, 'Short instructions for agents, and links', [text('text/plain')]),
-  freeRoute('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', [json('Document')]),
-  freeRoute('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', [json('Document')], {
+  free('getApiGuide', FREE_PATHS.apiGuide, 'The markdown guide: every route, parameter, price and error', MARKDOWN),
+  free('getA2aGuide', FREE_PATHS.a2aGuide, 'The guide to buying over A2A 1.0', PLAIN),
+  free('getMcpGuide', FREE_PATHS.mcpGuide, 'The guide to buying over MCP', PLAIN),
+  free('getLlmsTxt', FREE_PATHS.llmsTxt, 'Short instructions for agents, and links', PLAIN),
+  free('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', DOCUMENT),
+  free('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', DOCUMENT, {
     tag: 'Agent',
   }),
-  freeRoute('getX402Manifest', FREE_PATHS.x402, 'The paid routes, for catalogues of x402 services', [json('Document')]),
-  freeRoute('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', [
-    text('text/plain'),
-  ]),
-  freeRoute(
+  free('getX402Manifest', FREE_PATHS.x402, 'The paid routes, for catalogues of x402 services', DOCUMENT),
+  free('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', PLAIN),
+  free(
     'getKeys',
     FREE_PATHS.jwks,
     'The ES256 keys that verify receipts and the signature of the agent card',
-    [json('KeySet')],
+    json('KeySet'),
     { tag: 'Agent' },
   ),
-  freeRoute(
-    'getAgentCard',
-    FREE_PATHS.agentCard,
-    'The signed A2A 1.0 agent card, or 404 if A2A is disabled',
-    [json('Document')],
-    { tag: 'Agent', refusals: ['not_found', ...ANY_ROUTE] },
-  ),
+  free('getAgentCard', FREE_PATHS.agentCard, 'The signed A2A 1.0 agent card, or 404 if A2A is disabled', DOCUMENT, {
+    tag: 'Agent',
+    headers: ['ETag', 'Last-Modified'],
+    refusals: ['not_found', ...ANY_ROUTE],
+  }),
 ]
 
 /** The reviewer of the example is an account of the well-known test mnemonic. */
-const REPUTATION_EXAMPLES = { first: { client: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC' } }
+const REVIEWER = { client: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC' }
 
-const TESTNET_ROUTES: readonly RouteDescription[] = [
-  registryRoute(
-    'getAgentRegistration',
-    TESTNET_PATHS.registrationFile,
-    'ERC-8004 registration file',
-    'RegistrationFile',
-  ),
-  registryRoute(
-    'getRegistryIdentity',
-    TESTNET_PATHS.registryIdentity,
-    'Entry of this agent on chain',
-    'RegistryIdentity',
-  ),
+const TESTNET_ROUTES: readonly Route[] = [
+  registry('getAgentRegistration', TESTNET_PATHS.registrationFile, 'ERC-8004 registration file', 'RegistrationFile'),
+  registry('getRegistryIdentity', TESTNET_PATHS.registryIdentity, 'Entry of this agent on chain', 'RegistryIdentity'),
   {
-    ...registryRoute('getReputation', TESTNET_PATHS.reputation, 'On-chain feedback of one reviewer', 'ReputationPage'),
-    input: { kind: 'parameters', schema: reputationQuerySchema, examples: () => REPUTATION_EXAMPLES },
+    ...registry('getReputation', TESTNET_PATHS.reputation, 'On-chain feedback of one reviewer', 'ReputationPage'),
+    request: { parameters: describeParameters(reputationQuerySchema, { example: REVIEWER }) },
   },
-  freeRoute(
+  free(
     'getTestClient',
     TESTNET_PATHS.testnetClient,
     'Test client in one Python file without dependencies: it buys the synthetic company. Testnet only',
-    [text('text/x-python')],
-    { reserved: ['not_found'], only: 'testnet' },
+    text('text/x-python'),
+    { reserved: ['not_found'] },
   ),
 ]
 
-export function listRoutes({ terms, a2aEnabled }: Pick<DocumentedDeployment, 'terms' | 'a2aEnabled'>) {
-  const { operations } = terms
-  const routes = [...operations.map(paidRoute), a2aRoute(operations), MCP_ROUTE, ...FREE_ROUTES, ...TESTNET_ROUTES]
-  const offered = { a2a: a2aEnabled, testnet: terms.mode === 'testnet' }
-  return routes.filter(({ only }) => only === undefined || offered[only])
-}
-
-/** Paid routes have payment headers. */
-export function isPaidRoute({ sells, only }: RouteDescription): boolean {
-  return sells !== undefined || only === 'a2a'
+export function listRoutes(deployment: DocumentedDeployment): Route[] {
+  const { terms, a2aEnabled } = deployment
+  return [
+    ...terms.operations.map((each) => paidRoute(each, deployment)),
+    ...(a2aEnabled ? [a2aRoute(deployment)] : []),
+    mcpRoute(deployment),
+    ...FREE_ROUTES,
+    ...(terms.mode === 'testnet' ? TESTNET_ROUTES : []),
+  ]
 }
 
 /** Free documents have an ETag, and conditional requests get 304. */
-export function isDocument(route: RouteDescription): boolean {
-  return !isPaidRoute(route) && route.method === 'get'
+export function isDocument({ headers }: Route): boolean {
+  return headers.includes('ETag')
 }
 
-function freeRoute(
+function free(
   operationId: string,
   path: string,
   summary: string,
-  contents: ResponseContent[],
-  others: Partial<RouteDescription> = {},
-): RouteDescription {
+  content: Route['content'],
+  others: Partial<Route> = {},
+): Route {
   const description = `${summary}.`
-  const usual = { method: 'get', tag: 'Documents', description, refusals: ANY_ROUTE } as const
-  return { ...usual, operationId, path, summary, contents, ...others }
+  const usual = { method: 'get', tag: 'Documents', description, headers: ['ETag'], refusals: ANY_ROUTE } as const
+  return { ...usual, operationId, path, summary, content, ...others }
 }
 
 /** A registry route with its refusals (contract 4.4.8). */
-function registryRoute(
-  operationId: string,
-  path: string,
-  summary: string,
-  schema: keyof typeof REGISTRY_SCHEMAS,
-): RouteDescription {
-  return freeRoute(operationId, path, summary, [json(schema)], {
+function registry(operationId: string, path: string, summary: string, schema: keyof typeof REGISTRY_SCHEMAS): Route {
+  return free(operationId, path, summary, json(schema), {
     tag: 'Registry',
     description: `${summary}. Testnet only. The status is \`not_registered\` if no identity is configured.`,
     refusals: ['invalid_query', 'duplicate_parameter', 'rate_limited', 'registry_unchecked', ...ANY_ROUTE],
     reserved: ['not_found'],
-    only: 'testnet',
   })
 }
 
-function json(schema: string, examples?: Examples): ResponseContent {
-  return { kind: 'json', schema, ...(examples && { examples }) }
+/** Examples by name. A free document needs none, because a client can request it. */
+function json(schema: string, examples?: Record<string, object>) {
+  const values = Object.entries(examples ?? {}).map(([name, value]) => [name, { value }])
+  return {
+    'application/json': { schema: schemaRef(schema), examples: examples && (Object.fromEntries(values) as object) },
+  }
 }
 
-function text(type: string): ResponseContent {
-  return { kind: 'text', type }
+function jsonBody(schema: string, examples: Record<string, object>) {
+  return { required: true, content: json(schema, examples) }
+}
+
+function text(type: string) {
+  return { [type]: { schema: { type: 'string' } } }
 }

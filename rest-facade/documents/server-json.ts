@@ -1,6 +1,6 @@
 /** Describes the MCP server in the format of the registry at https://registry.modelcontextprotocol.io. */
-import { listEndpoints } from '../../agent/operation/endpoints.ts'
-import type { DocumentedDeployment } from './deployment.ts'
+import { FREE_PATHS, MCP_PATH } from '../../agent/operation/endpoints.ts'
+import type { DocumentedDeployment } from './examples.ts'
 import { SERVICE_NAME } from './metadata.ts'
 
 /** The newest released version of the format. */
@@ -12,15 +12,14 @@ const NAME_CHARACTERS_MAX = 200
 const DOMAIN_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
 export function buildServerJson({ baseUrl, version }: Pick<DocumentedDeployment, 'baseUrl' | 'version'>) {
-  const { guide, mcp } = listEndpoints(baseUrl)
   return {
     $schema: SERVER_JSON_SCHEMA,
     name: serverName(new URL(baseUrl).hostname),
     title: 'Irish company records',
     description: 'Irish company records: lookup, search and name resolution, paid per answer in USDC with x402.',
     version,
-    websiteUrl: guide.url,
-    remotes: [{ type: 'streamable-http', url: mcp.url }],
+    websiteUrl: `${baseUrl}${FREE_PATHS.page}`,
+    remotes: [{ type: 'streamable-http', url: `${baseUrl}${MCP_PATH}` }],
   }
 }
 

@@ -1,9 +1,7 @@
 /** Reads the templates of the documents, and fills values into them. */
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 
 const FOLDER = '#root/docs/served'
-/** Written by the build from the folder `page`. */
-const PAGE_FOLDER = '#root/dist/page'
 
 export interface WrittenDocument {
   type: 'text/html' | 'text/markdown' | 'text/plain' | 'text/x-python' | 'application/json'
@@ -14,30 +12,13 @@ export interface WrittenDocument {
   contentSecurityPolicy?: string
 }
 
-const TEMPLATES = [
-  'guidance.txt',
-  'api.md',
-  'a2a.md',
-  'mcp.md',
-  'llms.txt',
-  'robots.txt',
-  'testnet-client.py',
-  'flow.svg',
-  'sample-fetch.js',
-  'sample-python.sh',
-  'sample-mcp.js',
-  'sample-a2a.js',
-] as const
+const files = new Map<string, string>()
 
-const PAGE_FILES = ['page.html', 'page.css', 'main.js', 'sandbox.js'] as const
-
-export type Templates = Record<(typeof TEMPLATES)[number] | (typeof PAGE_FILES)[number], string>
-
-export async function loadTemplates(): Promise<Templates> {
-  const readFrom = (folder: string) => async (name: string) =>
-    [name, await readFile(new URL(import.meta.resolve(`${folder}/${name}`)), 'utf8')] as const
-  const files = [...TEMPLATES.map(readFrom(FOLDER)), ...PAGE_FILES.map(readFrom(PAGE_FOLDER))]
-  return Object.fromEntries(await Promise.all(files)) as Templates
+/** Reads a file once, so that all documents come from the files that were there at the start. */
+export function readTemplate(name: string, folder = FOLDER): string {
+  const text = files.get(name) ?? readFileSync(new URL(import.meta.resolve(`${folder}/${name}`)), 'utf8')
+  files.set(name, text)
+  return text
 }
 
 /** @throws if the text names an unknown value */

@@ -1,12 +1,17 @@
 /** The bodies of the three ERC-8004 registry routes, and their schemas. */
 import * as z from 'zod'
 import { countUpTo } from '../../agent/operation/fields.ts'
-import { listEndpoints, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
+import {
+  A2A_VERSION,
+  FREE_PATHS,
+  MCP_PATH,
+  MCP_VERSIONS,
+  OPENAPI_VERSION,
+  TESTNET_PATHS,
+} from '../../agent/operation/endpoints.ts'
 import { ADDRESS_PATTERN, addressSchema, isSameAddress } from '../../agent/payment/accounts.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
-import { REGISTRIES } from './contracts.ts'
-import type { readPage } from './reader.ts'
-import type { RegistryIdentity } from './registry.ts'
+import { REGISTRIES, type readPage, type RegistryIdentity } from './reader.ts'
 
 const { network } = DEPLOYMENTS.testnet
 
@@ -150,7 +155,7 @@ const REGISTRY_NAMES = {
   reputation_registry: `${network}:${REGISTRIES.reputation}`,
 }
 
-interface PublishedAgent {
+export interface PublishedAgent {
   baseUrl: string
   a2aEnabled: boolean
   payTo: string
@@ -165,7 +170,6 @@ export function buildRegistrationFile(
   { baseUrl, a2aEnabled, agentId }: PublishedAgent,
   identity: RegistryIdentity,
 ): Body<'RegistrationFile'> {
-  const { guide, a2a, mcp, openApi } = listEndpoints(baseUrl)
   const isRegistered = identity.status === 'registered'
   return {
     type: REGISTRATION_TYPE,
@@ -175,10 +179,12 @@ export function buildRegistrationFile(
       'with x402 v2 in test USDC on Base Sepolia. Not an official registry service.',
     image: `data:image/svg+xml;base64,${Buffer.from(IMAGE).toString('base64')}`,
     services: [
-      { name: 'web', endpoint: guide.url },
-      ...(a2aEnabled ? [{ name: 'A2A', endpoint: a2a.card, version: a2a.version } as const] : []),
-      { name: 'MCP', endpoint: mcp.url, version: mcp.version },
-      { name: 'OpenAPI', endpoint: openApi.url, version: openApi.version },
+      { name: 'web', endpoint: `${baseUrl}${FREE_PATHS.page}` },
+      ...(a2aEnabled
+        ? [{ name: 'A2A', endpoint: `${baseUrl}${FREE_PATHS.agentCard}`, version: A2A_VERSION } as const]
+        : []),
+      { name: 'MCP', endpoint: `${baseUrl}${MCP_PATH}`, version: MCP_VERSIONS[0] },
+      { name: 'OpenAPI', endpoint: `${baseUrl}${FREE_PATHS.openApi}`, version: OPENAPI_VERSION },
     ],
     x402Support: true,
     active: true,
@@ -195,6 +201,7 @@ export function buildIdentityBody(
   { baseUrl, payTo, agentId }: PublishedAgent,
   { status, agent, checked: read }: RegistryIdentity,
 ): Body<'RegistryIdentity'> {
+  const registration_file = `${baseUrl}${TESTNET_PATHS.registrationFile}`
   return {
     status,
     network,
@@ -204,8 +211,8 @@ export function buildIdentityBody(
     agent_wallet: agent?.wallet ?? null,
     agent_wallet_is_pay_to: agent ? isSameAddress(agent.wallet, payTo) : null,
     agent_uri: agent?.uri ?? null,
-    agent_uri_matches: agent?.isUriExpected ?? null,
-    registration_file: `${baseUrl}${TESTNET_PATHS.registrationFile}`,
+    agent_uri_matches: agent ? agent.uri === registration_file : null,
+    registration_file,
     ...read,
   }
 }

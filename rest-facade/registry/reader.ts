@@ -7,8 +7,9 @@ import {
   ContractFunctionRevertedError,
   createClient,
   custom,
+  encodeErrorResult,
   hexToBytes,
-  stringToHex,
+  parseAbi,
   zeroAddress,
   type Address,
   type ContractFunctionReturnType,
@@ -17,11 +18,34 @@ import {
 } from 'viem'
 import { multicall } from 'viem/actions'
 import { replaceInvisible } from '../../store/base/hidden.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { readBlock } from '../../agent/settlement/chain/blocks.ts'
 import { onChain, openRpc, RpcError } from '../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../agent/settlement/rpc/post-json.ts'
 import { isTimeout } from '../../agent/settlement/rpc/time-limits.ts'
-import { MULTICALL, noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI } from './contracts.ts'
+
+/** The ERC-8004 registries, at the same addresses on every test network. */
+export const REGISTRIES: { identity: Address; reputation: Address } = {
+  identity: '0x8004A818BFB912233c491871b3d84c89A494BD9e',
+  reputation: '0x8004B663056A597Dffe9eCcC1965A193B7388713',
+}
+
+/** Multicall3. The x402 facilitator also uses it, to tell a used nonce from other failures. */
+export const MULTICALL: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+/**
+ * Excludes functions that read all clients or all responders: anyone can make their results grow without bound. Strings
+ * are declared as bytes, which have the same encoding: string decoders replace invalid UTF-8.
+ */
+export const REGISTRY_ABI = parseAbi([
+  'function ownerOf(uint256 agentId) view returns (address)',
+  'function tokenURI(uint256 agentId) view returns (bytes)',
+  'function getAgentWallet(uint256 agentId) view returns (address)',
+  'error ERC721NonexistentToken(uint256 tokenId)',
+  'function getIdentityRegistry() view returns (address)',
+  'function getLastIndex(uint256 agentId, address clientAddress) view returns (uint64)',
+  'function readFeedback(uint256 agentId, address clientAddress, uint64 feedbackIndex) view returns (int128 value, uint8 valueDecimals, bytes tag1, bytes tag2, bool isRevoked)',
+])
 
 /** A read fails if the newest block is older, because the node then lags behind. */
 const BLOCK_AGE_MS_MAX = 5 * 60_000
@@ -43,9 +67,7 @@ interface FeedbackQuery {
 
 interface RegistryReaderOptions {
   url: string
-  chainId: number
   agentId: bigint
-  agentUri: string
   now: () => Date
 }
 
@@ -53,7 +75,7 @@ const identity = { address: REGISTRIES.identity, abi: REGISTRY_ABI } as const
 const reputation = { address: REGISTRIES.reputation, abi: REGISTRY_ABI } as const
 
 export async function readIdentity(options: RegistryReaderOptions, signal: AbortSignal) {
-  const { agentId, agentUri } = options
+  const { agentId } = options
   const { checked, read } = await openHead(options, signal)
   const [linked, ownerReply, uriReply, walletReply] = await read([
     { ...reputation, functionName: 'getIdentityRegistry' },
@@ -62,22 +84,15 @@ export async function readIdentity(options: RegistryReaderOptions, signal: Abort
     { ...identity, functionName: 'getAgentWallet', args: [agentId] },
   ])
   if (resultOf(linked) !== REGISTRIES.identity) throw new ReplyError('REGISTRIES_NOT_LINKED')
-  if (isRevert(ownerReply, noSuchAgent(agentId))) return { status: 'not_found' as const, agent: undefined, checked }
-  const owner = resultOf(ownerReply)
-  const uri = resultOf(uriReply)
+  if (isUnknownAgent(ownerReply, agentId)) return { status: 'not_found' as const, agent: undefined, checked }
   const wallet = resultOf(walletReply)
-  return {
-    status: 'registered' as const,
-    agent: {
-      owner,
-      /** Null if none is set. */
-      wallet: wallet === zeroAddress ? null : wallet,
-      uri: sanitizeText(uri, URI_CODE_POINTS_MAX).text,
-      /** Whether the URI on chain has exactly the expected bytes. */
-      isUriExpected: uri === stringToHex(agentUri),
-    },
-    checked,
+  const agent = {
+    owner: resultOf(ownerReply),
+    /** Null if none is set. */
+    wallet: wallet === zeroAddress ? null : wallet,
+    uri: sanitizeText(resultOf(uriReply), URI_CODE_POINTS_MAX).text,
   }
+  return { status: 'registered' as const, agent, checked }
 }
 
 export async function readPage(
@@ -86,26 +101,27 @@ export async function readPage(
   signal: AbortSignal,
 ) {
   const { agentId } = options
-  const indexes = Array.from({ length: limit }, (_, offset) => start + offset)
   const { checked, read } = await openHead(options, signal)
-  const [[lastReply], feedbackReplies] = await Promise.all([
-    read([{ ...reputation, functionName: 'getLastIndex', args: [agentId, client] }]),
-    read(
-      indexes.map(
-        (index) => ({ ...reputation, functionName: 'readFeedback', args: [agentId, client, BigInt(index)] }) as const,
-      ),
-    ),
-  ])
+  const [lastReply] = await read([{ ...reputation, functionName: 'getLastIndex', args: [agentId, client] }])
   const lastIndex = Number(resultOf(lastReply))
   if (!Number.isSafeInteger(lastIndex)) throw new ReplyError('BAD_DATA')
-  const feedback = indexes.flatMap((index, position) => {
-    const reply = feedbackReplies[position]
-    // `getLastIndex` and `readFeedback` must agree on the last index.
-    if (isRevert(reply, OUT_OF_BOUNDS) !== index > lastIndex) throw new ReplyError('INCONSISTENT')
-    return index > lastIndex ? [] : [toFeedback(index, resultOf(reply))]
-  })
-  return { checked, lastIndex, feedback }
+  const count = Math.max(0, Math.min(limit, lastIndex - start + 1))
+  const replies = await read(
+    Array.from({ length: count }, (_, at) => {
+      return { ...reputation, functionName: 'readFeedback', args: [agentId, client, BigInt(start + at)] } as const
+    }),
+  )
+  return { checked, lastIndex, feedback: replies.map((reply, at) => toFeedback(start + at, resultOf(reply))) }
 }
+
+/** Without a configured agent, the chain is not read. */
+export const NOT_REGISTERED = {
+  status: 'not_registered',
+  agent: undefined,
+  checked: { block: null, checked_at: null },
+} as const
+
+export type RegistryIdentity = Awaited<ReturnType<typeof readIdentity>> | typeof NOT_REGISTERED
 
 type Feedback = ContractFunctionReturnType<typeof REGISTRY_ABI, 'view', 'readFeedback'>
 
@@ -119,8 +135,8 @@ function toFeedback(index: number, [value, decimals, first, second, revoked]: Fe
 }
 
 /** The newest block, and a function that makes some calls at it in one request. */
-async function openHead({ url, chainId, now }: RegistryReaderOptions, signal: AbortSignal) {
-  const rpc = onChain(openRpc({ url, signal }), chainId)
+async function openHead({ url, now }: RegistryReaderOptions, signal: AbortSignal) {
+  const rpc = onChain(openRpc({ url, signal }), DEPLOYMENTS.testnet.chainId)
   const { number, hash: blockHash, timestamp } = await readBlock(rpc, 'latest')
   const time = new Date(Number(timestamp) * 1000)
   if (!(now().getTime() - time.getTime() <= BLOCK_AGE_MS_MAX)) throw new ReplyError('OLD_BLOCK')
@@ -144,17 +160,18 @@ async function openHead({ url, chainId, now }: RegistryReaderOptions, signal: Ab
 
 type Reply<Result> = { status: 'success'; result: Result } | { status: 'failure'; error: Error }
 
-function isRevert(reply: Reply<unknown> | undefined, expected: Hex): boolean {
-  if (reply?.status !== 'failure' || !(reply.error instanceof BaseError)) return false
+function isUnknownAgent(reply: Reply<unknown>, agentId: bigint): boolean {
+  if (reply.status !== 'failure' || !(reply.error instanceof BaseError)) return false
+  const expected = encodeErrorResult({ abi: REGISTRY_ABI, errorName: 'ERC721NonexistentToken', args: [agentId] })
   const revert = reply.error.walk((cause) => cause instanceof ContractFunctionRevertedError)
   return revert instanceof ContractFunctionRevertedError && revert.raw === expected
 }
 
 /** @throws what has failed: the request to the node, or only this call */
-function resultOf<Result>(reply: Reply<Result> | undefined): Result {
-  if (reply?.status === 'success') return reply.result
+function resultOf<Result>(reply: Reply<Result>): Result {
+  if (reply.status === 'success') return reply.result
   const isOfRequest = (cause: unknown) => cause instanceof ReplyError || cause instanceof RpcError || isTimeout(cause)
-  throw (reply?.error instanceof BaseError && reply.error.walk(isOfRequest)) || new ReplyError('CALL_REFUSED')
+  throw (reply.error instanceof BaseError && reply.error.walk(isOfRequest)) || new ReplyError('CALL_REFUSED')
 }
 
 /**

@@ -130,7 +130,6 @@ const GROUPS: Group[] = [
       'a messageId of a number': sending({ messageId: 5 }),
       'a messageId of 129 bytes': sending({ messageId: 'm'.repeat(129) }),
       'a messageId of 65 characters and 130 bytes': sending({ messageId: 'é'.repeat(65) }),
-      'metadata of text': sending({ metadata: MARK }),
       'a configuration of an array': rpc({ params: { message: message(), configuration: [MARK] } }),
       'the role of an agent': sending({ role: 'ROLE_AGENT' }),
       'parts that are not a list': sending({ parts: TEXT }),
@@ -261,12 +260,9 @@ describe('POST /a2a', () => {
         contextId: '',
         referenceTaskIds: [],
       }),
-      'metadata and a configuration': rpc({
-        params: { message: message({ metadata: { a: 1 } }), configuration: { acceptedOutputModes: ['text/plain'] } },
-      }),
       'unknown members of params, message, part and configuration': rpc({
         params: {
-          message: message({ [MARK]: 1, kind: 'message', parts: [{ ...TEXT, [MARK]: 1, kind: 'text' }] }),
+          message: message({ [MARK]: 1, kind: 'message', metadata: [], parts: [{ ...TEXT, [MARK]: 1, kind: 'text' }] }),
           configuration: { [MARK]: 1, blocking: true },
           [MARK]: { a: [1] },
         },
@@ -274,16 +270,10 @@ describe('POST /a2a', () => {
       'null for each absent optional member': rpc({
         params: {
           message: message({
-            ...nulls('contextId', 'taskId', 'metadata', 'extensions', 'referenceTaskIds'),
-            parts: [{ ...TEXT, ...nulls('data', 'raw', 'url', 'mediaType', 'filename', 'metadata') }],
+            ...nulls('contextId', 'taskId', 'metadata', 'referenceTaskIds'),
+            parts: [{ ...TEXT, ...nulls('data', 'raw', 'url', 'metadata') }],
           }),
-          configuration: nulls(
-            'acceptedOutputModes',
-            'taskPushNotificationConfig',
-            'historyLength',
-            'returnImmediately',
-          ),
-          ...nulls('metadata', 'tenant'),
+          configuration: nulls('taskPushNotificationConfig', 'historyLength'),
         },
       }),
       'a configuration of null': rpc({ params: { message: message(), configuration: null } }),

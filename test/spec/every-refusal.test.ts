@@ -5,13 +5,14 @@ import { CALL_MS_MAX } from '../../agent/settlement/rpc/time-limits.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
 import type { Company } from '../../store/dataset/company.ts'
-import { ANY_ROUTE, isPaidRoute, listRoutes } from '../../rest-facade/documents/routes.ts'
+import { ANY_ROUTE, listRoutes } from '../../rest-facade/documents/routes.ts'
 import { replaceMethods } from '../support/replace-methods.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { TRANSACTION } from '../support/sale-harness.ts'
 import { BATCH, COMPANY, requestOverTransports, type Operation } from '../support/transports.ts'
 import { startScriptedApp, type ScriptedApp } from './scripted-app.ts'
+import { deploymentOf } from '../support/deployment.ts'
 import { operationOf } from '../support/operations.ts'
 
 const HOUR_MS = 3_600_000
@@ -280,7 +281,9 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
   },
 }
 
-for (const route of listRoutes({ terms: testTerms, a2aEnabled: true }).filter(isPaidRoute)) {
+for (const route of listRoutes(deploymentOf('testnet')).filter(({ refusals }) =>
+  refusals.includes('payment_required'),
+)) {
   describe(`[7.9] ${route.method.toUpperCase()} ${route.path}`, () => {
     const requests = ROUTES[route.operationId]!
     const own = route.refusals.filter((code) => !(ANY_ROUTE as readonly string[]).includes(code))

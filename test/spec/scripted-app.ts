@@ -24,7 +24,7 @@ export async function startScriptedApp() {
   let listener: Express | undefined
   const server = await listen(createServer((request, response) => void listener?.(request, response)))
   const baseUrl = server.url
-  listener = await createApp({
+  listener = createApp({
     executor: new CompanyAgentExecutor({ context: sale.context, baseUrl, help: () => texts.help() }),
     baseUrl,
     version: '0.1.0',

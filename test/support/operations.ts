@@ -4,7 +4,6 @@ import {
   type NamedOperation,
   type Operation,
   type OperationDefinition,
-  type ParsedOperation,
   type SingleDefinition,
 } from '../../agent/operation/operation.ts'
 import { OPERATIONS, SINGLE_OPERATIONS } from '../../agent/operation/operations.ts'
@@ -21,7 +20,7 @@ export function singleOf(name: string): SingleDefinition {
 /** The price of a single operation on testnet, in micro-USDC. */
 export const priceOf = (name: string): number => singleOf(name).prices.testnet
 
-export function parseNamed(name: string, input: unknown): ParsedOperation {
+export function parseNamed(name: string, input: unknown) {
   return parseOperation(definitionOf(name), input)
 }
 

@@ -2,9 +2,7 @@
 import { createServer } from 'node:http'
 import express from 'express'
 import { encodeFunctionData, padHex, stringToHex, type Hex } from 'viem'
-import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
-import { MULTICALL, REGISTRIES } from '../../rest-facade/registry/contracts.ts'
-import { openRegistry } from '../../rest-facade/registry/registry.ts'
+import { MULTICALL, REGISTRIES } from '../../rest-facade/registry/reader.ts'
 import { installContract, sendAs } from '../../agent/sandbox/contracts.ts'
 import { registerAgent } from '../../agent/sandbox/registries.ts'
 import type { Timer } from '../../store/base/runtime.ts'
@@ -17,9 +15,7 @@ import { compiled } from './sandbox-chain.ts'
 import { send } from './raw-http.ts'
 import { neverTimer } from './timers.ts'
 
-const { chainId } = DEPLOYMENTS.testnet
-
-export const BASE_URL = 'https://companies.example'
+const BASE_URL = 'https://companies.example'
 export const AGENT_URI = `${BASE_URL}/.well-known/agent-registration.json`
 
 let addresses = 0
@@ -88,9 +84,9 @@ export async function serveRegistry({
 }: RegistryServiceOptions) {
   const reports: string[] = []
   const report = (event: string, cause: unknown) => void reports.push(`${event} ${(cause as { code: string }).code}`)
-  const chain = { url: chainUrl, agentId, chainId, agentUri: AGENT_URI }
-  const registry = openRegistry({ ...chain, now: () => new Date(), clock, timer, report })
-  const routes = registryRoutes({ registry, clients, baseUrl: BASE_URL, payTo, a2aEnabled: true })
+  const registry = { url: chainUrl, agentId, clock }
+  const runtime = { now: () => new Date(), timer, report }
+  const routes = registryRoutes({ registry, clients, baseUrl: BASE_URL, payTo, a2aEnabled: true, ...runtime })
   const server = await listen(createServer(express().set('query parser', false).use(routes)))
   const { url } = server
   return {

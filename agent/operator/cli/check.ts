@@ -1,7 +1,6 @@
 /** The command `check`: tests a configuration without selling, and with `--buy` also by one purchase on the testnet. */
 import { purchasesFolder } from '../../../store/files/layout.ts'
-import type { Config } from '../../service/config.ts'
-import type { AddCommand, CommandContext } from '../../command-line/context.ts'
+import type { AddCommand } from '../../command-line/context.ts'
 import type { BuyerProgram } from './buyer.ts'
 import { loadConfig, serviceUrl } from './configuration.ts'
 
@@ -12,13 +11,7 @@ and again while the service runs, so that the public URL is checked too.
 
 Examples:
   irish-company-agent check
-  irish-company-agent check --buy buyer.key
-  irish-company-agent check --listing`
-
-interface CheckOptions {
-  buy?: string
-  listing?: boolean
-}
+  irish-company-agent check --buy buyer.key`
 
 export const checkCommand =
   (loadBuyer: BuyerProgram['loadActions']): AddCommand =>
@@ -27,11 +20,9 @@ export const checkCommand =
       .command('check')
       .description('Test the configuration and the services that it names')
       .option('--buy <key file>', 'then buy the synthetic company through BASE_URL with this key (testnet)')
-      .option('--listing', 'print instead what catalogues of paid services show')
       .addHelpText('after', HELP)
-      .action(async ({ buy, listing }: CheckOptions) => {
+      .action(async ({ buy }: { buy?: string }) => {
         const config = await loadConfig(context)
-        if (listing === true) return printListing(context, config)
         if (buy !== undefined && config.mode !== 'testnet') {
           const { ConfigError } = await import('../../service/config.ts')
           throw new ConfigError('MODE must be testnet for --buy')
@@ -55,14 +46,3 @@ export const checkCommand =
         context.finish(result)
       })
   }
-
-async function printListing(context: CommandContext, config: Config): Promise<void> {
-  const { mode, payTo } = config
-  const { ConfigError } = await import('../../service/config.ts')
-  if (payTo === undefined) throw new ConfigError('PAY_TO must be set for --listing')
-  const { describeListing } = await import('../check/listing.ts')
-  const { OPERATIONS } = await import('../../operation/operations.ts')
-  const { buildTerms } = await import('../../payment/terms.ts')
-  const terms = buildTerms(mode, payTo, OPERATIONS)
-  for (const line of describeListing(terms, serviceUrl(config))) context.print(line)
-}

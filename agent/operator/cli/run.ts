@@ -7,7 +7,6 @@ import { addHistoryCommand } from './history.ts'
 import { addKeysCommand } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addPaymentsCommand } from './payments.ts'
-import { addRegistryCommand } from './registry.ts'
 import { addServeCommand } from './serve.ts'
 import { verifyCommand } from './verify.ts'
 import { runProgram } from '../../command-line/run-program.ts'
@@ -44,7 +43,6 @@ const programWith = ({ commands, loadActions }: BuyerProgram) => ({
     addBackupCommands,
     addMigrateCommand,
     addPaymentsCommand,
-    addRegistryCommand,
   ],
   describeFailure,
 })

@@ -1,6 +1,6 @@
 /**
  * Checks the JSON-RPC envelope and the message of `POST /a2a` before the SDK decodes them. The SDK accepts numbers as
- * text, two contents in one part and a missing role. It gets only the known members, so unknown ones have no effect.
+ * text, two contents in one part and a missing role. It gets only the members that have an effect.
  */
 import * as z from 'zod'
 import { parseRequest } from '../../../store/base/strict-json.ts'
@@ -10,13 +10,6 @@ import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault } from './errors
 const MESSAGE_ID_BYTES_MAX = 128
 /** Longer than any UUID or counter. The response repeats the id, so its length is limited. */
 const RPC_ID_CHARACTERS_MAX = 256
-
-/** A JSON-RPC request. Its method and parameters are not checked yet. */
-interface Envelope {
-  id: RpcFault['id']
-  method: string
-  params: unknown
-}
 
 const objectSchema = z.record(z.string(), z.unknown())
 
@@ -29,6 +22,9 @@ const envelopeSchema = z.strictObject({
   params: z.unknown().optional(),
 })
 
+/** A JSON-RPC request. Its method and parameters are not checked yet. */
+type Envelope = z.output<typeof envelopeSchema>
+
 /** An optional member. ProtoJSON treats null as absent. */
 const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().transform((value) => value ?? undefined)
 
@@ -38,9 +34,6 @@ const partSchema = z.object({
   data: z.unknown().optional(),
   raw: optional(z.unknown()),
   url: optional(z.unknown()),
-  mediaType: optional(z.string()),
-  filename: optional(z.string()),
-  metadata: optional(objectSchema),
 })
 
 const messageSchema = z.object({
@@ -53,24 +46,16 @@ const messageSchema = z.object({
   parts: z.array(partSchema).length(1, { error: 'parts must hold exactly one part' }),
   contextId: optional(z.string()),
   taskId: optional(z.string()),
-  metadata: optional(objectSchema),
-  extensions: optional(z.array(z.string())),
   referenceTaskIds: optional(z.array(z.string())),
 })
 
-const configurationSchema = z.object({
-  acceptedOutputModes: optional(z.array(z.string())),
-  taskPushNotificationConfig: optional(z.unknown()),
-  historyLength: optional(z.number()),
-  returnImmediately: optional(z.boolean()),
-})
-
-/** Unknown members are ignored at every level (A2A 1.0 section 5.7). The schemas of the operations refuse them. */
+/**
+ * Other members are ignored at every level (A2A 1.0 section 5.7), also those that have no meaning here. The schemas of
+ * the operations refuse them.
+ */
 const sendMessageSchema = z.object({
   message: messageSchema,
-  configuration: optional(configurationSchema),
-  metadata: optional(objectSchema),
-  tenant: optional(z.string()),
+  configuration: optional(z.object({ taskPushNotificationConfig: optional(z.unknown()) })),
 })
 
 type SendMessageParams = z.output<typeof sendMessageSchema>
@@ -80,13 +65,12 @@ export function readEnvelope(body: Uint8Array): Envelope {
   const request = decode(body)
   const envelope = envelopeSchema.safeParse(request)
   if (!envelope.success) throw new RpcFault(RPC_ERRORS.invalidRequest, readId(request))
-  const { id, method, params } = envelope.data
-  return { id, method, params }
+  return envelope.data
 }
 
 /**
- * Checks the parameters of `SendMessage`, and returns their known members. Throws {@link RpcFault}. `isActive` tells
- * whether the request names the payment extension.
+ * Checks the parameters of `SendMessage`, and returns the members that have an effect. Throws {@link RpcFault}.
+ * `isActive` tells whether the request names the payment extension.
  */
 export function readSendMessage(
   { id, params }: Envelope,
@@ -95,9 +79,7 @@ export function readSendMessage(
   const refuse = (fault: RpcFault['error']): never => {
     throw new RpcFault(fault, id)
   }
-  const given = objectSchema.safeParse(params)
-  if (!given.success) return refuse(invalidParams('params must be an object'))
-  const parsed = sendMessageSchema.safeParse(given.data)
+  const parsed = sendMessageSchema.safeParse(params)
   if (!parsed.success) return refuse(invalidParams(describeIssue(parsed.error.issues[0])))
   const { message, configuration } = parsed.data
   const content = contentOf(message.parts[0])

@@ -2,7 +2,6 @@
  * `POST /a2a`: JSON-RPC of A2A 1.0 over the SDK's handlers. The route reads the body and sets the HTTP status itself,
  * because the SDK's Express handler answers every request with 200 and accepts invalid messages.
  */
-import { toJsonRpcError } from '@a2a-js/sdk/errors'
 import { DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import { Router, type Request, type Response } from 'express'
 import type { Report, Timer } from '../../../store/base/runtime.ts'
@@ -10,11 +9,9 @@ import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executo
 import type { SaleRequest } from '../../sale/sale-context.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX, LATE } from '../call-limits.ts'
-import { renderOutcome, type HttpResponseContent } from '../http/response.ts'
+import { type HttpResponseContent, refuse, renderOutcome, sendResponse } from '../http/response.ts'
 import type { Clients } from '../http/connections.ts'
-import { headerValues, isJsonRequest, readBody } from '../http/request.ts'
-import { requestIdOf } from '../http/request.ts'
-import { refuse, sendResponse } from '../http/response.ts'
+import { headerValues, isJsonRequest, readBody, requestIdOf } from '../http/request.ts'
 import { refused } from '../../operation/outcome.ts'
 import { A2A_PATH, A2A_VERSION, isA2aVersion, paymentExtensionUri } from '../../operation/endpoints.ts'
 import { PAYMENT_HEADERS, type Terms } from '../../payment/terms.ts'
@@ -63,7 +60,8 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     body: Uint8Array,
     sale: Pick<SaleRequest, 'client' | 'paymentHeaders'>,
   ): Promise<HttpResponseContent> {
-    checkType(request)
+    if (headerValues(request, 'Content-Type').length === 0) throw new RpcFault(RPC_ERRORS.invalidParams, null)
+    if (!isJsonRequest(request)) throw new RpcFault(RPC_ERRORS.contentType, null)
     const envelope = readEnvelope(body)
     const { id } = envelope
     if (!isA2aVersion(readVersion(request))) throw new RpcFault(RPC_ERRORS.version, id)
@@ -110,11 +108,6 @@ export function a2aRoute(options: A2aRouteOptions): Router {
   return router
 }
 
-function checkType(request: Request): void {
-  if (headerValues(request, 'Content-Type').length === 0) throw new RpcFault(RPC_ERRORS.invalidParams, null)
-  if (!isJsonRequest(request)) throw new RpcFault(RPC_ERRORS.contentType, null)
-}
-
 /**
  * The requested protocol version, from the header or else from the query (A2A 1.0 section 3.6.1). A repeated header is
  * joined by commas and a repeated parameter counts as none, so neither is a supported version.
@@ -132,16 +125,11 @@ async function handle(
   request: ReturnType<typeof readEnvelope>,
   call: CompanyCall,
 ): Promise<object> {
-  const handled = await handler.handle({ jsonrpc: '2.0', ...request }, call)
-  if (Symbol.asyncIterator in handled) return { jsonrpc: '2.0', error: errorOfCode(await failureOf(handled)) }
+  const handled = await handler.handle(request, call)
+  // The service has no streams, so the first event would be this error.
+  if (Symbol.asyncIterator in handled) return { jsonrpc: '2.0', error: RPC_ERRORS.unsupported }
   const { error } = handled as { error?: { code: number } }
   return error ? { jsonrpc: '2.0', error: errorOfCode(error.code) } : handled
-}
-
-/** The service has no streams, so the first event of one is an error. */
-async function failureOf(stream: AsyncIterator<unknown>): Promise<number> {
-  const { code } = await stream.next().then(() => RPC_ERRORS.internal, toJsonRpcError)
-  return code
 }
 
 function renderRpc(id: RpcFault['id'], response: object): HttpResponseContent {

@@ -5,14 +5,11 @@
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
 import type { Clients } from '../http/connections.ts'
-import { renderOutcome } from '../http/response.ts'
-import { headerValues, isJsonRequest, readBody } from '../http/request.ts'
-import { requestIdOf } from '../http/request.ts'
-import { refuse, sendResponse } from '../http/response.ts'
+import { refuse, renderOutcome, sendResponse } from '../http/response.ts'
+import { headerValues, isJsonRequest, readBody, requestIdOf } from '../http/request.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX } from '../call-limits.ts'
 import { MCP_PATH } from '../../operation/endpoints.ts'
-import type { RefusalCode } from '../../operation/refusal.ts'
 import { parseRequest } from '../../../store/base/strict-json.ts'
 import { fixErrorMessages } from './protocol-error.ts'
 import { createServer } from './server.ts'
@@ -41,9 +38,11 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     const limited = client.budget.admit({ mayReplay: true })
     if (limited) return sendResponse(response, renderOutcome(limited))
     const body = await readBody(request, { bytesMax: CALL_BODY_BYTES_MAX, client })
-    const code = findFault(request, body, origin)
-    if (code !== undefined) return refuse(response, { code })
+    // A page of another origin must not reach a service in the network of its visitor (MCP, streamable HTTP, security).
+    if (headerValues(request, 'Origin').some((each) => each !== origin))
+      return refuse(response, { code: 'origin_not_allowed' })
     if (typeof body === 'string') return refuse(response, { code: body })
+    if (!isJsonRequest(request)) return refuse(response, { code: 'unsupported_media_type' })
     const parsed = parseRequest(body)
     if (parsed.kind !== 'valid' || Array.isArray(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
@@ -78,13 +77,4 @@ async function readAll({ body }: Response): Promise<string> {
 /** The arguments of a tool call as they were sent. The SDK drops a member `__proto__`. */
 function argumentsOf(message: unknown): unknown {
   return (message as { params?: { arguments?: unknown } | null } | null)?.params?.arguments
-}
-
-/** A page of another origin must not reach a service in the network of its visitor (MCP, streamable HTTP, security). */
-function findFault(request: ExpressRequest, body: Uint8Array | string, origin: string): RefusalCode | undefined {
-  const origins = headerValues(request, 'Origin')
-  if (origins.some((each) => each !== origin)) return 'origin_not_allowed'
-  if (typeof body === 'string') return undefined
-  if (!isJsonRequest(request)) return 'unsupported_media_type'
-  return undefined
 }

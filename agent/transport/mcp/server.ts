@@ -34,44 +34,31 @@ const INSTRUCTIONS =
 /** The client and the id of the HTTP request, and the arguments of the call. */
 type Caller = Pick<SaleRequest, 'client' | 'requestId'> & { args: unknown }
 
-type ToolCall = Caller & { payment: unknown }
-
 export function createServer(options: McpServerOptions, caller: Caller): Server {
-  const { executor, version, tools } = options
+  const { executor, version, tools, serviceInfo, report } = options
   const info = { name: 'irish-company-agent', title: 'Irish company records', version }
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
   server.setRequestHandler('tools/list', () => ({ tools: tools() }))
-  server.setRequestHandler('tools/call', ({ params }) => {
+  server.setRequestHandler('tools/call', async ({ params }): Promise<CallToolResult> => {
     const definition = operationOf(params.name, executor.operations)
     if (definition === undefined && params.name !== INFO_TOOL)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
-    return callTool(options, definition, { ...caller, payment: params._meta?.[PAYMENT_META] })
+    // The SDK would send the message of another error to the client.
+    try {
+      if (definition === undefined) return toContent(JSON.stringify(serviceInfo()))
+      return toToolResult(await perform(options, definition, { ...caller, payment: params._meta?.[PAYMENT_META] }))
+    } catch (cause) {
+      report('mcp_call_failed', cause, caller.requestId)
+      return toToolResult(refused({ code: 'internal_error' }))
+    }
   })
   return server
-}
-
-/**
- * Calls the tool of the definition, or the free tool without one. Never rejects, because the SDK would send the message
- * of the error to the client.
- */
-async function callTool(
-  options: McpServerOptions,
-  definition: OperationDefinition | undefined,
-  call: ToolCall,
-): Promise<CallToolResult> {
-  try {
-    if (definition === undefined) return toContent(JSON.stringify(options.serviceInfo()))
-    return toToolResult(await perform(options, definition, call))
-  } catch (cause) {
-    options.report('mcp_call_failed', cause, call.requestId)
-    return toToolResult(refused({ code: 'internal_error' }))
-  }
 }
 
 async function perform(
   { executor, baseUrl, calls, timer }: McpServerOptions,
   definition: OperationDefinition,
-  { payment, args, ...caller }: ToolCall,
+  { payment, args, ...caller }: Caller & { payment: unknown },
 ): Promise<Outcome> {
   const parsed = parseOperation(definition, args ?? {})
   if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))

@@ -7,8 +7,7 @@ import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { describe, PAYMENTS_MAX, type SimulatedBuyer } from './buyer.ts'
 import { short } from './chain.ts'
 import { numberIn } from './invariants.ts'
-import { PRICE } from './payment.ts'
-import type { Purchase } from './payment.ts'
+import { PRICE, type Purchase } from './payment.ts'
 import type { Scenario } from './scenario.ts'
 
 /** The last retry of one payment must have its outcome within this time. */

@@ -4,30 +4,15 @@ import { RE2JS } from 're2js'
 import { MCP_ERRORS } from '../../../agent/transport/mcp/protocol-error.ts'
 import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
-import { buildTerms } from '../../../agent/payment/terms.ts'
+import type { Mode } from '../../../agent/payment/terms.ts'
 import { listTools } from '../../../agent/payment/tools.ts'
 import { buildOpenApi } from '../../../rest-facade/documents/openapi.ts'
 import { buildValidator, type OpenApiDescription } from '../../support/openapi-check.ts'
+import { deploymentOf } from '../../support/deployment.ts'
 import { singleOf } from '../../support/operations.ts'
 
-const BASE_URL = 'https://companies.example.test'
-
-function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true): OpenApiDescription {
-  const described = buildOpenApi(
-    {
-      baseUrl: BASE_URL,
-      version: '0.1.0',
-      terms: buildTerms(mode, '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', OPERATIONS),
-      rateLimitPerMinute: 120,
-      addressBudget: 300,
-      a2aEnabled,
-      retentionDays: 30,
-      exampleCompany: { company_number: '00000000', date: '2026-01-01' },
-      statuses: 'Dissolved, Normal',
-      licence: { name: 'CC0', url: 'https://licences.example.test/cc0' },
-    },
-    'Guidance.',
-  )
+function buildDescription(mode: Mode, a2aEnabled = true): OpenApiDescription {
+  const described = buildOpenApi(deploymentOf(mode, { a2aEnabled }), 'Guidance.')
   return JSON.parse(JSON.stringify(described)) as OpenApiDescription
 }
 
@@ -39,17 +24,11 @@ function valuesOf(member: string, part: unknown): unknown[] {
 }
 
 describe('the schemas for clients', () => {
-  const terms = buildTerms('testnet', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', OPERATIONS)
-
-  const { components, paths } = JSON.parse(JSON.stringify(buildDescription('testnet'))) as Record<
-    string,
-    { schemas: object }
-  >
-  const parameters = valuesOf('parameters', paths)
+  const { components, paths } = buildDescription('testnet')
 
   for (const [name, document] of Object.entries({
-    OpenAPI: [components!.schemas, parameters],
-    MCP: listTools(terms),
+    OpenAPI: [components.schemas, valuesOf('parameters', paths)],
+    MCP: listTools(deploymentOf('testnet').terms),
   })) {
     it(`of ${name} have patterns that RE2 and JavaScript compile`, () => {
       const patterns = new Set(valuesOf('pattern', document).filter((each) => typeof each === 'string'))

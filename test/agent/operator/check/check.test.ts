@@ -278,18 +278,4 @@ describe('the command check', function () {
       expect(await service.paid()).to.deep.equal(before)
     })
   })
-
-  it('[5.1.4] prints with --listing what a quote of the service says', async () => {
-    const { code, text } = await check({}, ['--listing'])
-    expect(code).to.equal(0)
-    const reply = await fetch(`${service.url}/api/v1/search?q=alpha`)
-    const header = Buffer.from(reply.headers.get('PAYMENT-REQUIRED') ?? '', 'base64').toString()
-    const { resource } = JSON.parse(header) as {
-      resource: { description: string; tags: string[]; serviceName: string }
-    }
-    expect(text).to.contain(`  description  ${resource.description}\n`)
-    expect(text).to.contain(`  tags         ${resource.tags.join(', ')}\n`)
-    expect(text).to.contain(`  service      ${resource.serviceName}\n`)
-    expect(text).to.contain(`0.001 USDC on ${network}, paid to ${service.payTo}`)
-  })
 })

@@ -3,13 +3,12 @@ import { PassThrough } from 'node:stream'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openBar } from '../../../../agent/command-line/progress-bar.ts'
-import { openImportBar } from '../../../../agent/command-line/progress-bar.ts'
+import { openBar, openImportBar } from '../../../../agent/command-line/progress-bar.ts'
 import { makeKeyAt, START_SECONDS } from '../../../keys/support.ts'
 import { runCommand } from '../../../support/cli.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
-const COMMANDS = ['serve', 'check', 'client', 'import', 'snapshot-id', 'history', 'keys', 'payments', 'registry']
+const COMMANDS = ['serve', 'check', 'client', 'import', 'snapshot-id', 'history', 'keys', 'payments']
 
 describe('the command line', () => {
   let directory: string
@@ -40,7 +39,6 @@ describe('the command line', () => {
     ['import', 'a.csv', '--fast'],
     ['keys', 'Rotate'],
     ['payments', 'show'],
-    ['registry', 'show', '--url'],
     ['client', 'search', 'foo', '--number', '1'],
     ['client', 'lookup', '1', '--max-amount', '0'],
     ['client', 'lookup', '1', '--mode', 'sepolia'],
@@ -56,7 +54,7 @@ describe('the command line', () => {
     })
   }
 
-  for (const args of [[], ['client'], ['keys'], ['payments'], ['registry']]) {
+  for (const args of [[], ['client'], ['keys'], ['payments']]) {
     it(`[14.5] exits with 2 and the usage if the command is missing: ${JSON.stringify(args)}`, async () => {
       const { code, stderr } = await run(args)
       expect(code).to.equal(2)
