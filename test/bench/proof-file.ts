@@ -5,13 +5,10 @@ import { markdown } from './markdown.ts'
 const PARTS = `What is real and what is fake:
 
 - **perf**, **sizing** and **quality**: see [benchmarks](../benchmarks.md#a-sale-a-search-and-an-import-beside-others).
-- **reconcile**: the command \`client reconcile\` as a process, with the service, facilitator and node of perf. The register is
-  made up.
 - **crash**: the commands \`serve\`, \`import\` and \`client\` as processes, with the disk, PostgreSQL, and a local anvil with a test
   token. The facilitator runs in the process of the service. The service of the buyers is in the process of the program.
 - **matrix**: the command \`serve\` as a process, two nodes with faults before a local anvil, and facilitators of x402.
 - **order**: the command \`serve\` under strace.
-- **history**: the real journal of a generated register, of which 0.4 % changes each day.
 - **simulate**: the executor and the reconciler are real. Disk, chain, facilitator, network and clock are models.
 - **fairness**: as perf, with a node that answers after 200 ms. Each client has a loopback address of its own.
 - **mutants**: the compiled code with one bug at a time, and the programs and tests of this project that must find it.
