@@ -7,7 +7,7 @@ import { runCommand, type CliResult } from '../../../support/cli.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { NUMBERS, startWatchedService, WATCHED, type WatchedService } from '../../../support/watched-registers.ts'
 
-/** By file after the first: the lines of each watched company that differs from the file before (watched-registers.ts). */
+/** For each file after the first, the lines of each watched company that has changed (watched-registers.ts). */
 const EXPECTED: Record<string, string[]>[] = [
   {
     1001: ['legal_name: NUMBER 1001 -> RENAMED <b>& CO'],
