@@ -17,7 +17,7 @@ const [LARGE, SMALL] = [batchOf(40), batchOf(1)]
 describe('[4.4.3] the compression of paid answers', () => {
   const { get, a2a, mcp, payFor } = useService(() => startTestService())
 
-  const overRest = ({ input }: Operation, payment?: string, headers: Record<string, string> = STOCK) =>
+  const overRest = ({ input }: Operation, payment: string | undefined, headers: Record<string, string>) =>
     get(BATCH, payment, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...headers },
@@ -25,23 +25,23 @@ describe('[4.4.3] the compression of paid answers', () => {
     })
   const TRANSPORTS: Record<string, typeof overRest> = {
     REST: overRest,
-    A2A: (operation, payment, headers = STOCK) => a2a(operation, payment, 1, headers),
-    MCP: (operation, payment, headers = STOCK) => mcp(operation, payment, headers),
+    A2A: (operation, payment, headers) => a2a(operation, payment, 1, headers),
+    MCP: (operation, payment, headers) => mcp(operation, payment, headers),
   }
 
   for (const [name, ask] of Object.entries(TRANSPORTS)) {
     it(`keeps the answer over ${name} and its receipt, and leaves small ones as they are`, async () => {
-      const quoted = await overRest(LARGE)
+      const quoted = await overRest(LARGE, undefined, STOCK)
       expect(quoted.headers).not.to.have.property('content-encoding')
       const payment = await payFor(Promise.resolve(quoted))
-      const packed = await ask(LARGE, payment)
+      const packed = await ask(LARGE, payment, STOCK)
       expect([packed.status, packed.headers['content-encoding']]).to.deep.equal([200, 'gzip'])
       expect(packed.headers['vary']).to.match(/Accept-Encoding/)
       const plain = await ask(LARGE, payment, PLAIN)
       expect(plain.headers).not.to.have.property('content-encoding')
       expect(packed.text).to.equal(plain.text)
       expect(packed.headers['payment-response']).to.equal(plain.headers['payment-response'])
-      const small = await ask(SMALL, await payFor(overRest(SMALL)))
+      const small = await ask(SMALL, await payFor(overRest(SMALL, undefined, STOCK)), STOCK)
       expect(small.status).to.equal(200)
       expect(small.headers).not.to.have.property('content-encoding')
     })
