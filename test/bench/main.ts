@@ -9,11 +9,11 @@ import { matrix } from './matrix.ts'
 import { mutants } from './mutants.ts'
 import { order } from './order.ts'
 import { perf } from './perf.ts'
-import { print } from './print.ts'
 import { proof } from './proof.ts'
 import { quality } from './quality.ts'
 import { simulate } from './simulate.ts'
 import { sizing } from './sizing.ts'
+import { print } from './report.ts'
 
 /** Each prints what it found and resolves with whether that is as it must be. */
 type Program = (options: Record<string, string>) => Promise<boolean>

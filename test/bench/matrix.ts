@@ -25,8 +25,7 @@ import { header, signedPayment, withPaymentId } from '../support/payments.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { tokenOn } from '../support/token.ts'
 import { chosenByCommit } from './commit.ts'
-import { markdown } from './markdown.ts'
-import { print } from './print.ts'
+import { markdown, print } from './report.ts'
 
 const WORKERS_DEFAULT = '6'
 

@@ -1,6 +1,6 @@
 /** The figures in docs/benchmarks.md, from the files of the programs in docs/benchmarks. */
-import { markdown } from './markdown.ts'
 import { PERF_TARGETS, type PerfRowId } from './targets.ts'
+import { markdown } from './report.ts'
 
 /** The rows that answer most questions about speed and size. */
 const FIGURES: readonly PerfRowId[] = [

@@ -4,8 +4,6 @@
  */
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { sharedRegisters } from './generated-register.ts'
-import { describeMachine } from './machine.ts'
-import { markdown } from './markdown.ts'
 import { measureBatch } from './perf/batch.ts'
 import { measureHistory } from './perf/history.ts'
 import { openHttpBench } from './perf/http-rounds.ts'
@@ -21,8 +19,8 @@ import {
   measureReplay,
   measureScrape,
 } from './perf/requests.ts'
-import { print } from './print.ts'
 import { PERF_TARGETS, type PerfTarget } from './targets.ts'
+import { describeMachine, markdown, print } from './report.ts'
 
 const PERF_SIZES: Record<string, PerfSize> = {
   full: {

@@ -1,5 +1,5 @@
 /** The files of `npm run proof`: one for each program, and one with the verdicts of all. */
-import { markdown } from './markdown.ts'
+import { markdown } from './report.ts'
 
 /** What the figures are of. */
 const PARTS = `What is real and what is fake:

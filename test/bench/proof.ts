@@ -11,10 +11,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { format, resolveConfig } from 'prettier'
 import { git } from './commit.ts'
-import { describeMachine } from './machine.ts'
 import { withFigures } from './page-tables.ts'
-import { print } from './print.ts'
 import { toFile, toSummary, type ProvedRun } from './proof-file.ts'
+import { describeMachine, print } from './report.ts'
 
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
