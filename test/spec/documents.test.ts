@@ -1,7 +1,8 @@
 /** The served documents over HTTP: types, ETags, compression, content negotiation and links (contract 4.4). */
 import { expect } from 'chai'
 import { expectRefusal, send } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 const DOCUMENTS: Record<string, string> = {
   '/docs': 'text/html; charset=utf-8',
@@ -25,11 +26,7 @@ const JSON_ROUTES = [
 ]
 
 describe('the free documents', () => {
-  let service: TestService
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service.stop())
+  const { service } = useService(() => startTestService())
 
   const get = (path: string, headers: Record<string, string> = {}) => send({ url: service.url, path, headers })
   const getAs = (encodings: string, path: string) => get(path, { 'Accept-Encoding': encodings })

@@ -3,9 +3,10 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { resolveResponseSchema } from '../../agent/operation/resolve.ts'
-import { buyOverTransports, detailOf, expectCharges, quoteOf, RESOLVE } from '../support/transports.ts'
+import { detailOf, expectCharges, quoteOf, RESOLVE } from '../support/transports.ts'
 import { begin, expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 /** Marks input of a hostile client. No refusal may contain it. */
 const MARK = 'h0stile'
@@ -61,17 +62,14 @@ const TYPES: [type: string | string[], isAccepted: boolean][] = [
 ]
 
 describe('resolve over REST', () => {
-  let service: TestService
   /** A valid payment that is sent with every request that must be refused. The last test buys with it. */
   let payment: string
 
+  const { service, resolve, payFor, buy } = useService(() => startTestService())
+
   before(async () => {
-    service = await startTestService()
     payment = await payFor(resolve({ name: 'abc' }))
   })
-  after(() => service.stop())
-
-  const { resolve, payFor, buy } = buyOverTransports(() => service)
 
   function expectQuoted(reply: RawReply): void {
     expectRefusal(reply, 'payment_required')

@@ -21,20 +21,17 @@ import { createPurchase, readPurchase } from '../../../../agent/buyer/library/pu
 import { openSpending } from '../../../../agent/buyer/library/spending.ts'
 import { buyCompany } from '../../../examples/buy-company.ts'
 import { TESTNET_TERMS } from '../../../support/expected-terms.ts'
-import { startTestService, type TestService } from '../../../support/service.ts'
+import { startTestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { receiptIn } from '../../../support/unsigned-receipt.ts'
+import { useService } from '../../../support/use-service.ts'
 
 const DAY_MS = 86_400_000
 
 describe('createBuyer', () => {
-  let service: TestService
+  const { service } = useService(() => startTestService())
   let folder: string
 
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service.stop())
   beforeEach(async () => {
     folder = await makeTemporaryDirectory()
   })
