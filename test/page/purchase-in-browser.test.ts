@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodePaymentRequiredHeader, encodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import type { Browser, BrowserPage } from '../support/browser.ts'
+import type { BrowserPage } from '../support/browser.ts'
 import { runCommand } from '../support/cli.ts'
 import {
   addWallet,
@@ -13,13 +13,14 @@ import {
   holdRequests,
   pay,
   Refusal,
-  requireBrowser,
+  useBrowser,
   seen,
   status,
   type Paused,
 } from '../support/page.ts'
 import { registerRow, toCsv } from '../support/register.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 /** Includes the start of the browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 120_000
@@ -34,23 +35,17 @@ const REGISTERED = [
 
 describe('a purchase in the page', function () {
   this.timeout(BROWSER_TIMEOUT_MS)
-  let service: TestService
-  let browser: Browser | undefined
-  let page: BrowserPage
-
-  before(async function () {
-    browser = await requireBrowser(this)
-    service = await startTestService({
+  const browser = useBrowser()
+  const { service } = useService(() =>
+    startTestService({
       prepare: (directory) => writeFile(join(directory, 'register.csv'), toCsv(...REGISTERED)),
       configure: (config) => ({ ...config, dataset: join(config.dataDirectory, 'register.csv') }),
-    })
-  })
-  after(async () => {
-    await browser?.close()
-    await (service as TestService | undefined)?.stop()
-  })
+    }),
+  )
+  let page: BrowserPage
+
   beforeEach(async () => {
-    page = await browser!.open(DESKTOP)
+    page = await browser().open(DESKTOP)
   })
 
   const open = (path = '/') => page.goto(service.url + path)
@@ -104,7 +99,7 @@ describe('a purchase in the page', function () {
 
   it('pays once for a double click and in two tabs', async () => {
     await open()
-    const other = await browser!.open(DESKTOP, page)
+    const other = await browser().open(DESKTOP, page)
     await other.goto(service.url)
     const paid = await service.transfersOf(async () => {
       await page.evaluate(`for (let turn = 0; turn < 3; turn += 1) document.querySelector('#pay button').click()`)

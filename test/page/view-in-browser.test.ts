@@ -1,9 +1,10 @@
 /** How the page looks and is used in Chromium: sizes, dark mode, keyboard, print, lists, and the rules of axe. */
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import type { Browser, BrowserPage, View } from '../support/browser.ts'
-import { click, DESKTOP, fill, pay, requireBrowser, seen, status } from '../support/page.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import type { BrowserPage, View } from '../support/browser.ts'
+import { click, DESKTOP, fill, pay, useBrowser, seen, status } from '../support/page.ts'
+import { startTestService } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 /** Includes the start of the browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 120_000
@@ -22,22 +23,16 @@ const SHIFTS = `globalThis.shift = 0; new PerformanceObserver((list) => {
 
 describe('the page in a browser', function () {
   this.timeout(BROWSER_TIMEOUT_MS)
-  let service: TestService
-  let browser: Browser | undefined
+  const browser = useBrowser()
+  const { service } = useService(() => startTestService())
   let axe: string
 
-  before(async function () {
-    browser = await requireBrowser(this)
-    service = await startTestService()
+  before(async () => {
     axe = await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
-  })
-  after(async () => {
-    await browser?.close()
-    await (service as TestService | undefined)?.stop()
   })
 
   async function open(view: View, path = '/'): Promise<BrowserPage> {
-    const page = await browser!.open(view)
+    const page = await browser().open(view)
     await page.addInitScript(SHIFTS)
     await page.goto(service.url + path)
     return page

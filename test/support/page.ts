@@ -1,5 +1,4 @@
 /** The page in Chromium: its actions, held requests, and a wallet that signs with viem. */
-import type { Context } from 'mocha'
 import { privateKeyToAccount } from 'viem/accounts'
 import { rpc } from './chain.ts'
 import { findBrowser, openBrowser, type Browser, type BrowserPage, type View } from './browser.ts'
@@ -8,13 +7,20 @@ import type { TestService } from './service.ts'
 export const DESKTOP: View = { width: 1280, height: 900, isMobile: false, scheme: 'light' }
 const SANDBOX_CHAIN = '0x14a34'
 
-/** Skips the tests without a browser, but not in the continuous integration. */
-export async function requireBrowser(context: Context): Promise<Browser> {
-  const program = findBrowser()
-  if (program !== undefined) return openBrowser(program)
-  if (process.env['CI'] !== undefined) throw new Error('chromium is not on the PATH; .ci/run installs it')
-  console.warn('\nSKIPPED: the browser tests of the page, because chromium is not on the PATH\n')
-  return context.skip()
+/** A browser for the tests of a group. Skips them without one, but not in the continuous integration. */
+export function useBrowser(): () => Browser {
+  let browser: Browser | undefined
+  before(async function () {
+    const program = findBrowser()
+    if (program !== undefined) browser = await openBrowser(program)
+    else if (process.env['CI'] !== undefined) throw new Error('chromium is not on the PATH; .ci/run installs it')
+    else {
+      console.warn('\nSKIPPED: the browser tests of the page, because chromium is not on the PATH\n')
+      this.skip()
+    }
+  })
+  after(() => browser?.close())
+  return () => browser!
 }
 
 /** Resolves with the shown text when it matches, and rejects with it after ten seconds. */
