@@ -11,8 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { format, resolveConfig } from 'prettier'
 import { git } from './commit.ts'
-import { withFigures } from './page-tables.ts'
-import { toFile, toSummary, type ProvedRun } from './proof-file.ts'
+import { toFile, toSummary, withFigures, type ProvedRun } from './proof-pages.ts'
 import { describeMachine, print } from './report.ts'
 
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
