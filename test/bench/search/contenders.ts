@@ -1,6 +1,6 @@
 /**
- * What is compared in a search by name: the product and other search engines, and the timing of their queries. PostgreSQL
- * runs pg_trgm, of Debian's package postgresql-contrib, with a GIN index and `%` at its default threshold.
+ * What is compared in a search by name: the product and other search engines, and the timing of their queries.
+ * PostgreSQL runs pg_trgm, of Debian's package postgresql-contrib, with a GIN index and `%` at its default threshold.
  */
 import pg from 'pg'
 import { prepareAnswer } from '../../../agent/answer/answers.ts'
