@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { withFigures } from './bench/page-tables.ts'
+import { withFigures } from './bench/proof-pages.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 /** The output of programs: `npm run proof` and `npm run clients`. */

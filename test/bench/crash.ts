@@ -3,17 +3,15 @@
  * that writes, syncs, renames or sends, and runs it again as its user would. The points of death are all such calls of
  * one run that is not killed. What must be true afterwards is with each subject.
  */
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { randomFor } from '../support/random.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { openBuyerScene, openReconcileScene, openWatchScene } from './crash/buyers.ts'
 import { openFirstStartScene, openImportScene } from './crash/directories.ts'
 import { openSaleScene } from './crash/sales.ts'
-import { readPoints, strace, wasKilled, type Death } from './crash/trace.ts'
-import { markdown } from './markdown.ts'
-import { print } from './print.ts'
+import { canTrace, readPoints, strace, wasKilled, type Death } from './crash/trace.ts'
 import { failureBound } from './statistics.ts'
+import { markdown, print } from './report.ts'
 
 const RUNS_DEFAULT = '20'
 
@@ -44,10 +42,7 @@ interface Result {
 
 export async function crash(options: Record<string, string>): Promise<boolean> {
   const { runs = RUNS_DEFAULT, only = '', call, seed = String(Date.now() % 1_000_000) } = options
-  if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) {
-    print('SKIPPED: strace is not installed or may not trace, so nothing was killed')
-    return true
-  }
+  if (!canTrace('nothing was killed')) return true
   print(`seed ${seed}`)
   const results: Result[] = []
   for (const [subject, open] of Object.entries(SUBJECTS)) {

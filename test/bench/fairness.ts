@@ -30,11 +30,10 @@ import {
   type ServerProcess,
 } from './load/server-process.ts'
 import { startDatabase } from './database.ts'
-import { markdown } from './markdown.ts'
 import { BUDGET_UNITS_MIN, REQUESTS_IN_PROGRESS_MAX } from '../../agent/sale/limits/address-budget.ts'
-import { print } from './print.ts'
 import { remotesEnvironment } from '../support/remotes/server.ts'
 import { quantile } from './statistics.ts'
+import { markdown, print } from './report.ts'
 
 const NODE_MS = 200
 const P99_MS_MAX = 2_000

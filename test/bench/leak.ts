@@ -12,9 +12,8 @@ import { sendLoad, type LoadRequest } from './load/client.ts'
 import { BATCH_PATH, REFUSED_BODIES } from './load/refused-bodies.ts'
 import { heapBytes, startRemotes, startService, type ServerProcess } from './load/server-process.ts'
 import { WORKLOADS, type Corpus, type WorkloadName } from './load/workloads.ts'
-import { markdown } from './markdown.ts'
 import { serviceEnvironment } from './perf/http-rounds.ts'
-import { print } from './print.ts'
+import { markdown, print } from './report.ts'
 
 const REQUESTS_DEFAULT = '500'
 const CONNECTIONS = 8

@@ -4,18 +4,16 @@ import { stopTestChain } from '../support/chain.ts'
 import { removeTemporaryDirectories } from '../support/temporary-directory.ts'
 import { crash } from './crash.ts'
 import { fairness } from './fairness.ts'
-import { history } from './history.ts'
 import { leak } from './leak.ts'
 import { matrix } from './matrix.ts'
 import { mutants } from './mutants.ts'
 import { order } from './order.ts'
 import { perf } from './perf.ts'
-import { print } from './print.ts'
 import { proof } from './proof.ts'
 import { quality } from './quality.ts'
-import { reconcile } from './reconcile.ts'
 import { simulate } from './simulate.ts'
 import { sizing } from './sizing.ts'
+import { print } from './report.ts'
 
 /** Each prints what it found and resolves with whether that is as it must be. */
 type Program = (options: Record<string, string>) => Promise<boolean>
@@ -27,14 +25,12 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
     usage: '[--dataset FILE | --rows N] [--samples N] [--half tuning|report] [--peers] [--debug FILE]',
   },
   simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--trace]' },
-  reconcile: { run: reconcile, usage: '[--rows N]' },
   crash: { run: crash, usage: '[--runs N] [--only TEXT] [--call NAME] [--seed S]' },
   matrix: { run: matrix, usage: '[--only TEXT] [--cells N] [--workers N]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--workers N] [--only TEXT] [--sample N]' },
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },
   leak: { run: leak, usage: '[--requests N] [--only TEXT]' },
-  history: { run: history, usage: '[--rows N] [--days N]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
   proof: { run: proof, usage: '[--only NAME,...]' },
 }

@@ -25,8 +25,7 @@ import { header, signedPayment, withPaymentId } from '../support/payments.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { tokenOn } from '../support/token.ts'
 import { chosenByCommit } from './commit.ts'
-import { markdown } from './markdown.ts'
-import { print } from './print.ts'
+import { markdown, print } from './report.ts'
 
 const WORKERS_DEFAULT = '6'
 
@@ -102,23 +101,17 @@ async function runMatrix(cells: readonly Cell[], workers: number): Promise<CellR
   const accounts = await openAccounts({ directory })
   const [chain, other] = [await startOldChain(accounts), await startOldChain(accounts)]
   try {
-    const queue = cells.values()
+    const queue = cells.entries()
     const results: CellResult[] = []
     const work = async () => {
-      for (const cell of queue) results.push(await runCell(cell, { accounts, url: chain.url, otherUrl: other.url }))
+      for (const [at, cell] of queue)
+        results[at] = await runCell(cell, { accounts, url: chain.url, otherUrl: other.url })
     }
     await Promise.all(Array.from({ length: workers }, work))
-    return cells.map(
-      (cell) =>
-        results.find((each) => each.nodes === cell.nodes && each.facilitators === cell.facilitators) ?? missing(cell),
-    )
+    return results
   } finally {
     for (const { child } of [chain, other]) child.kill()
   }
-}
-
-function missing({ facilitators, nodes }: Cell): never {
-  throw new Error(`${facilitators}, ${nodes} has no result`)
 }
 
 /** A chain whose blocks of the last minutes exist, so that a node can lag. */

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { chosenByCommit } from './commit.ts'
 import { MUTANTS, type Mutant } from './mutants/list.ts'
-import { print } from './print.ts'
+import { print } from './report.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const PROGRAM_MS_MAX = 600_000

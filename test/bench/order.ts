@@ -3,26 +3,22 @@
  * first byte of `/settle` is sent, and `settled` before the response. Kills cannot show this, because the kernel keeps
  * the writes of a killed process. Reports that it was skipped if strace cannot run.
  */
-import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ready, startChild } from '../support/child.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { header, signedPayment } from '../support/payments.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
-import { print } from './print.ts'
 import { openRemotes, remotesEnvironment } from '../support/remotes/server.ts'
+import { canTrace, PRINTS_ID } from './crash/trace.ts'
+import { print } from './report.ts'
 
 const CALLS = 'write,writev,pwrite64,pwritev,pwritev2,sendto,sendmsg,fsync,fdatasync,msync,sync_file_range'
 const STRING_BYTES_MAX = '40000'
 const SETTLE_MS_MAX = 200
 
 export async function order(): Promise<boolean> {
-  // Some containers forbid tracing.
-  if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) {
-    print('SKIPPED: strace is not installed or may not trace, so the order of writes was not checked')
-    return true
-  }
+  if (!canTrace('the order of writes was not checked')) return true
   const directory = await makeTemporaryDirectory()
   const trace = join(directory, 'trace')
   // A delay gives a sync that began too late the time to appear in the trace.
@@ -37,10 +33,8 @@ export async function order(): Promise<boolean> {
 
 async function sellUnder(trace: string, environment: Record<string, string>): Promise<void> {
   const strace = ['strace', '-f', '-qq', '-y', '-s', STRING_BYTES_MAX, '-e', `trace=${CALLS}`, '-o', trace]
-  // strace does not forward signals, so the service prints its process id.
-  const command = [...strace, 'sh', '-c', 'echo "pid $$"; exec "$@"', 'sh']
   const own = { DATASET: REGISTER, PORT: '0', LOG_LEVEL: 'silent' }
-  const child = startChild('agent/main.js', ['serve'], { ...environment, ...own }, command)
+  const child = startChild('agent/main.js', ['serve'], { ...environment, ...own }, [...strace, ...PRINTS_ID])
   try {
     const headers = { 'PAYMENT-SIGNATURE': header(await signedPayment()) }
     const response = await fetch(`${await ready(child)}/api/v1/company/00000000`, { headers })

@@ -4,10 +4,10 @@
  */
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { sharedRegisters } from './generated-register.ts'
-import { describeMachine } from './machine.ts'
-import { markdown } from './markdown.ts'
 import { measureBatch } from './perf/batch.ts'
+import { measureHistory } from './perf/history.ts'
 import { openHttpBench } from './perf/http-rounds.ts'
+import { measureList } from './perf/list.ts'
 import { measureSearch, measureSearchMillion } from './perf/names.ts'
 import { measurePaidLookup } from './perf/paid-lookup.ts'
 import type { MeasureRows, PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
@@ -19,8 +19,8 @@ import {
   measureReplay,
   measureScrape,
 } from './perf/requests.ts'
-import { print } from './print.ts'
 import { PERF_TARGETS, type PerfTarget } from './targets.ts'
+import { describeMachine, markdown, print } from './report.ts'
 
 const PERF_SIZES: Record<string, PerfSize> = {
   full: {
@@ -53,6 +53,7 @@ const HTTP_FILES = {
   'paid-lookup': measurePaidLookup,
   mcp: measureMcp,
   batch: measureBatch,
+  list: measureList,
 }
 const measureImport: MeasureRows = async ({ size, register }) => {
   const { cost } = await register(size.importRows)
@@ -67,6 +68,7 @@ const OTHER_FILES = {
   search: measureSearch,
   'search-million': measureSearchMillion,
   import: measureImport,
+  history: measureHistory,
 }
 
 export async function perf({ size = 'full', only }: Record<string, string>): Promise<boolean> {

@@ -4,17 +4,15 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { MATCHING_VERSION } from '../../agent/operation/result.ts'
-import { openBenchRegister } from './bench-register.ts'
-import { describeMachine } from './machine.ts'
-import { allMet, targetTable } from './markdown.ts'
-import { print } from './print.ts'
+import { openBenchRegister } from './generated-register.ts'
 import { compare, comparisonTable, comparisonTargets } from './quality/comparison.ts'
 import { evaluate } from './quality/evaluate.ts'
 import { halfOf, makeQuestions } from './quality/questions.ts'
 import { drawSample } from './quality/sample.ts'
 import { classTable, failures, scoreTable } from './quality/table.ts'
 import { accuracyTargets } from './quality/tally.ts'
-import { loadSearchPeers, productContender } from './search/peers.ts'
+import { loadSearchPeers, productContender } from './search/contenders.ts'
+import { allMet, describeMachine, print, targetTable } from './report.ts'
 
 const SAMPLES_DEFAULT = '5000'
 const SEED = 1

@@ -6,9 +6,9 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { RECORD_STATES, TRANSITIONS } from '../../store/log/record.ts'
-import { print } from './print.ts'
 import { run } from './simulate/run.ts'
 import type { Batch, Tally } from '../programs/simulate-worker.ts'
+import { print } from './report.ts'
 
 const SEEDS_DEFAULT = '20000'
 const SHOWN_MAX = 2

@@ -22,10 +22,8 @@ import { sendLoad, type LoadRequest } from './load/client.ts'
 import { residentMemory, startService, startRemotes, type ServerProcess } from './load/server-process.ts'
 import { WORKLOADS, type WorkloadName } from './load/workloads.ts'
 import { startDatabase } from './database.ts'
-import { describeMachine } from './machine.ts'
-import { markdown } from './markdown.ts'
 import { serviceEnvironment } from './perf/http-rounds.ts'
-import { print } from './print.ts'
+import { describeMachine, markdown, print } from './report.ts'
 
 /** With the share of the sales that are stored: a batch takes many times the disk of another sale. */
 const OPERATIONS = {

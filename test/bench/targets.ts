@@ -67,6 +67,7 @@ export const PERF_TARGETS = {
   'batch holds resolve': target('batch', 'event loop held by 25 slow names', 'ms', 1, valueAtMost(HOLD_MS_MAX)),
   'batch holds as_of': target('batch', 'event loop held by 1 MiB of past records', 'ms', 1, valueAtMost(HOLD_MS_MAX)),
   'batch holds mcp': target('batch', 'event loop held by 50 past records over MCP', 'ms', 1, valueAtMost(HOLD_MS_MAX)),
+  'list memory': target('list', 'client reconcile of 10,000 names, peak memory', 'MiB', 0, valueAtMost(190)),
   'search exact p99': target('search', 'search, exact name, p99', 'ms', 2, valueAtMost(1)),
   'search fuzzy p50': target('search', 'search, misspelt name, p50', 'ms', 2, valueAtMost(4)),
   'search fuzzy p99': target('search', 'search, misspelt name, p99', 'ms', 2, valueAtMost(10)),
@@ -78,6 +79,12 @@ export const PERF_TARGETS = {
   'resolve p99': target('search', 'resolve, exact name, p99', 'ms', 2, valueAtMost(1)),
   'import cpu': target('import', 'import, CPU', 's', 2),
   'import memory': target('import', 'import, peak memory', 'MiB', 0, valueAtMost(512)),
+  'history disk': target('history', 'journal of 1,000 days, 815,000 companies', 'MiB', 0, valueAtMost(2048)),
+  'history cpu': target('history', 'a day of changes, CPU', 's', 3, ratioAtMost(0.2)),
+  'history versions': target('history', 'versions of a company, p99', 'ms', 3, valueAtMost(2)),
+  'history day': target('history', 'company on a day, p99', 'ms', 3, valueAtMost(2)),
+  'history page': target('history', 'page of 100 changes, p99', 'ms', 3, valueAtMost(20)),
+  'history watched': target('history', 'changes of named companies in 30 days, p99', 'ms', 3, valueAtMost(5)),
 }
 
 export type PerfRowId = keyof typeof PERF_TARGETS

@@ -6,14 +6,10 @@ import {
   ServiceParameters,
   withA2AExtensions,
 } from '@a2a-js/sdk/client'
-import { x402Client } from '@x402/core/client'
-import { ExactEvmScheme } from '@x402/evm/exact/client'
-import { wrapFetchWithPayment } from '@x402/fetch'
-import { privateKeyToAccount } from 'viem/accounts'
+import { payingFetch } from './paying-fetch.js'
 
 const { origin, pathname } = new URL(process.env.RESOURCE)
-const payer = new x402Client().register('eip155:*', new ExactEvmScheme(privateKeyToAccount(process.env.BUYER_KEY)))
-const pay = wrapFetchWithPayment(fetch, payer)
+const pay = payingFetch(process.env.BUYER_KEY, fetch)
 let last
 const fetchImpl = async (...request) => (last = await pay(...request))
 

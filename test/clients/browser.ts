@@ -37,12 +37,12 @@ export async function buyInBrowser(url: string, key: string): Promise<Map<string
   const browser = await openBrowser(program)
   try {
     const tab = await browser.open(VIEW)
-    await tab.goTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    await tab.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
     const bought = new Map<string, string[]>()
     for (const kit of BROWSER_KITS) {
       const receipts = []
       for (const request of listRequests(url)) {
-        const [status, receipt] = (await tab.run(
+        const [status, receipt] = (await tab.evaluate(
           `buyWith(${[kit, key, request].map((each) => JSON.stringify(each)).join(', ')}).catch((error) => [0, String(error)])`,
         )) as [number, string | null]
         receipts.push(status === 200 && receipt !== null ? receipt : `${status} ${receipt}`)

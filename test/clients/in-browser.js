@@ -1,10 +1,7 @@
 /** Bundled into a page of another origin. Buys with stock packages and returns the status and the receipt. */
-import { x402Client } from '@x402/core/client'
-import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapAxiosWithPayment } from '@x402/axios'
 import axios from 'axios'
-import { privateKeyToAccount } from 'viem/accounts'
-import { payingFetch } from './paying-fetch.js'
+import { payerOf, payingFetch } from './paying-fetch.js'
 
 const RECEIPT = 'PAYMENT-RESPONSE'
 
@@ -14,10 +11,9 @@ const KITS = {
     return [response.status, response.headers.get(RECEIPT)]
   },
   async '@x402/axios'(key, { url, method, headers, body }) {
-    const client = new x402Client().register('eip155:*', new ExactEvmScheme(privateKeyToAccount(key)))
     const { status, headers: own } = await wrapAxiosWithPayment(
       axios.create(),
-      client,
+      payerOf(key),
     )({ url, method, headers, data: body })
     return [status, own[RECEIPT.toLowerCase()]]
   },

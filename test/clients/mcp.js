@@ -3,9 +3,7 @@
  * says, and prints the status and the receipt.
  */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { x402Client } from '@x402/core/client'
-import { ExactEvmScheme } from '@x402/evm/exact/client'
-import { privateKeyToAccount } from 'viem/accounts'
+import { payerOf } from './paying-fetch.js'
 
 const { origin, pathname } = new URL(process.env.RESOURCE)
 const company_number = pathname.split('/').at(-1)
@@ -14,9 +12,8 @@ const versionNegotiation = { mode: { pin: '2026-07-28' } }
 const mcp = new Client({ name: 'stock-client', version: '1' }, { versionNegotiation })
 await mcp.connect(new StreamableHTTPClientTransport(new URL('/mcp', origin)))
 await mcp.listTools()
-const payer = new x402Client().register('eip155:*', new ExactEvmScheme(privateKeyToAccount(process.env.BUYER_KEY)))
 const { structuredContent: quote } = await mcp.callTool(call)
-const payment = await payer.createPaymentPayload(quote)
+const payment = await payerOf(process.env.BUYER_KEY).createPaymentPayload(quote)
 const result = await mcp.callTool({ ...call, _meta: { 'x402/payment': payment } })
 const bought = result.structuredContent.company?.company_number === company_number
 const receipt = Buffer.from(JSON.stringify(result._meta?.['x402/payment-response'] ?? {})).toString('base64')

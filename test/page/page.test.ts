@@ -7,7 +7,8 @@ import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { SINGLE_OPERATIONS } from '../../agent/operation/operations.ts'
 import { expectRefusal, send } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 const SCRIPT_GZIP_BYTES_MAX = 60_000
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
@@ -22,18 +23,16 @@ const authorizationTo = (to: string, from: string) => ({
 })
 
 describe('the page', () => {
-  let service: TestService
+  const { service } = useService(() => startTestService())
   let page: string
   let policy: string
   const get = (path: string, headers: Record<string, string> = {}) => send({ url: service.url, path, headers })
 
   before(async () => {
-    service = await startTestService()
     const reply = await get('/', { Accept: BROWSER })
     page = reply.text
     policy = String(reply.headers['content-security-policy'])
   })
-  after(() => service.stop())
 
   it('[4.4.2] is what a browser gets from / and /docs, and an index of links what a program gets', async () => {
     expect((await get('/docs', { Accept: BROWSER })).text).to.equal(page)

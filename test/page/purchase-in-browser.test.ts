@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodePaymentRequiredHeader, encodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import type { Browser, BrowserPage } from '../support/browser.ts'
+import type { BrowserPage } from '../support/browser.ts'
 import { runCommand } from '../support/cli.ts'
 import {
   addWallet,
@@ -13,13 +13,14 @@ import {
   holdRequests,
   pay,
   Refusal,
-  requireBrowser,
+  useBrowser,
   seen,
   status,
   type Paused,
 } from '../support/page.ts'
 import { registerRow, toCsv } from '../support/register.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 /** Includes the start of the browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 120_000
@@ -34,27 +35,21 @@ const REGISTERED = [
 
 describe('a purchase in the page', function () {
   this.timeout(BROWSER_TIMEOUT_MS)
-  let service: TestService
-  let browser: Browser | undefined
-  let page: BrowserPage
-
-  before(async function () {
-    browser = await requireBrowser(this)
-    service = await startTestService({
+  const browser = useBrowser()
+  const { service } = useService(() =>
+    startTestService({
       prepare: (directory) => writeFile(join(directory, 'register.csv'), toCsv(...REGISTERED)),
       configure: (config) => ({ ...config, dataset: join(config.dataDirectory, 'register.csv') }),
-    })
-  })
-  after(async () => {
-    await browser?.close()
-    await (service as TestService | undefined)?.stop()
-  })
+    }),
+  )
+  let page: BrowserPage
+
   beforeEach(async () => {
-    page = await browser!.open(DESKTOP)
+    page = await browser().open(DESKTOP)
   })
 
-  const open = (path = '/') => page.goTo(service.url + path)
-  const answer = () => page.run(`document.querySelector('#answer').innerText`) as Promise<string>
+  const open = (path = '/') => page.goto(service.url + path)
+  const answer = () => page.evaluate(`document.querySelector('#answer').innerText`) as Promise<string>
 
   const OPERATIONS: [operation: string, members: Record<string, string>, shown: RegExp][] = [
     ['lookup', {}, /SYNTHETIC TEST COMPANY LIMITED/],
@@ -80,7 +75,7 @@ describe('a purchase in the page', function () {
         .to.match(shown)
         .and.to.match(/Receipt verified/)
     }
-    const checks = await page.run(`[...document.querySelectorAll('#checks dd')].map(({ innerText }) => innerText)`)
+    const checks = await page.evaluate(`[...document.querySelectorAll('#checks dd')].map(({ innerText }) => innerText)`)
     expect((checks as string[]).join('\n'))
       .to.contain(service.url)
       .and.contain(service.payTo)
@@ -96,7 +91,7 @@ describe('a purchase in the page', function () {
     await fill(page, 'lookup', { company_number: 'abc' })
     const { length: sent } = page.requests
     await pay(page)
-    expect(await page.run(`document.querySelector('#ask input:invalid').validationMessage`)).to.match(
+    expect(await page.evaluate(`document.querySelector('#ask input:invalid').validationMessage`)).to.match(
       /^must be 1 to 20 ASCII digits/,
     )
     expect(page.requests).to.have.length(sent)
@@ -104,10 +99,10 @@ describe('a purchase in the page', function () {
 
   it('pays once for a double click and in two tabs', async () => {
     await open()
-    const other = await browser!.open(DESKTOP, page)
-    await other.goTo(service.url)
+    const other = await browser().open(DESKTOP, page)
+    await other.goto(service.url)
     const paid = await service.transfersOf(async () => {
-      await page.run(`for (let turn = 0; turn < 3; turn += 1) document.querySelector('#pay button').click()`)
+      await page.evaluate(`for (let turn = 0; turn < 3; turn += 1) document.querySelector('#pay button').click()`)
       await pay(other)
       await Promise.all([page, other].map((each) => status(each, /^Bought/)))
     })
@@ -139,7 +134,9 @@ describe('a purchase in the page', function () {
         isLeft = true
         await open()
         await seen(page, '#state', /companies/)
-        const isStored = ((await page.run(`document.querySelector('#bought').innerText`)) as string).includes('lookup')
+        const isStored = ((await page.evaluate(`document.querySelector('#bought').innerText`)) as string).includes(
+          'lookup',
+        )
         if (!isStored) await pay(page)
         await status(page, /^(?:Bought|Paid)/)
       })
@@ -161,9 +158,7 @@ describe('a purchase in the page', function () {
   })
 
   it('signs nothing if the browser cannot store', async () => {
-    await page.send('Page.addScriptToEvaluateOnNewDocument', {
-      source: 'IDBObjectStore.prototype.put = () => { throw new Error() }',
-    })
+    await page.addInitScript('IDBObjectStore.prototype.put = () => { throw new Error() }')
     const calls = await addWallet(page, service)
     await open()
     await pay(page, 'stub')
@@ -176,11 +171,11 @@ describe('a purchase in the page', function () {
     await pay(page)
     await status(page, /^Bought/)
     await seen(page, '#bought', /lookup/)
-    await page.run(
+    await page.evaluate(
       `URL.createObjectURL = (blob) => { blob.text().then((text) => { globalThis.saved = text }); return '#' }`,
     )
     await click(page, '#bought li button:last-child')
-    const text = (await page.run(
+    const text = (await page.evaluate(
       'new Promise((resolve) => setTimeout(() => resolve(globalThis.saved), 300))',
     )) as string
     const file = join(service.directory, 'purchase.json')
@@ -190,7 +185,7 @@ describe('a purchase in the page', function () {
 
   it('fills the form in from the URL of a quote', async () => {
     await open('/?operation=search&q=first+twin&limit=3')
-    expect(await page.run(`document.querySelector('#search-q').value`)).to.equal('first twin')
+    expect(await page.evaluate(`document.querySelector('#search-q').value`)).to.equal('first twin')
     await pay(page)
     await status(page, /^Bought/)
     expect(await answer()).to.contain('FIRST TWIN LIMITED')
@@ -200,7 +195,7 @@ describe('a purchase in the page', function () {
     it('shows the checks, and pays with its account', async () => {
       const calls = await addWallet(page, service)
       await open()
-      expect(await page.run(`document.querySelector('[name=wallet]').innerText`)).to.contain('Stub <b>wallet</b>')
+      expect(await page.evaluate(`document.querySelector('[name=wallet]').innerText`)).to.contain('Stub <b>wallet</b>')
       expect(await service.transfersOf(() => pay(page, 'stub').then(() => status(page, /^Bought/)))).to.equal(1)
       expect(calls).to.deep.equal([
         'eth_requestAccounts',
@@ -239,7 +234,7 @@ describe('a purchase in the page', function () {
         await addWallet(page, service, change)
         await open()
         expect(await service.transfersOf(() => pay(page, 'stub').then(() => status(page, shown)))).to.equal(0)
-        expect(await page.run(`document.querySelector('#bought').innerText`)).to.contain('nothing yet')
+        expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.contain('nothing yet')
       })
     }
   })
@@ -296,7 +291,7 @@ describe('a purchase in the page', function () {
       await pay(page)
       await status(page, /<script>hacked=true/)
       expect(
-        await page.run(`[globalThis.hacked ?? false, document.querySelectorAll('main img').length]`),
+        await page.evaluate(`[globalThis.hacked ?? false, document.querySelectorAll('main img').length]`),
       ).to.deep.equal([false, 0])
     })
   })

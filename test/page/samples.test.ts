@@ -6,26 +6,25 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { send } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService } from '../support/service.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { useService } from '../support/use-service.ts'
 
 /** Packages are found from here. */
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const run = promisify(execFile)
 
 describe('the code samples of the page', () => {
-  let service: TestService
+  const { service } = useService(() => startTestService())
   let samples: Map<string, string>
 
   before(async () => {
-    service = await startTestService()
     const { text } = await send({ url: service.url, path: '/docs' })
     const found = text.matchAll(/<summary>(\w+)<\/summary><pre[^>]*>([^]*?)<\/pre>/g)
     const unescaped = (html: string) =>
       html.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
     samples = new Map([...found].map(([, name = '', code = '']) => [name, unescaped(code)]))
   })
-  after(() => service.stop())
 
   it('are four', () => {
     expect([...samples.keys()]).to.deep.equal(['fetch', 'Python', 'MCP', 'A2A'])

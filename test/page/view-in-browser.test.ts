@@ -1,9 +1,10 @@
 /** How the page looks and is used in Chromium: sizes, dark mode, keyboard, print, lists, and the rules of axe. */
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import type { Browser, BrowserPage, View } from '../support/browser.ts'
-import { click, DESKTOP, fill, pay, requireBrowser, seen, status } from '../support/page.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import type { BrowserPage, View } from '../support/browser.ts'
+import { click, DESKTOP, fill, pay, useBrowser, seen, status } from '../support/page.ts'
+import { startTestService } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 /** Includes the start of the browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 120_000
@@ -22,24 +23,18 @@ const SHIFTS = `globalThis.shift = 0; new PerformanceObserver((list) => {
 
 describe('the page in a browser', function () {
   this.timeout(BROWSER_TIMEOUT_MS)
-  let service: TestService
-  let browser: Browser | undefined
+  const browser = useBrowser()
+  const { service } = useService(() => startTestService())
   let axe: string
 
-  before(async function () {
-    browser = await requireBrowser(this)
-    service = await startTestService()
+  before(async () => {
     axe = await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
-  })
-  after(async () => {
-    await browser?.close()
-    await (service as TestService | undefined)?.stop()
   })
 
   async function open(view: View, path = '/'): Promise<BrowserPage> {
-    const page = await browser!.open(view)
-    await page.send('Page.addScriptToEvaluateOnNewDocument', { source: SHIFTS })
-    await page.goTo(service.url + path)
+    const page = await browser().open(view)
+    await page.addInitScript(SHIFTS)
+    await page.goto(service.url + path)
     return page
   }
 
@@ -47,15 +42,15 @@ describe('the page in a browser', function () {
     it(`fits ${name}, keeps the rules of axe, shifts nothing and logs no error, also with an answer`, async () => {
       const page = await open(view)
       await seen(page, '#state', /companies/)
-      await page.run(axe)
-      expect(await page.run(AXE)).to.deep.equal([])
-      expect(await page.run('globalThis.shift')).to.equal(0)
+      await page.evaluate(axe)
+      expect(await page.evaluate(AXE)).to.deep.equal([])
+      expect(await page.evaluate('globalThis.shift')).to.equal(0)
       await fill(page, 'search', { q: 'limited' })
       await pay(page)
       await status(page, /^Bought/)
-      await page.run(`for (const each of document.querySelectorAll('details')) each.open = true`)
-      expect(await page.run(AXE)).to.deep.equal([])
-      expect(await page.run('[document.documentElement.scrollWidth, innerWidth]')).to.deep.equal([
+      await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
+      expect(await page.evaluate(AXE)).to.deep.equal([])
+      expect(await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')).to.deep.equal([
         view.width,
         view.width,
       ])
@@ -69,45 +64,34 @@ describe('the page in a browser', function () {
   for (const path of ['/docs/api', '/docs/mcp', '/api/v1/company/00000000']) {
     it(`keeps the rules of axe on ${path}, at 360 pixels`, async () => {
       const page = await open(VIEWS['a small phone']!, path)
-      await page.run(axe)
-      expect(await page.run(AXE)).to.deep.equal([])
-      expect(await page.run('document.documentElement.scrollWidth')).to.equal(360)
+      await page.evaluate(axe)
+      expect(await page.evaluate(AXE)).to.deep.equal([])
+      expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(360)
     })
   }
 
   it('is bought from with the keyboard alone', async () => {
     const page = await open(DESKTOP)
-    const press = async (key: string) => {
-      const text = key === 'Enter' ? { text: '\r' } : {}
-      await page.send('Input.dispatchKeyEvent', {
-        type: 'keyDown',
-        key,
-        code: key,
-        windowsVirtualKeyCode: key === 'Tab' ? 9 : 13,
-        ...text,
-      })
-      await page.send('Input.dispatchKeyEvent', { type: 'keyUp', key, code: key })
-    }
     let tabs = 0
-    while ((await page.run(`document.activeElement.matches('#pay button')`)) !== true) {
+    while ((await page.evaluate(`document.activeElement.matches('#pay button')`)) !== true) {
       expect((tabs += 1)).to.be.below(20)
-      await press('Tab')
+      await page.keyboard.press('Tab')
     }
-    await press('Enter')
+    await page.keyboard.press('Enter')
     await status(page, /^Bought/)
   })
 
   it('is a 402 that leads to the purchase', async () => {
     const page = await open(DESKTOP, '/api/v1/search?q=sample%20trading')
-    await page.goTo((await page.run(`document.querySelector('a').href`)) as string)
+    await page.goto((await page.evaluate(`document.querySelector('a').href`)) as string)
     await seen(page, '#state', /companies/)
-    expect(await page.run(`document.querySelector('#search-q').value`)).to.equal('sample trading')
+    expect(await page.evaluate(`document.querySelector('#search-q').value`)).to.equal('sample trading')
   })
 
   it('prints answers without forms', async () => {
     const page = await open(DESKTOP)
-    await page.send('Emulation.setEmulatedMedia', { media: 'print' })
-    const shown = await page.run(
+    await page.emulateMedia({ media: 'print' })
+    const shown = await page.evaluate(
       `['form', 'nav', '#result'].map((each) => document.querySelector(each).checkVisibility())`,
     )
     expect(shown).to.deep.equal([false, false, true])
@@ -122,22 +106,24 @@ describe('the page in a browser', function () {
     expect(await seen(page, '#list-faults', /./)).to.contain('"x" is no valid query')
     expect(await service.transfersOf(() => pay(page).then(() => status(page, /^2 of 2 payments/)))).to.equal(2)
     const rows = `[...document.querySelectorAll('#answer tbody tr:not([hidden])')].map((row) => row.innerText.split('\\t'))`
-    const shown = (await page.run(rows)) as string[][]
+    const shown = (await page.evaluate(rows)) as string[][]
     expect(shown).to.have.length(30)
     expect(shown.at(-1)).to.include.members(['73848', 'matched'])
-    await page.run(`(() => {
+    await page.evaluate(`(() => {
       const filter = document.querySelector('#answer input')
       filter.value = 'number 1'
       filter.dispatchEvent(new Event('input'))
     })()`)
-    expect(await page.run(`${rows}.length`)).to.equal(11)
+    expect(await page.evaluate(`${rows}.length`)).to.equal(11)
     await click(page, '#answer th:nth-child(1) button')
-    expect(((await page.run(rows)) as string[][])[2]?.[0]).to.equal('Unknown Name Number 11 Ltd')
-    await page.run(
+    expect((await page.evaluate<string[][]>(rows))[2]?.[0]).to.equal('Unknown Name Number 11 Ltd')
+    await page.evaluate(
       `URL.createObjectURL = (blob) => { blob.text().then((text) => { globalThis.saved = text }); return '#' }`,
     )
     await click(page, '#answer > div > button')
-    const csv = (await page.run('new Promise((resolve) => setTimeout(() => resolve(globalThis.saved), 300))')) as string
+    const csv = (await page.evaluate(
+      'new Promise((resolve) => setTimeout(() => resolve(globalThis.saved), 300))',
+    )) as string
     expect(csv)
       .to.match(/"asked","status","number","name","result"\r\n/)
       .and.contain(`"'=1+1 TRADING"`)
@@ -148,7 +134,7 @@ describe('the page in a browser', function () {
     await fill(page, 'list')
     const csv = 'Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf\u00e9 Ltd\r\n'
     const bytes = [...Buffer.from(csv, 'latin1')]
-    await page.run(`(() => {
+    await page.evaluate(`(() => {
       const transfer = new DataTransfer()
       transfer.items.add(new File([new Uint8Array(${JSON.stringify(bytes)})], 'list.csv'))
       const field = document.querySelector('[type=file]')
@@ -156,6 +142,8 @@ describe('the page in a browser', function () {
       field.dispatchEvent(new Event('change'))
     })()`)
     expect(await seen(page, '#total', /0.004/)).to.equal('0.004 USDC in 1 payment')
-    expect(await page.run(`document.querySelector('[name=lines]').value`)).to.equal('Smith; "Sons" Ltd\nCaf\u00e9 Ltd')
+    expect(await page.evaluate(`document.querySelector('[name=lines]').value`)).to.equal(
+      'Smith; "Sons" Ltd\nCaf\u00e9 Ltd',
+    )
   })
 })

@@ -4,8 +4,8 @@
  */
 import { expect } from 'chai'
 import { expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { buyOverTransports } from '../support/transports.ts'
+import { startTestService } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 /** Marks input of a hostile client. No answer may contain it. */
 const MARK = 'h0stile<script>'
@@ -217,14 +217,7 @@ const HEADERS: [code: number, id: 7 | null, name: string, values: (string | stri
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 
 describe('POST /a2a', () => {
-  let service: TestService
-
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service.stop())
-
-  const { lookup, payFor } = buyOverTransports(() => service)
+  const { service, lookup, payFor } = useService(() => startTestService())
   const extension = () => `${service.url}/docs#http-x402-v1`
   const postWithExtension = (body: unknown, headers: Headers = {}) =>
     post(service.url, body, { 'A2A-Extensions': extension(), ...headers })

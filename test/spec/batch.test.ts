@@ -5,18 +5,10 @@ import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
 import { answersOperation } from '../../agent/buyer/library/purchase-request.ts'
 import { recordFiles } from '../support/journal.ts'
 import { codeOf, expectRefusal, type RawReply } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import {
-  BATCH,
-  buyOverTransports,
-  detailOf,
-  expectCharges,
-  messageOf,
-  quoteOf,
-  rpcBody,
-  type Operation,
-} from '../support/transports.ts'
+import { startTestService } from '../support/service.ts'
+import { BATCH, detailOf, expectCharges, messageOf, quoteOf, rpcBody, type Operation } from '../support/transports.ts'
 import { operationOf } from '../support/operations.ts'
+import { useService } from '../support/use-service.ts'
 
 const looking = (...numbers: string[]): Operation => ({
   operation: 'batch',
@@ -45,17 +37,11 @@ function batchIn(reply: RawReply): Batch {
 const MIXED = looking('73848', '999', '2001', '00000000')
 
 describe('a batch', () => {
-  let service: TestService
-  const { rest, a2a, mcp, payFor, buy, get } = buyOverTransports(() => service)
+  const { service, rest, a2a, mcp, payFor, buy, get } = useService(() => startTestService())
   const post = (body: string, payment?: string) =>
     get(BATCH, payment, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } })
   const buySingle = (operation: string, input: Record<string, unknown>) =>
     buy((payment) => rest({ operation, input }, payment))
-
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service.stop())
 
   const TRANSPORTS = { REST: rest, A2A: (asked: Operation, payment?: string) => a2a(asked, payment), MCP: mcp }
   /** As a client that repeats the resource and the extensions of the quote in a payment that is an object. */
@@ -234,14 +220,8 @@ describe('a batch', () => {
 })
 
 describe('a batch with large records', () => {
-  let service: TestService
-  const { rest, a2a, mcp, payFor, buy } = buyOverTransports(() => service)
+  const { service, rest, a2a, mcp, payFor, buy } = useService(() => startTestService())
   const TRANSPORTS = { REST: rest, A2A: (asked: Operation, payment?: string) => a2a(asked, payment), MCP: mcp }
-
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service.stop())
 
   it('[4.5.10, 4.11.4] has an answer of at most 1020 KiB over every transport, over A2A also for the longest id', async () => {
     const asked = (date: string) => inDays({ company_number: '5', date })

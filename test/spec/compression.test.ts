@@ -1,13 +1,12 @@
 /** Paid answers are compressed if they are large and the client asks for it (contract 4.4.3). */
 import { expect } from 'chai'
 import { startTestService } from '../support/service.ts'
-import { rpcBody, toolCall, type Operation } from '../support/transports.ts'
+import { BATCH, type Operation } from '../support/transports.ts'
 import { useService } from '../support/use-service.ts'
 
-/** The headers that `fetch` of browsers and of Node.js sends. */
+/** The header that `fetch` of browsers and of Node.js sends. */
 const STOCK = { 'Accept-Encoding': 'gzip, deflate, br' }
 const PLAIN = { 'Accept-Encoding': 'identity' }
-const JSON_TYPE = { 'Content-Type': 'application/json' }
 
 const batchOf = (length: number): Operation => ({
   operation: 'batch',
@@ -15,69 +14,36 @@ const batchOf = (length: number): Operation => ({
 })
 const [LARGE, SMALL] = [batchOf(40), batchOf(1)]
 
-interface Sent {
-  path: string
-  headers: Record<string, string>
-  body: unknown
-}
-
 describe('[4.4.3] the compression of paid answers', () => {
-  const { service } = useService(() => startTestService())
-  const quoteOf = async (operation: Operation) => {
-    const quoted = await ask(overRest(operation))
-    expect([quoted.status, quoted.encoding]).to.deep.equal([402, null])
-    return quoted
-  }
+  const { get, a2a, mcp, payFor } = useService(() => startTestService())
 
-  const overRest = ({ input }: Operation, payment?: string): Sent => ({
-    path: '/api/v1/batch',
-    headers: { ...JSON_TYPE, ...(payment !== undefined && { 'PAYMENT-SIGNATURE': payment }) },
-    body: input,
-  })
-  const overA2a = (data: Operation, payment: string): Sent => ({
-    path: '/a2a',
-    headers: {
-      ...JSON_TYPE,
-      'A2A-Version': '1.0',
-      'A2A-Extensions': `${service().url}/docs#http-x402-v1`,
-      'PAYMENT-SIGNATURE': payment,
-    },
-    body: JSON.parse(rpcBody(data)),
-  })
-  const overMcp = (operation: Operation, payment: string): Sent => {
-    const { headers, body } = toolCall({ ...operation }, payment)
-    return { path: '/mcp', headers: { ...JSON_TYPE, ...headers }, body }
-  }
-
-  async function ask({ path, headers, body }: Sent, encodings: Record<string, string> = STOCK) {
-    const response = await fetch(service().url + path, {
+  const overRest = ({ input }: Operation, payment: string | undefined, headers: Record<string, string>) =>
+    get(BATCH, payment, {
       method: 'POST',
-      headers: { ...headers, ...encodings },
-      body: JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify(input),
     })
-    const header = (name: string) => response.headers.get(name)
-    return {
-      status: response.status,
-      encoding: header('content-encoding'),
-      vary: header('vary'),
-      quote: header('payment-required'),
-      receipt: header('payment-response'),
-      text: await response.text(),
-    }
+  const TRANSPORTS: Record<string, typeof overRest> = {
+    REST: overRest,
+    A2A: (operation, payment, headers) => a2a(operation, payment, 1, headers),
+    MCP: (operation, payment, headers) => mcp(operation, payment, headers),
   }
 
-  for (const [name, over] of Object.entries({ REST: overRest, A2A: overA2a, MCP: overMcp })) {
+  for (const [name, ask] of Object.entries(TRANSPORTS)) {
     it(`keeps the answer over ${name} and its receipt, and leaves small ones as they are`, async () => {
-      const payment = await service().pay((await quoteOf(LARGE)).quote)
-      const packed = await ask(over(LARGE, payment))
-      expect([packed.status, packed.encoding]).to.deep.equal([200, 'gzip'])
-      expect(packed.vary).to.match(/Accept-Encoding/)
-      const plain = await ask(over(LARGE, payment), PLAIN)
-      expect(plain.encoding).to.equal(null)
+      const quoted = await overRest(LARGE, undefined, STOCK)
+      expect(quoted.headers).not.to.have.property('content-encoding')
+      const payment = await payFor(Promise.resolve(quoted))
+      const packed = await ask(LARGE, payment, STOCK)
+      expect([packed.status, packed.headers['content-encoding']]).to.deep.equal([200, 'gzip'])
+      expect(packed.headers['vary']).to.match(/Accept-Encoding/)
+      const plain = await ask(LARGE, payment, PLAIN)
+      expect(plain.headers).not.to.have.property('content-encoding')
       expect(packed.text).to.equal(plain.text)
-      expect(packed.receipt).to.equal(plain.receipt)
-      const small = await ask(over(SMALL, await service().pay((await quoteOf(SMALL)).quote)))
-      expect([small.status, small.encoding]).to.deep.equal([200, null])
+      expect(packed.headers['payment-response']).to.equal(plain.headers['payment-response'])
+      const small = await ask(SMALL, await payFor(overRest(SMALL, undefined, STOCK)), STOCK)
+      expect(small.status).to.equal(200)
+      expect(small.headers).not.to.have.property('content-encoding')
     })
   }
 })

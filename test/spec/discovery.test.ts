@@ -11,8 +11,8 @@ import { CACHE_SECONDS } from '../../rest-facade/document.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { compromiseBeside, rotateBeside } from '../support/key-commands.ts'
 import { expectRefusal, send } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { buyOverTransports } from '../support/transports.ts'
+import { startTestService } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 const META = '/api/v1/meta'
 const ATTRIBUTION = '/attribution'
@@ -39,14 +39,9 @@ function tampered(card: Json): Json[] {
 }
 
 describe('the metadata and the agent card', () => {
-  let service: TestService
-
-  before(async () => {
-    service = await startTestService({ environment: { RATE_LIMIT_PER_MINUTE: '77' } })
-  })
-  after(() => service.stop())
-
-  const { get, lookup, buy } = buyOverTransports(() => service)
+  const { service, get, lookup, buy } = useService(() =>
+    startTestService({ environment: { RATE_LIMIT_PER_MINUTE: '77' } }),
+  )
 
   describe('metadata', () => {
     it('[2.9, 4.4.1] has the members of the contract and no others', async () => {

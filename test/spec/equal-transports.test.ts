@@ -67,7 +67,7 @@ describe('the operations over all transports', () => {
       for (const [transport, ask] of Object.entries(asks)) {
         it(`[1.2, 5.4.2, 5.6.2, 5.9.2] that is bought over ${transport} is replayed over every transport, and its payment buys no other operation`, async () => {
           const payment = await payFor(ask(operation))
-          await expectCharges(service(), [price], async () => {
+          await expectCharges(service, [price], async () => {
             const bought = boughtIn(await ask(operation, payment))
             for (const again of [rest, a2a, mcp])
               expect(boughtIn(await again(operation, payment))).to.deep.equal(bought)
@@ -82,7 +82,7 @@ describe('the operations over all transports', () => {
 
       it('[5.6.3] that is requested seven times over each transport at once is sold once', async () => {
         const payment = await payFor(rest(operation))
-        await expectCharges(service(), [price], async () => {
+        await expectCharges(service, [price], async () => {
           const all = Array.from({ length: 7 }, () => Object.values(asks)).flat()
           const replies = await Promise.all(all.map((ask) => ask(operation, payment)))
           expect(new Set(replies.map((reply) => JSON.stringify(boughtIn(reply)))).size).to.equal(1)
@@ -101,7 +101,7 @@ describe('the operations over all transports', () => {
   for (const [operation, code, price] of DATA_ERRORS) {
     it(`[1.6, 2.8, 4.1.4, 4.3.4, 5.5.1, 11.3] ${JSON.stringify(operation)}: ${code}, not charged`, async () => {
       const payment = await payFor(rest(operation))
-      await expectCharges(service(), [], async () => {
+      await expectCharges(service, [], async () => {
         const reply = await rest(operation, payment)
         expectRefusal(reply, code)
         expect(reply.json).to.include({ company: null })
@@ -112,7 +112,7 @@ describe('the operations over all transports', () => {
       })
       // Nothing is recorded, so the payment still buys.
       const other = { ...operation, input: { company_number: '73848' } }
-      await expectCharges(service(), [price], async () => expect((await rest(other, payment)).status).to.equal(200))
+      await expectCharges(service, [price], async () => expect((await rest(other, payment)).status).to.equal(200))
     })
   }
 

@@ -41,7 +41,7 @@ describe('[4.4.13] the examples of requests', function () {
   const read = async (path: string) => (await get(path)).text
 
   function execute({ method, url, headers, body }: ExampleRequest, payment?: string): Promise<RawReply> {
-    const origin = service().url
+    const origin = service.url
     expect(url.startsWith(`${origin}/`), url).to.equal(true)
     return get(url.slice(origin.length), payment, { method, headers, ...(body !== undefined && { body }) })
   }
@@ -53,7 +53,7 @@ describe('[4.4.13] the examples of requests', function () {
       const name = JSON.stringify(request)
       const unpaid = await execute(request)
       expect(unpaid.status, name).to.equal(402)
-      const paid = await execute(request, await service().pay(String(unpaid.headers['payment-required'])))
+      const paid = await execute(request, await service.pay(String(unpaid.headers['payment-required'])))
       expect(paid.status, `${name} ${paid.text}`).to.equal(200)
       expect(paid.headers['payment-response'], name).to.be.a('string')
       expect(paid.text, name).to.contain('"snapshot_id"')
@@ -62,8 +62,8 @@ describe('[4.4.13] the examples of requests', function () {
 
   const a2a = (message: string): ExampleRequest => ({
     method: 'POST',
-    url: `${service().url}/a2a`,
-    headers: { ...JSON_TYPE, 'A2A-Version': '1.0', 'A2A-Extensions': `${service().url}/docs#http-x402-v1` },
+    url: `${service.url}/a2a`,
+    headers: { ...JSON_TYPE, 'A2A-Version': '1.0', 'A2A-Extensions': `${service.url}/docs#http-x402-v1` },
     body: message,
   })
 
@@ -87,7 +87,7 @@ describe('[4.4.13] the examples of requests', function () {
         const query = new URLSearchParams(valuesIn('query')).toString()
         const base = {
           method: method.toUpperCase(),
-          url: `${service().url}${path}${query === '' ? '' : `?${query}`}`,
+          url: `${service.url}${path}${query === '' ? '' : `?${query}`}`,
           headers: { ...(requestBody && JSON_TYPE), ...Object.fromEntries(valuesIn('header')) },
         }
         if (!requestBody) return [base]

@@ -16,6 +16,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { buyOverTransports, COMPANY, expectCharges, messageOf, quoteOf, type Operation } from '../support/transports.ts'
 import { operationOf } from '../support/operations.ts'
+import { useService } from '../support/use-service.ts'
 
 const PRICE = 1000n
 const HOUR_MS = 3_600_000
@@ -39,15 +40,12 @@ const OPERATIONS: [Operation, path: string][] = [
 ]
 
 describe('the operations on earlier files', () => {
-  let service: TestService
   let now = () => new Date()
-  const { get, rest, a2a, mcp, payFor, buy } = buyOverTransports(() => service)
+  const { service, get, rest, a2a, mcp, payFor, buy } = useService(() => startTestService({ now: () => now() }))
 
   before(async () => {
-    service = await startTestService({ now: () => now() })
     await recordFormer(service)
   })
-  after(() => service.stop())
 
   for (const [operation, path] of OPERATIONS)
     it(`sell ${operation.operation} over A2A, and replay the answer over REST and MCP`, () =>

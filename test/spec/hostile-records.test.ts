@@ -140,7 +140,7 @@ describe('hostile records', () => {
 
     // Must be the last test: it checks the log of all tests above.
     it('[1.6] are in no log line', () => {
-      expect(service().failures()).to.deep.equal([])
+      expect(service.failures()).to.deep.equal([])
     })
   })
 })

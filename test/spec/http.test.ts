@@ -42,7 +42,7 @@ describe('the headers of every answer', () => {
 
       for (const [status, request] of REQUESTS) {
         it(`[7.5, 7.7] restrict browsers: ${status} to ${request.slice(0, 40).split(' HTTP')[0]}`, async () => {
-          const [head = ''] = (await exchange(service().url, request)).split('\r\n\r\n')
+          const [head = ''] = (await exchange(service.url, request)).split('\r\n\r\n')
           const [first = '', ...lines] = head.split('\r\n')
           expect(first).to.match(new RegExp(`^HTTP/1\\.1 ${status} `))
           const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.replace(/^[^:]*: /, '')]))
@@ -94,21 +94,21 @@ describe('the paths', () => {
     for (const [path, query, change] of ROUTES.slice(0, 3)) {
       const quoted = await get(`${path}/${query}`, undefined, change)
       const { resource } = decodePaymentRequiredHeader(String(quoted.headers['payment-required']))
-      expect(resource.url).to.equal(service().url + path + query)
+      expect(resource.url).to.equal(service.url + path + query)
       const payment = await payFor(quoted, resource.url)
-      const before = service().counts().settled
+      const before = service.counts().settled
       const bought = await get(`${path}/${query}`, payment, change)
       expect(bought.status).to.equal(200)
       expect((await get(path + query, payment, change)).text).to.equal(bought.text)
-      expect(service().counts().settled).to.equal(before + 1)
+      expect(service.counts().settled).to.equal(before + 1)
     }
   })
 
   it('[4.7.1, 5.3.2] compare the resource of a payment without its slash', async () => {
     const quote = await get(`${COMPANY}/73848`)
-    const other = await payFor(quote, `${service().url}${COMPANY}/1004/`)
+    const other = await payFor(quote, `${service.url}${COMPANY}/1004/`)
     expectRefusal(await get(`${COMPANY}/73848`, other), 'payment_invalid')
-    const same = await payFor(quote, `${service().url}${COMPANY}/73848/`)
+    const same = await payFor(quote, `${service.url}${COMPANY}/73848/`)
     expect((await get(`${COMPANY}/73848`, same)).status).to.equal(200)
   })
 
@@ -124,7 +124,7 @@ describe('the paths', () => {
   ]
   for (const [target, code] of BAD_PERCENT) {
     it(`[4.7.2] answer 400 to an invalid percent sign: ${target}`, async () => {
-      const { status, headers, json } = await send({ url: service().url, path: target })
+      const { status, headers, json } = await send({ url: service.url, path: target })
       expect([status, headers['content-type']]).to.deep.equal([400, 'application/json; charset=utf-8'])
       expect(json).to.have.all.keys('error')
       expect(json['error']).to.have.all.keys('code', 'message').and.have.property('code', code)

@@ -33,7 +33,7 @@ describe('[5.7.12] a settled payment without a record', function () {
 
   const sign = async (validBefore?: number): Promise<WirePayment> =>
     signedPayment({
-      key: service().buyerKey,
+      key: service.buyerKey,
       requirements: await requirements(),
       ...(validBefore !== undefined && { authorization: { validBefore: String(validBefore) } }),
     })
@@ -43,8 +43,8 @@ describe('[5.7.12] a settled payment without a record', function () {
     return quoted
   }
   const loseLog = () =>
-    service().restart({
-      whileStopped: () => rm(responsesFolder(service().directory), { recursive: true }),
+    service.restart({
+      whileStopped: () => rm(responsesFolder(service.directory), { recursive: true }),
       allowed: { newLog: true },
     })
 
@@ -53,15 +53,15 @@ describe('[5.7.12] a settled payment without a record', function () {
       const payment = await sign()
       expect((await send(payment)).status).to.equal(200)
       await loseLog()
-      const { transfers } = await service().paid()
+      const { transfers } = await service.paid()
       const refused = await send(payment)
       expect(codeOf(refused)).to.equal('payment_already_settled')
       expect(refused.json).to.include({ company: null }).and.to.include.keys('error', 'source', 'snapshot_id')
-      expect((await service().paid()).transfers).to.equal(transfers)
-      const listed = await runCommand(['payments', 'unrecorded'], { environment: { DATA_DIR: service().directory } })
+      expect((await service.paid()).transfers).to.equal(transfers)
+      const listed = await runCommand(['payments', 'unrecorded'], { environment: { DATA_DIR: service.directory } })
       expect(listed.code, listed.stderr).to.equal(0)
       expect(listed.text).to.contain(payment.payload.authorization.nonce)
-      expect(service().reports.map(([event]) => event)).to.include('payment_without_record')
+      expect(service.reports.map(([event]) => event)).to.include('payment_without_record')
     })
   }
 
@@ -70,8 +70,8 @@ describe('[5.7.12] a settled payment without a record', function () {
     expect((await ask(paid)).status).to.equal(200)
     const changeReceiver = (next: string | undefined) => {
       receiver = next
-      return service().restart({
-        whileStopped: () => rm(responsesFolder(service().directory), { recursive: true }),
+      return service.restart({
+        whileStopped: () => rm(responsesFolder(service.directory), { recursive: true }),
         allowed: { newLog: true, newReceiver: true },
       })
     }

@@ -26,7 +26,7 @@ describe('a paid lookup', () => {
     expect(Object.keys(quote.extensions ?? {})).to.deep.equal(['bazaar', 'payment-identifier'])
     expect(quote.error).to.equal('PAYMENT-SIGNATURE header is required')
     expect(quote.resource).to.deep.equal({
-      url: `${service().url}/api/v1/company/73848`,
+      url: `${service.url}/api/v1/company/73848`,
       description:
         'One Irish company record by exactly its company number, with source, licence and snapshot id. Not charged when there is no such record.',
       mimeType: 'application/json',
@@ -38,9 +38,9 @@ describe('a paid lookup', () => {
   it('[5.3.3] is sold for a payment that ends in an hour, as that of a client that ignores the quote', async () => {
     const now = Math.floor(Date.now() / 1000)
     const authorization = { validAfter: String(now - 600), validBefore: String(now + 3_600) }
-    const key = service().buyerKey
+    const key = service.buyerKey
     const quote = String((await lookup('73848')).headers['payment-required'])
-    await expectCharges(service(), [PRICE], async () => {
+    await expectCharges(service, [PRICE], async () => {
       const bought = await lookup('73848', await signQuote(quote, { key, authorization }))
       expect(bought.status).to.equal(200)
     })
@@ -58,7 +58,7 @@ describe('a paid lookup', () => {
       const { authorization } = payment.payload
       authorization.from = write(authorization.from)
       authorization.to = write(authorization.to)
-      await expectCharges(service(), [PRICE], async () => {
+      await expectCharges(service, [PRICE], async () => {
         expect((await lookup('73848', header(payment))).status).to.equal(200)
       })
     })
@@ -66,26 +66,26 @@ describe('a paid lookup', () => {
 
   describe('with a stock client', () => {
     const payingFetch = () => {
-      const client = new x402Client().register('eip155:*', new ExactEvmScheme(service().buyer))
+      const client = new x402Client().register('eip155:*', new ExactEvmScheme(service.buyer))
       return wrapFetchWithPayment(fetch, client)
     }
 
     for (const slash of ['', '/'])
       it(`[4.7.1] works with @x402/fetch in other spellings of a request, with paths that end in "${slash}"`, async () => {
         const pay = payingFetch()
-        await expectCharges(service(), [PRICE, PRICE, 2000n], async () => {
-          const bought = await pay(`${service().url}${COMPANY}/73848${slash}`)
+        await expectCharges(service, [PRICE, PRICE, 2000n], async () => {
+          const bought = await pay(`${service.url}${COMPANY}/73848${slash}`)
           expect(companyResponseSchema.parse(await bought.json()).company.company_number).to.equal('73848')
           const { transaction, ...receipt } = decodePaymentResponseHeader(bought.headers.get('PAYMENT-RESPONSE') ?? '')
-          const payer = service().buyer.address
+          const payer = service.buyer.address
           expect(receipt).to.include({ success: true, network: 'eip155:84532', payer, amount: '1000' })
           expect(transaction).to.match(/^0x[0-9a-f]{64}$/)
-          const found = await pay(`${service().url}${SEARCH}${slash}?limit=3&q=Plain+Fixture%20Limited`)
+          const found = await pay(`${service.url}${SEARCH}${slash}?limit=3&q=Plain+Fixture%20Limited`)
           const { query } = searchResponseSchema.parse(await found.json())
           expect(query).to.deep.equal({ q: 'Plain Fixture Limited', limit: 3 })
           const headers = { 'Content-Type': 'application/json' }
           const body = ' {"name": "Plain Fixture Limited"}'
-          const resolved = await pay(service().url + RESOLVE + slash, { method: 'POST', headers, body })
+          const resolved = await pay(service.url + RESOLVE + slash, { method: 'POST', headers, body })
           expect(resolveResponseSchema.parse(await resolved.json()).match?.company.company_number).to.equal('73848')
         })
       })

@@ -76,12 +76,12 @@ for (const mode of ['mainnet', 'testnet'] as const) {
 
     const buy = async (number: string, own: object = signing) => {
       const quote = String((await lookup(number)).headers['payment-required'])
-      return lookup(number, await service().pay(quote, { domain: { ...signing, ...own } }))
+      return lookup(number, await service.pay(quote, { domain: { ...signing, ...own } }))
     }
 
     it('include the EIP-712 domain: a signature for that of the other mode buys nothing', async () => {
       const refused = await buy('73848', CONSTANTS[mode === 'mainnet' ? 'testnet' : 'mainnet'].domain)
-      expect([refused.status, service().counts().settled]).to.deep.equal([402, 0])
+      expect([refused.status, service.counts().settled]).to.deep.equal([402, 0])
     })
 
     it('[1.7] sell the synthetic company on testnet only', async () => {
@@ -92,7 +92,7 @@ for (const mode of ['mainnet', 'testnet'] as const) {
         expect(synthetic.json['source']).to.include({ synthetic: true })
       } else {
         expectRefusal(synthetic, 'company_not_found')
-        expect(service().counts().settled).to.equal(1)
+        expect(service.counts().settled).to.equal(1)
       }
     })
   })

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { buyOverTransports, messageBody, type Ask, type Operation } from '../support/transports.ts'
+import { useService } from '../support/use-service.ts'
 
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
 const batch = (count: number, company_number = '00000000') => ({
@@ -66,21 +67,18 @@ describe('the limit of sales', () => {
 })
 
 describe('the budget of a client address', () => {
-  let service: TestService
   let ahead = 0
 
-  before(async () => {
-    service = await startTestService({
+  // A minute passes, so that each test begins with full budgets.
+  beforeEach(() => void (ahead += 122_000))
+
+  const { get, lookup, rest, a2a, mcp, payFor } = useService(() =>
+    startTestService({
       environment: { TRUST_PROXY: '1' },
       configure: (config) => ({ ...config, addressBudget: 6 }),
       clock: () => performance.now() + ahead,
-    })
-  })
-  // A minute passes, so that each test begins with full budgets.
-  beforeEach(() => void (ahead += 122_000))
-  after(() => service.stop())
-
-  const { get, lookup, rest, a2a, mcp, payFor } = buyOverTransports(() => service)
+    }),
+  )
   const forwarded = (address: string) => ({ 'X-Forwarded-For': `198.51.100.1, ${address}` })
   const restFrom = (address: string, payment?: string) => lookup('00000000', payment, { headers: forwarded(address) })
   const a2aFrom = (address: string) => a2a(LOOKUP, undefined, 1, forwarded(address))

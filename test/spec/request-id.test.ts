@@ -55,7 +55,7 @@ describe('the request id', () => {
   ]
   for (const [status, start, rest] of WIRE) {
     it(`[7.11] is kept in an answer before routing: ${status} to ${start.split(' HTTP')[0]}`, async () => {
-      const answer = await exchange(service().url, `${start}X-Request-Id: wire-1\r\n${rest}`)
+      const answer = await exchange(service.url, `${start}X-Request-Id: wire-1\r\n${rest}`)
       expect(answer).to.match(new RegExp(`^HTTP/1\\.1 ${status} `))
       expect([...answer.matchAll(/\r\nX-Request-Id: (.*)\r\n/gi)].map(([, id]) => id)).to.deep.equal(['wire-1'])
     })
@@ -85,14 +85,14 @@ describe('the request id', () => {
       bought.text,
       bought.headers['payment-response'],
     ])
-    const log = new LmdbResponseLog(service().directory, { readOnly: true })
+    const log = new LmdbResponseLog(service.directory, { readOnly: true })
     for (const identity of await log.unfinished())
       expect(JSON.stringify(await log.read(identity))).not.to.contain('the-sale')
     await log.close()
   })
 
   describe('in the log', () => {
-    beforeEach(() => void service().lines.splice(0))
+    beforeEach(() => void service.lines.splice(0))
 
     it('[14.9] ends a sale with one line, over each transport, which names the payment as `payments show` does', async () => {
       const operation = { operation: 'search', input: { q: 'confidential query' } }
@@ -103,7 +103,7 @@ describe('the request id', () => {
         await mcp(operation, payments[2], { 'X-Request-Id': 'mcp-sale' }),
       ]
       expect(replies.map(({ status }) => status)).to.deep.equal([200, 200, 200])
-      const { lines, directory } = service()
+      const { lines, directory } = service
       expect(lines.map(({ request_id }) => request_id)).to.deep.equal(['rest-sale', 'a2a-sale', 'mcp-sale'])
       const log = new LmdbResponseLog(directory, { readOnly: true })
       for (const { level, time, request_id, payment, durations_ms: durations, ...line } of lines) {
@@ -123,7 +123,7 @@ describe('the request id', () => {
     it('[14.9] ends a replay and a refusal with a line that has its reason, and a quote with none', async () => {
       const payment = await payFor(lookup(NUMBER))
       await lookup(NUMBER, payment)
-      service().lines.splice(0)
+      service.lines.splice(0)
       const replies = [
         await lookup(NUMBER),
         await lookup(NUMBER, payment, withId('again')),
@@ -131,7 +131,7 @@ describe('the request id', () => {
         await search('q=another', payment, withId('guess')),
       ]
       expect(replies.map(({ status }) => status)).to.deep.equal([402, 200, 402, 409])
-      const lines = service().lines.map(({ request_id, result, reason, state }) => [request_id, result, reason, state])
+      const lines = service.lines.map(({ request_id, result, reason, state }) => [request_id, result, reason, state])
       expect(lines).to.deep.equal([
         ['again', 'replayed', undefined, 'settled'],
         ['unreadable', 'refused', 'invalid_payload', undefined],

@@ -3,10 +3,11 @@ import { expect } from 'chai'
 import { QUERY_CHARACTERS_MAX } from '../../rest-facade/query.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { searchResponseSchema } from '../../agent/operation/search.ts'
-import { buyOverTransports, detailOf, expectCharges, quoteOf, SEARCH } from '../support/transports.ts'
+import { detailOf, expectCharges, quoteOf, SEARCH } from '../support/transports.ts'
 import { header } from '../support/payments.ts'
 import { expectNoLeak, expectRefusal } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 /** Marks input of a hostile client. No refusal may contain it. */
 const MARK = 'h0stile'
@@ -43,17 +44,14 @@ const REFUSED: [query: string, code: RefusalCode, rule?: string][] = [
 ]
 
 describe('a search over REST', () => {
-  let service: TestService
   /** A valid payment that is sent with every request that must be refused. The last test buys with it. */
   let unusedPayment: string
 
+  const { service, get, search, payFor } = useService(() => startTestService())
+
   before(async () => {
-    service = await startTestService()
     unusedPayment = await payFor(search('q=abc'))
   })
-  after(() => service.stop())
-
-  const { get, search, payFor } = buyOverTransports(() => service)
 
   /** Sends a query with and without the payment, and expects the refusal, or the quote for the requested URL. */
   async function expectAnswer(query: string, code: RefusalCode, rule?: string): Promise<void> {

@@ -92,7 +92,7 @@ describe('the REST routes', () => {
         for (const target of [`${COMPANY}/1`, `${SEARCH}?q=abc`]) {
           const reply = await get(prefix + target, undefined, { headers })
           expectNoLeak(reply, MARK)
-          expect(quoteOf(reply).url).to.equal(service().url + target)
+          expect(quoteOf(reply).url).to.equal(service.url + target)
         }
       })
     }
@@ -123,7 +123,7 @@ describe('the REST routes', () => {
   it('[4.1.2] take a bare ? as no query string, and quote the URL without it', async () => {
     const reply = await get(`${COMPANY}/1?`)
     expectRefusal(reply, 'payment_required')
-    expect(quoteOf(reply).url).to.equal(`${service().url}${COMPANY}/1`)
+    expect(quoteOf(reply).url).to.equal(`${service.url}${COMPANY}/1`)
   })
 
   describe('[4.7.5] refuse other methods with 405 and Allow, before other checks', () => {
@@ -142,10 +142,10 @@ describe('the REST routes', () => {
   describe('[5.1.1, 5.3.1] refuse a malformed payment header', () => {
     it('refuses two payment headers, even with the same valid payment', async () => {
       const payment = await payFor(lookup('1004'))
-      const before = await service().paid()
+      const before = await service.paid()
       const headers = { 'PAYMENT-SIGNATURE': [payment, payment] }
       expectRefusal(await lookup('1004', undefined, { headers }), 'payment_invalid')
-      expect(await service().paid()).to.deep.equal(before)
+      expect(await service.paid()).to.deep.equal(before)
       const once = await lookup('1004', payment)
       expect(once.status).to.equal(200)
       expect(once.headers).to.include({

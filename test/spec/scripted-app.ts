@@ -16,7 +16,6 @@ export async function startScriptedApp() {
   await sale.import()
   const clock = manualTimer()
   const reports: string[] = []
-  /** Texts that a test can replace. */
   /** A text that a test can replace. */
   const texts = { help: () => 'help' }
   const report = (event: string) => void reports.push(event)

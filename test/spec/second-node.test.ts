@@ -49,6 +49,14 @@ describe('[5.7.8] a payment that expires', () => {
     sale.context.payments = { ...sale.context.payments, chain }
   }
 
+  /** Runs only when the test says so. */
+  const openReconciler = () =>
+    startReconciler({
+      payments: sale.context.payments,
+      timer: () => () => undefined,
+      runExclusively: (_key, work) => work(),
+    })
+
   const failing =
     (cause: Error): Rpc =>
     () =>
@@ -63,8 +71,7 @@ describe('[5.7.8] a payment that expires', () => {
     const payment = await signedPayment({ authorization: { validBefore: String(clock / 1000 + 60) } })
     expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     const { payments } = sale.context
-    const runExclusively = (_key: string, work: () => Promise<void>) => work()
-    const reconciler = startReconciler({ payments, timer: () => () => undefined, runExclusively })
+    const reconciler = openReconciler()
     clock += MINUTE_MS + FINAL_MS + offsetMs
     const start = clock - offsetMs
     let endedMs: number | undefined
@@ -115,11 +122,7 @@ describe('[5.7.8] a payment that expires', () => {
     const payment = await signedPayment()
     await sale.lookup(payment)
     clock += FINAL_MS + 6 * MINUTE_MS
-    const reconciler = startReconciler({
-      payments: sale.context.payments,
-      timer: () => () => undefined,
-      runExclusively: (_key, work) => work(),
-    })
+    const reconciler = openReconciler()
     for (let run = 0; run < 30; run += 1, clock += RUN_MS) await reconciler.reconcileDue()
     await reconciler.stop()
     expect(codeOf(await sale.lookup(payment))).to.be.oneOf(['answer', 'payment_outcome_unknown'])
@@ -140,11 +143,7 @@ describe('[5.7.8] a payment that expires', () => {
         const payment = await signedPayment()
         const codes = [codeOf(await sale.lookup(payment))]
         const { payments } = sale.context
-        const reconciler = startReconciler({
-          payments,
-          timer: () => () => undefined,
-          runExclusively: (_key, work) => work(),
-        })
+        const reconciler = openReconciler()
         for (let step = 0; step < 6; step += 1) {
           clock += 5 * MINUTE_MS
           await reconciler.reconcileDue()

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
+import { createGunzip } from 'node:zlib'
 import { expect } from 'chai'
 import { isDataError, REFUSALS } from '../../agent/operation/refusal.ts'
 import { checkAnswer } from './openapi-check.ts'
@@ -40,7 +41,8 @@ export async function send(wanted: RawRequest): Promise<RawReply> {
   // After the response, the service may close the connection before it has read the whole body.
   sent.on('error', () => undefined).end(body)
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
-  const text = await readText(response)
+  const isPacked = response.headers['content-encoding'] === 'gzip'
+  const text = await readText(isPacked ? response.pipe(createGunzip()) : response)
   const reply = { status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(text) }
   if (isDescribed) checkAnswer({ origin, target: path, method, header: headerOf(response.headers), ...reply })
   return reply

@@ -85,20 +85,17 @@ export async function importRows(service: TestService, rows: Rows, { file, time 
 /** A service with the first file. `importNext` imports the next one. */
 export async function startWatchedService() {
   const directory = await makeTemporaryDirectory()
+  const file = join(directory, 'register.csv')
   const rows = firstRows()
-  const files = [join(directory, 'register-0.csv')]
-  await writeFile(files[0]!, toCsv(...[...rows.values()].flat()))
-  const service = await startTestService({ environment: { DATASET: files[0]!, RATE_LIMIT_PER_MINUTE: '100000' } })
+  const steps = STEPS.entries()
+  await writeFile(file, toCsv(...[...rows.values()].flat()))
+  const service = await startTestService({ environment: { DATASET: file, RATE_LIMIT_PER_MINUTE: '100000' } })
   return {
     service,
-    directory,
-    files,
     async importNext(): Promise<void> {
-      const at = files.length - 1
-      const file = join(directory, `register-${files.length}.csv`)
-      files.push(file)
-      STEPS[at]!(rows)
-      await importRows(service, rows, { file, time: TIMES[at]! })
+      const [at, step] = steps.next().value!
+      step(rows)
+      await importRows(service, rows, { file: join(directory, 'next.csv'), time: TIMES[at]! })
     },
   }
 }

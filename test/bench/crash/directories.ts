@@ -10,7 +10,7 @@ import { REGISTER } from '../../support/fixtures.ts'
 import { sampleRegister } from '../../support/sample/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import type { Scene } from '../crash.ts'
-import { ONE_THREAD } from './trace.ts'
+import { ONE_THREAD, PRINTS_ID } from './trace.ts'
 
 const ROWS = 2_000
 /** The second register lacks each such row. */
@@ -28,8 +28,7 @@ export async function openFirstStartScene(): Promise<Scene> {
       tracer,
     )
   const readyAndKilled = async (tracer: readonly string[] = []): Promise<string[]> => {
-    // strace does not forward signals, so the service prints its process id.
-    const child = start([...tracer, 'sh', '-c', 'echo "pid $$"; exec "$@"', 'sh'])
+    const child = start([...tracer, ...PRINTS_ID])
     const url = await ready(child).catch((cause: unknown) => String(cause))
     const isReady = url.startsWith('http')
     const faults = isReady ? await answerFaults(url) : [url]

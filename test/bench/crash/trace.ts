@@ -1,5 +1,17 @@
 /** The command of strace that kills a process before a system call, and what its trace says. */
+import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { print } from '../report.ts'
+
+/** Prints that nothing was done if strace is not installed or may not trace. Some containers forbid it. */
+export function canTrace(undone: string): boolean {
+  const isTracing = spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0
+  if (!isTracing) print(`SKIPPED: strace is not installed or may not trace, so ${undone}`)
+  return isTracing
+}
+
+/** Prints the process id of a traced program, because strace does not forward signals. */
+export const PRINTS_ID = ['sh', '-c', 'echo "pid $$"; exec "$@"', 'sh']
 
 /** A process dies before the call with this number, counted in each of its threads. */
 export interface Death {

@@ -4,10 +4,15 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { cachedNameIndex } from '../../../agent/answer/registers.ts'
+import { nameScore } from '../../../agent/answer/search/candidate.ts'
+import { doubtOf, findEqualNames } from '../../../agent/answer/search/equal-names.ts'
+import { parseQueryName } from '../../../agent/operation/typed-name.ts'
+import type { Snapshot } from '../../../store/dataset/snapshot.ts'
+import { openQueryBudgets } from '../../../store/index/operation-budget.ts'
+import { searchMeasure } from '../../support/search-similarity.ts'
 import { openNames, type ImportedRegister } from '../generated-register.ts'
-import { recall, timed, type Contender } from '../search/contender.ts'
-import { exhaustiveOf } from '../search/exhaustive.ts'
-import { loadSearchPeers, productContender } from '../search/peers.ts'
+import { loadSearchPeers, productContender, RANKED, recall, timed, type Contender } from '../search/contenders.ts'
 import { makeQueries, type QueryGroup } from '../search/queries.ts'
 import { quantile } from '../statistics.ts'
 import type { PerfRowId } from '../targets.ts'
@@ -118,4 +123,30 @@ function indexMemory({ search, groups }: NamesBench): PerfRow {
   const before = used()
   void search.top(groups[0]?.queries[0] ?? '')
   return { id: 'million memory', value: used() - before }
+}
+
+/**
+ * The reference ranking for recall: measures every name of the register with the product's own similarity. It checks
+ * that the index overlooks no name; it does not check the similarity itself. The function returns the numbers of the
+ * ten best companies for a query, and of all that tie with the tenth.
+ */
+function exhaustiveOf({ dataset: { snapshot } }: { dataset: { snapshot: Snapshot } }) {
+  const index = cachedNameIndex(snapshot)
+  return (text: string): string[] => {
+    const limits = { accepts: () => true, budgets: openQueryBudgets() }
+    const query = parseQueryName(text)
+    const register = { snapshot, names: index }
+    const equal = findEqualNames(register, query, query.whole, limits)
+    const measure = searchMeasure(index, query.similar, doubtOf(register, query))
+    const measured = Array.from({ length: index.size }, (_, name) => ({ name, ...measure(name) }))
+    const isAlone = equal.size === 0 && measured.every(({ isContaining }) => !isContaining)
+    const scored = measured.flatMap(({ name, similarity }) => {
+      const exact = equal.get(name)?.exact
+      const found = similarity(isAlone)
+      if (exact === undefined && found === 0) return []
+      return [{ number: index.companyNumber(name), score: nameScore(exact ?? 'fuzzy_name', found) }]
+    })
+    const least = scored.toSorted((one, other) => other.score - one.score)[RANKED - 1]?.score ?? 0
+    return scored.filter(({ score }) => score >= least).map(({ number }) => number)
+  }
 }

@@ -1,11 +1,9 @@
 /** The query classes: how each changes a company name, and what the service must do with the result. */
 import type { Random } from '../../support/random.ts'
 import * as around from './around.ts'
-import * as behind from './behind-form.ts'
 import * as evidence from './evidence.ts'
 import { joined, partsOf } from './names.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
-import * as parts from './search-classes.ts'
 import * as spelling from './spelling.ts'
 import * as typos from './typos.ts'
 import * as words from './words.ts'
@@ -68,12 +66,12 @@ const ALL = { unrecognisable: 'all names' } as const
 const NO_MATCH = { mustNotMatch: true } as const
 
 /** Text behind the legal form that makes another company, with and without the evidence of this one. */
-const behindForm = (id: string, label: string, perturb: behind.Behind): QuestionClass[] => [
+const behindForm = (id: string, label: string, perturb: around.Behind): QuestionClass[] => [
   { id, label: `${label} behind the form`, perturb, ...NO_MATCH },
   {
     id: `${id}b`,
     label: `${label} behind the form, with Eircode`,
-    perturb: behind.withEvidenceOf(perturb),
+    perturb: around.withEvidenceOf(perturb),
     ...NO_MATCH,
   },
 ]
@@ -119,31 +117,31 @@ export const CLASSES: readonly QuestionClass[] = [
   { id: '25', label: 'The added or omitted', perturb: byName(words.articleChanged), ...SAME_IN_TEXT },
   { id: '26', label: 'after a trading name', perturb: byName(around.afterTradingName) },
   { id: '28', label: 'a digit for a letter', perturb: inCore(typos.withDigit), ...SHORT },
-  ...behindForm('35', 'a number, letter or year', behind.withNumber),
-  ...behindForm('36', 'a word of a group or fund', behind.withKind),
-  ...behindForm('37', 'another country', behind.withCountry),
-  ...behindForm('38', 'another company number', behind.withOtherNumber),
-  ...behindForm('39', 'a word that another name has', behind.withWordOfSibling),
-  { id: '40', label: 'a note behind the form', perturb: behind.withNote, ...SAME_IN_TEXT },
-  { id: '41', label: 'the form cut or repeated', perturb: behind.formCutOrRepeated, ...SAME_IN_TEXT },
+  ...behindForm('35', 'a number, letter or year', around.withNumber),
+  ...behindForm('36', 'a word of a group or fund', around.withKind),
+  ...behindForm('37', 'another country', around.withCountry),
+  ...behindForm('38', 'another company number', around.withOtherNumber),
+  ...behindForm('39', 'a word that another name has', around.withWordOfSibling),
+  { id: '40', label: 'a note behind the form', perturb: around.withNote, ...SAME_IN_TEXT },
+  { id: '41', label: 'the form cut or repeated', perturb: around.formCutOrRepeated, ...SAME_IN_TEXT },
   {
     id: 's1',
     label: 'only the rarest word',
-    perturb: parts.brandOnly,
+    perturb: words.brandOnly,
     accepted: (register, query) => register.find('word', query),
     ...ALL,
   },
   {
     id: 's2',
     label: 'the last word cut short',
-    perturb: parts.lastWordCut,
+    perturb: words.lastWordCut,
     accepted: (register, query) => register.beginningWith(query),
     ...ALL,
   },
   {
     id: 's4',
     label: 'three or more words without spaces',
-    perturb: parts.withoutSpaces,
+    perturb: words.withoutSpaces,
     accepted: (register, query) => register.find('lettersOnly', query),
     ...ALL,
   },

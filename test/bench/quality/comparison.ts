@@ -1,11 +1,11 @@
 /** Compares the service with peers on the same queries: right first answers, in all and by class, and latency. */
-import { markdown, percent, type Target } from '../markdown.ts'
 import { CLASSES } from './classes.ts'
-import { timed, type OpenContender } from '../search/contender.ts'
+import { timed, type OpenContender } from '../search/contenders.ts'
 import { quantile } from '../statistics.ts'
 import type { Question } from './questions.ts'
 import type { ReferenceRegister } from './register.ts'
 import { shuffled } from './sample.ts'
+import { markdown, percent, type Target } from '../report.ts'
 
 /** The slowest peers need over 100 ms per query. */
 const QUESTIONS_PER_CLASS = 40

@@ -1,10 +1,9 @@
 /** Makes the questions of a run, each with its right answers. */
 import { hash } from 'node:crypto'
 import { parseOperation, type Operation, type SingleDefinition } from '../../../agent/operation/operation.ts'
-import { pick, randomFor } from '../../support/random.ts'
+import { below, pick, randomFor, type Random } from '../../support/random.ts'
 import { CLASSES, NEGATIVES, type QueryInput, type QuestionClass } from './classes.ts'
 import { coreWords, partsOf } from './names.ts'
-import { invented, recombined } from './negatives.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
 import { findNeighbour } from './sample.ts'
 import { singleOf } from '../../support/operations.ts'
@@ -109,4 +108,31 @@ function acceptedFor({ class: asking, asked }: Draft, expected: BenchCompany, re
 export function halfOf({ asked, expected }: Question, seed: number): 'tuning' | 'report' {
   const [byte = 0] = hash('sha256', `${seed} ${expected?.number ?? asked.name}`, 'buffer')
   return byte % 2 === 0 ? 'tuning' : 'report'
+}
+
+const ONSETS = 'b br c cl d dr f g gl k l m n p qu s st t tr v z'.split(' ')
+const VOWELS = 'a e i o u ea io ou'.split(' ')
+const ENDS = ['', 'l', 'n', 'r', 's', 'x', 'nd', 'rk', 'th']
+const TRADES = ['SERVICES', 'CONSULTING', 'FOODS', 'ENGINEERING', 'HOLDINGS', 'MEDIA'] as const
+
+/** The first half of one company name and the second half of another. */
+function recombined(random: Random, { companies }: ReferenceRegister): string {
+  const [beginning, end] = [pick(random, companies), pick(random, companies)].map(({ name }) =>
+    partsOf(name).core.split(' '),
+  ) as [string[], string[]]
+  const kept = beginning.slice(0, Math.max(1, Math.ceil(beginning.length / 2)))
+  const added = end.slice(-Math.max(1, Math.floor(end.length / 2)))
+  return [...kept, ...added, 'LIMITED'].join(' ')
+}
+
+function invented(random: Random): string {
+  const words = Array.from({ length: 1 + below(random, 2) }, () => inventedWord(random))
+  return [...words, pick(random, TRADES), 'LIMITED'].join(' ')
+}
+
+function inventedWord(random: Random): string {
+  const syllables = Array.from({ length: 2 + below(random, 2) }, () =>
+    [ONSETS, VOWELS, ENDS].map((part) => pick(random, part)).join(''),
+  )
+  return syllables.join('').toUpperCase()
 }

@@ -1,7 +1,7 @@
 /** Formats the results: tables by class and by score, and the failures for --debug. */
-import { markdown, percent } from '../markdown.ts'
 import type { Evaluation, Named } from './evaluate.ts'
 import { byPresence, classesOf, isRecoverable, ofClass, tally } from './tally.ts'
+import { markdown, percent } from '../report.ts'
 
 const HEADINGS = [
   'class',

@@ -1,8 +1,8 @@
 /** Counts evaluations and compares them with the targets of docs/accuracy.md. */
-import { percent, type Target } from '../markdown.ts'
 import { CLASSES, NEGATIVES, type QuestionClass } from './classes.ts'
 import type { Evaluation } from './evaluate.ts'
 import type { Question } from './questions.ts'
+import { percent, type Target } from '../report.ts'
 
 /** Shares are NaN if nothing was asked; a target then counts as not measured. */
 export function tally(evaluations: readonly Evaluation[]) {

@@ -20,21 +20,22 @@ import { folderStorage } from '../../../../agent/buyer/library/folder-storage.ts
 import { createPurchase, readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
 import { openSpending } from '../../../../agent/buyer/library/spending.ts'
 import { buyCompany } from '../../../examples/buy-company.ts'
-import { TESTNET_TERMS } from '../../../support/expected-terms.ts'
-import { startTestService, type TestService } from '../../../support/service.ts'
+import { startTestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { receiptIn } from '../../../support/unsigned-receipt.ts'
+import { useService } from '../../../support/use-service.ts'
 
 const DAY_MS = 86_400_000
+const TESTNET_TERMS = {
+  network: 'eip155:84532',
+  asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+  domain: { name: 'USDC', version: '2' },
+} as const
 
 describe('createBuyer', () => {
-  let service: TestService
+  const { service } = useService(() => startTestService())
   let folder: string
 
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service.stop())
   beforeEach(async () => {
     folder = await makeTemporaryDirectory()
   })

@@ -8,8 +8,9 @@ import type { CliContext } from '../../../../agent/command-line/context.ts'
 import { SCORE_MAX } from '../../../../agent/operation/result.ts'
 import { readTable, writeTable } from '../../../../agent/command-line/table-file.ts'
 import { runCommand } from '../../../support/cli.ts'
-import { startTestService, type TestService } from '../../../support/service.ts'
+import { startTestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+import { useService } from '../../../support/use-service.ts'
 
 const ADDED =
   'company_number,legal_name,status,company_type,address_1,address_2,address_3,address_4,eircode,registered_date,' +
@@ -29,15 +30,11 @@ lines"
 
 describe('[15.11] the command client reconcile', function () {
   this.timeout(240_000)
-  let service: TestService
+  const { service } = useService(() => startTestService())
   let directory: string
   let file: string
   let out: string
 
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service.stop())
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
     file = join(directory, 'list.csv')

@@ -8,8 +8,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { z } from 'zod'
 import { runCommand, type CliResult } from '../../../support/cli.ts'
-import { startTestService, type TestService } from '../../../support/service.ts'
+import { startTestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+import { useService } from '../../../support/use-service.ts'
 
 /** The members of a result batch, as the published schema requires them. No other member is accepted. */
 const batchSchema = z.record(
@@ -37,14 +38,10 @@ const FORM = {
 }
 describe('[15.12] the command reconcile-service', function () {
   this.timeout(240_000)
-  let service: TestService
+  const { service } = useService(() => startTestService())
   let directory: string
   const stops: (() => Promise<unknown>)[] = []
 
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service.stop())
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
     await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })

@@ -8,8 +8,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
 import { OPERATIONS } from '../../../../agent/operation/operations.ts'
 import { listen } from '../../../support/listen.ts'
-import { startTestService, type TestService } from '../../../support/service.ts'
+import { startTestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+import { useService } from '../../../support/use-service.ts'
 
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/agent/main.js'))
 /** The program of the buyer's package. */
@@ -24,15 +25,11 @@ const CALLS = [
 
 describe('[15.5, 15.10] the command mcp', function () {
   this.timeout(240_000)
-  let service: TestService
+  const { service } = useService(() => startTestService())
   let directory: string
   let keyFile: string
   const clients: Client[] = []
 
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service.stop())
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
     keyFile = join(directory, 'buyer.key')

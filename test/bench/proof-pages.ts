@@ -1,17 +1,15 @@
-/** The files of `npm run proof`: one for each program, and one with the verdicts of all. */
-import { markdown } from './markdown.ts'
+/** What `npm run proof` writes: a file for each program, one with all verdicts, and figures in docs/benchmarks.md. */
+import { markdown } from './report.ts'
+import { PERF_TARGETS, type PerfRowId } from './targets.ts'
 
 /** What the figures are of. */
 const PARTS = `What is real and what is fake:
 
 - **perf**, **sizing** and **quality**: see [benchmarks](../benchmarks.md#a-sale-a-search-and-an-import-beside-others).
-- **reconcile**: the command \`client reconcile\` as a process, with the service, facilitator and node of perf. The register is
-  made up.
 - **crash**: the commands \`serve\`, \`import\` and \`client\` as processes, with the disk, PostgreSQL, and a local anvil with a test
   token. The facilitator runs in the process of the service. The service of the buyers is in the process of the program.
 - **matrix**: the command \`serve\` as a process, two nodes with faults before a local anvil, and facilitators of x402.
 - **order**: the command \`serve\` under strace.
-- **history**: the real journal of a generated register, of which 0.4 % changes each day.
 - **simulate**: the executor and the reconciler are real. Disk, chain, facilitator, network and clock are models.
 - **fairness**: as perf, with a node that answers after 200 ms. Each client has a loopback address of its own.
 - **mutants**: the compiled code with one bug at a time, and the programs and tests of this project that must find it.
@@ -51,4 +49,58 @@ ${markdown(['program', 'measured', 'verdict', 'commit'], lines)}
 
 function factOf(file: string, fact: string): string {
   return new RegExp(`^- ${fact}: (.*)$`, 'm').exec(file)?.[1] ?? '-'
+}
+
+/** The rows that answer most questions about speed and size. */
+const FIGURES: readonly PerfRowId[] = [
+  'paid p50',
+  'paid cpu',
+  'paid rate',
+  'postgres cpu',
+  'postgres rate',
+  'mcp cpu',
+  'batch cpu',
+  'replay p50',
+  'quote cpu',
+  'search fuzzy p50',
+  'million p50',
+  'million missed',
+  'import cpu',
+  'import memory',
+]
+
+/** @param files the files of the programs, by name. @returns the page with their figures */
+export function withFigures(page: string, files: ReadonlyMap<string, string>): string {
+  const figures = withTable(page, 'figures', figureTable(files.get('perf') ?? ''))
+  return withTable(figures, 'engines', engineTable(files.get('quality') ?? ''))
+}
+
+/** Replaces what is between the two comments with this name. */
+function withTable(page: string, name: string, table: string): string {
+  const begin = `<!-- ${name}: written by \`npm run proof\` -->`
+  const end = `<!-- end of ${name} -->`
+  const [before, rest] = page.split(begin)
+  const after = rest?.split(end)[1]
+  if (before === undefined || after === undefined) throw new Error(`The page has no place for the table "${name}".`)
+  return `${before}${begin}\n\n${table}\n\n${end}${after}`
+}
+
+function figureTable(perf: string): string {
+  const columns = ['row', 'unit', 'value', 'baseline', 'its value', 'ratio']
+  return markdown(
+    columns,
+    FIGURES.map((id) => columns.map((column) => readCell(perf, id, column))),
+  )
+}
+
+/** The comparison of all engines. */
+function engineTable(quality: string): string {
+  return /^\|[ |]+queries[^]*?(?=\n\n)/m.exec(quality)?.[0] ?? 'not measured'
+}
+
+function readCell(table: string, id: PerfRowId, column: string): string {
+  const lines = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
+  const headings = lines.find((cells) => cells.includes('row') && cells.includes(column)) ?? []
+  const cells = lines.find((each) => each[headings.indexOf('row')] === PERF_TARGETS[id].row)
+  return cells?.[headings.indexOf(column)] ?? 'not measured'
 }

@@ -1,4 +1,14 @@
-/** Markdown tables, and figures beside their targets. */
+/** What a program prints: Markdown tables, figures beside their targets, and the machine of a run. */
+import { cpus } from 'node:os'
+
+/** Prints a line, or a text of several lines. */
+export const print = (text: string) => void process.stdout.write(`${text}\n`)
+
+/** Describes the machine and the day of a run. */
+export function describeMachine(): string {
+  const [cpu] = cpus()
+  return `${cpus().length} cores, ${cpu?.model.trim()}, Node.js ${process.version}, ${new Date().toISOString().slice(0, 10)}`
+}
 
 export interface Target {
   target: string
