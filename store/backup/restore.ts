@@ -1,12 +1,13 @@
 /** Puts a backup into a data directory, with the backups that it builds on. */
 import { mkdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { copyDurably, renameDurably } from '../files/atomic-file.ts'
 import { checkEnvironment } from '../files/check-environment.ts'
+import { sha256Of } from '../files/checksum.ts'
 import { dataFile, openEnvironment, StoreError } from '../files/environment.ts'
 import { EPOCH_KEY, responsesFolder, type EnvironmentKind } from '../files/layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
 import {
-  copyDurably,
   fileNames,
   findFile,
   KEYS,
@@ -16,8 +17,6 @@ import {
   readBackup,
   readChain,
   refuseSpecialFiles,
-  renameDurably,
-  sha256Of,
   type Backup,
   type Directories,
 } from './folder.ts'
@@ -41,7 +40,7 @@ export async function restore({ dataDirectory, keysDirectory, folder, hasLog = t
   for (const path of [...(hasLog ? [target] : []), keysDirectory]) {
     if ((await fileNames(path)).length > 0) throw new StoreError(`${path}: exists; move it away before a restore`)
   }
-  for (const path of Object.keys(manifest.files)) await checkFile(findFile(chain, path), manifest.files[path])
+  for (const [path, sha256] of Object.entries(manifest.files)) await checkFile(findFile(chain, path), sha256)
   for (const ancestor of chain.slice(0, -1))
     await checkFile(join(ancestor.folder, LOG_PATH), ancestor.manifest.files[LOG_PATH])
   const restoring = `${target}.restoring`

@@ -8,13 +8,13 @@ import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { DAY_MS } from '../base/day.ts'
-import { writeFileAtomically } from '../files/atomic-file.ts'
+import { copyDurably, renameDurably, syncFile, writeFileAtomically } from '../files/atomic-file.ts'
+import { sha256Of } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { dataFile, openEnvironment, StoreError } from '../files/environment.ts'
 import { responsesFolder, type EnvironmentKind } from '../files/layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
 import {
-  copyDurably,
   fileNames,
   findBackups,
   KEYS,
@@ -24,9 +24,6 @@ import {
   PARTIAL_SUFFIX,
   pathOf,
   readChain,
-  renameDurably,
-  sha256Of,
-  syncFile,
   type Backup,
   type Directories,
   type Manifest,
@@ -158,16 +155,18 @@ async function writeBackup(options: BackupOptions, partial: string) {
 async function writeLog(options: BackupOptions, to: string, check: (logBytes?: number) => void) {
   const from = responsesFolder(options.dataDirectory)
   const { ancestors, fullReason } = options.incremental ? await findAncestors(options) : full()
-  const before = ancestors.at(-1)?.manifest.log
-  const increment = ancestors.length > 0 ? await writeIncrement({ from, to, before }, check) : undefined
-  if (increment?.kind === 'increment') {
+  const parent = ancestors.at(-1)
+  const state = parent && (await writeIncrement({ from, to, before: parent.manifest.log }, check))
+  if (state) {
     await syncFile(dataFile(to))
-    const { counts } = await inspectLog(to)
-    return { counts, state: increment.state, ancestors, fullReason }
+    return { ...(await inspectLog(to)), state, ancestors, fullReason }
   }
   check(sizeOf(dataFile(from)))
   await copyEnvironment('responses', { from, to })
-  return { ...(await inspectLog(to)), ...full(increment?.reason ?? fullReason) }
+  return {
+    ...(await inspectLog(to)),
+    ...full(parent ? 'the changes of this log since the last one are not known' : fullReason),
+  }
 }
 
 const full = (fullReason?: string) => ({ ancestors: [] as Backup[], fullReason })
@@ -175,10 +174,9 @@ const full = (fullReason?: string) => ({ ancestors: [] as Backup[], fullReason }
 /** The newest backup in the same folder, and those that it builds on, the full one first. */
 async function findAncestors({ folder, now }: BackupOptions) {
   const time = now()
-  const backups = await findBackups(dirname(folder))
   // Later ones are from before the clock was set back.
   const isEarlier = ({ manifest }: Backup) => LOG_PATH in manifest.files && manifest.created_at < time.toISOString()
-  const parent = backups.find(isEarlier)
+  const parent = (await findBackups(dirname(folder))).find(isEarlier)
   if (!parent) return full('there is no earlier one')
   const chain = await readChain(parent).catch(() => undefined)
   if (!chain) return full('the last one has lost a folder that it builds on')

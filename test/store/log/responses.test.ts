@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { open, type RootDatabase } from 'lmdb'
-import { LAYOUT_KEY, LAYOUT_VERSION, RECORDS_DATABASE, responsesFolder } from '../../../store/files/layout.ts'
+import { LAYOUT_KEY, LAYOUT_VERSION, responsesFolder } from '../../../store/files/layout.ts'
 import { StoreError } from '../../../store/files/environment.ts'
 import { encodeRecord, type RecordState } from '../../../store/log/record.ts'
 import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
@@ -58,7 +58,7 @@ describe('the response log', () => {
     return Object.assign(environment, { [Symbol.asyncDispose]: () => environment.close() })
   }
   const recordsIn = (environment: RootDatabase) =>
-    environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
+    environment.openDB<Buffer, string>({ name: 'records', encoding: 'binary' })
 
   describe('[5.6.4] pruning', () => {
     const ended = (index: number, state: RecordState, day: number) =>
