@@ -67,9 +67,11 @@ const STATEMENTS = {
     select $1, $2, $3, null, $6::timestamptz, $4::uuid, $5::bytea from taken on conflict do nothing`,
   /** Frees the place of a sale that `INSERT` took without a record, because another machine had claimed the payment. */
   FREE_UNUSED_PLACE: 'update sale_places set free_at = now() where identity = $1 and claim = $2',
-  WAIT: `select extract(epoch from min(free_at) - now()) * 1000 as wait_ms from sale_places where free_at > now()`,
-  COUNT_SALES: 'select count(*)::int as count from sale_places where free_at > now()',
-  COUNT_UNKNOWN: `select count(*)::int as count from responses
+  /** The milliseconds until a place is free. Null if one may be free now. */
+  WAIT: `select ceil(extract(epoch from min(free_at) - now()) * 1000)::int as number from sale_places
+  where free_at > now()`,
+  COUNT_SALES: 'select count(*)::int as number from sale_places where free_at > now()',
+  COUNT_UNKNOWN: `select count(*)::int as number from responses
   where final_at is null and state = 'unknown' and starts_with(identity, $1)`,
   FIND: `select identity, revision, record from responses where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`,
@@ -98,7 +100,8 @@ const STATEMENTS = {
   NOTE_UNRECORDED: `insert into unrecorded_payments (identity, transaction_hash, found_at)
   select $1, $2, $3 where (select count(*) from unrecorded_payments) < $4 on conflict do nothing`,
   IS_UNRECORDED: 'select 1 from unrecorded_payments where identity = $1',
-  LIST_UNRECORDED: 'select identity, transaction_hash, found_at from unrecorded_payments order by identity limit $1',
+  LIST_UNRECORDED: `select identity, transaction_hash as transaction, found_at from unrecorded_payments
+  order by identity limit $1`,
   OWNER: `select log_id, network, asset, pay_to, coalesce(receivers, array[pay_to]) as receivers
   from response_log_owner where id = 1`,
   INSERT_OWNER: `insert into response_log_owner (id, log_id, network, asset, pay_to, receivers)
@@ -170,18 +173,18 @@ class PostgresResponseLog implements ResponseLog {
       await this.#query(STATEMENTS.FREE_UNUSED_PLACE, [identity, revision])
       if (existing) return { kind: 'taken', record: existing.record }
       refuseOtherReceiver(await this.owner(), record)
-      waitMs = await this.#readWaitMs()
+      waitMs = await this.#readNumber(STATEMENTS.WAIT, [])
       if (waitMs > 0) break
     }
     return { kind: 'full', waitMs }
   }
 
   countSales(): Promise<number> {
-    return this.#count(STATEMENTS.COUNT_SALES, [])
+    return this.#readNumber(STATEMENTS.COUNT_SALES, [])
   }
 
   countUnknown(prefix: string): Promise<number> {
-    return this.#count(STATEMENTS.COUNT_UNKNOWN, [prefix])
+    return this.#readNumber(STATEMENTS.COUNT_UNKNOWN, [prefix])
   }
 
   async advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
@@ -209,16 +212,11 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   unfinished(): Promise<string[]> {
-    return listInParts(async (last = '', limit) => {
-      const { rows } = await this.#query<{ identity: string }>(STATEMENTS.LIST_UNFINISHED, [last, limit])
-      return rows.map(({ identity }) => identity)
-    })
+    return listInParts((last = '', limit) => this.#listIdentities(STATEMENTS.LIST_UNFINISHED, [last, limit]))
   }
 
-  async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
-    const values = [before.toISOString(), max, lateAfter(before).toISOString()]
-    const { rows } = await this.#query<{ identity: string }>(STATEMENTS.LIST_DUE, values)
-    return rows.map(({ identity }) => identity)
+  due({ before, max }: { before: Date; max: number }): Promise<string[]> {
+    return this.#listIdentities(STATEMENTS.LIST_DUE, [before.toISOString(), max, lateAfter(before).toISOString()])
   }
 
   async countUnfinished(): Promise<Map<RecordState, number>> {
@@ -238,11 +236,9 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   async unrecorded(): Promise<UnrecordedPayment[]> {
-    type Row = { identity: string; transaction_hash: string; found_at: Date }
+    type Row = Omit<UnrecordedPayment, 'found_at'> & { found_at: Date }
     const { rows } = await this.#query<Row>(STATEMENTS.LIST_UNRECORDED, [UNRECORDED_MAX])
-    return rows.map(({ identity, transaction_hash: transaction, found_at }) => {
-      return { identity, transaction, found_at: found_at.toISOString() }
-    })
+    return rows.map((row) => ({ ...row, found_at: row.found_at.toISOString() }))
   }
 
   async prune({ before, max }: { before: Date; max: number }): Promise<number> {
@@ -270,9 +266,7 @@ class PostgresResponseLog implements ResponseLog {
   async publicKeys(): Promise<AnnouncedKey[]> {
     type Row = Omit<AnnouncedKey, 'announced_at'> & { announced_at: Date }
     const { rows } = await this.#query<Row>(STATEMENTS.PUBLIC_KEYS, [])
-    return rows.map(({ kid, jwk, announced_at, compromised_at }) => {
-      return { kid, jwk, announced_at: announced_at.toISOString(), compromised_at }
-    })
+    return rows.map((row) => ({ ...row, announced_at: row.announced_at.toISOString() }))
   }
 
   async checkWritable(): Promise<void> {
@@ -288,14 +282,12 @@ class PostgresResponseLog implements ResponseLog {
     return this.#pool.end()
   }
 
-  async #count(statement: string, values: unknown[]): Promise<number> {
-    return (await this.#query<{ count: number }>(statement, values)).rows[0]?.count ?? 0
+  async #readNumber(statement: string, values: unknown[]): Promise<number> {
+    return (await this.#query<{ number: number | null }>(statement, values)).rows[0]?.number ?? 0
   }
 
-  /** The time until a place of the limit is free. 0 if one may be free now. */
-  async #readWaitMs(): Promise<number> {
-    const { rows } = await this.#query<{ wait_ms: string | null }>(STATEMENTS.WAIT, [])
-    return Math.ceil(Number(rows[0]?.wait_ms ?? 0))
+  async #listIdentities(statement: string, values: unknown[]): Promise<string[]> {
+    return (await this.#query<{ identity: string }>(statement, values)).rows.map(({ identity }) => identity)
   }
 
   /** @throws CorruptRecordError */
