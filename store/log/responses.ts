@@ -78,7 +78,7 @@ export interface ResponseLog {
   unrecorded(): Promise<UnrecordedPayment[]>
   /**
    * Removes at most `max` records that became final before `before`, oldest first, and unrecorded payments that were
-   * found before it. LMDB also removes at most `max` old changes. Returns the number of records and changes.
+   * found before it. Returns the number of records.
    */
   prune(request: { before: Date; max: number }): Promise<number>
   /** Undefined before the first start of a service. */
