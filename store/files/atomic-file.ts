@@ -3,7 +3,7 @@
  * After a crash the file has the old content or the new content. Only their owner can access the files.
  */
 import { randomUUID } from 'node:crypto'
-import { constants, copyFile, link, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { constants, copyFile, link, open, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode, ifMissing } from '../base/error-code.ts'
 
@@ -44,7 +44,7 @@ const TEMPORARY_NAME = new RegExp(`^(.+)\\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-
 async function publish(path: string, text: string | Uint8Array, renameOrLink: typeof rename): Promise<void> {
   const temporary = `${path}.${randomUUID()}${UNFINISHED_SUFFIX}`
   try {
-    await writeDurably(temporary, text)
+    await writeFile(temporary, text, { flag: 'wx', mode: OWNER_ONLY_MODE, flush: true })
     await renameOrLink(temporary, path)
   } finally {
     await rm(temporary, { force: true })
@@ -69,12 +69,6 @@ export async function syncFile(path: string): Promise<void> {
   await file.chmod(OWNER_ONLY_MODE)
   await file.sync()
   await syncDirectory(dirname(path))
-}
-
-async function writeDurably(path: string, text: string | Uint8Array): Promise<void> {
-  await using file = await open(path, 'wx', OWNER_ONLY_MODE)
-  await file.writeFile(text)
-  await file.sync()
 }
 
 /** Makes created, renamed and removed names in a directory durable. */

@@ -9,7 +9,7 @@ import type { Database, RangeOptions, RootDatabase } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import { CorruptRecordError, undefinedIfCorrupt } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
-import { awaitWrite, openEnvironment, startAfter, StoreError } from '../files/environment.ts'
+import { awaitWrite, openEnvironment, StoreError } from '../files/environment.ts'
 import {
   EPOCH_KEY,
   finishedKey,
@@ -41,7 +41,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
-import { lateAfter, listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from './responses.ts'
+import { lateAfter, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from './responses.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
 /** Parsed records in memory. A run of the reconciler seldom reads more. */
@@ -131,9 +131,7 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async unfinished(): Promise<string[]> {
-    const keys = await listInParts(async (last, limit) => this.#list({ ...startAfter(last), limit }))
-    // A record that changes its state meanwhile can be in two parts.
-    return [...new Set(keys.map(identityIn))]
+    return this.#list({}).map(identityIn)
   }
 
   async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
@@ -186,8 +184,7 @@ export class LmdbResponseLog implements ResponseLog {
       const current = this.#find(from.identity)
       if (!isVersion(current, from)) return undefined
       const next = applyChange(current, change)
-      const isRefused = givesSaleBack(next) && current.state !== 'refused'
-      const sales = isRefused ? this.#readSales() : undefined
+      const sales = givesSaleBack(current, next) ? this.#readSales() : undefined
       if (sales) giveBack(sales, { at: secondOf(Date.parse(next.prepared_at)), units: 1 })
       this.#write(next, current, sales)
       return next

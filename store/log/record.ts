@@ -134,9 +134,9 @@ export function isIdFree(state: RecordState): boolean {
   return state === 'refused' || isVoid(state)
 }
 
-/** Whether the sale of a record that becomes `refused` counts no longer in the limit of a minute. */
-export function givesSaleBack({ state, keeps_sale }: ResponseRecord): boolean {
-  return state === 'refused' && keeps_sale !== true
+/** Whether the sale of a record counts no longer in the limit of a minute, because the record becomes `refused`. */
+export function givesSaleBack(from: ResponseRecord, { state, keeps_sale }: ResponseRecord): boolean {
+  return state === 'refused' && from.state !== 'refused' && keeps_sale !== true
 }
 
 export function isStarted(state: RecordState): boolean {

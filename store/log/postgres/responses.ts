@@ -28,7 +28,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from '../record.ts'
-import { lateAfter, listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from '../responses.ts'
+import { lateAfter, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
 import { checkSchema } from './schema.ts'
@@ -88,7 +88,7 @@ const STATEMENTS = {
     when exists (select 1 from responses where payment_id = $9) then null
     else $9 end
   where identity = $1 and revision = $2`,
-  LIST_UNFINISHED: 'select identity from responses where final_at is null and identity > $1 order by identity limit $2',
+  LIST_UNFINISHED: 'select identity from responses where final_at is null',
   /** Each half uses an index. */
   LIST_DUE: `(select identity, due_at from responses where final_at is null and due_at < $1 order by due_at limit $2)
   union all (select identity, due_at from responses where final_at is null and due_at > $3 order by due_at limit $2)
@@ -202,7 +202,7 @@ class PostgresResponseLog implements ResponseLog {
       revision,
       encodeRecord(next),
       isIdFree(next.state),
-      givesSaleBack(next) && from.state !== 'refused',
+      givesSaleBack(current.record, next),
       isIdFree(from.state) ? (next.payment_id ?? null) : null,
       dueTime(next),
     ]
@@ -212,7 +212,7 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   unfinished(): Promise<string[]> {
-    return listInParts((last = '', limit) => this.#listIdentities(STATEMENTS.LIST_UNFINISHED, [last, limit]))
+    return this.#listIdentities(STATEMENTS.LIST_UNFINISHED, [])
   }
 
   due({ before, max }: { before: Date; max: number }): Promise<string[]> {
@@ -238,7 +238,7 @@ class PostgresResponseLog implements ResponseLog {
   async unrecorded(): Promise<UnrecordedPayment[]> {
     type Row = Omit<UnrecordedPayment, 'found_at'> & { found_at: Date }
     const { rows } = await this.#query<Row>(STATEMENTS.LIST_UNRECORDED, [UNRECORDED_MAX])
-    return rows.map((row) => ({ ...row, found_at: row.found_at.toISOString() }))
+    return rows.map(({ found_at, ...rest }) => Object.assign(rest, { found_at: found_at.toISOString() }))
   }
 
   async prune({ before, max }: { before: Date; max: number }): Promise<number> {
@@ -266,7 +266,7 @@ class PostgresResponseLog implements ResponseLog {
   async publicKeys(): Promise<AnnouncedKey[]> {
     type Row = Omit<AnnouncedKey, 'announced_at'> & { announced_at: Date }
     const { rows } = await this.#query<Row>(STATEMENTS.PUBLIC_KEYS, [])
-    return rows.map((row) => ({ ...row, announced_at: row.announced_at.toISOString() }))
+    return rows.map(({ announced_at, ...rest }) => Object.assign(rest, { announced_at: announced_at.toISOString() }))
   }
 
   async checkWritable(): Promise<void> {
