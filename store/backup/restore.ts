@@ -68,8 +68,9 @@ async function checkFile(path: string, sha256: string | undefined): Promise<void
 /** The full log, to which the increments are then applied in their order. */
 async function restoreLog([full, ...increments]: readonly [Backup, ...Backup[]], restoring: string): Promise<void> {
   await copyChecked('responses', join(full.folder, LOG_PATH), restoring)
-  // A log of the layout before is not upgraded. It has no epoch and no increments.
-  const log = openEnvironment({ folder: restoring, kind: 'responses', upgrade: () => undefined })
+  // Such as one of the layout before, which is not upgraded. It has no epoch and no increments.
+  if (!full.manifest.log) return
+  const log = openEnvironment({ folder: restoring, kind: 'responses' })
   try {
     // The next process that writes to the log gives it another one, so no increment builds on an earlier backup.
     // This comes first: if the first transaction after a compact copy frees more than 250 pages, LMDB ends the process,

@@ -23,6 +23,7 @@ import {
   OTHERS,
   PARTIAL_SUFFIX,
   pathOf,
+  readBackup,
   readChain,
   type Backup,
   type Directories,
@@ -55,17 +56,18 @@ export async function backUp(options: BackupOptions) {
   if ((await lstat(folder).catch(() => undefined)) || !existsSync(dirname(folder)))
     throw new StoreError(`${folder}: must be a new folder in an existing one`)
   await removePartial(partial, keep)
-  const { manifest, ancestors, fullReason } = await writeBackup(options, partial).catch(async (cause: unknown) => {
+  const { ancestors, fullReason } = await writeBackup(options, partial).catch(async (cause: unknown) => {
     await rm(partial, { recursive: true, force: true })
     throw cause
   })
   await renameDurably(partial, folder)
-  const [bytes, full_bytes] = [{ folder, manifest }, ancestors[0] ?? { folder, manifest }].map(bytesOf)
-  const note = { created_at: manifest.created_at, bytes, full_bytes }
+  const backup = await readBackup(folder)
+  const { created_at, records, damaged } = backup.manifest
+  const note = { created_at, bytes: bytesOf(backup), full_bytes: bytesOf(ancestors[0] ?? backup) }
   await writeFileAtomically(lastBackupFile(dataDirectory), `${JSON.stringify(note)}\n`)
   if (keep !== undefined) await removeOld(folder, keep)
   const parent = ancestors.at(-1)?.folder
-  return { records: manifest.records, damaged: manifest.damaged, parent: parent && basename(parent), fullReason }
+  return { records, damaged, parent: parent && basename(parent), fullReason }
 }
 
 const lastBackupFile = (dataDirectory: string) => join(dataDirectory, 'last-backup.json')
@@ -87,9 +89,8 @@ export function readLastBackup(dataDirectory: string) {
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
-function bytesOf({ folder, manifest }: Pick<Backup, 'folder' | 'manifest'>): number {
-  return Object.keys(manifest.files).reduce((sum, path) => sum + sizeOf(join(folder, path)), 0)
-}
+const bytesOf = ({ folder, manifest }: Backup) =>
+  Object.keys(manifest.files).reduce((sum, path) => sum + sizeOf(join(folder, path)), 0)
 
 /** What an interrupted backup has left: with this name, and with any name if old backups are removed. */
 async function removePartial(partial: string, keep: number | undefined): Promise<void> {
@@ -148,7 +149,7 @@ async function writeBackup(options: BackupOptions, partial: string) {
   const created_at = now().toISOString()
   const manifest: Manifest = { version: 2, created_at, ...counts, files, log: state, parent: parent?.sha256 }
   await writeFileAtomically(join(partial, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`)
-  return { manifest, ancestors, fullReason }
+  return { ancestors, fullReason }
 }
 
 /** Copies the changes since the newest backup in the same folder, or the whole log if that is not possible. */

@@ -9,7 +9,7 @@ import type { ResponseRecord, UnrecordedPayment } from './record.ts'
  * A final record was written or removed, or became one that is not final. An incremental backup finds here what an
  * earlier one lacks. Other records have no entries, because each backup copies all of them.
  */
-export interface Change {
+interface Change {
   readonly identity: string
   /** ISO 8601, in UTC. */
   readonly at: string
