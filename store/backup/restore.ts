@@ -73,8 +73,6 @@ async function restoreLog([full, ...increments]: readonly [Backup, ...Backup[]],
   const log = openEnvironment({ folder: restoring, kind: 'responses' })
   try {
     // The next process that writes to the log gives it another one, so no increment builds on an earlier backup.
-    // This comes first: if the first transaction after a compact copy frees more than 250 pages, LMDB ends the process,
-    // because its list of free pages is empty (lmdb 3.5.6, `mdb_page_alloc` in mdb.c).
     log.removeSync(EPOCH_KEY)
     for (const { folder } of increments) {
       const copy = `${restoring}.increment`

@@ -179,9 +179,14 @@ function checkLayout(
   if (layout?.kind !== kind || typeof layout.version !== 'number')
     throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
   const isFormer = layout.version === FORMER_LAYOUT_VERSION[kind]
-  if (isFormer && upgrade && !readOnly) return upgrade(environment)
-  if (layout.version !== version && !(isFormer && readOnly))
+  if (layout.version !== version && !(isFormer && (readOnly || upgrade)))
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
+  if (readOnly) return
+  // If a transaction frees more than 250 pages while the list of free pages is empty, as it is after a compact copy,
+  // LMDB ends the process (lmdb 3.5.6, `mdb_page_alloc` in mdb.c). A small transaction fills the list.
+  const { free } = environment.getStats() as { free: { entryCount: number } }
+  if (free.entryCount === 0) environment.putSync(LAYOUT_KEY, layout)
+  if (isFormer) upgrade?.(environment)
 }
 
 /** The options of a range that begins beyond a key, in the direction of the range. Without a key, at its first one. */

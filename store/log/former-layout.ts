@@ -38,9 +38,6 @@ export function* recordsIn(environment: Environment): Iterable<{ key: string; va
  */
 export function upgradeLayout(environment: Environment): void {
   const { records, unfinished } = openDatabases(environment)
-  // A small transaction comes first. If the first one after a compact copy, such as a backup, frees more than 250
-  // pages, LMDB ends the process, because its list of free pages is empty (lmdb 3.5.6, `mdb_page_alloc` in mdb.c).
-  environment.putSync(LAYOUT_KEY, environment.get(LAYOUT_KEY))
   environment.transactionSync(() => {
     const former = openFormerRecords(environment)
     const identities = [...(former?.getKeys() ?? [])]
