@@ -104,10 +104,10 @@ const STATEMENTS = {
   order by identity limit $1`,
   OWNER: `select log_id, network, asset, pay_to, coalesce(receivers, array[pay_to]) as receivers
   from response_log_owner where id = 1`,
-  INSERT_OWNER: `insert into response_log_owner (id, log_id, network, asset, pay_to, receivers)
-  values (1, $1, $2, $3, $4, $5) on conflict do nothing`,
-  REPLACE_OWNER: `update response_log_owner set log_id = $1, network = $2, asset = $3, pay_to = $4, receivers = $5
-  where id = 1 and log_id = $6 and network = $7 and asset = $8 and pay_to = $9`,
+  /** The first owner, or another receiver of the owner with the receiver $7. */
+  SET_OWNER: `insert into response_log_owner as stored (id, log_id, network, asset, pay_to, receivers)
+  values (1, $1, $2, $3, $4, $5) on conflict (id) do update set pay_to = excluded.pay_to, receivers = excluded.receivers
+  where stored.log_id = $6::uuid and stored.pay_to = $7::text`,
   ANNOUNCE_KEY: `insert into public_keys (kid, jwk, announced_at, compromised_at) values ($1, $2, now(), $3)
   on conflict (kid) do update set compromised_at = coalesce(public_keys.compromised_at, excluded.compromised_at)`,
   PUBLIC_KEYS: 'select kid, jwk, announced_at, compromised_at from public_keys order by announced_at, kid',
@@ -252,8 +252,9 @@ class PostgresResponseLog implements ResponseLog {
 
   /** A repetition after the loss of a connection finds the owner that it has stored. */
   async setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner> {
-    const statement = current ? STATEMENTS.REPLACE_OWNER : STATEMENTS.INSERT_OWNER
-    await this.#query(statement, [...ownerValues(next), next.receivers, ...(current ? ownerValues(current) : [])])
+    const { log_id, network, asset, pay_to, receivers } = next
+    const values = [log_id, network, asset, pay_to, receivers, current?.log_id, current?.pay_to]
+    await this.#query(STATEMENTS.SET_OWNER, values)
     const stored = await this.owner()
     if (!stored) throw new StoreError('The owner of the response log was removed while it was written')
     return stored
@@ -304,7 +305,3 @@ class PostgresResponseLog implements ResponseLog {
 }
 
 const dueTime = ({ due_at, prepared_at }: ResponseRecord) => due_at ?? prepared_at
-
-function ownerValues({ log_id, network, asset, pay_to }: LogOwner): string[] {
-  return [log_id, network, asset, pay_to]
-}
