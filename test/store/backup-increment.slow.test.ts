@@ -334,20 +334,6 @@ describe('an incremental backup', () => {
     expect((await increment('4')).parent).to.equal('3')
   })
 
-  it('builds on a log of an earlier version after this version has written to it', async () => {
-    await using environment = openDirectly()
-    await sellMany('first', 3)
-    await log.close()
-    await environment.remove('epoch')
-    await environment.openDB({ name: 'changes' }).drop()
-    for (const name of ['1', '2']) expect((await increment(name)).parent).to.equal(undefined)
-    log = new LmdbResponseLog(source.dataDirectory, { now })
-    expect((await increment('3')).parent).to.equal(undefined)
-    await sell('second')
-    expect((await increment('4')).parent).to.equal('3')
-    await expectRestored('4', await dump(source.dataDirectory))
-  })
-
   it('is restored although it removes many large records', async () => {
     for (let index = 0; index < 300; index += 1) await sell(`first/${index}`, { body: 'x'.repeat(9_000) })
     await sell('second')
