@@ -17,6 +17,7 @@ interface Change {
 
 /** Longer than the week for which incremental backups build on a full one. */
 const CHANGES_KEPT_MS = 8 * DAY_MS
+const CHANGES_PER_REMOVAL = 50
 
 export type LogDatabases = ReturnType<typeof openDatabases>
 
@@ -33,13 +34,14 @@ export function openDatabases(environment: RootDatabase<unknown, string>) {
   }
 }
 
-/** Inside a transaction. Each change removes two old ones. No number is used twice, because the newest one stays. */
+/** Inside a transaction. No number is used twice, because the newest change stays. */
 export function noteChanges(changes: Database<Change, number>, now: Date, identities: readonly string[]): void {
-  const oldest = [...changes.getRange({ limit: 2 * identities.length })]
   const [newest = 0] = changes.getKeys({ reverse: true, limit: 1 })
+  // Not each time, because reading a range takes longer than a write.
+  const oldest = newest % CHANGES_PER_REMOVAL === 0 ? [...changes.getRange({ limit: 4 * CHANGES_PER_REMOVAL })] : []
   // Times far in the future are of a wrong clock.
   const isOld = ({ at }: Change) => Math.abs(now.getTime() - Date.parse(at)) > CHANGES_KEPT_MS
-  for (const { key, value } of oldest) if (isOld(value)) void changes.remove(key)
+  for (const { key, value } of oldest) if (isOld(value) && key < newest) void changes.remove(key)
   for (const [index, identity] of identities.entries())
     void changes.put(newest + index + 1, { identity, at: now.toISOString() })
 }

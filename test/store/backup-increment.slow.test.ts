@@ -266,7 +266,7 @@ describe('an incremental backup', () => {
       async () => {
         await sellMany('new', 3)
         time += 9 * DAY_MS
-        await sellMany('newer', 2)
+        await sellMany('newer', 60)
         time -= 9 * DAY_MS
       },
     ],
@@ -280,7 +280,7 @@ describe('an incremental backup', () => {
         time = 0
         await sell('new')
         time = right
-        await sell('newer')
+        await sellMany('newer', 60)
       },
     ],
     [
