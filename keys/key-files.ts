@@ -4,14 +4,14 @@
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
 import * as z from 'zod'
-import { errorCode, ifMissing } from '../store/base/error-code.ts'
+import { ifMissing } from '../store/base/error-code.ts'
+import { parseJson } from '../store/base/read-body.ts'
 import { writeFileAtomically } from '../store/files/atomic-file.ts'
-import { readUpTo } from '../store/files/bounded-read.ts'
-import { checkPrivateDirectory, findOpenMode, makePrivateDirectory } from '../store/files/private-files.ts'
+import { checkPrivateDirectory, makePrivateDirectory, readPrivateFile } from '../store/files/private-files.ts'
 
 /** A key file has about 300 bytes. */
 const KEY_FILE_BYTES_MAX = 4096
@@ -86,8 +86,7 @@ export async function readDirectory(directory: string): Promise<StoredKey[]> {
 }
 
 async function readKeyFile(path: string): Promise<StoredKey> {
-  const text = await readText(path)
-  const parsed = keyFileSchema.safeParse(parseJson(path, text))
+  const parsed = keyFileSchema.safeParse(parseJson(readText(path)) ?? throwKeyError(path, 'is not JSON'))
   if (!parsed.success)
     throwKeyError(path, `is not an ES256 key: it has a wrong ${String(parsed.error.issues[0]?.path[0])}`)
   const { d, iat: madeAtSeconds, compromised_at: compromisedAtSeconds } = parsed.data
@@ -104,27 +103,14 @@ async function readKeyFile(path: string): Promise<StoredKey> {
   return { publicJwk, madeAtSeconds, privateKey, compromisedAtSeconds }
 }
 
-/** Follows no symbolic link, does not block on a pipe, and checks the opened file instead of its name. */
-async function readText(path: string): Promise<string> {
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-  await using file = await open(path, flags).catch((cause: unknown) =>
-    throwKeyError(path, `must be a regular file that can be read, and no symbolic link (${errorCode(cause)})`),
-  )
-  const stats = await file.stat()
-  if (!stats.isFile()) throwKeyError(path, 'must be a regular file that can be read')
-  if (findOpenMode(stats.mode) !== undefined)
+/** Follows no symbolic link. */
+function readText(path: string): string {
+  const file = readPrivateFile(path, KEY_FILE_BYTES_MAX + 1, constants.O_NOFOLLOW)
+  if (file.kind === 'unreadable') throwKeyError(path, 'must be a regular file that can be read, and no symbolic link')
+  if (file.kind === 'open')
     throwKeyError(path, `must be accessible to its owner only: run chmod 600 ${JSON.stringify(path)}`)
-  const bytes = await readUpTo(file, KEY_FILE_BYTES_MAX)
-  return bytes?.toString() ?? throwKeyError(path, `is larger than ${KEY_FILE_BYTES_MAX} bytes`)
-}
-
-/** The parser's error is not kept as the cause: it quotes the text, which may be the private part. */
-function parseJson(path: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return throwKeyError(path, 'is not JSON')
-  }
+  if (file.text.length > KEY_FILE_BYTES_MAX) throwKeyError(path, `is larger than ${KEY_FILE_BYTES_MAX} bytes`)
+  return file.text
 }
 
 /** Creates a key, and the directory if it is missing, and reads the key back from its file. */

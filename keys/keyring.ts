@@ -65,16 +65,13 @@ export async function openKeyring({ directory, log, now, previous }: KeyringOpti
 export async function announceKeys(log: KeyLog, own: readonly StoredKey[]): Promise<AnnouncedKeys> {
   const read = async () => new Map((await log.publicKeys()).map((key) => [key.kid, key]))
   const known = await read()
-  const missing = own.filter(({ publicJwk, compromisedAtSeconds }) => {
+  for (const { publicJwk, compromisedAtSeconds } of own.toReversed()) {
     const key = known.get(publicJwk.kid)
-    return !key || (compromisedAtSeconds !== undefined && key.compromised_at === null)
-  })
-  if (missing.length === 0) return known
-  for (const { publicJwk, compromisedAtSeconds } of missing.toReversed()) {
+    if (key && (compromisedAtSeconds === undefined || key.compromised_at !== null)) continue
     const compromised_at = compromisedAtSeconds === undefined ? null : toIsoTime(compromisedAtSeconds)
     await log.announceKey({ kid: publicJwk.kid, jwk: publicJwk, compromised_at })
   }
-  return await read()
+  return read()
 }
 
 /**

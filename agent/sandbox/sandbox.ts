@@ -7,7 +7,7 @@ import { authorizationTypes } from '@x402/evm'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { responsesFolder, sandboxFolder } from '../../store/files/layout.ts'
-import { removeLogMarker } from '../../store/log/log-owner.ts'
+import { logMarker, usedReceivers } from '../../store/log/log-owner.ts'
 import { openChain } from '../settlement/chain/chain.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
@@ -55,7 +55,7 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
   try {
     const responses = responsesFolder(config.dataDirectory)
     // The payments of the old log do not exist on the new chain, so a new log is expected.
-    if (chain.fresh) await removeLogMarker(config.dataDirectory)
+    if (chain.fresh) for (const file of [logMarker, usedReceivers]) await file.remove(config.dataDirectory)
     if (chain.fresh && existsSync(responses)) {
       await rename(responses, `${responses}.${Date.now()}`)
       log('the sandbox chain is new: the response log of the old one was set aside')

@@ -5,13 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import {
-  readLogMarker,
-  readReceivers,
-  writeLogMarker,
-  writeReceivers,
-  type LogOwner,
-} from '../../store/log/log-owner.ts'
+import { logMarker, usedReceivers, type LogOwner } from '../../store/log/log-owner.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Terms } from '../payment/terms.ts'
@@ -31,7 +25,7 @@ interface OwnerCheck {
  * @throws StoreError if the marker cannot be read
  */
 export async function findOwnerFault({ log, dataDirectory, terms }: Omit<OwnerCheck, 'allowed'>) {
-  const markedId = await readLogMarker(dataDirectory)
+  const markedId = (await logMarker.read(dataDirectory))?.log_id
   const owner = await log.owner()
   if (!owner) return markedId === undefined ? undefined : EMPTY_LOG
   return findMismatch(owner, markedId, terms) ?? (isPaid(owner, terms) ? undefined : otherReceiver(owner))
@@ -59,8 +53,8 @@ const otherReceiver = (owner: LogOwner) =>
 
 /** @throws StoreError whose message is one line for the operator */
 export async function checkLogOwner({ log, dataDirectory, terms, allowed }: OwnerCheck): Promise<void> {
-  const markedId = allowed.newLog === true ? undefined : await readLogMarker(dataDirectory)
-  const used = await readReceivers(dataDirectory)
+  const markedId = allowed.newLog === true ? undefined : (await logMarker.read(dataDirectory))?.log_id
+  const used = (await usedReceivers.read(dataDirectory))?.receivers ?? []
   const receiver = terms.payTo.toLowerCase()
   const stored = await log.owner()
   const last = used.at(-1) ?? receiver
@@ -79,8 +73,8 @@ export async function checkLogOwner({ log, dataDirectory, terms, allowed }: Owne
   const known = await addReceivers(log, used)
   // Last, so that a start that was refused or killed changes nothing in the directory.
   const receivers = [...known.filter((each) => each !== receiver), receiver]
-  if (!isDeepStrictEqual(receivers, used)) await writeReceivers(dataDirectory, receivers)
-  if (markedId !== owner.log_id) await writeLogMarker(dataDirectory, owner.log_id)
+  if (!isDeepStrictEqual(receivers, used)) await usedReceivers.write(dataDirectory, { receivers })
+  if (markedId !== owner.log_id) await logMarker.write(dataDirectory, { log_id: owner.log_id })
 }
 
 /** The log of a directory that was used with another log gets the receivers of that one. Returns all of the log. */

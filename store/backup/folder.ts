@@ -1,11 +1,9 @@
 /** The folder of a backup: its manifest, its files, and the backups beside it that it builds on. */
-import { createHash, hash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
-import { constants, copyFile, lstat, open, readdir, readFile, rename, rmdir } from 'node:fs/promises'
+import { hash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { lstat, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import * as z from 'zod'
-import { syncDirectory } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
 
 /** What a backup and a restore need. */
@@ -28,20 +26,15 @@ export const pathOf = (kind: 'responses' | 'catalog' | 'history') => `${kind}/da
 export const LOG_PATH = pathOf('responses')
 /** Environments that are copied if they exist. */
 export const OTHERS = ['catalog', 'history'] as const
-const PRIVATE_FILE_MODE = 0o600
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
-const logStateSchema = z.strictObject({
+const logStateSchema = z.object({
   /** The random id of the log since it was created or restored. */
   epoch: z.string(),
-  /** The number and the time of its newest change (store/log/changes.ts). 0 and null without one. */
+  /** The number and the time of its newest change. 0 and null without one. */
   change: z.int().nonnegative(),
   changed_at: z.string().nullable(),
-  /** The number of final records. */
-  finals: z.int().nonnegative(),
-  /** The last key in the list of final records. Empty without one. */
-  newest_final: z.string(),
 })
 
 export type LogState = z.infer<typeof logStateSchema>
@@ -127,31 +120,6 @@ export async function refuseSpecialFiles(paths: readonly string[]): Promise<void
     if (stats?.isSymbolicLink()) throw new StoreError(`${path}: is a link; a restore follows none`)
     if (stats && !stats.isFile() && !stats.isDirectory()) throw new StoreError(`${path}: is not a regular file`)
   }
-}
-
-export async function sha256Of(path: string): Promise<string> {
-  const digest = createHash('sha256')
-  await pipeline(createReadStream(path), digest)
-  return digest.digest('hex')
-}
-
-/** The target does not exist or is an empty folder. */
-export async function renameDurably(from: string, target: string): Promise<void> {
-  await rmdir(target).catch(() => undefined)
-  await rename(from, target)
-  await syncDirectory(dirname(target))
-}
-
-export async function copyDurably(from: string, to: string): Promise<void> {
-  await copyFile(from, to, constants.COPYFILE_EXCL)
-  await syncFile(to)
-}
-
-export async function syncFile(path: string): Promise<void> {
-  await using file = await open(path, 'r+')
-  await file.chmod(PRIVATE_FILE_MODE)
-  await file.sync()
-  await syncDirectory(dirname(path))
 }
 
 /** The files of a folder, without subfolders. Empty if the folder does not exist. */

@@ -1,12 +1,13 @@
 /** Puts a backup into a data directory, with the backups that it builds on. */
 import { mkdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { copyDurably, renameDurably } from '../files/atomic-file.ts'
 import { checkEnvironment } from '../files/check-environment.ts'
+import { sha256Of } from '../files/checksum.ts'
 import { dataFile, openEnvironment, StoreError } from '../files/environment.ts'
 import { EPOCH_KEY, responsesFolder, type EnvironmentKind } from '../files/layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
 import {
-  copyDurably,
   fileNames,
   findFile,
   KEYS,
@@ -16,8 +17,6 @@ import {
   readBackup,
   readChain,
   refuseSpecialFiles,
-  renameDurably,
-  sha256Of,
   type Backup,
   type Directories,
 } from './folder.ts'
@@ -41,7 +40,7 @@ export async function restore({ dataDirectory, keysDirectory, folder, hasLog = t
   for (const path of [...(hasLog ? [target] : []), keysDirectory]) {
     if ((await fileNames(path)).length > 0) throw new StoreError(`${path}: exists; move it away before a restore`)
   }
-  for (const path of Object.keys(manifest.files)) await checkFile(findFile(chain, path), manifest.files[path])
+  for (const [path, sha256] of Object.entries(manifest.files)) await checkFile(findFile(chain, path), sha256)
   for (const ancestor of chain.slice(0, -1))
     await checkFile(join(ancestor.folder, LOG_PATH), ancestor.manifest.files[LOG_PATH])
   const restoring = `${target}.restoring`
@@ -69,12 +68,11 @@ async function checkFile(path: string, sha256: string | undefined): Promise<void
 /** The full log, to which the increments are then applied in their order. */
 async function restoreLog([full, ...increments]: readonly [Backup, ...Backup[]], restoring: string): Promise<void> {
   await copyChecked('responses', join(full.folder, LOG_PATH), restoring)
-  // A log of the layout before is not upgraded. It has no epoch and no increments.
-  const log = openEnvironment({ folder: restoring, kind: 'responses', upgrade: () => undefined })
+  // Such as one of the layout before, which is not upgraded. It has no epoch and no increments.
+  if (!full.manifest.log) return
+  const log = openEnvironment({ folder: restoring, kind: 'responses' })
   try {
     // The next process that writes to the log gives it another one, so no increment builds on an earlier backup.
-    // This comes first: if the first transaction after a compact copy frees more than 250 pages, LMDB ends the process,
-    // because its list of free pages is empty (lmdb 3.5.6, `mdb_page_alloc` in mdb.c).
     log.removeSync(EPOCH_KEY)
     for (const { folder } of increments) {
       const copy = `${restoring}.increment`

@@ -8,13 +8,13 @@ import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { DAY_MS } from '../base/day.ts'
-import { writeFileAtomically } from '../files/atomic-file.ts'
+import { copyDurably, renameDurably, syncFile, writeFileAtomically } from '../files/atomic-file.ts'
+import { sha256Of } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { dataFile, openEnvironment, StoreError } from '../files/environment.ts'
 import { responsesFolder, type EnvironmentKind } from '../files/layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
 import {
-  copyDurably,
   fileNames,
   findBackups,
   KEYS,
@@ -23,10 +23,8 @@ import {
   OTHERS,
   PARTIAL_SUFFIX,
   pathOf,
+  readBackup,
   readChain,
-  renameDurably,
-  sha256Of,
-  syncFile,
   type Backup,
   type Directories,
   type Manifest,
@@ -58,17 +56,18 @@ export async function backUp(options: BackupOptions) {
   if ((await lstat(folder).catch(() => undefined)) || !existsSync(dirname(folder)))
     throw new StoreError(`${folder}: must be a new folder in an existing one`)
   await removePartial(partial, keep)
-  const { manifest, ancestors, fullReason } = await writeBackup(options, partial).catch(async (cause: unknown) => {
+  const { ancestors, fullReason } = await writeBackup(options, partial).catch(async (cause: unknown) => {
     await rm(partial, { recursive: true, force: true })
     throw cause
   })
   await renameDurably(partial, folder)
-  const [bytes, full_bytes] = [{ folder, manifest }, ancestors[0] ?? { folder, manifest }].map(bytesOf)
-  const note = { created_at: manifest.created_at, bytes, full_bytes }
+  const backup = await readBackup(folder)
+  const { created_at, records, damaged } = backup.manifest
+  const note = { created_at, bytes: bytesOf(backup), full_bytes: bytesOf(ancestors[0] ?? backup) }
   await writeFileAtomically(lastBackupFile(dataDirectory), `${JSON.stringify(note)}\n`)
   if (keep !== undefined) await removeOld(folder, keep)
   const parent = ancestors.at(-1)?.folder
-  return { records: manifest.records, damaged: manifest.damaged, parent: parent && basename(parent), fullReason }
+  return { records, damaged, parent: parent && basename(parent), fullReason }
 }
 
 const lastBackupFile = (dataDirectory: string) => join(dataDirectory, 'last-backup.json')
@@ -90,9 +89,8 @@ export function readLastBackup(dataDirectory: string) {
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
-function bytesOf({ folder, manifest }: Pick<Backup, 'folder' | 'manifest'>): number {
-  return Object.keys(manifest.files).reduce((sum, path) => sum + sizeOf(join(folder, path)), 0)
-}
+const bytesOf = ({ folder, manifest }: Backup) =>
+  Object.keys(manifest.files).reduce((sum, path) => sum + sizeOf(join(folder, path)), 0)
 
 /** What an interrupted backup has left: with this name, and with any name if old backups are removed. */
 async function removePartial(partial: string, keep: number | undefined): Promise<void> {
@@ -151,23 +149,25 @@ async function writeBackup(options: BackupOptions, partial: string) {
   const created_at = now().toISOString()
   const manifest: Manifest = { version: 2, created_at, ...counts, files, log: state, parent: parent?.sha256 }
   await writeFileAtomically(join(partial, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`)
-  return { manifest, ancestors, fullReason }
+  return { ancestors, fullReason }
 }
 
 /** Copies the changes since the newest backup in the same folder, or the whole log if that is not possible. */
 async function writeLog(options: BackupOptions, to: string, check: (logBytes?: number) => void) {
   const from = responsesFolder(options.dataDirectory)
   const { ancestors, fullReason } = options.incremental ? await findAncestors(options) : full()
-  const before = ancestors.at(-1)?.manifest.log
-  const increment = ancestors.length > 0 ? await writeIncrement({ from, to, before }, check) : undefined
-  if (increment?.kind === 'increment') {
+  const parent = ancestors.at(-1)
+  const state = parent && (await writeIncrement({ from, to, before: parent.manifest.log }, check))
+  if (state) {
     await syncFile(dataFile(to))
-    const { counts } = await inspectLog(to)
-    return { counts, state: increment.state, ancestors, fullReason }
+    return { ...(await inspectLog(to)), state, ancestors, fullReason }
   }
   check(sizeOf(dataFile(from)))
   await copyEnvironment('responses', { from, to })
-  return { ...(await inspectLog(to)), ...full(increment?.reason ?? fullReason) }
+  return {
+    ...(await inspectLog(to)),
+    ...full(parent ? 'the changes of this log since the last one are not known' : fullReason),
+  }
 }
 
 const full = (fullReason?: string) => ({ ancestors: [] as Backup[], fullReason })
@@ -175,10 +175,9 @@ const full = (fullReason?: string) => ({ ancestors: [] as Backup[], fullReason }
 /** The newest backup in the same folder, and those that it builds on, the full one first. */
 async function findAncestors({ folder, now }: BackupOptions) {
   const time = now()
-  const backups = await findBackups(dirname(folder))
   // Later ones are from before the clock was set back.
   const isEarlier = ({ manifest }: Backup) => LOG_PATH in manifest.files && manifest.created_at < time.toISOString()
-  const parent = backups.find(isEarlier)
+  const parent = (await findBackups(dirname(folder))).find(isEarlier)
   if (!parent) return full('there is no earlier one')
   const chain = await readChain(parent).catch(() => undefined)
   if (!chain) return full('the last one has lost a folder that it builds on')

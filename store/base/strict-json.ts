@@ -13,7 +13,7 @@ const REQUEST_LEVELS_MAX = 24
 
 export function parseRequest(body: Uint8Array): StrictJson {
   const parsed = parseStrictJson(body, REQUEST_MARKS_MAX)
-  return parsed.kind === 'valid' && isDeeperThan(parsed.value, REQUEST_LEVELS_MAX) ? { kind: 'invalid' } : parsed
+  return parsed.kind === 'valid' && measure(parsed.value).levels > REQUEST_LEVELS_MAX ? { kind: 'invalid' } : parsed
 }
 
 /**
@@ -26,7 +26,7 @@ export function parseStrictJson(bytes: Uint8Array, marksMax = Number.POSITIVE_IN
     const { colons, marks } = countMarks(text, marksMax)
     if (marks > marksMax) return { kind: 'invalid' }
     const value: unknown = JSON.parse(text)
-    return colons !== countMembers(value) ? { kind: 'duplicate_name' } : { kind: 'valid', value }
+    return colons !== measure(value).members ? { kind: 'duplicate_name' } : { kind: 'valid', value }
   } catch {
     return { kind: 'invalid' }
   }
@@ -34,7 +34,7 @@ export function parseStrictJson(bytes: Uint8Array, marksMax = Number.POSITIVE_IN
 
 /** @param value the result of `JSON.parse(json)`, which has fewer members than the text if a name is repeated */
 export function hasDuplicateName(json: string, value: unknown): boolean {
-  return countMarks(json).colons !== countMembers(value)
+  return countMarks(json).colons !== measure(value).members
 }
 
 /** Outside of strings, a valid JSON text has one colon for each member. Stops when there are more marks than `max`. */
@@ -49,19 +49,23 @@ function countMarks(json: string, max = Number.POSITIVE_INFINITY): { colons: num
   return { colons, marks }
 }
 
-/** The members of all objects in a JSON value. Iterative, because a body can be nested deeper than the call stack. */
-function countMembers(value: unknown): number {
-  let members = 0
-  const waiting = [value]
-  while (waiting.length > 0) {
-    const next = waiting.pop()
-    if (typeof next !== 'object' || next === null) continue
-    const values: unknown[] = Object.values(next)
-    if (!Array.isArray(next)) members += values.length
-    for (const each of values) waiting.push(each)
+/** Goes through the levels of a JSON value, because a body can be nested deeper than the call stack. */
+function measure(json: unknown): { members: number; levels: number; hasPrototype: boolean } {
+  let [members, levels, hasPrototype] = [0, 0, false]
+  for (let level = [json].filter(isContainer); level.length > 0; levels += 1) {
+    const below: object[] = []
+    for (const container of level) {
+      const values: unknown[] = Object.values(container)
+      if (!Array.isArray(container)) members += values.length
+      hasPrototype ||= Object.hasOwn(container, '__proto__')
+      for (const value of values) if (isContainer(value)) below.push(value)
+    }
+    level = below
   }
-  return members
+  return { members, levels, hasPrototype }
 }
+
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /** The index of the quotation mark that ends the string which begins at `start`, or the end of an invalid text. */
 export function endOfString(json: string, start: number): number {
@@ -73,22 +77,13 @@ export function endOfString(json: string, start: number): number {
   return json.length
 }
 
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1))
-}
-
 /** A document of another party has fewer levels. Deeper values overflow functions that recurse. */
 const DOCUMENT_LEVELS_MAX = 64
 
 /** Undefined if the text is not JSON, is nested too deeply, repeats a name, or has a member `__proto__`. */
 export function parseDocument(text: string | Uint8Array): unknown {
   const parsed = parseStrictJson(typeof text === 'string' ? new TextEncoder().encode(text) : text)
-  if (parsed.kind !== 'valid' || isDeeperThan(parsed.value, DOCUMENT_LEVELS_MAX)) return undefined
-  return hasPrototype(parsed.value) ? undefined : parsed.value
-}
-
-function hasPrototype(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototype)
+  if (parsed.kind !== 'valid') return undefined
+  const { levels, hasPrototype } = measure(parsed.value)
+  return levels > DOCUMENT_LEVELS_MAX || hasPrototype ? undefined : parsed.value
 }

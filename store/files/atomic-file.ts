@@ -1,11 +1,11 @@
 /**
- * The only atomic file write: writes a temporary file, syncs it, renames it and syncs the directory. After a crash the
- * file has the old content or the new content. Files are accessible to their owner only, because they may hold secrets.
+ * Durable files. The only atomic file write: writes a temporary file, syncs it, renames it and syncs the directory.
+ * After a crash the file has the old content or the new content. Only their owner can access the files.
  */
 import { randomUUID } from 'node:crypto'
-import { link, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { constants, copyFile, link, open, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { errorCode } from '../base/error-code.ts'
+import { errorCode, ifMissing } from '../base/error-code.ts'
 
 /** The suffix of temporary files. A crash may leave one behind. */
 export const UNFINISHED_SUFFIX = '.tmp'
@@ -44,7 +44,7 @@ const TEMPORARY_NAME = new RegExp(`^(.+)\\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-
 async function publish(path: string, text: string | Uint8Array, renameOrLink: typeof rename): Promise<void> {
   const temporary = `${path}.${randomUUID()}${UNFINISHED_SUFFIX}`
   try {
-    await writeDurably(temporary, text)
+    await writeFile(temporary, text, { flag: 'wx', mode: OWNER_ONLY_MODE, flush: true })
     await renameOrLink(temporary, path)
   } finally {
     await rm(temporary, { force: true })
@@ -52,18 +52,23 @@ async function publish(path: string, text: string | Uint8Array, renameOrLink: ty
   await syncDirectory(dirname(path))
 }
 
-/** Syncs a complete file and renames it to another path of its directory, which may exist. */
-export async function replaceWithFile(path: string, complete: string): Promise<void> {
-  await using file = await open(complete, 'r+')
-  await file.sync()
-  await rename(complete, path)
-  await syncDirectory(dirname(path))
+/** Moves a file, or a folder to a path that does not exist or is an empty folder. */
+export async function renameDurably(from: string, to: string): Promise<void> {
+  await rmdir(to).catch(() => undefined)
+  await rename(from, to)
+  await syncDirectory(dirname(to))
 }
 
-async function writeDurably(path: string, text: string | Uint8Array): Promise<void> {
-  await using file = await open(path, 'wx', OWNER_ONLY_MODE)
-  await file.writeFile(text)
+export async function copyDurably(from: string, to: string): Promise<void> {
+  await copyFile(from, to, constants.COPYFILE_EXCL)
+  await syncFile(to)
+}
+
+export async function syncFile(path: string): Promise<void> {
+  await using file = await open(path, 'r+')
+  await file.chmod(OWNER_ONLY_MODE)
   await file.sync()
+  await syncDirectory(dirname(path))
 }
 
 /** Makes created, renamed and removed names in a directory durable. */
@@ -76,17 +81,11 @@ export async function syncDirectory(path: string): Promise<void> {
 
 /** Removes temporary files older than a day whose target is a JSON file. A missing folder has none. */
 export async function removeOldUnfinished({ folder, now }: { folder: string; now: Date }) {
-  const names = await readdir(folder).catch((cause: unknown) => {
-    if (errorCode(cause) === 'ENOENT') return []
-    throw cause
-  })
+  const names = await readdir(folder).catch(ifMissing([]))
   const isTemporary = (name: string) => TEMPORARY_NAME.exec(name)?.[1]?.endsWith('.json') === true
   for (const path of names.filter(isTemporary).map((name) => join(folder, name))) {
     // Undefined if the writer has finished in the meantime.
-    const writtenAt = await stat(path).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => undefined,
-    )
+    const writtenAt = (await stat(path).catch(() => undefined))?.mtimeMs
     if (writtenAt !== undefined && now.getTime() - writtenAt > UNFINISHED_AGE_MS) await rm(path, { force: true })
   }
 }

@@ -1,5 +1,7 @@
 /** Stores a text after its checksum. Decoding returns exactly the text that was encoded, or throws. */
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
 
 /** Half of a SHA-256, to save space. It detects faults of the disk. It need not withstand an attacker. */
 const CHECKSUM_BYTES = 16
@@ -24,6 +26,13 @@ export function decodeWithChecksum(bytes: Buffer): string {
 
 function checksumOf(content: Buffer): Buffer {
   return hash('sha256', content, 'buffer').subarray(0, CHECKSUM_BYTES)
+}
+
+/** Of a file, as hexadecimal digits. */
+export async function sha256Of(path: string): Promise<string> {
+  const digest = createHash('sha256')
+  await pipeline(createReadStream(path), digest)
+  return digest.digest('hex')
 }
 
 /** The result of `read`, or undefined if it throws a {@link CorruptRecordError}. */

@@ -20,8 +20,6 @@ interface OpenOptions {
   upgrade?: (environment: RootDatabase<unknown, string>) => void
 }
 
-type Folder = Required<Omit<OpenOptions, 'upgrade'>>
-
 /**
  * All settings that durability depends on. Without `overlappingSync` a value is visible only once it is durable, and
  * two writing processes lose nothing when one is killed.
@@ -39,13 +37,7 @@ const DURABLE = {
  * The page size of a new environment; an existing one keeps its own. A lookup record fills a page of 4 KiB;
  * larger pages of the response log cost space and time per write.
  */
-const PAGE_BYTES: Record<EnvironmentKind, number> = {
-  catalog: 8192,
-  snapshot: 8192,
-  history: 8192,
-  responses: 4096,
-  lock: 4096,
-}
+const pageBytes = (kind: EnvironmentKind) => (kind === 'responses' || kind === 'lock' ? 4096 : 8192)
 
 export const dataFile = (folder: string) => join(folder, 'data.mdb')
 /** LMDB writes fewer bytes when it creates an environment with two databases. */
@@ -65,8 +57,8 @@ const META_BYTES = 160
 const MISSING_BYTES_MAX = 512n * 1024n
 
 export function openEnvironment(options: OpenOptions): RootDatabase<unknown, string> {
-  const { folder, kind, readOnly = false } = options
-  const environment = openFolder({ folder, kind, readOnly })
+  const { folder } = options
+  const environment = openFolder(options)
   try {
     checkLayout(environment, options)
     return environment
@@ -76,17 +68,17 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
   }
 }
 
-function openFolder({ folder, kind, readOnly }: Folder): RootDatabase<unknown, string> {
+function openFolder({ folder, kind, readOnly = false }: OpenOptions): RootDatabase<unknown, string> {
   try {
     if (!readOnly) {
       mkdirSync(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
       checkSpace(folder)
     }
-    checkFile(dataFile(folder), readOnly)
-    if (kind === 'responses' || readOnly) checkLength(dataFile(folder))
+    const path = dataFile(folder)
+    if (readOnly || existsSync(path)) checkFile(path, { kind, readOnly })
     return open<unknown, string>({
       ...DURABLE,
-      pageSize: PAGE_BYTES[kind],
+      pageSize: pageBytes(kind),
       path: folder,
       readOnly,
       noSubdir: false,
@@ -107,7 +99,7 @@ const READER_LINE = /^\s*(\d+) [0-9a-f]+ /gm
  */
 export async function readerProcessIds(folder: string): Promise<number[]> {
   if (!existsSync(dataFile(folder))) return []
-  const environment = openFolder({ folder, kind: 'catalog', readOnly: false })
+  const environment = openFolder({ folder, kind: 'catalog' })
   try {
     return readerIdsOf(environment)
   } finally {
@@ -133,22 +125,17 @@ function checkSpace(folder: string): void {
   }
 }
 
-/** LMDB creates a missing file even when it opens read-only, and crashes the process on a file of another format. */
-function checkFile(path: string, readOnly: boolean): void {
-  if (!readOnly && !existsSync(path)) return
-  const head = Buffer.alloc(LMDB_MAGIC_AT + LMDB_MAGIC.length)
-  const length = withFile(path, 'r', (file) => readSync(file, head))
-  // A kill before the first write leaves an empty file.
-  const isNew = length === 0 && !readOnly
-  if (!isNew && !hasMagic(head)) throw new StoreError('the file is not an LMDB file')
-}
-
-/** A truncated file, for example an incomplete copy, crashes the process when a missing page is read. */
-function checkLength(path: string): void {
-  if (!existsSync(path)) return
+/**
+ * LMDB creates a missing file even when it opens read-only, and crashes the process on a file of another format. A
+ * truncated file, for example an incomplete copy, crashes the process when a missing page is read.
+ */
+function checkFile(path: string, { kind, readOnly }: { kind: EnvironmentKind; readOnly: boolean }): void {
   withFile(path, 'r', (file) => {
+    // A kill before the first write leaves an empty file.
+    if (!readOnly && fstatSync(file).size === 0) return
     const first = readMeta(file, 0)
-    if (!first) return
+    if (!first) throw new StoreError('the file is not an LMDB file')
+    if (kind !== 'responses' && !readOnly) return
     const second = readMeta(file, Number(first.pageSize)) ?? first
     const newest = second.transaction > first.transaction ? second : first
     const needed = (newest.lastPage + 1n) * newest.pageSize - MISSING_BYTES_MAX
@@ -160,16 +147,14 @@ function checkLength(path: string): void {
 /** Undefined if there is no meta page at this position. */
 function readMeta(file: number, position: number) {
   const meta = Buffer.alloc(META_BYTES)
-  if (readSync(file, meta, { position }) < META_BYTES || !hasMagic(meta)) return undefined
+  const length = readSync(file, meta, { position })
+  const magic = meta.subarray(LMDB_MAGIC_AT, LMDB_MAGIC_AT + LMDB_MAGIC.length)
+  if (length < META_BYTES || !magic.equals(LMDB_MAGIC)) return undefined
   return {
     pageSize: BigInt(meta.readUInt32LE(PAGE_SIZE_AT)),
     lastPage: meta.readBigUInt64LE(LAST_PAGE_AT),
     transaction: meta.readBigUInt64LE(TRANSACTION_AT),
   }
-}
-
-function hasMagic(page: Buffer): boolean {
-  return page.subarray(LMDB_MAGIC_AT, LMDB_MAGIC_AT + LMDB_MAGIC.length).equals(LMDB_MAGIC)
 }
 
 function withFile<T>(path: string, flags: string, use: (file: number) => T): T {
@@ -194,9 +179,14 @@ function checkLayout(
   if (layout?.kind !== kind || typeof layout.version !== 'number')
     throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
   const isFormer = layout.version === FORMER_LAYOUT_VERSION[kind]
-  if (isFormer && upgrade && !readOnly) return upgrade(environment)
-  if (layout.version !== version && !(isFormer && readOnly))
+  if (layout.version !== version && !(isFormer && (readOnly || upgrade)))
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
+  if (readOnly) return
+  // If a transaction frees more than 250 pages while the list of free pages is empty, as it is after a compact copy,
+  // LMDB ends the process (lmdb 3.5.6, `mdb_page_alloc` in mdb.c). A small transaction fills the list.
+  const { free } = environment.getStats() as { free: { entryCount: number } }
+  if (free.entryCount === 0) environment.putSync(LAYOUT_KEY, layout)
+  if (isFormer) upgrade?.(environment)
 }
 
 /** The options of a range that begins beyond a key, in the direction of the range. Without a key, at its first one. */

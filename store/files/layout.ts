@@ -19,13 +19,14 @@
  *     'sales'                   -> SlidingMinute: the sales of the last minute
  *     'probe'                   -> written to check that the log can be written
  *     'public-keys'             -> AnnouncedKey[]: every public key that a machine has announced
- *     'epoch'                   -> a random id, another one after each restore (store/log/changes.ts)
+ *     'epoch'                   -> a random id, another one after each restore, for incremental backups
  *     records: identity         -> ResponseRecord with checksum
  *     unfinished: state:time identity -> true, one per record that is not final, in the order in which they are due
  *     finished: time identity   -> true, one per final record, in the order in which they became final
  *     payment-ids: payer, id    -> identity, one per record that has a payment id and is not void
  *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
  *     changes: number           -> Change: a change of a final record, for incremental backups
+ *     removed: identity         -> true, only in an incremental backup: a record that was removed
  *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log/log-owner.ts)
  *   {DATA_DIR}/last-backup.json    the time and the size of the last backup
  *   {DATA_DIR}/receivers.json      the receivers that this directory was used with
@@ -54,14 +55,6 @@ export const LAYOUT_KEY = 'layout'
 export const INFO_KEY = 'info'
 export const NAMES_FILE = 'names.index'
 export const COMPANIES_DATABASE = 'companies'
-export const UNFINISHED_DATABASE = 'unfinished'
-export const RECORDS_DATABASE = 'records'
-export const FINISHED_DATABASE = 'finished'
-export const PAYMENT_IDS_DATABASE = 'payment-ids'
-export const UNRECORDED_DATABASE = 'unrecorded'
-export const CHANGES_DATABASE = 'changes'
-/** Only in the response log of an incremental backup. */
-export const REMOVED_DATABASE = 'removed'
 
 export const OWNER_KEY = 'owner'
 export const PUBLIC_KEYS_KEY = 'public-keys'

@@ -2,6 +2,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { errorCode, ifMissing } from '../base/error-code.ts'
 import { syncDirectory } from './atomic-file.ts'
 
 const OTHERS_MASK = 0o077
@@ -13,13 +14,20 @@ export function setPrivateUmask(): void {
   process.umask(OTHERS_MASK)
 }
 
-/** Creates a directory for its owner only, and its missing parents. Their names are on disk when this resolves. */
+/**
+ * Creates a directory for its owner only, and its missing parents. Their names are on disk when this resolves. Node
+ * repeats a recursive mkdir forever where the system creates nothing, such as below /proc.
+ */
 export async function makePrivateDirectory(path: string): Promise<void> {
-  const firstCreated = await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
-  if (firstCreated === undefined) return
-  const { length } = resolve(firstCreated)
-  for (let created = resolve(path); created.length >= length; created = dirname(created))
-    await syncDirectory(dirname(created))
+  const stats = await stat(path).catch(ifMissing(undefined))
+  if (stats?.isDirectory()) return
+  const parent = dirname(resolve(path))
+  await makePrivateDirectory(parent)
+  await mkdir(path, { mode: PRIVATE_DIRECTORY_MODE }).catch((cause: unknown) => {
+    // Another process may have created it.
+    if (errorCode(cause) !== 'EEXIST') throw cause
+  })
+  await syncDirectory(parent)
 }
 
 /**
@@ -32,15 +40,16 @@ export function findOpenMode(mode: number, platform: NodeJS.Platform = process.p
 
 /**
  * Reads the first bytes of a file with a secret. `open`: group or others can access it. `unreadable`: there is no such
- * file, or it is no regular one, which may have no end.
+ * file, or it is no regular one, which may have no end. Checks the opened file instead of its name.
  */
 export function readPrivateFile(
   path: string,
   bytesMax: number,
+  flags = 0,
 ): { kind: 'read'; text: string } | { kind: 'open' } | { kind: 'unreadable' } {
   try {
     // A pipe without a writer would otherwise hold the process.
-    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flags)
     try {
       const stats = fstatSync(file)
       if (!stats.isFile()) return { kind: 'unreadable' }

@@ -1,10 +1,10 @@
 /** Reads a register archive on disk: a ZIP with one CSV, a gzip or a plain CSV. The first bytes decide which. */
-import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { pipeline, type Readable } from 'node:stream'
 import { crc32, createGunzip } from 'node:zlib'
 import { openPromise, type Entry, type ZipFile } from 'yauzl'
+import { sha256Of } from '../files/checksum.ts'
 import { ImportError } from './errors.ts'
 
 /** About eleven times the register's archive and CSV of 2026: room to grow, and a bound against ZIP bombs. */
@@ -36,9 +36,7 @@ export function findFormat(head: Buffer): 'zip' | 'gzip' | 'text' {
 export async function sha256OfFile(path: string, bytesMax = ARCHIVE_BYTES_MAX): Promise<string> {
   const { size } = await statFile(path)
   if (size > bytesMax) throw new ImportError('archive_too_large', `the archive is larger than ${bytesMax} bytes`)
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) hash.update(chunk as Buffer)
-  return hash.digest('hex')
+  return sha256Of(path)
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Archives that are kept with their facts in `ARCHIVE.json`, so that the journal can be built again from them. */
-import { copyFile, mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
 import { dateOfSource } from '../dataset/source.ts'
-import { replaceWithFile, UNFINISHED_SUFFIX, writeFileAtomically } from '../files/atomic-file.ts'
+import { copyDurably, renameDurably, UNFINISHED_SUFFIX, writeFileAtomically } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
 import type { StepFacts } from '../history/step.ts'
@@ -28,9 +28,10 @@ export async function keepArchive(folder: string, path: string, facts: StepFacts
   const kept = join(folder, `${dateOfSource(source)}-${archive_sha256.slice(0, SHA256_DIGITS)}`)
   await mkdir(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
   const unfinished = `${kept}${UNFINISHED_SUFFIX}`
+  await rm(unfinished, { force: true })
   try {
-    await copyFile(path, unfinished)
-    await replaceWithFile(kept, unfinished)
+    await copyDurably(path, unfinished)
+    await renameDurably(unfinished, kept)
   } finally {
     await rm(unfinished, { force: true })
   }

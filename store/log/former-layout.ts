@@ -5,7 +5,8 @@
 import type { Database, RootDatabase } from 'lmdb'
 import { undefinedIfCorrupt } from '../files/checksum.ts'
 import { readerIdsOf, StoreError } from '../files/environment.ts'
-import { LAYOUT_KEY, LAYOUT_VERSION, RECORDS_DATABASE, UNFINISHED_DATABASE, unfinishedKey } from '../files/layout.ts'
+import { LAYOUT_KEY, LAYOUT_VERSION, unfinishedKey } from '../files/layout.ts'
+import { openDatabases } from './databases.ts'
 import { decodeRecord } from './record.ts'
 
 type Environment = RootDatabase<unknown, string>
@@ -15,7 +16,7 @@ type Former = Database<Buffer, string>
 export function openFormerRecords(environment: Environment): Former | undefined {
   const { version } = environment.get(LAYOUT_KEY) as { version: number }
   if (version === LAYOUT_VERSION.responses) return undefined
-  return environment.openDB({ name: UNFINISHED_DATABASE, encoding: 'binary' })
+  return environment.openDB({ name: 'unfinished', encoding: 'binary' })
 }
 
 /** Without its revision. Empty if the value is damaged and shorter than one. */
@@ -25,7 +26,7 @@ export function readFormerRecord(former: Former | undefined, identity: string): 
 
 /** Every record of either layout, also damaged ones. */
 export function* recordsIn(environment: Environment): Iterable<{ key: string; value: Buffer }> {
-  yield* environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' }).getRange({})
+  yield* openDatabases(environment).records.getRange({})
   const former = openFormerRecords(environment)
   for (const key of former?.getKeys() ?? []) yield { key, value: readFormerRecord(former, key) ?? Buffer.alloc(0) }
 }
@@ -36,8 +37,7 @@ export function* recordsIn(environment: Environment): Iterable<{ key: string; va
  * when it opens it, and would write version 1
  */
 export function upgradeLayout(environment: Environment): void {
-  const records = environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
-  const unfinished = environment.openDB<true, string>({ name: UNFINISHED_DATABASE, encoding: 'json' })
+  const { records, unfinished } = openDatabases(environment)
   environment.transactionSync(() => {
     const former = openFormerRecords(environment)
     const identities = [...(former?.getKeys() ?? [])]

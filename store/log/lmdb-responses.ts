@@ -3,28 +3,24 @@
  * it and writes record and indexes. LMDB does not roll back a callback that throws, so nothing throws after the first
  * write. A promise resolves after the write is on disk, so its result survives a kill and a power loss.
  */
+import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Database, RangeOptions, RootDatabase } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import { CorruptRecordError, undefinedIfCorrupt } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
-import { awaitWrite, openEnvironment, startAfter, StoreError } from '../files/environment.ts'
+import { awaitWrite, openEnvironment, StoreError } from '../files/environment.ts'
 import {
-  CHANGES_DATABASE,
-  FINISHED_DATABASE,
+  EPOCH_KEY,
   finishedKey,
   identityIn,
   OWNER_KEY,
-  PAYMENT_IDS_DATABASE,
   PUBLIC_KEYS_KEY,
-  RECORDS_DATABASE,
   responsesFolder,
   SALES_KEY,
-  UNFINISHED_DATABASE,
   unfinishedKey,
-  UNRECORDED_DATABASE,
 } from '../files/layout.ts'
-import { ensureEpoch, noteChanges, removeOldChanges, type Change } from './changes.ts'
+import { holderOf, noteChanges, openDatabases, removeFromIndexes, type LogDatabases } from './databases.ts'
 import { openFormerRecords, readFormerRecord, upgradeLayout } from './former-layout.ts'
 import { refuseOtherReceiver, type LogOwner } from './log-owner.ts'
 import {
@@ -45,7 +41,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
-import { lateAfter, listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from './responses.ts'
+import { lateAfter, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from './responses.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
 /** Parsed records in memory. A run of the reconciler seldom reads more. */
@@ -62,13 +58,7 @@ interface LmdbLogOptions {
 }
 
 export class LmdbResponseLog implements ResponseLog {
-  readonly #environment: RootDatabase<unknown, string>
-  readonly #records: Database<Buffer, string>
-  readonly #unfinished: Database<true, string>
-  readonly #finished: Database<true, string>
-  readonly #paymentIds: Database<string, string>
-  readonly #unrecorded: Database<UnrecordedPayment, string>
-  readonly #changes: Database<Change, number>
+  readonly #opened: LogDatabases
   /** For a reader of the layout before, which lists and reads its records, and counts all as unknown. */
   readonly #former: Database<Buffer, string> | undefined
   /** Saves parsing a record whose bytes have not changed (benchmark row `replay`). */
@@ -88,15 +78,10 @@ export class LmdbResponseLog implements ResponseLog {
       this.#checkReserve()
       upgradeLayout(environment)
     }
-    this.#environment = openEnvironment({ folder, kind: 'responses', readOnly, upgrade })
-    this.#records = this.#environment.openDB({ name: RECORDS_DATABASE, encoding: 'binary' })
-    this.#unfinished = this.#environment.openDB({ name: UNFINISHED_DATABASE, encoding: 'json' })
-    this.#finished = this.#environment.openDB({ name: FINISHED_DATABASE, encoding: 'json' })
-    this.#paymentIds = this.#environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
-    this.#unrecorded = this.#environment.openDB({ name: UNRECORDED_DATABASE, encoding: 'json' })
-    this.#changes = this.#environment.openDB({ name: CHANGES_DATABASE, encoding: 'json' })
-    if (!readOnly) ensureEpoch(this.#environment)
-    this.#former = openFormerRecords(this.#environment)
+    const environment = openEnvironment({ folder, kind: 'responses', readOnly, upgrade })
+    this.#opened = openDatabases(environment)
+    if (!readOnly) environment.putSync(EPOCH_KEY, randomUUID(), { noOverwrite: true })
+    this.#former = openFormerRecords(environment)
     this.#salesPerMinute = salesPerMinute
     this.#now = now
   }
@@ -109,7 +94,7 @@ export class LmdbResponseLog implements ResponseLog {
     return this.#transact(() => {
       const stored = this.#getOwner()
       if (stored && !isDeepStrictEqual(stored, current)) return stored
-      void this.#environment.put(OWNER_KEY, next)
+      void this.#databases.environment.put(OWNER_KEY, next)
       return next
     })
   }
@@ -123,7 +108,7 @@ export class LmdbResponseLog implements ResponseLog {
       else if (known.compromised_at === null && compromised_at !== null)
         keys.splice(keys.indexOf(known), 1, { ...known, compromised_at })
       else return
-      void this.#environment.put(PUBLIC_KEYS_KEY, keys)
+      void this.#databases.environment.put(PUBLIC_KEYS_KEY, keys)
     })
   }
 
@@ -132,13 +117,12 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async checkWritable(): Promise<void> {
-    this.#checkOpen()
-    await this.#environment.put('probe', Date.now())
+    await this.#databases.environment.put('probe', Date.now())
   }
 
   async newestRecords(): Promise<ResponseRecord[]> {
     const limit = NEWEST_READ_MAX
-    const keys = [...this.#list({ limit }), ...this.#finished.getKeys({ reverse: true, limit })]
+    const keys = [...this.#list({ limit }), ...this.#databases.finished.getKeys({ reverse: true, limit })]
     return keys.map(identityIn).flatMap((identity) => undefinedIfCorrupt(() => this.#find(identity)) ?? [])
   }
 
@@ -147,9 +131,7 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async unfinished(): Promise<string[]> {
-    const keys = await listInParts(async (last, limit) => this.#list({ ...startAfter(last), limit }))
-    // A record that changes its state meanwhile can be in two parts.
-    return [...new Set(keys.map(identityIn))]
+    return this.#list({}).map(identityIn)
   }
 
   async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
@@ -163,11 +145,10 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async countUnfinished(): Promise<Map<RecordState, number>> {
-    this.#checkOpen()
     if (this.#former) return new Map([['unknown', this.#former.getKeysCount()]])
     // The range ends at the character after the colon.
     const rangeOf = (state: string) => ({ start: `${state}:`, end: `${state};` })
-    return new Map(UNFINISHED_STATES.map((state) => [state, this.#unfinished.getKeysCount(rangeOf(state))]))
+    return new Map(UNFINISHED_STATES.map((state) => [state, this.#databases.unfinished.getKeysCount(rangeOf(state))]))
   }
 
   /** Counts the sale in the same transaction, so the limit is exact over all processes. */
@@ -178,7 +159,7 @@ export class LmdbResponseLog implements ResponseLog {
       refuseOtherReceiver(this.#getOwner(), record)
       const existing = this.#findConflict(identity, payment_id)
       if (existing) return { kind: 'taken', record: existing }
-      if (payment_id !== undefined && this.#getIdentity(payment_id) !== undefined)
+      if (payment_id !== undefined && holderOf(payment_id, this.#databases) !== undefined)
         throw new CorruptRecordError('A payment id is taken, but its record does not exist')
       const sales = this.#readSales()
       const spending = spend(sales, { units: 1, max: this.#salesPerMinute, timeMs: Date.parse(prepared_at) })
@@ -189,13 +170,11 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async countSales(): Promise<number> {
-    this.#checkOpen()
     return count(this.#readSales(), this.#now().getTime())
   }
 
   async countUnknown(prefix: string): Promise<number> {
-    this.#checkOpen()
-    const keys = [...this.#unfinished.getKeys({ start: 'unknown:', end: 'unknown;' })]
+    const keys = [...this.#databases.unfinished.getKeys({ start: 'unknown:', end: 'unknown;' })]
     return keys.filter((key) => identityIn(key).startsWith(prefix)).length
   }
 
@@ -205,8 +184,7 @@ export class LmdbResponseLog implements ResponseLog {
       const current = this.#find(from.identity)
       if (!isVersion(current, from)) return undefined
       const next = applyChange(current, change)
-      const isRefused = givesSaleBack(next) && current.state !== 'refused'
-      const sales = isRefused ? this.#readSales() : undefined
+      const sales = givesSaleBack(current, next) ? this.#readSales() : undefined
       if (sales) giveBack(sales, { at: secondOf(Date.parse(next.prepared_at)), units: 1 })
       this.#write(next, current, sales)
       return next
@@ -216,78 +194,69 @@ export class LmdbResponseLog implements ResponseLog {
   async noteUnrecorded(payment: UnrecordedPayment): Promise<boolean> {
     this.#checkReserve()
     return this.#transact(() => {
-      if (this.#unrecorded.doesExist(payment.identity)) return false
-      if (this.#unrecorded.getKeysCount() >= UNRECORDED_MAX)
+      if (this.#databases.unrecorded.doesExist(payment.identity)) return false
+      if (this.#databases.unrecorded.getKeysCount() >= UNRECORDED_MAX)
         throw new StoreError('The list of unrecorded payments is full')
-      void this.#unrecorded.put(payment.identity, payment)
+      void this.#databases.unrecorded.put(payment.identity, payment)
       return true
     })
   }
 
   async unrecorded(): Promise<UnrecordedPayment[]> {
-    this.#checkOpen()
-    return [...this.#unrecorded.getRange({})].map(({ value }) => value)
+    return [...this.#databases.unrecorded.getRange({})].map(({ value }) => value)
   }
 
   prune({ before, max }: { before: Date; max: number }): Promise<number> {
     return this.#transact(() => {
+      const { unrecorded, finished, changes } = this.#databases
       const time = before.toISOString()
-      const listed = [...this.#unrecorded.getRange({})]
-      const keys = [...this.#finished.getKeys({ end: time, limit: max })]
-      const changes = removeOldChanges(this.#changes, { now: this.#now(), max })
-      noteChanges(
-        this.#changes,
-        this.#now(),
-        keys.map((key) => ({ identity: identityIn(key), finals: -1 })),
-      )
-      for (const { key, value } of listed) if (value.found_at < time) void this.#unrecorded.remove(key)
-      return changes + keys.filter((key) => this.#removeFinished(key)).length
+      const listed = [...unrecorded.getRange({})]
+      const keys = [...finished.getKeys({ end: time, limit: max })]
+      noteChanges(changes, this.#now(), keys.map(identityIn))
+      for (const { key, value } of listed) if (value.found_at < time) void unrecorded.remove(key)
+      return keys.filter((key) => this.#removeFinished(key)).length
     })
   }
 
   close(): Promise<void> {
     this.#isClosed = true
-    return this.#environment.close()
+    return this.#opened.environment.close()
+  }
+
+  /** A closed LMDB environment would throw later, where the error cannot be caught. */
+  get #databases(): LogDatabases {
+    if (this.#isClosed) throw new StoreError('The response log is closed')
+    return this.#opened
   }
 
   async #transact<T>(change: () => T): Promise<T> {
-    this.#checkOpen()
-    return awaitWrite(this.#environment.transaction(change))
+    return awaitWrite(this.#databases.environment.transaction(change))
   }
 
   #getOwner(): LogOwner | undefined {
-    this.#checkOpen()
-    const owner = this.#environment.get(OWNER_KEY) as LogOwner | undefined
+    const owner = this.#databases.environment.get(OWNER_KEY) as LogOwner | undefined
     // Logs of older versions have no list of receivers.
     return owner && { ...owner, receivers: owner.receivers ?? [owner.pay_to] }
   }
 
   #getPublicKeys(): AnnouncedKey[] {
-    this.#checkOpen()
-    return (this.#environment.get(PUBLIC_KEYS_KEY) as AnnouncedKey[] | undefined) ?? []
+    return (this.#databases.environment.get(PUBLIC_KEYS_KEY) as AnnouncedKey[] | undefined) ?? []
   }
 
   #list(range: RangeOptions): string[] {
-    this.#checkOpen()
-    return [...(this.#former ?? this.#unfinished).getKeys(range)]
+    return [...(this.#former ?? this.#databases.unfinished).getKeys(range)]
   }
 
   #findConflict(identity: string, paymentId: string | undefined): ResponseRecord | undefined {
     const found = this.#find(identity)
     if (found || paymentId === undefined) return found
-    const other = this.#getIdentity(paymentId)
+    const other = holderOf(paymentId, this.#databases)
     return other === undefined ? undefined : this.#find(other)
-  }
-
-  /** A closed LMDB environment would throw later, where the error cannot be caught. */
-  #checkOpen(): void {
-    if (this.#isClosed) throw new StoreError('The response log is closed')
   }
 
   /** @throws CorruptRecordError like every read of a record */
   #find(identity: string): ResponseRecord | undefined {
-    this.#checkOpen()
-    const bytes = this.#records.getBinary(identity) ?? readFormerRecord(this.#former, identity)
+    const bytes = this.#databases.records.getBinary(identity) ?? readFormerRecord(this.#former, identity)
     if (!bytes) return undefined
     const cached = this.#cache.get(identity)
     if (cached?.bytes.equals(bytes)) return cached.record
@@ -296,58 +265,49 @@ export class LmdbResponseLog implements ResponseLog {
     return record
   }
 
-  #getIdentity(paymentId: string): string | undefined {
-    try {
-      return this.#paymentIds.get(paymentId)
-    } catch (cause) {
-      throw new CorruptRecordError('A payment id cannot be read', { cause })
-    }
-  }
-
   #readSales(): SlidingMinute {
-    return (this.#environment.get(SALES_KEY) as SlidingMinute | undefined) ?? []
+    return (this.#databases.environment.get(SALES_KEY) as SlidingMinute | undefined) ?? []
   }
 
   /** Writes a record and its indexes, inside a transaction. `sales` are written if they have changed. */
   #write(next: ResponseRecord, before: ResponseRecord | undefined, sales: SlidingMinute | undefined): void {
+    const { environment, records, paymentIds, changes } = this.#databases
     const { identity, payment_id } = next
     const bytes = encodeRecord(next)
-    const holder = payment_id === undefined ? undefined : undefinedIfCorrupt(() => this.#getIdentity(payment_id))
+    const holder =
+      payment_id === undefined ? undefined : undefinedIfCorrupt(() => holderOf(payment_id, this.#databases))
     const [listed, formerly] = [this.#placeOf(next), before && this.#placeOf(before)]
-    const [isNowFinal, wasFinal] = [listed, formerly].map((place) => place?.set === this.#finished)
-    if (isNowFinal || wasFinal)
-      noteChanges(this.#changes, this.#now(), [{ identity, finals: Number(isNowFinal) - Number(wasFinal) }])
-    void this.#records.put(identity, bytes)
+    const [isNowFinal, wasFinal] = [listed, formerly].map((place) => place?.set === this.#databases.finished)
+    if (isNowFinal || wasFinal) noteChanges(changes, this.#now(), [identity])
+    void records.put(identity, bytes)
     if (formerly?.key !== listed.key) {
       if (formerly) void formerly.set.remove(formerly.key)
       void listed.set.put(listed.key, true)
     }
-    if (sales) void this.#environment.put(SALES_KEY, sales)
+    if (sales) void environment.put(SALES_KEY, sales)
     if (payment_id !== undefined) {
       if (isIdFree(next.state)) {
-        if (holder === identity) void this.#paymentIds.remove(payment_id)
-      } else if (holder === undefined) void this.#paymentIds.put(payment_id, identity)
+        if (holder === identity) void paymentIds.remove(payment_id)
+      } else if (holder === undefined) void paymentIds.put(payment_id, identity)
     }
     this.#cache.set(identity, { bytes, record: next })
   }
 
   #placeOf(record: ResponseRecord): { set: Database<true, string>; key: string } {
     return isFinal(record.state)
-      ? { set: this.#finished, key: finishedKey(record) }
-      : { set: this.#unfinished, key: unfinishedKey(record) }
+      ? { set: this.#databases.finished, key: finishedKey(record) }
+      : { set: this.#databases.unfinished, key: unfinishedKey(record) }
   }
 
   /** Inside a transaction. A corrupt record stays for the operator; only its key in `finished` is removed. */
   #removeFinished(key: string): boolean {
-    void this.#finished.remove(key)
+    void this.#databases.finished.remove(key)
     const identity = identityIn(key)
     const record = undefinedIfCorrupt(() => this.#find(identity))
     if (!record || !isFinal(record.state) || finishedKey(record) !== key) return false
-    void this.#records.remove(identity)
+    removeFromIndexes(record, this.#databases)
+    void this.#databases.records.remove(identity)
     this.#cache.delete(identity)
-    const { payment_id } = record
-    if (payment_id !== undefined && undefinedIfCorrupt(() => this.#getIdentity(payment_id)) === identity)
-      void this.#paymentIds.remove(payment_id)
     return true
   }
 }

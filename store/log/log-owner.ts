@@ -34,44 +34,34 @@ export function refuseOtherReceiver(owner: LogOwner | undefined, { requirements 
 export const receiverOf = ({ requirements }: Pick<ResponseRecord, 'requirements'>) =>
   String(requirements['payTo']).toLowerCase()
 
-const markerSchema = z.strictObject({ log_id: z.uuid() })
-
-const markerPath = (dataDirectory: string) => join(dataDirectory, 'response-log.json')
-
-/** The id of the log that this data directory uses. Undefined before the first start. */
-export async function readLogMarker(dataDirectory: string): Promise<string | undefined> {
-  const advice = 'start once with --new-log to write it again'
-  return (await readStored(markerPath(dataDirectory), markerSchema, advice))?.log_id
-}
-
-export async function writeLogMarker(dataDirectory: string, logId: string): Promise<void> {
-  await writeFileAtomically(markerPath(dataDirectory), JSON.stringify({ log_id: logId }))
-}
-
-const receiversSchema = z.object({ receivers: z.array(z.string()) })
-
-const receiversPath = (dataDirectory: string) => join(dataDirectory, 'receivers.json')
-
-/** Every receiver that this data directory was used with, the last one at the end. A lost log does not lose them. */
-export async function readReceivers(dataDirectory: string): Promise<string[]> {
-  const advice = 'restore it, or remove it if PAY_TO has never changed'
-  return (await readStored(receiversPath(dataDirectory), receiversSchema, advice))?.receivers ?? []
-}
-
-export async function writeReceivers(dataDirectory: string, receivers: readonly string[]): Promise<void> {
-  await writeFileAtomically(receiversPath(dataDirectory), JSON.stringify({ receivers }))
-}
-
-async function readStored<T>(path: string, schema: z.ZodType<T>, advice: string): Promise<T | undefined> {
-  try {
-    return schema.parse(JSON.parse(await readFile(path, 'utf8')))
-  } catch (cause) {
-    if (errorCode(cause) === 'ENOENT') return undefined
-    throw new StoreError(`${path}: cannot be read; ${advice}`, { cause })
+/** A small file of a data directory. `advice` is for an operator whose file cannot be read. */
+function storedFile<T>(name: string, schema: z.ZodType<T>, advice: string) {
+  return {
+    /** Undefined before the first start. */
+    async read(dataDirectory: string): Promise<T | undefined> {
+      const path = join(dataDirectory, name)
+      try {
+        return schema.parse(JSON.parse(await readFile(path, 'utf8')))
+      } catch (cause) {
+        if (errorCode(cause) === 'ENOENT') return undefined
+        throw new StoreError(`${path}: cannot be read; ${advice}`, { cause })
+      }
+    },
+    write: (dataDirectory: string, value: T) => writeFileAtomically(join(dataDirectory, name), JSON.stringify(value)),
+    remove: (dataDirectory: string) => rm(join(dataDirectory, name), { force: true }),
   }
 }
 
-/** The next start then accepts any response log and receiver. */
-export async function removeLogMarker(dataDirectory: string): Promise<void> {
-  for (const path of [markerPath(dataDirectory), receiversPath(dataDirectory)]) await rm(path, { force: true })
-}
+/** The id of the log that a data directory uses. */
+export const logMarker = storedFile(
+  'response-log.json',
+  z.strictObject({ log_id: z.uuid() }),
+  'start once with --new-log to write it again',
+)
+
+/** Every receiver that a data directory was used with, the last one at the end. A lost log does not lose them. */
+export const usedReceivers = storedFile(
+  'receivers.json',
+  z.object({ receivers: z.array(z.string()) }),
+  'restore it, or remove it if PAY_TO has never changed',
+)

@@ -48,31 +48,11 @@ export interface FirstDenial {
   readonly at: string
 }
 
-export interface ResponseRecord {
-  /** Network, asset, payer and nonce, in lower case. */
-  readonly identity: string
-  /** The payer and the payment id that the buyer gave, if any. */
-  readonly payment_id?: string
-  /** SHA-256 of the RFC 8785 form of the whole decoded payment payload. */
-  readonly payment_hash: string
-  /** SHA-256 of the canonical operation that the payment bought. */
-  readonly operation_digest: string
-  /** That operation. Records of older versions have none. */
-  readonly operation?: object
+/** What a change can set. */
+interface RecordProgress {
   readonly state: RecordState
   /** The number of settlements that may have been started. A new record has 1. */
   readonly attempt: number
-  /** The payment payload and its requirements, to settle again after a crash. Never logged. */
-  readonly payment: Record<string, unknown>
-  readonly requirements: Record<string, unknown>
-  /** The URL of the facilitator that verified the payment, or `self`. Only this one settles it. */
-  readonly facilitator?: string
-  /**
-   * The anchor block of the observation before the first settlement, in decimal. No older block contains this payment.
-   */
-  readonly from_block: string
-  /** The hash of that block, which identifies the chain. Absent if an operator chose the block. */
-  readonly from_block_hash?: string
   /** When the last settlement began. Absent while there was only the first one, which began at `prepared_at`. */
   readonly settling_at?: string
   /** The settlements that the token contract reverted, in a simulation or on chain. Absent means 0. */
@@ -84,11 +64,6 @@ export interface ResponseRecord {
    * chain. A newer block with a free nonce makes the refusal final.
    */
   readonly refused_at?: string
-  /** Whether its sale counts in the limit although it is refused: it ends later than a quote. */
-  readonly keeps_sale?: true
-  readonly snapshot_id: string
-  /** The response body, byte for byte. */
-  readonly body: string
   /** The `PAYMENT-RESPONSE` header, after settlement. */
   readonly payment_response: string | null
   /** The receipt of this settlement, a JWT (contract 5.9). Added at the next replay if it could not be signed. */
@@ -97,9 +72,40 @@ export interface ResponseRecord {
   readonly due_at?: string
   readonly first_denial?: FirstDenial | undefined
   /** Like all times of a record, ISO 8601 in UTC. */
-  readonly prepared_at: string
   readonly updated_at: string
 }
+
+export interface ResponseRecord extends RecordProgress {
+  /** Network, asset, payer and nonce, in lower case. */
+  readonly identity: string
+  /** The payer and the payment id that the buyer gave, if any. */
+  readonly payment_id?: string
+  /** SHA-256 of the RFC 8785 form of the whole decoded payment payload. */
+  readonly payment_hash: string
+  /** SHA-256 of the canonical operation that the payment bought. */
+  readonly operation_digest: string
+  /** That operation. Records of older versions have none. */
+  readonly operation?: object
+  /** The payment payload and its requirements, to settle again after a crash. Never logged. */
+  readonly payment: Record<string, unknown>
+  readonly requirements: Record<string, unknown>
+  /** The URL of the facilitator that verified the payment, or `self`. Only this one settles it. */
+  readonly facilitator?: string
+  /**
+   * The anchor block of the observation before the first settlement, in decimal. No older block contains this payment.
+   */
+  readonly from_block: string
+  /** The hash of that block, which identifies the chain. Absent if an operator chose the block. */
+  readonly from_block_hash?: string
+  /** Whether its sale counts in the limit although it is refused: it ends later than a quote. */
+  readonly keeps_sale?: true
+  readonly snapshot_id: string
+  /** The response body, byte for byte. */
+  readonly body: string
+  readonly prepared_at: string
+}
+
+export type RecordChange = Pick<RecordProgress, 'state' | 'updated_at'> & Partial<RecordProgress>
 
 /**
  * A transition is written only if the record still has this version, so only one of several concurrent ones succeeds.
@@ -110,19 +116,6 @@ export type RecordVersion = Pick<ResponseRecord, 'identity' | 'state' | 'attempt
 export function isVersion(record: ResponseRecord | undefined, from: RecordVersion): record is ResponseRecord {
   return record?.state === from.state && record.attempt === from.attempt && record.receipt === from.receipt
 }
-
-type ChangedField =
-  | 'attempt'
-  | 'payment_response'
-  | 'receipt'
-  | 'reported_transaction'
-  | 'settling_at'
-  | 'reverts'
-  | 'refused_at'
-  | 'due_at'
-  | 'first_denial'
-
-export type RecordChange = Pick<ResponseRecord, 'state' | 'updated_at'> & Partial<Pick<ResponseRecord, ChangedField>>
 
 export const UNFINISHED_STATES = RECORD_STATES.filter((state) => !isFinal(state))
 
@@ -141,9 +134,9 @@ export function isIdFree(state: RecordState): boolean {
   return state === 'refused' || isVoid(state)
 }
 
-/** Whether the sale of a record that becomes `refused` counts no longer in the limit of a minute. */
-export function givesSaleBack({ state, keeps_sale }: ResponseRecord): boolean {
-  return state === 'refused' && keeps_sale !== true
+/** Whether the sale of a record counts no longer in the limit of a minute, because the record becomes `refused`. */
+export function givesSaleBack(from: ResponseRecord, { state, keeps_sale }: ResponseRecord): boolean {
+  return state === 'refused' && from.state !== 'refused' && keeps_sale !== true
 }
 
 export function isStarted(state: RecordState): boolean {

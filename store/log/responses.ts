@@ -4,7 +4,6 @@
  * A response is claimed under its payment's identity before the payment is settled. Every later transition is a
  * compare-and-set. The promise of a write resolves when it is on disk.
  */
-import { setImmediate } from 'node:timers/promises'
 import type { LogOwner } from './log-owner.ts'
 import type { Claim, RecordChange, RecordState, RecordVersion, ResponseRecord, UnrecordedPayment } from './record.ts'
 
@@ -55,7 +54,6 @@ export interface ResponseLog {
   advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined>
   /**
    * The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other.
-   * A record that changes its state meanwhile can be missing.
    */
   unfinished(): Promise<string[]>
   /**
@@ -78,7 +76,7 @@ export interface ResponseLog {
   unrecorded(): Promise<UnrecordedPayment[]>
   /**
    * Removes at most `max` records that became final before `before`, oldest first, and unrecorded payments that were
-   * found before it. LMDB also removes at most `max` old changes. Returns the number of records and changes.
+   * found before it. Returns the number of records.
    */
   prune(request: { before: Date; max: number }): Promise<number>
   /** Undefined before the first start of a service. */
@@ -106,18 +104,3 @@ export const lateAfter = (before: Date) => new Date(before.getTime() + DEFERRED_
 
 /** Bounds the list of payments without a record. It is longer than an operator can work through. */
 export const UNRECORDED_MAX = 1_000
-/** Bounds one read, so that other events run between reads. */
-const KEYS_PER_READ_MAX = 1_000
-
-/** All keys in their order. `read` returns at most `limit` keys after the key `last`. */
-export async function listInParts(
-  read: (last: string | undefined, limit: number) => Promise<string[]>,
-): Promise<string[]> {
-  const keys: string[] = []
-  for (;;) {
-    const next = await read(keys.at(-1), KEYS_PER_READ_MAX)
-    keys.push(...next)
-    if (next.length < KEYS_PER_READ_MAX) return keys
-    await setImmediate()
-  }
-}

@@ -81,7 +81,7 @@ describe('the key files', () => {
     const path = pathOf(directory, (await makeJwk()).kid)
     await rename(path, `${path}.real`)
     await symlink(`${path}.real`, path)
-    expect(await refusal()).to.match(/no symbolic link \(ELOOP\)/)
+    expect(await refusal()).to.match(/no symbolic link/)
   })
 
   it('are read with 4096 bytes, and refused with more', async () => {

@@ -235,12 +235,13 @@ describe('an incremental backup', () => {
     await expectRestored('4', await dump(source.dataDirectory))
   })
 
+  const NOT_KNOWN = 'the changes of this log since the last one are not known'
   const REASONS: [reason: string, what: string, cause: () => Promise<unknown>][] = [
     ['there is no earlier one', 'the first one', () => rm(folderOf('full'), { recursive: true })],
-    ['is a week old', 'a week after the last full one', async () => void (time += 7 * DAY_MS)],
+    ['the last full one is a week old', 'a week after the last full one', async () => void (time += 7 * DAY_MS)],
     ['there is no earlier one', 'one before the first one', async () => void (time -= 2 * HOUR_MS)],
     [
-      'is of another log',
+      NOT_KNOWN,
       'that of a restored log',
       async () => {
         await restoreTo('other', 'full')
@@ -250,7 +251,7 @@ describe('an incremental backup', () => {
       },
     ],
     [
-      'of an earlier version',
+      NOT_KNOWN,
       'one after a manifest of version 1',
       async () => {
         const path = join(folderOf('full'), 'backup.json')
@@ -260,32 +261,30 @@ describe('an incremental backup', () => {
       },
     ],
     [
-      'are not known',
+      NOT_KNOWN,
       'one whose changes have expired',
       async () => {
         await sellMany('new', 3)
         time += 9 * DAY_MS
-        expect(await log.prune({ before: new Date(0), max: 9 })).to.equal(4)
+        await sellMany('newer', 60)
         time -= 9 * DAY_MS
       },
     ],
     [
-      'are not known',
+      NOT_KNOWN,
       'one whose changes in the middle have expired, because the clock was wrong for a while',
       async () => {
+        await sell('third')
+        await increment('middle')
         const right = time
         time = 0
-        await log.prune({ before: new Date(right), max: 1 })
         await sell('new')
-        const receipt = { state: 'confirmed', receipt: 'a.b.c', updated_at: iso() } as const
-        await log.advance({ identity: 'first/1', state: 'confirmed', attempt: 1, receipt: undefined }, receipt)
         time = right
-        await sell('newer')
-        await log.prune({ before: new Date(0), max: 9 })
+        await sellMany('newer', 60)
       },
     ],
     [
-      'are not known',
+      NOT_KNOWN,
       'that of a log that was set back to an earlier copy',
       async () => {
         const copy = join(parent, 'copy')
@@ -302,35 +301,14 @@ describe('an incremental backup', () => {
       },
     ],
     [
-      'has lost a folder',
+      'the last one has lost a folder that it builds on',
       'one whose ancestor is missing',
       async () => {
         await increment('later')
         await rm(folderOf('full'), { recursive: true })
       },
     ],
-    [
-      'earlier version of this program',
-      'one after a removal that is not listed',
-      () => forgetChange(() => log.prune({ before: now(), max: 1 })),
-    ],
-    [
-      'earlier version of this program',
-      'one after as many new records as removals that are not listed',
-      () => forgetChange(() => sell('new').then(() => log.prune({ before: now(), max: 1 }))),
-    ],
   ]
-
-  /** Writes like a version that has no list of changes. */
-  async function forgetChange(write: () => Promise<unknown>): Promise<void> {
-    time += 2 * HOUR_MS
-    await using environment = openDirectly()
-    const changes = environment.openDB<unknown, number>({ name: 'changes', encoding: 'json' })
-    const before = new Set(changes.getKeys())
-    await write()
-    environment.resetReadTxn()
-    for (const key of Array.from(changes.getKeys())) if (!before.has(key)) await changes.remove(key)
-  }
 
   for (const [reason, what, cause] of REASONS) {
     it(`is a full one instead, and says why: ${what}`, async () => {
@@ -340,9 +318,7 @@ describe('an incremental backup', () => {
       const state = await dump(source.dataDirectory)
       const made = await increment('next')
       expect(made.parent).to.equal(undefined)
-      expect(made.fullReason)
-        .to.contain(reason)
-        .and.match(/^[^\n]+$/)
+      expect(made.fullReason).to.equal(reason)
       await rename(folderOf('next'), folderOf('moved'))
       await expectRestored('moved', state)
     })
@@ -356,21 +332,6 @@ describe('an incremental backup', () => {
     log = new LmdbResponseLog(source.dataDirectory, { now })
     expect((await increment('3')).parent).to.equal(undefined)
     expect((await increment('4')).parent).to.equal('3')
-  })
-
-  it('builds on a log of an earlier version after this version has written to it', async () => {
-    await using environment = openDirectly()
-    await sellMany('first', 3)
-    await log.close()
-    await environment.remove('epoch')
-    await environment.openDB({ name: 'changes' }).drop()
-    expect((await increment('1')).fullReason).to.contain('no earlier one')
-    expect((await increment('2')).fullReason).to.contain('earlier version')
-    log = new LmdbResponseLog(source.dataDirectory, { now })
-    expect((await increment('3')).fullReason).to.contain('earlier version')
-    await sell('second')
-    expect((await increment('4')).parent).to.equal('3')
-    await expectRestored('4', await dump(source.dataDirectory))
   })
 
   it('is restored although it removes many large records', async () => {

@@ -198,18 +198,18 @@ describe('a backup', () => {
     })
   }
 
-  for (const [part, damage, form] of [
-    ['responses', (bytes: Buffer) => bytes.fill(0xff, 8192), 2],
-    ['catalog', (bytes: Buffer) => bytes.fill(0xff, 16_384), 3],
+  for (const [part, intactBytes] of [
+    ['catalog', 16_384],
+    ['responses', 8192],
   ] as const) {
-    it(`is not restored if ${part} was damaged before its digest was computed, in form ${form}`, async () => {
+    it(`is not restored if ${part} was damaged before its digest was computed`, async () => {
       await claimMany(20)
       const catalog = new Catalog(source.dataDirectory)
       await catalog.setCrashed('a'.repeat(64), true)
       await catalog.close()
       await backUp({ ...source, folder, now })
       const file = join(folder, part, 'data.mdb')
-      await writeFile(file, damage(await readFile(file)))
+      await writeFile(file, (await readFile(file)).fill(0xff, intactBytes))
       const manifest = await readFile(join(folder, 'backup.json'), 'utf8')
       const { files } = JSON.parse(manifest) as { files: Record<string, string> }
       const digest = hash('sha256', await readFile(file))

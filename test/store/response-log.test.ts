@@ -277,23 +277,6 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect(await log.unrecorded()).to.have.lengthOf(UNRECORDED_MAX)
     })
 
-    it('lists thousands of unfinished records, each once', async () => {
-      // In groups, because a claim waits only some seconds for a connection.
-      const claim = async (from: number, to: number) => {
-        for (let first = from; first < to; first += 100)
-          await Promise.all(
-            Array.from({ length: 100 }, (_, index) => log.claim(makeRecord({ identity: `i${first + index}` }))),
-          )
-      }
-      // The number of records that are read at once.
-      await claim(0, 1_000)
-      expect(await log.unfinished()).to.have.lengthOf(1_000)
-      await claim(1_000, 2_500)
-      const identities = await log.unfinished()
-      expect(identities).to.have.lengthOf(2_500)
-      expect(new Set(identities).size).to.equal(2_500)
-    })
-
     const begin = (identity: string, state: RecordState = 'prepared') =>
       makeRecord({ identity, state, prepared_at: new Date().toISOString(), updated_at: new Date().toISOString() })
 

@@ -18,11 +18,11 @@ const CONNECTIONS_MAX = 10
 const REPEAT_AFTER_MS = [50, 500] as const
 
 /** Connects lazily. The URL can hold a password, so no error of this module contains it. */
-export function openPool(url: string, report: Report = () => undefined, connections = CONNECTIONS_MAX): Pool {
+export function openPool(url: string, report: Report = () => undefined): Pool {
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'irish-company-agent',
-    max: connections,
+    max: CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     // Enforced by this program. A limit of the server could end the wait for a synchronous standby as a success.
     query_timeout: STATEMENT_MS_MAX,
@@ -60,7 +60,7 @@ const refused = (code: string, fault: string) =>
 
 /** The synchronous standbys that the server waits for, as `synchronous_standby_names` has them. Empty for none. */
 export async function readSynchronousStandbys(url: string): Promise<string> {
-  const pool = openPool(url, undefined, 1)
+  const pool = openPool(url)
   try {
     const statement = `select current_setting('synchronous_standby_names', true) as standbys`
     const { rows } = await pool.query<{ standbys: string | null }>(statement)

@@ -28,7 +28,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from '../record.ts'
-import { lateAfter, listInParts, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from '../responses.ts'
+import { lateAfter, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
 import { checkSchema } from './schema.ts'
@@ -67,9 +67,11 @@ const STATEMENTS = {
     select $1, $2, $3, null, $6::timestamptz, $4::uuid, $5::bytea from taken on conflict do nothing`,
   /** Frees the place of a sale that `INSERT` took without a record, because another machine had claimed the payment. */
   FREE_UNUSED_PLACE: 'update sale_places set free_at = now() where identity = $1 and claim = $2',
-  WAIT: `select extract(epoch from min(free_at) - now()) * 1000 as wait_ms from sale_places where free_at > now()`,
-  COUNT_SALES: 'select count(*)::int as count from sale_places where free_at > now()',
-  COUNT_UNKNOWN: `select count(*)::int as count from responses
+  /** The milliseconds until a place is free. Null if one may be free now. */
+  WAIT: `select ceil(extract(epoch from min(free_at) - now()) * 1000)::int as number from sale_places
+  where free_at > now()`,
+  COUNT_SALES: 'select count(*)::int as number from sale_places where free_at > now()',
+  COUNT_UNKNOWN: `select count(*)::int as number from responses
   where final_at is null and state = 'unknown' and starts_with(identity, $1)`,
   FIND: `select identity, revision, record from responses where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`,
@@ -86,7 +88,7 @@ const STATEMENTS = {
     when exists (select 1 from responses where payment_id = $9) then null
     else $9 end
   where identity = $1 and revision = $2`,
-  LIST_UNFINISHED: 'select identity from responses where final_at is null and identity > $1 order by identity limit $2',
+  LIST_UNFINISHED: 'select identity from responses where final_at is null',
   /** Each half uses an index. */
   LIST_DUE: `(select identity, due_at from responses where final_at is null and due_at < $1 order by due_at limit $2)
   union all (select identity, due_at from responses where final_at is null and due_at > $3 order by due_at limit $2)
@@ -98,13 +100,14 @@ const STATEMENTS = {
   NOTE_UNRECORDED: `insert into unrecorded_payments (identity, transaction_hash, found_at)
   select $1, $2, $3 where (select count(*) from unrecorded_payments) < $4 on conflict do nothing`,
   IS_UNRECORDED: 'select 1 from unrecorded_payments where identity = $1',
-  LIST_UNRECORDED: 'select identity, transaction_hash, found_at from unrecorded_payments order by identity limit $1',
+  LIST_UNRECORDED: `select identity, transaction_hash as transaction, found_at from unrecorded_payments
+  order by identity limit $1`,
   OWNER: `select log_id, network, asset, pay_to, coalesce(receivers, array[pay_to]) as receivers
   from response_log_owner where id = 1`,
-  INSERT_OWNER: `insert into response_log_owner (id, log_id, network, asset, pay_to, receivers)
-  values (1, $1, $2, $3, $4, $5) on conflict do nothing`,
-  REPLACE_OWNER: `update response_log_owner set log_id = $1, network = $2, asset = $3, pay_to = $4, receivers = $5
-  where id = 1 and log_id = $6 and network = $7 and asset = $8 and pay_to = $9`,
+  /** The first owner, or another receiver of the owner with the receiver $7. */
+  SET_OWNER: `insert into response_log_owner as stored (id, log_id, network, asset, pay_to, receivers)
+  values (1, $1, $2, $3, $4, $5) on conflict (id) do update set pay_to = excluded.pay_to, receivers = excluded.receivers
+  where stored.log_id = $6::uuid and stored.pay_to = $7::text`,
   ANNOUNCE_KEY: `insert into public_keys (kid, jwk, announced_at, compromised_at) values ($1, $2, now(), $3)
   on conflict (kid) do update set compromised_at = coalesce(public_keys.compromised_at, excluded.compromised_at)`,
   PUBLIC_KEYS: 'select kid, jwk, announced_at, compromised_at from public_keys order by announced_at, kid',
@@ -170,18 +173,18 @@ class PostgresResponseLog implements ResponseLog {
       await this.#query(STATEMENTS.FREE_UNUSED_PLACE, [identity, revision])
       if (existing) return { kind: 'taken', record: existing.record }
       refuseOtherReceiver(await this.owner(), record)
-      waitMs = await this.#readWaitMs()
+      waitMs = await this.#readNumber(STATEMENTS.WAIT, [])
       if (waitMs > 0) break
     }
     return { kind: 'full', waitMs }
   }
 
   countSales(): Promise<number> {
-    return this.#count(STATEMENTS.COUNT_SALES, [])
+    return this.#readNumber(STATEMENTS.COUNT_SALES, [])
   }
 
   countUnknown(prefix: string): Promise<number> {
-    return this.#count(STATEMENTS.COUNT_UNKNOWN, [prefix])
+    return this.#readNumber(STATEMENTS.COUNT_UNKNOWN, [prefix])
   }
 
   async advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
@@ -199,7 +202,7 @@ class PostgresResponseLog implements ResponseLog {
       revision,
       encodeRecord(next),
       isIdFree(next.state),
-      givesSaleBack(next) && from.state !== 'refused',
+      givesSaleBack(current.record, next),
       isIdFree(from.state) ? (next.payment_id ?? null) : null,
       dueTime(next),
     ]
@@ -209,16 +212,11 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   unfinished(): Promise<string[]> {
-    return listInParts(async (last = '', limit) => {
-      const { rows } = await this.#query<{ identity: string }>(STATEMENTS.LIST_UNFINISHED, [last, limit])
-      return rows.map(({ identity }) => identity)
-    })
+    return this.#listIdentities(STATEMENTS.LIST_UNFINISHED, [])
   }
 
-  async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
-    const values = [before.toISOString(), max, lateAfter(before).toISOString()]
-    const { rows } = await this.#query<{ identity: string }>(STATEMENTS.LIST_DUE, values)
-    return rows.map(({ identity }) => identity)
+  due({ before, max }: { before: Date; max: number }): Promise<string[]> {
+    return this.#listIdentities(STATEMENTS.LIST_DUE, [before.toISOString(), max, lateAfter(before).toISOString()])
   }
 
   async countUnfinished(): Promise<Map<RecordState, number>> {
@@ -238,11 +236,9 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   async unrecorded(): Promise<UnrecordedPayment[]> {
-    type Row = { identity: string; transaction_hash: string; found_at: Date }
+    type Row = Omit<UnrecordedPayment, 'found_at'> & { found_at: Date }
     const { rows } = await this.#query<Row>(STATEMENTS.LIST_UNRECORDED, [UNRECORDED_MAX])
-    return rows.map(({ identity, transaction_hash: transaction, found_at }) => {
-      return { identity, transaction, found_at: found_at.toISOString() }
-    })
+    return rows.map(({ found_at, ...rest }) => Object.assign(rest, { found_at: found_at.toISOString() }))
   }
 
   async prune({ before, max }: { before: Date; max: number }): Promise<number> {
@@ -256,8 +252,9 @@ class PostgresResponseLog implements ResponseLog {
 
   /** A repetition after the loss of a connection finds the owner that it has stored. */
   async setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner> {
-    const statement = current ? STATEMENTS.REPLACE_OWNER : STATEMENTS.INSERT_OWNER
-    await this.#query(statement, [...ownerValues(next), next.receivers, ...(current ? ownerValues(current) : [])])
+    const { log_id, network, asset, pay_to, receivers } = next
+    const values = [log_id, network, asset, pay_to, receivers, current?.log_id, current?.pay_to]
+    await this.#query(STATEMENTS.SET_OWNER, values)
     const stored = await this.owner()
     if (!stored) throw new StoreError('The owner of the response log was removed while it was written')
     return stored
@@ -270,9 +267,7 @@ class PostgresResponseLog implements ResponseLog {
   async publicKeys(): Promise<AnnouncedKey[]> {
     type Row = Omit<AnnouncedKey, 'announced_at'> & { announced_at: Date }
     const { rows } = await this.#query<Row>(STATEMENTS.PUBLIC_KEYS, [])
-    return rows.map(({ kid, jwk, announced_at, compromised_at }) => {
-      return { kid, jwk, announced_at: announced_at.toISOString(), compromised_at }
-    })
+    return rows.map(({ announced_at, ...rest }) => Object.assign(rest, { announced_at: announced_at.toISOString() }))
   }
 
   async checkWritable(): Promise<void> {
@@ -288,14 +283,12 @@ class PostgresResponseLog implements ResponseLog {
     return this.#pool.end()
   }
 
-  async #count(statement: string, values: unknown[]): Promise<number> {
-    return (await this.#query<{ count: number }>(statement, values)).rows[0]?.count ?? 0
+  async #readNumber(statement: string, values: unknown[]): Promise<number> {
+    return (await this.#query<{ number: number | null }>(statement, values)).rows[0]?.number ?? 0
   }
 
-  /** The time until a place of the limit is free. 0 if one may be free now. */
-  async #readWaitMs(): Promise<number> {
-    const { rows } = await this.#query<{ wait_ms: string | null }>(STATEMENTS.WAIT, [])
-    return Math.ceil(Number(rows[0]?.wait_ms ?? 0))
+  async #listIdentities(statement: string, values: unknown[]): Promise<string[]> {
+    return (await this.#query<{ identity: string }>(statement, values)).rows.map(({ identity }) => identity)
   }
 
   /** @throws CorruptRecordError */
@@ -312,7 +305,3 @@ class PostgresResponseLog implements ResponseLog {
 }
 
 const dueTime = ({ due_at, prepared_at }: ResponseRecord) => due_at ?? prepared_at
-
-function ownerValues({ log_id, network, asset, pay_to }: LogOwner): string[] {
-  return [log_id, network, asset, pay_to]
-}

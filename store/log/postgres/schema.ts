@@ -7,12 +7,12 @@ import { StoreError } from '../../files/environment.ts'
 import { errorCode } from '../../base/error-code.ts'
 import { openPool } from './connection.ts'
 
-/** No version before this one was released. */
-const FIRST_VERSION = 5
-
-const MIGRATIONS: readonly (readonly string[])[] = [
+/** By version. No version before the first one was released. */
+const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
   [
-    `create table responses (
+    5,
+    [
+      `create table responses (
        identity text primary key,
        payment_id text unique,
        state text not null,
@@ -20,45 +20,52 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        revision uuid not null,
        record bytea not null
      )`,
-    'create index responses_unfinished on responses (identity) where final_at is null',
-    'create index responses_final on responses (final_at) where final_at is not null',
-    `create table unrecorded_payments (
+      'create index responses_unfinished on responses (identity) where final_at is null',
+      'create index responses_final on responses (final_at) where final_at is not null',
+      `create table unrecorded_payments (
        identity text primary key,
        transaction_hash text not null,
        found_at timestamptz not null
      )`,
-    `create table response_log_owner (
+      `create table response_log_owner (
        id int primary key,
        log_id uuid not null,
        network text not null,
        asset text not null,
        pay_to text not null
      )`,
-    // A row for each sale that the limit allows in a minute.
-    `create table sale_places (
+      // A row for each sale that the limit allows in a minute.
+      `create table sale_places (
        number int primary key,
        free_at timestamptz not null,
        identity text,
        claim uuid
      )`,
-    'create index sale_places_free on sale_places (free_at)',
+      'create index sale_places_free on sale_places (free_at)',
+    ],
   ],
   [
-    // Records of version 5 are due at once. A constant default rewrites no row.
-    `alter table responses add column due_at timestamptz not null default '1970-01-01T00:00:00Z'`,
-    'create index responses_due on responses (due_at) where final_at is null',
-    // Null in a row of version 5: the log has had one receiver.
-    'alter table response_log_owner add column receivers text[]',
-    `create table public_keys (
+    6,
+    [
+      // Records of version 5 are due at once. A constant default rewrites no row.
+      `alter table responses add column due_at timestamptz not null default '1970-01-01T00:00:00Z'`,
+      'create index responses_due on responses (due_at) where final_at is null',
+      // Null in a row of version 5: the log has had one receiver.
+      'alter table response_log_owner add column receivers text[]',
+      `create table public_keys (
        kid text primary key,
        jwk jsonb not null,
        announced_at timestamptz not null,
        compromised_at text
      )`,
+    ],
   ],
-]
+])
 
-export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1
+export const SCHEMA_VERSION = Math.max(...MIGRATIONS.keys())
+
+/** An index of a large table takes minutes. */
+const MIGRATION_MS_MAX = 3_600_000
 
 const CREATE_VERSIONS =
   'create table if not exists schema_migrations (version int primary key, applied_at timestamptz not null)'
@@ -84,32 +91,20 @@ async function migrate(pool: Pool): Promise<number[]> {
   await pool.query(CREATE_VERSIONS)
   const from = await readVersion(pool)
   if (from > SCHEMA_VERSION) throw new StoreError(describeMismatch(from))
-  const missing = [...MIGRATIONS.entries()]
-    .map(([index, statements]) => ({ version: FIRST_VERSION + index, statements }))
-    .filter(({ version }) => version > from)
-  for (const { version, statements } of missing) await applyMigration(pool, version, statements)
-  return missing.map(({ version }) => version)
+  const missing = [...MIGRATIONS].filter(([version]) => version > from)
+  for (const [version, statements] of missing) {
+    const insert = `insert into schema_migrations (version, applied_at) values (${version}, now())`
+    // The statements of one message are one transaction.
+    const migration = { text: [insert, ...statements].join(';'), query_timeout: MIGRATION_MS_MAX }
+    await pool.query(migration)
+  }
+  return missing.map(([version]) => version)
 }
 
 /** @throws StoreError when the schema has another version than this program needs */
 export async function checkSchema(pool: Pool): Promise<void> {
   const version = await readVersion(pool)
   if (version !== SCHEMA_VERSION) throw new StoreError(describeMismatch(version))
-}
-
-async function applyMigration(pool: Pool, version: number, statements: readonly string[]): Promise<void> {
-  const client = await pool.connect()
-  try {
-    await client.query('begin')
-    await client.query('insert into schema_migrations (version, applied_at) values ($1, now())', [version])
-    for (const statement of statements) await client.query(statement)
-    await client.query('commit')
-    client.release()
-  } catch (cause) {
-    // Closing the connection rolls the transaction back.
-    client.release(true)
-    throw cause
-  }
 }
 
 async function readVersion(pool: Pool): Promise<number> {

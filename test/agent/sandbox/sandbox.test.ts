@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openSandbox } from '../../../agent/sandbox/sandbox.ts'
-import { readLogMarker, writeLogMarker } from '../../../store/log/log-owner.ts'
+import { logMarker } from '../../../store/log/log-owner.ts'
 import { rpc, testChainUrl } from '../../support/chain.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -26,11 +26,11 @@ describe('the sandbox', () => {
   it('sets the response log aside and reports it if its chain is new', async () => {
     await mkdir(join(directory, 'responses'))
     await writeFile(join(directory, 'responses', 'data.mdb'), 'money')
-    await writeLogMarker(directory, '00000000-0000-4000-8000-000000000001')
+    await logMarker.write(directory, { log_id: '00000000-0000-4000-8000-000000000001' })
     const sandbox = await open()
     try {
       // The next start accepts a new log without an option.
-      expect(await readLogMarker(directory)).to.equal(undefined)
+      expect(await logMarker.read(directory)).to.equal(undefined)
       expect(lines).to.deep.equal(['the sandbox chain is new: the response log of the old one was set aside'])
       const names = await readdir(directory)
       expect(names.filter((name) => /^responses\.[0-9]+$/.test(name))).to.have.lengthOf(1)

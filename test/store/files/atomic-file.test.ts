@@ -3,9 +3,10 @@ import { readdir, readFile, stat, writeFile, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import {
+  copyDurably,
   createFileAtomically,
   removeOldUnfinished,
-  replaceWithFile,
+  renameDurably,
   UNFINISHED_AGE_MS,
   writeFileAtomically,
 } from '../../../store/files/atomic-file.ts'
@@ -40,12 +41,12 @@ describe('an atomic file write', () => {
     })
   }
 
-  it('replaces a file with a complete one after it is on disk', async () => {
-    const complete = join(directory, 'complete')
-    await writeFile(path, 'before')
-    await writeFile(complete, 'after', { mode: 0o600 })
-    expect(await syncedPaths(() => replaceWithFile(path, complete))).to.deep.equal([complete, directory])
-    expect(await readFile(path, 'utf8')).to.equal('after')
+  it('copies a file durably, and moves it when it is on disk', async () => {
+    const copy = join(directory, 'copy')
+    await writeFile(path, 'content')
+    expect(await syncedPaths(() => copyDurably(path, copy))).to.deep.equal([copy, directory])
+    expect((await stat(copy)).mode & 0o777).to.equal(0o600)
+    expect(await syncedPaths(() => renameDurably(copy, path))).to.deep.equal([directory])
     expect(await readdir(directory)).to.deep.equal(['file.json'])
   })
 

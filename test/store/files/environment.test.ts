@@ -1,8 +1,10 @@
 /**
  * Environments that are damaged, of another kind or of another layout: each is refused with one line and not changed.
  */
+import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { open } from 'lmdb'
 import { FORMER_LAYOUT_VERSION, LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from '../../../store/files/layout.ts'
@@ -114,5 +116,24 @@ describe('an LMDB environment', () => {
     await writeFileOf(Buffer.alloc(0))
     expect(refusal(() => openEnvironment({ folder, kind: 'catalog', readOnly: true }))).to.include('LMDB')
     await openEnvironment({ folder, kind: 'catalog' }).close()
+  })
+
+  it('can be written after a compact copy, also if the first transaction frees many pages', async () => {
+    const copy = join(directory, 'copy')
+    const environment = openEnvironment({ folder, kind: 'history' })
+    const keys = Array.from({ length: 500 }, (_, index) => `key ${index}`)
+    environment.transactionSync(() => keys.forEach((key) => environment.putSync(key, 'x'.repeat(20_000))))
+    await mkdir(copy)
+    await environment.backup(copy, true)
+    await environment.close()
+    // In another process, because LMDB would end it.
+    const script = `import { openEnvironment } from './dist/store/files/environment.js'
+      const copied = openEnvironment({ folder: process.argv[1], kind: 'history' })
+      copied.transactionSync(() => { for (const key of [...copied.getKeys({ start: 'key' })]) copied.removeSync(key) })
+      console.log(copied.getKeysCount())
+      await copied.close()`
+    const args = ['--input-type=module', '-e', script, copy]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: process.cwd() })
+    expect(stdout).to.equal('0\n')
   })
 })

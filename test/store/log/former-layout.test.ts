@@ -1,9 +1,12 @@
 /** The upgrade of a response log of layout version 1, which an earlier version of the service has written. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { open } from 'lmdb'
+import { restore } from '../../../store/backup/restore.ts'
+import { backUp } from '../../../store/backup/write.ts'
 import { DiskSpaceError } from '../../../store/files/disk-space.ts'
 import { StoreError } from '../../../store/files/environment.ts'
 import { LAYOUT_KEY, responsesFolder } from '../../../store/files/layout.ts'
@@ -63,11 +66,12 @@ describe('a response log of layout version 1', () => {
     await environment.close()
   }
 
-  async function expectComplete(opened: LmdbResponseLog): Promise<void> {
+  async function expectComplete(opened: LmdbResponseLog, others: readonly string[] = []): Promise<void> {
     for (const record of [...OPEN, FINAL]) expect(await opened.read(record.identity)).to.deep.equal(record)
     expect((await opened.read('none', 'payer id'))?.identity).to.equal('payer/1')
-    expect(await opened.unfinished()).to.have.members(OPEN.map(({ identity }) => identity))
+    expect(await opened.unfinished()).to.have.members([...OPEN.map(({ identity }) => identity), ...others])
     expect(await opened.owner()).to.deep.equal({ ...OWNER, receivers: ['0xb'] })
+    if (others.length > 0) return
     expect((await opened.newestRecords()).map(({ identity }) => identity)).to.have.members(
       [...OPEN, FINAL].map(({ identity }) => identity),
     )
@@ -119,6 +123,26 @@ describe('a response log of layout version 1', () => {
       expect(await log.read('payer/1')).to.deep.equal(OPEN[0])
       await log.close()
     }
+  })
+
+  it('is upgraded after a restore, with many open payments', async () => {
+    await writeVersion1()
+    const environment = open({ path: responsesFolder(directory), noSubdir: false, ...SETTINGS })
+    const unfinished = environment.openDB<Buffer, string>({ name: 'unfinished', encoding: 'binary', useVersions: true })
+    // A killed upgrade has left it.
+    environment.openDB({ name: 'changes', encoding: 'json' })
+    const identities = Array.from({ length: 500 }, (_, index) => `many/${index}`)
+    const put = (identity: string) =>
+      unfinished.put(identity, encodeRecord(makeRecord({ identity, body: 'x'.repeat(9_000) })), 2 ** 40)
+    await Promise.all(identities.map(put))
+    await environment.close()
+    const [folder, target] = [join(directory, 'backup'), join(directory, 'target')]
+    const keysDirectory = join(target, 'keys')
+    await backUp({ dataDirectory: directory, keysDirectory, folder, now: () => new Date(time) })
+    expect(await restore({ dataDirectory: target, keysDirectory, folder })).to.include({ records: 504, damaged: 0 })
+    // LMDB would end the process if the upgrade were the first transaction after the compact copy.
+    log = new LmdbResponseLog(target)
+    await expectComplete(log, identities)
   })
 
   it('is not upgraded while another process has it open, and then keeps version 1', async () => {
