@@ -1,6 +1,7 @@
 /** Creates the parts of the service, starts them in order, and stops them in reverse order. */
 import { setMaxListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import { createApp } from '../../rest-facade/app.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
@@ -13,8 +14,8 @@ import { responsesFolder } from '../../store/files/layout.ts'
 import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
 import { agentCard, helpText } from '../transport/a2a/card.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
-import { observeChain, observeFacilitator, observeLog } from './admin/observed-services.ts'
-import { checkServiceReadiness, repeatMeasurement, startAdminServer } from './admin/server.ts'
+import { observe } from './admin/observed-services.ts'
+import { checkServiceReadiness, startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
 import { ConfigError, type Config } from './config.ts'
@@ -61,6 +62,8 @@ export interface Externals {
  * Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification.
  */
 const VERIFICATIONS_MAX = 64
+/** Several monitors can scrape every second, so a scrape shows checks that are at most this old. */
+const CHECKS_MS_MAX = 10_000
 
 interface ServiceOptions {
   config: Config
@@ -170,8 +173,8 @@ export async function startService(given: ServiceOptions) {
 
 function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): ServiceOptions {
   const { externals, report } = options
-  const facilitator = observeFacilitator(externals.facilitator, metrics)
-  const chain = observeChain(externals.chain, metrics)
+  const facilitator = observe(externals.facilitator, metrics)
+  const chain = observe(externals.chain, metrics)
   const onSale = (line: SaleLine) => {
     metrics.countPaidRequest(line)
     options.onSale?.(line)
@@ -188,7 +191,7 @@ async function openStores(options: ServiceOptions, metrics: ServiceMetrics | und
   closers.push(() => opened.close())
   const receiver = options.externals.payTo.toLowerCase()
   const formerReceivers = ((await opened.owner())?.receivers ?? []).filter((each) => each !== receiver)
-  return { catalog, journal, formerReceivers, log: metrics ? observeLog(opened, metrics) : opened }
+  return { catalog, journal, formerReceivers, log: metrics ? observe(opened, metrics) : opened }
 }
 
 async function openOwnLog({ config, externals, allowed = {}, now, report }: ServiceOptions): Promise<ResponseLog> {
@@ -212,40 +215,38 @@ interface AdminParts extends Omit<Parameters<typeof addStateMetrics>[1], keyof S
 }
 
 /** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
-async function startAdmin(options: ServiceOptions, parts: AdminParts) {
-  const { config, externals, now, timer, report } = options
+async function startAdmin(options: ServiceOptions, shown: AdminParts) {
+  const { config, externals, clock, now, timer, report } = options
   if (!config.admin) return undefined
-  const { metrics, catalog, log, isStopping } = parts
+  const { metrics, catalog, log, isStopping } = shown
   const { chain } = externals
   const { dataDirectory } = config
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk ? createReserveCheck(responsesFolder(dataDirectory), FREE_BYTES_MIN.sale) : () => undefined
-  const readiness = async () => {
-    const checks = await checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
-    metrics.showMeasured(checks)
-    return checks
-  }
+  const parts = { catalog, log, checkDisk, chain, now, timer, isStopping }
+  const checks = new LRUCache<'latest', Record<string, boolean>>({
+    max: 1,
+    ttl: CHECKS_MS_MAX,
+    perf: { now: clock },
+    fetchMethod: () => checkServiceReadiness(parts),
+  })
+  metrics.addGauge(
+    'company_agent_ready',
+    'Whether each part that a sale needs works, as last measured: 1 or 0',
+    async () => Object.entries(await checks.forceFetch('latest')).map(([part, isReady]) => [part, isReady ? 1 : 0]),
+    'part',
+  )
+  const readiness = () => checks.forceFetch('latest', { forceRefresh: true })
   const lastBackup = () => readLastBackup(dataDirectory)
-  addStateMetrics(metrics, { ...options, ...parts, lastBackup })
+  addStateMetrics(metrics, { ...options, ...shown, lastBackup })
   const { isDefaultPort, ...address } = config.admin
   const starting = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
-  const server = await starting.catch((cause: unknown) => {
+  return starting.catch((cause: unknown) => {
     // The default port is probably in use by another service on this machine. Run without the address.
     if (isDefaultPort) return report('admin_port_unusable', cause)
     // The message of the system does not say which of the two addresses of the service it means.
     throw new ConfigError('ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine', { cause })
   })
-  if (!server) return undefined
-  // A scrape shows the last measurement, so it makes no call and no write of its own.
-  const measure = () => readiness().catch((cause: unknown) => report('readiness_failed', cause))
-  const stopMeasuring = repeatMeasurement(measure, timer)
-  return {
-    url: server.url,
-    async close(): Promise<void> {
-      await stopMeasuring()
-      await server.close()
-    },
-  }
 }
 
 function createSaleContext(

@@ -94,27 +94,17 @@ export class ServiceMetrics implements ServiceObserver {
     ['result'],
     'Retrievals of the dataset by this process, by result',
   )
-  readonly #ready = new Gauge({
-    name: 'company_agent_ready',
-    help: 'Whether each part that a sale needs works, as last measured: 1 or 0',
-    labelNames: ['part'],
-    registers: [this.registry],
-  })
-  readonly #residentMemory = new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory of the process, as last measured',
-    registers: [this.registry],
-  })
   readonly #operations: Operations
 
   constructor(operations: Operations) {
     this.#operations = operations
-    this.#addEventLoopDelay()
+    this.#addProcess()
     for (const event of ALERTED_EVENTS) this.#events.inc({ event }, 0)
   }
 
   /** The other default metrics of prom-client cost more than a scrape may (`bench perf`, "scrape"). */
-  #addEventLoopDelay(): void {
+  #addProcess(): void {
+    this.addGauge('process_resident_memory_bytes', 'Resident memory of the process', () => process.memoryUsage.rss())
     const delay = monitorEventLoopDelay()
     delay.enable()
     this.addGauge('nodejs_eventloop_lag_p99_seconds', 'p99 of the delay of timers since the last scrape', () => {
@@ -147,12 +137,6 @@ export class ServiceMetrics implements ServiceObserver {
 
   countFailedImport(cause: unknown): void {
     this.#imports.inc({ result: cause instanceof ImportError ? cause.code : 'other' })
-  }
-
-  /** Sets the gauges that are too slow to measure at each scrape: the readiness and the memory. */
-  showMeasured(checks: Record<string, boolean>): void {
-    for (const [part, isReady] of Object.entries(checks)) this.#ready.set({ part }, isReady ? 1 : 0)
-    this.#residentMemory.set(process.memoryUsage.rss())
   }
 
   /**
