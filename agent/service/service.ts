@@ -29,7 +29,7 @@ import { AddressBudgets } from '../sale/limits/address-budget.ts'
 import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
 import { WorkQueue } from '../sale/limits/work-queue.ts'
-import type { Operations } from '../operation/operation.ts'
+import { OPERATIONS } from '../operation/operations.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
 import type { Chain } from '../settlement/chain/chain.ts'
 import { RecentAttempts } from '../settlement/recent-attempts.ts'
@@ -69,7 +69,6 @@ interface ServiceOptions {
   config: Config
   version: string
   externals: Externals
-  operations: Operations
   /** Changes of the response log or of its receiver that the operator has announced. */
   allowed?: AllowedChanges
   /** Opens the response log; the configured one by default, after a check of its owner. */
@@ -94,7 +93,7 @@ interface ServiceOptions {
 type Closer = () => Promise<void> | void
 
 export async function startService(given: ServiceOptions) {
-  const metrics = given.config.admin && new ServiceMetrics(given.operations)
+  const metrics = given.config.admin && new ServiceMetrics()
   const options = metrics ? observeExternals(given, metrics) : given
   const { config, version, clock, now, timer, report } = options
   const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
@@ -250,7 +249,7 @@ async function startAdmin(options: ServiceOptions, shown: AdminParts) {
 }
 
 function createSaleContext(
-  { config, externals, operations, clock, now, timer, report }: ServiceOptions,
+  { config, externals, clock, now, timer, report }: ServiceOptions,
   {
     log,
     signReceipt,
@@ -265,7 +264,7 @@ function createSaleContext(
   const recentAttempts = new RecentAttempts(now)
   return {
     ...shared,
-    terms: buildTerms(config.mode, payTo, operations, formerReceivers),
+    terms: buildTerms(config.mode, payTo, OPERATIONS, formerReceivers),
     payments: { log, facilitator, chain, recentAttempts, signReceipt, now, monotonic: clock, timer, report },
     payers: new PayerReservations(),
     paymentMutex: new KeyedMutex(),

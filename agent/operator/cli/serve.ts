@@ -47,7 +47,6 @@ export async function serve(
   const { logEvents, openLog } = await import('../../service/log.ts')
   const { startService } = await import('../../service/service.ts')
   const { openExternals } = await import('../../service/externals.ts')
-  const { OPERATIONS } = await import('../../operation/operations.ts')
   const { keyRecovery } = await import('../../payment/key-recovery.ts')
   const { LogOutput } = await import('../../service/log-output.ts')
   const output = new LogOutput()
@@ -80,7 +79,7 @@ export async function serve(
     ...events,
     lostLogLines: () => output.lost,
   }
-  const service = await startService({ config, version, externals, allowed, operations: OPERATIONS, ...runtime })
+  const service = await startService({ config, version, externals, allowed, ...runtime })
   const signature_recovery = keyRecovery.kind
   const next = lines.length > 0 ? 'npm run client -- lookup 00000000' : undefined
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery, next }, 'ready')

@@ -11,7 +11,8 @@ import type { ResponseRecord } from '../../../store/log/record.ts'
 import type { Report } from '../../../store/base/runtime.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../operation/endpoints.ts'
 import type { Outcome } from '../../operation/outcome.ts'
-import { priceKey, type Operations } from '../../operation/operation.ts'
+import { priceKey } from '../../operation/operation.ts'
+import { OPERATIONS } from '../../operation/operations.ts'
 import { findRoute } from '../../operation/resource.ts'
 import { toUsdc } from '../../payment/terms.ts'
 import { isTimeout } from '../../settlement/rpc/time-limits.ts'
@@ -94,10 +95,8 @@ export class ServiceMetrics implements ServiceObserver {
     ['result'],
     'Retrievals of the dataset by this process, by result',
   )
-  readonly #operations: Operations
 
-  constructor(operations: Operations) {
-    this.#operations = operations
+  constructor() {
     this.#addProcess()
     for (const event of ALERTED_EVENTS) this.#events.inc({ event }, 0)
   }
@@ -173,7 +172,7 @@ export class ServiceMetrics implements ServiceObserver {
   observeRequests() {
     return (request: IncomingMessage, response: ServerResponse, next: () => void) => {
       const start = performance.now()
-      const route = routeOf(request.url ?? '', this.#operations)
+      const route = routeOf(request.url ?? '')
       response.once('finish', () => {
         this.#requests.inc({ route, method: methodOf(request.method ?? ''), status: response.statusCode })
         this.#requestSeconds.observe({ route }, (performance.now() - start) / 1000)
@@ -194,9 +193,9 @@ export class ServiceMetrics implements ServiceObserver {
   }
 }
 
-function routeOf(target: string, operations: Operations): string {
+function routeOf(target: string): string {
   const [path = ''] = target.split('?', 1)
-  const paid = findRoute(path, operations)
+  const paid = findRoute(path, OPERATIONS)
   if (paid) return priceKey(paid.definition)
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
   return FIXED_ROUTES.has(trimmed) ? trimmed : OTHER_ROUTE
