@@ -16,10 +16,9 @@ interface CheckOptions {
   environment: Record<string, string | undefined>
   now: () => Date
   fetch: Fetch
-  verifyCard: Parameters<typeof publicChecks>[2]
 }
 
-export function listChecks({ config, environment, now, fetch, verifyCard }: CheckOptions): Check[] {
+export function listChecks({ config, environment, now, fetch }: CheckOptions): Check[] {
   const limited: Fetch = (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(REQUEST_MS_MAX) })
   return [
     { name: 'variables', run: () => checkVariables(environment, config) },
@@ -30,7 +29,7 @@ export function listChecks({ config, environment, now, fetch, verifyCard }: Chec
     ...facilitatorChecks(config, limited),
     { name: 'response log', run: () => checkResponseLog(config) },
     { name: 'dataset', run: () => checkStoredDataset(config, now, limited) },
-    ...publicChecks(config, limited, verifyCard),
+    ...publicChecks(config, limited),
   ]
 }
 

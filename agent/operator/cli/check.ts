@@ -2,7 +2,6 @@
 import { purchasesFolder } from '../../../store/files/layout.ts'
 import type { Config } from '../../service/config.ts'
 import type { AddCommand, CommandContext } from '../../command-line/context.ts'
-import type { BuyerProgram } from './buyer.ts'
 import { loadConfig, serviceUrl } from './configuration.ts'
 
 const HELP = `
@@ -20,41 +19,39 @@ interface CheckOptions {
   listing?: boolean
 }
 
-export const checkCommand =
-  (loadBuyer: BuyerProgram['loadActions']): AddCommand =>
-  (program, context) => {
-    program
-      .command('check')
-      .description('Test the configuration and the services that it names')
-      .option('--buy <key file>', 'then buy the synthetic company through BASE_URL with this key (testnet)')
-      .option('--listing', 'print instead what catalogues of paid services show')
-      .addHelpText('after', HELP)
-      .action(async ({ buy, listing }: CheckOptions) => {
-        const config = await loadConfig(context)
-        if (listing === true) return printListing(context, config)
-        if (buy !== undefined && config.mode !== 'testnet') {
-          const { ConfigError } = await import('../../service/config.ts')
-          throw new ConfigError('MODE must be testnet for --buy')
-        }
-        const { runChecks } = await import('../check/check.ts')
-        const { listChecks } = await import('../check/list.ts')
-        const { environment, now, fetch, print } = context
-        const { verifyCard, buyAnswer } = await loadBuyer()
-        const isReady = await runChecks(listChecks({ config, environment, now, fetch, verifyCard }), print)
-        if (buy === undefined || !isReady) return context.finish(isReady)
-        const { SYNTHETIC_COMPANY } = await import('../../../store/dataset/synthetic.ts')
-        const { company_number } = SYNTHETIC_COMPANY
-        const result = await buyAnswer(context, {
-          operation: 'lookup',
-          input: { company_number },
-          mode: config.mode,
-          baseUrl: serviceUrl(config),
-          keyFile: buy,
-          purchasesDirectory: purchasesFolder(config.dataDirectory),
-        })
-        context.finish(result)
+export const addCheckCommand: AddCommand = (program, context) => {
+  program
+    .command('check')
+    .description('Test the configuration and the services that it names')
+    .option('--buy <key file>', 'then buy the synthetic company through BASE_URL with this key (testnet)')
+    .option('--listing', 'print instead what catalogues of paid services show')
+    .addHelpText('after', HELP)
+    .action(async ({ buy, listing }: CheckOptions) => {
+      const config = await loadConfig(context)
+      if (listing === true) return printListing(context, config)
+      if (buy !== undefined && config.mode !== 'testnet') {
+        const { ConfigError } = await import('../../service/config.ts')
+        throw new ConfigError('MODE must be testnet for --buy')
+      }
+      const { runChecks } = await import('../check/check.ts')
+      const { listChecks } = await import('../check/list.ts')
+      const { environment, now, fetch, print } = context
+      const isReady = await runChecks(listChecks({ config, environment, now, fetch }), print)
+      if (buy === undefined || !isReady) return context.finish(isReady)
+      const { buyAnswer } = await import('../../buyer/library/commands.ts')
+      const { SYNTHETIC_COMPANY } = await import('../../../store/dataset/synthetic.ts')
+      const { company_number } = SYNTHETIC_COMPANY
+      const result = await buyAnswer(context, {
+        operation: 'lookup',
+        input: { company_number },
+        mode: config.mode,
+        baseUrl: serviceUrl(config),
+        keyFile: buy,
+        purchasesDirectory: purchasesFolder(config.dataDirectory),
       })
-  }
+      context.finish(result)
+    })
+}
 
 async function printListing(context: CommandContext, config: Config): Promise<void> {
   const { mode, payTo } = config
