@@ -6,6 +6,7 @@ import { createApp } from '../../rest-facade/app.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../../store/files/disk-space.ts'
+import { ImportError } from '../../store/import/errors.ts'
 import type { ImportResult } from '../../store/import/run.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
@@ -71,7 +72,7 @@ interface ServiceOptions {
   externals: Externals
   /** Changes of the response log or of its receiver that the operator has announced. */
   allowed?: AllowedChanges
-  /** Opens the response log; the configured one by default, after a check of its owner. */
+  /** Opens the response log; the configured one by default. */
   openLog?: (config: Config) => Promise<ResponseLog>
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
@@ -117,9 +118,7 @@ export async function startService(given: ServiceOptions) {
     const isStopping = () => stopping.signal.aborted
     // Probes of the operator do not count in the metrics.
     const unobserved = { ...options, externals: given.externals }
-    // Replaced when the reconciler starts, which is later than the admin address.
-    let oldestOpen = (): number => Infinity
-    const state = { catalog, log, budgets, queues, isStopping, oldestOpen: () => oldestOpen() }
+    const state = { catalog, log, budgets, queues, isStopping }
     const admin = metrics && (await startAdmin(unobserved, { ...state, metrics }))
     if (admin) closers.push(() => admin.close())
 
@@ -143,7 +142,12 @@ export async function startService(given: ServiceOptions) {
     await startDataset(options, { catalog, metrics }, closers)
     const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(context.paymentMutex) })
     closers.push(() => reconciler.stop())
-    oldestOpen = () => reconciler.oldestOpen()
+    metrics?.addGauge(
+      'company_agent_oldest_open_payment_age_seconds',
+      'Age of the oldest payment that has no final outcome after an hour; 0 without one',
+      // The clock can have been set back, or be that of another machine.
+      () => Math.max(0, (now().getTime() - reconciler.oldestOpen()) / 1000),
+    )
 
     const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
     const deployment = { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
@@ -182,29 +186,19 @@ function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): Ser
 }
 
 async function openStores(options: ServiceOptions, metrics: ServiceMetrics | undefined, closers: Closer[]) {
-  const { config, report, onDatasetChange } = options
-  const catalog = new Catalog(config.dataDirectory, { report, ...(onDatasetChange && { onChange: onDatasetChange }) })
+  const { config, allowed = {}, now, report, onDatasetChange } = options
+  const { dataDirectory, rateLimitPerMinute: salesPerMinute } = config
+  const catalog = new Catalog(dataDirectory, { report, ...(onDatasetChange && { onChange: onDatasetChange }) })
   closers.push(() => catalog.close())
-  const journal = journalWhenRead(config.dataDirectory, closers)
-  const opened = await (options.openLog?.(config) ?? openOwnLog(options))
+  const journal = journalWhenRead(dataDirectory, closers)
+  const opened = await (options.openLog?.(config) ?? openConfiguredLog(config, { salesPerMinute, now, report }))
   closers.push(() => opened.close())
+  const terms = { ...DEPLOYMENTS[config.mode], payTo: options.externals.payTo }
+  await checkLogOwner({ log: opened, dataDirectory, terms, allowed })
+  await checkReceiptKeys(opened, config.keysDirectory, allowed.newKeys === true ? now() : undefined)
   const receiver = options.externals.payTo.toLowerCase()
   const formerReceivers = ((await opened.owner())?.receivers ?? []).filter((each) => each !== receiver)
   return { catalog, journal, formerReceivers, log: metrics ? observe(opened, metrics) : opened }
-}
-
-async function openOwnLog({ config, externals, allowed = {}, now, report }: ServiceOptions): Promise<ResponseLog> {
-  const log = await openConfiguredLog(config, { salesPerMinute: config.rateLimitPerMinute, now, report })
-  try {
-    const terms = { ...DEPLOYMENTS[config.mode], payTo: externals.payTo }
-    const { dataDirectory, keysDirectory } = config
-    await checkLogOwner({ log, dataDirectory, terms, allowed })
-    await checkReceiptKeys(log, keysDirectory, allowed.newKeys === true ? now() : undefined)
-    return log
-  } catch (cause) {
-    await log.close()
-    throw cause
-  }
 }
 
 interface AdminParts extends Omit<Parameters<typeof addStateMetrics>[1], keyof ServiceOptions | 'lastBackup'> {
@@ -279,12 +273,12 @@ async function startDataset(
 ): Promise<void> {
   const { config, now, random, timer } = options
   const report: Report = (event, cause) => {
-    if (event === 'dataset_retrieval_failed') metrics?.countFailedImport(cause)
+    if (event === 'dataset_retrieval_failed') metrics?.countImport(cause instanceof ImportError ? cause.code : 'other')
     options.report(event, cause)
   }
   const { dataDirectory, archiveDirectory, dataset: path } = config
   const onRetrieved = (result: ImportResult) => {
-    metrics?.countImport(result)
+    metrics?.countImport(result.changed ? 'changed' : 'unchanged')
     loadNameIndex(catalog, options.report)
   }
   const described = { dataDirectory, archiveDirectory, path, catalog, ...openBuildProcesses() }

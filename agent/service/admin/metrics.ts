@@ -5,8 +5,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { ImportError } from '../../../store/import/errors.ts'
-import type { ImportResult } from '../../../store/import/run.ts'
 import type { ResponseRecord } from '../../../store/log/record.ts'
 import type { Report } from '../../../store/base/runtime.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../operation/endpoints.ts'
@@ -130,12 +128,8 @@ export class ServiceMetrics implements ServiceObserver {
     this.#paidRequests.inc({ result, reason })
   }
 
-  countImport({ changed }: ImportResult): void {
-    this.#imports.inc({ result: changed ? 'changed' : 'unchanged' })
-  }
-
-  countFailedImport(cause: unknown): void {
-    this.#imports.inc({ result: cause instanceof ImportError ? cause.code : 'other' })
+  countImport(result: string): void {
+    this.#imports.inc({ result })
   }
 
   /**

@@ -21,8 +21,6 @@ interface ServiceState {
   budgets: AddressBudgets
   /** By name. */
   queues: Readonly<Record<string, WorkQueue>>
-  /** When the oldest payment was stored that has been open for an hour, in milliseconds. Infinity without one. */
-  oldestOpen: () => number
   lastBackup: () => { created_at: string; bytes: number; full_bytes: number } | undefined
   lostLogLines?: () => number
   now: () => Date
@@ -100,7 +98,7 @@ function addBackupMetrics(metrics: ServiceMetrics, { lastBackup, now }: ServiceS
   )
 }
 
-function addPaymentMetrics(metrics: ServiceMetrics, { log, oldestOpen, now, timer }: ServiceState): void {
+function addPaymentMetrics(metrics: ServiceMetrics, { log, timer }: ServiceState): void {
   metrics.addGauge(
     'company_agent_payments_without_record',
     'Payments that the chain shows as settled and that have no record; the answer to them is 409',
@@ -111,12 +109,6 @@ function addPaymentMetrics(metrics: ServiceMetrics, { log, oldestOpen, now, time
     'Payments whose outcome is not final, by state',
     inTime(timer, () => log.countUnfinished()),
     'state',
-  )
-  metrics.addGauge(
-    'company_agent_oldest_open_payment_age_seconds',
-    'Age of the oldest payment that has no final outcome after an hour; 0 without one',
-    // The clock can have been set back, or be that of another machine.
-    () => Math.max(0, (now().getTime() - oldestOpen()) / 1000),
   )
 }
 
