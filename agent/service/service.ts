@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { createApp } from '../../rest-facade/app.ts'
-import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
+import { Catalog, datasetStatus, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../../store/files/disk-space.ts'
 import { ImportError } from '../../store/import/errors.ts'
@@ -16,7 +16,7 @@ import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
 import { agentCard, helpText } from '../transport/a2a/card.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
 import { observe } from './admin/observed-services.ts'
-import { checkServiceReadiness, startAdminServer } from './admin/server.ts'
+import { checkParts, startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
 import { ConfigError, type Config } from './config.ts'
@@ -212,24 +212,35 @@ async function startAdmin(options: ServiceOptions, shown: AdminParts) {
   const { config, externals, clock, now, timer, report } = options
   if (!config.admin) return undefined
   const { metrics, catalog, log, isStopping } = shown
-  const { chain } = externals
   const { dataDirectory } = config
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk ? createReserveCheck(responsesFolder(dataDirectory), FREE_BYTES_MIN.sale) : () => undefined
-  const parts = { catalog, log, checkDisk, chain, now, timer, isStopping }
-  const checks = new LRUCache<'latest', Record<string, boolean>>({
+  /** Whether this service can sell. */
+  const checks = {
+    dataset: async () => {
+      const source = catalog.current()?.source
+      return source !== undefined && datasetStatus(source, now()) === 'ready'
+    },
+    response_log: async () => {
+      checkDisk()
+      await log.checkWritable()
+    },
+    chain: () => externals.chain.observe([]),
+    running: async () => !isStopping(),
+  }
+  const latest = new LRUCache<'checks', Record<string, boolean>>({
     max: 1,
     ttl: CHECKS_MS_MAX,
     perf: { now: clock },
-    fetchMethod: () => checkServiceReadiness(parts),
+    fetchMethod: () => checkParts(checks, timer),
   })
   metrics.addGauge(
     'company_agent_ready',
     'Whether each part that a sale needs works, as last measured: 1 or 0',
-    async () => Object.entries(await checks.forceFetch('latest')).map(([part, isReady]) => [part, isReady ? 1 : 0]),
+    async () => Object.entries(await latest.forceFetch('checks')).map(([part, isReady]) => [part, isReady ? 1 : 0]),
     'part',
   )
-  const readiness = () => checks.forceFetch('latest', { forceRefresh: true })
+  const readiness = () => latest.forceFetch('checks', { forceRefresh: true })
   const lastBackup = () => readLastBackup(dataDirectory)
   addStateMetrics(metrics, { ...options, ...shown, lastBackup })
   const { isDefaultPort, ...address } = config.admin

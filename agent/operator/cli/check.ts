@@ -14,6 +14,9 @@ Examples:
   irish-company-agent check --buy buyer.key
   irish-company-agent check --listing`
 
+const LABELS = { passed: 'ok     ', warning: 'WARNING', failed: 'FAILED ' } as const
+const NAME_CHARACTERS = 14
+
 interface CheckOptions {
   buy?: string
   listing?: boolean
@@ -36,7 +39,11 @@ export const addCheckCommand: AddCommand = (program, context) => {
       const { runChecks } = await import('../check/check.ts')
       const { listChecks } = await import('../check/list.ts')
       const { environment, now, fetch, print } = context
-      const isReady = await runChecks(listChecks({ config, environment, now, fetch }), print)
+      let isReady = true
+      for await (const { check, kind, detail } of runChecks(listChecks({ config, environment, now, fetch }))) {
+        print(`${LABELS[kind]} ${check.padEnd(NAME_CHARACTERS)} ${detail}`)
+        if (kind === 'failed') isReady = false
+      }
       if (buy === undefined || !isReady) return context.finish(isReady)
       const { buyAnswer } = await import('../../buyer/library/commands.ts')
       const { SYNTHETIC_COMPANY } = await import('../../../store/dataset/synthetic.ts')

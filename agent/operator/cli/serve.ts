@@ -53,8 +53,10 @@ export async function serve(
   const log = openLog(config.logLevel, output)
   const { findIgnored } = await import('../../service/config.ts')
   for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
-  const { findQuickFaults } = await import('../check/list.ts')
-  for (const fault of await findQuickFaults(config)) log.warn(fault, 'check_failed')
+  const { quickChecks } = await import('../check/list.ts')
+  const { runChecks } = await import('../check/check.ts')
+  for await (const { check, kind, detail } of runChecks(quickChecks(config)))
+    if (kind !== 'passed') log.warn({ check, detail }, 'check_failed')
   const events = logEvents(log)
   const { report } = events
   // On a full disk LMDB also rejects promises that have no handler. The failed write itself was reported to its caller.

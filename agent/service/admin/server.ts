@@ -6,9 +6,6 @@ import { hostname } from 'node:os'
 import express, { type ErrorRequestHandler } from 'express'
 import type { Registry } from 'prom-client'
 import type { Report, Timer } from '../../../store/base/runtime.ts'
-import { datasetStatus, type Catalog } from '../../../store/dataset/catalog.ts'
-import type { ResponseLog } from '../../../store/log/responses.ts'
-import type { Chain } from '../../settlement/chain/chain.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { toUrlHost } from '../../../store/base/url-policy.ts'
 
@@ -20,7 +17,7 @@ interface AdminOptions {
   host: string
   port: number
   registry: Registry
-  readiness: () => Promise<Readiness>
+  readiness: () => Promise<Record<string, boolean>>
   report: Report
 }
 
@@ -75,38 +72,17 @@ function isOwnName(header: string | undefined, ownHost: string): boolean {
 /** Shorter than the usual time limit of a probe. */
 const CHECK_MS_MAX = 2_000
 
-interface ReadinessParts {
-  catalog: Pick<Catalog, 'current'>
-  log: ResponseLog
-  /** Throws when the disk of the response log is nearly full. */
-  checkDisk: () => void
-  chain: Chain
-  now: () => Date
-  timer: Timer
-  isStopping: () => boolean
-}
-
-/** By the part of a sale. */
-type Readiness = Record<string, boolean>
-
-/** Whether a service can sell: a fresh dataset, a response log that can be written, and a chain that answers. */
-export async function checkServiceReadiness(parts: ReadinessParts): Promise<Readiness> {
-  const { catalog, log, checkDisk, chain, now, timer, isStopping } = parts
-  const works = (check: () => Promise<unknown>) =>
-    withDeadline({ timer, milliseconds: CHECK_MS_MAX }, check).then(
+/** By the part of a sale. A check that fails or is late is false. */
+export async function checkParts(
+  checks: Record<string, () => Promise<unknown>>,
+  timer: Timer,
+): Promise<Record<string, boolean>> {
+  const runs = Object.entries(checks).map(async ([part, check]) => {
+    const works = await withDeadline({ timer, milliseconds: CHECK_MS_MAX }, check).then(
       (result) => result !== false,
       () => false,
     )
-  const [dataset, response_log, chainAnswers] = await Promise.all([
-    works(async () => {
-      const source = catalog.current()?.source
-      return source !== undefined && datasetStatus(source, now()) === 'ready'
-    }),
-    works(async () => {
-      checkDisk()
-      await log.checkWritable()
-    }),
-    works(() => chain.observe([])),
-  ])
-  return { dataset, response_log, chain: chainAnswers, running: !isStopping() }
+    return [part, works] as const
+  })
+  return Object.fromEntries(await Promise.all(runs))
 }
