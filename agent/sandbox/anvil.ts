@@ -32,8 +32,12 @@ const ANVIL_OPTIONS = [
 /** With the output of anvil, in its directory. */
 const LOG_FILE = 'anvil.log'
 
+/** Ends the process $0 when the standard input is closed, which a kill of its parent does too. */
+const END_WITH_PARENT = 'read -r _; kill "$0"'
+
 /**
- * Starts anvil in a directory, as a process that Ctrl-C and a stop of this process do not end.
+ * Starts anvil in a directory. Ctrl-C does not end it, so that the service can use it until it has stopped. It ends
+ * after this process, also after a kill.
  * @throws an error with a message of one line if anvil is missing or does not start
  */
 export async function startAnvil(directory: string, options: readonly string[]) {
@@ -44,6 +48,12 @@ export async function startAnvil(directory: string, options: readonly string[]) 
   await once(anvil, 'spawn').catch((cause: unknown) => {
     throw new Error(MISSING, { cause })
   })
+  const watch = ['-c', END_WITH_PARENT, String(anvil.pid)]
+  const watcher = spawn('/bin/sh', watch, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  anvil.once('exit', () => watcher.kill())
+  // This process may end without stopping the chain.
+  anvil.unref()
+  watcher.unref()
   for (let waited = 0; waited < START_MS_MAX && anvil.exitCode === null; waited += POLL_MS) {
     const [, address] =
       /Listening on (127\.0\.0\.1:\d+)\s/.exec(await readFile(join(directory, LOG_FILE), 'utf8')) ?? []

@@ -2,7 +2,6 @@
  * The local chain, which survives a stop and a kill of the service: anvil saves it when it is ended. Two services on
  * one directory use the chain of the first.
  */
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { once } from 'node:events'
@@ -20,8 +19,6 @@ export const RECORD_FILE = 'chain.json'
 /** The state of a chain that does not run. It is removed when a chain continues from it, so that it is loaded once. */
 export const stateFile = (chainId: number) => `state-${chainId}.json`
 
-/** Ends the process $0 when the standard input is closed, which a kill of the service does too. */
-const END_WITH_SERVICE = 'read -r _; kill "$0"'
 /** A chain that is being saved has ended by then. Saving a day of empty blocks takes a quarter of a second. */
 const SAVE_MS_MAX = 15_000
 const POLL_MS = 20
@@ -100,19 +97,11 @@ async function start({ directory, chainId }: ChainOptions, load: string[]) {
   const saved = ['--chain-id', String(chainId), '--dump-state', state, ...load]
   const { anvil, url } = await startAnvil(directory, saved)
   const ended = once(anvil, 'exit')
-  const watcher = spawn('/bin/sh', ['-c', END_WITH_SERVICE, String(anvil.pid)], {
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  })
-  anvil.once('exit', () => watcher.kill())
   const record = join(directory, RECORD_FILE)
   await writeFileAtomically(record, JSON.stringify({ url, chainId, anvil: anvil.pid, service: process.pid }))
   await rm(join(directory, state), { force: true })
   // The log would cost time, and is not kept.
   await openRpc({ url })('anvil_setLoggingEnabled', [false])
-  // The service may end without stopping the chain.
-  anvil.unref()
-  watcher.unref()
   const stop = async () => {
     anvil.ref()
     anvil.kill()
