@@ -166,19 +166,9 @@ export const CLIENT_PROGRAM: readonly AddCommand[] = [
   addLocalServers,
 ]
 
-/** The commands and actions of the buyer in the program of the service. */
-export const BUYER = {
-  commands: (findService: FindService): AddCommand[] => [
-    (program, context) =>
-      addClient(program.command('client').description('Buy from a running service'), context, findService),
-    addLocalServers,
-  ],
-  loadActions: async () => {
-    const [{ buyAnswer }, { verifyCard }, { verifyFile }] = await Promise.all([
-      import('./library/commands.ts'),
-      import('./library/verify-card.ts'),
-      import('./library/verify-command.ts'),
-    ])
-    return { buyAnswer, verifyCard, verifyFile }
-  },
-}
+/** The commands of the buyer in the program of the service. */
+export const buyerCommands = (findService: FindService): AddCommand[] => [
+  (program, context) =>
+    addClient(program.command('client').description('Buy from a running service'), context, findService),
+  addLocalServers,
+]

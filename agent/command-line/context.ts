@@ -7,7 +7,7 @@ export interface CliContext {
   print: (line: string) => void
   /** Whether stdout is a terminal, on which a person reads. */
   isTerminal?: boolean | undefined
-  /** Errors, usage and progress bars. Progress bars appear on a terminal only. */
+  /** Errors, usage and, on a terminal, progress. */
   stderr: NodeJS.WritableStream
   now: () => Date
   fetch: typeof globalThis.fetch

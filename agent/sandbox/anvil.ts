@@ -1,14 +1,16 @@
-/**
- * The process of the local chain: finds Foundry's anvil and starts it on a free loopback port. Imports no library,
- * because it is loaded in a process of its own at each start of the sandbox.
- */
-import { spawn, type ChildProcess } from 'node:child_process'
+/** The process of the local chain: finds Foundry's anvil and starts it on a free loopback port. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 /** A new chain starts in 50 ms, a saved chain with a day of empty blocks in half a second. */
 const START_MS_MAX = 15_000
+const POLL_MS = 20
 
 /**
  * An empty block takes about 3 KB of memory and 1.5 KB of saved state, so this interval costs 22 MB and 11 MB a day.
@@ -27,38 +29,39 @@ const ANVIL_OPTIONS = [
   ['--host', '127.0.0.1', '--port', '0', '--no-cors', '--accounts', '0'],
 ].flat()
 
-/** Exists in the directory of the chain while it runs. If its processes have ended, the chain was lost with them. */
-export const RECORD_FILE = 'chain.json'
-/** The state of a chain that does not run. It is removed when a chain continues from it, so that it is loaded once. */
-export const stateFile = (chainId: number | string) => `state-${chainId}.json`
+/** With the output of anvil, in its directory. */
+const LOG_FILE = 'anvil.log'
 
-/** Starts anvil in the working directory. Its errors are those of this process. */
-export function startAnvil(options: readonly string[]): { child: ChildProcess; url: Promise<string> } {
-  const child = spawn(anvilPath(), [...ANVIL_OPTIONS, ...options], { stdio: ['ignore', 'pipe', 'inherit'] })
-  return { child, url: waitForUrl(child) }
-}
+/** Ends the process $0 when the standard input is closed, which a kill of its parent does too. */
+const END_WITH_PARENT = 'read -r _; kill "$0"'
 
-/** The line with the port is the last one that anvil prints at its start. */
-function waitForUrl(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`anvil did not start within ${START_MS_MAX} ms`)), START_MS_MAX)
-    const fail = (error: Error) => {
-      clearTimeout(late)
-      reject(error)
-    }
-    child.once('error', (cause) => fail(new Error(MISSING, { cause })))
-    child.once('exit', (code) => fail(new Error(`anvil exited with status ${code} before it was ready: see anvil.log`)))
-    let printed = ''
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      printed += text
-      const address = /Listening on (127\.0\.0\.1:\d+)\s/.exec(printed)?.[1]
-      if (address === undefined) return
-      clearTimeout(late)
-      // The log that follows is read and discarded.
-      child.stdout?.removeAllListeners('data').resume()
-      resolve(`http://${address}`)
-    })
+/**
+ * Starts anvil in a directory. Ctrl-C does not end it, so that the service can use it until it has stopped. It ends
+ * after this process, also after a kill.
+ * @throws an error with a message of one line if anvil is missing or does not start
+ */
+export async function startAnvil(directory: string, options: readonly string[]) {
+  // A pipe would end with this process, and anvil could not save its state.
+  await using log = await open(join(directory, LOG_FILE), 'w', 0o600)
+  const stdio = ['ignore' as const, log.fd, log.fd]
+  const anvil = spawn(anvilPath(), [...ANVIL_OPTIONS, ...options], { cwd: directory, detached: true, stdio })
+  await once(anvil, 'spawn').catch((cause: unknown) => {
+    throw new Error(MISSING, { cause })
   })
+  const watch = ['-c', END_WITH_PARENT, String(anvil.pid)]
+  const watcher = spawn('/bin/sh', watch, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  anvil.once('exit', () => watcher.kill())
+  // This process may end without stopping the chain.
+  anvil.unref()
+  watcher.unref()
+  for (let waited = 0; waited < START_MS_MAX && anvil.exitCode === null; waited += POLL_MS) {
+    const [, address] =
+      /Listening on (127\.0\.0\.1:\d+)\s/.exec(await readFile(join(directory, LOG_FILE), 'utf8')) ?? []
+    if (address !== undefined) return { anvil, url: `http://${address}` }
+    await sleep(POLL_MS)
+  }
+  anvil.kill('SIGKILL')
+  throw new Error(`anvil did not start: see ${LOG_FILE}`)
 }
 
 const NATIVE_PACKAGE = `@foundry-rs/anvil-${platform()}-${arch() === 'x64' ? 'amd64' : arch()}`

@@ -1,9 +1,8 @@
 /** Installs compiled contracts at fixed addresses of the local chain, and sends transactions from any address. */
 import { readFile } from 'node:fs/promises'
-import { createTestClient, custom, parseEther, publicActions, walletActions, type Address, type Hex } from 'viem'
-import { openRpc } from '../settlement/rpc/json-rpc.ts'
+import { createTestClient, http, parseEther, publicActions, walletActions, type Address, type Hex } from 'viem'
 
-const GAS_BALANCE = parseEther('10000')
+export const GAS_BALANCE = parseEther('10000')
 const RECEIPT_MS_MAX = 10_000
 const RECEIPT_POLL_MS = 20
 
@@ -11,9 +10,7 @@ type Contract = 'Multicall' | 'TestUSDC' | 'IdentityRegistry' | 'ReputationRegis
 
 /** A client of the local chain. It holds no key. */
 export function openLocalClient(url: string) {
-  const rpc = openRpc({ url })
-  const request = ({ method, params }: { method: string; params?: unknown[] }) => rpc(method, params)
-  const transport = custom({ request }, { retryCount: 0 })
+  const transport = http(url, { retryCount: 0 })
   return createTestClient({ mode: 'anvil', transport, pollingInterval: RECEIPT_POLL_MS, cacheTime: 0 })
     .extend(publicActions)
     .extend(walletActions)
@@ -27,25 +24,14 @@ export async function installContract(url: string, address: Address, contract: C
   if ((await client.getCode({ address })) !== runtime) await client.setCode({ address, bytecode: runtime })
 }
 
-export async function giveGas(url: string, address: Address): Promise<void> {
-  await openLocalClient(url).setBalance({ address, value: GAS_BALANCE })
-}
-
-interface SendOptions {
-  url: string
-  /** No key is needed: anvil impersonates the address. */
-  from: string
-  to: Address
-}
-
 /**
- * Sends transactions from any address, after giving it gas.
+ * Sends transactions from any address, after giving it gas. No key is needed: anvil impersonates the address.
  * @throws if a transaction is not mined or reverts
  */
-export async function sendAs({ url, from, to }: SendOptions, ...calls: Hex[]): Promise<void> {
+export async function sendAs({ url, from, to }: { url: string; from: string; to: Address }, ...calls: Hex[]) {
   const account = from as Address
   const client = openLocalClient(url)
-  await giveGas(url, account)
+  await client.setBalance({ address: account, value: GAS_BALANCE })
   await client.impersonateAccount({ address: account })
   for (const data of calls) {
     const hash = await client.sendTransaction({ account, to, data, chain: null })

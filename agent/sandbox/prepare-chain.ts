@@ -2,7 +2,7 @@
 import { encodeFunctionData, parseAbi, parseEther, parseUnits, type Address } from 'viem'
 import { MULTICALL } from '../../rest-facade/registry/reader.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
-import { giveGas, installContract, openLocalClient, sendAs } from './contracts.ts'
+import { GAS_BALANCE, installContract, openLocalClient, sendAs } from './contracts.ts'
 
 /** The address of USDC on Base Sepolia, because clients pay only in tokens that they know. */
 const TOKEN = DEPLOYMENTS.testnet.asset
@@ -45,7 +45,8 @@ export async function prepareChain({ url, buyer, relayer }: { url: string; buyer
   if (separator !== DOMAIN_SEPARATOR)
     throw new Error(`The domain separator of the test token is ${separator}, not that of USDC`)
 
-  if ((await client.getBalance({ address: relayer })) < GAS_MIN) await giveGas(url, relayer)
+  if ((await client.getBalance({ address: relayer })) < GAS_MIN)
+    await client.setBalance({ address: relayer, value: GAS_BALANCE })
   const balance = await client.readContract({ ...token, functionName: 'balanceOf', args: [buyer] })
   if (balance < BUYER_BALANCE_MIN) {
     const data = encodeFunctionData({ abi: ABI, functionName: 'mint', args: [buyer, BUYER_BALANCE] })

@@ -23,35 +23,28 @@ const FEEDBACK: [value: bigint, decimals: number, tag1: string, tag2: string][] 
 const REVOKED_INDEX = 2n
 const NO_HASH = padHex('0x')
 
-interface Registration {
-  url: string
-  owner: string
-  agentUri: string
-}
-
 /** Finds or registers the agent of the owner, sets its URI, and returns its id. Runs at every start. */
-export async function registerAgent({ url, owner, agentUri }: Registration): Promise<bigint> {
-  await installContract(url, REGISTRIES.identity, 'IdentityRegistry')
-  await installContract(url, REGISTRIES.reputation, 'ReputationRegistry')
+export async function registerAgent({ url, owner, agentUri }: { url: string; owner: string; agentUri: string }) {
   const client = openLocalClient(url)
+  const { identity, reputation } = REGISTRIES
+  const asOwner = { url, from: owner, to: identity }
+  await installContract(url, identity, 'IdentityRegistry')
+  await installContract(url, reputation, 'ReputationRegistry')
   // The first storage slot of the reputation registry holds the address of the identity registry.
-  const slot = { address: REGISTRIES.reputation, index: padHex('0x'), value: padHex(REGISTRIES.identity) }
-  await client.setStorageAt(slot)
-  const agentId = (await findAgent(url, owner)) ?? (await register({ url, owner, agentUri }))
-  const token = { address: REGISTRIES.identity, abi: REGISTRY_ABI, functionName: 'tokenURI', args: [agentId] } as const
+  await client.setStorageAt({ address: reputation, index: padHex('0x'), value: padHex(identity) })
+  let agentId = await findAgent(url, owner)
+  if (agentId === undefined) {
+    const data = encodeFunctionData({ abi: WRITE_ABI, functionName: 'register', args: [agentUri] })
+    await sendAs(asOwner, data)
+    agentId = await findAgent(url, owner)
+  }
+  if (agentId === undefined) throw new Error('The agent of the sandbox could not be registered')
+  const token = { address: identity, abi: REGISTRY_ABI, functionName: 'tokenURI', args: [agentId] } as const
   if ((await client.readContract(token)) !== stringToHex(agentUri)) {
     const data = encodeFunctionData({ abi: WRITE_ABI, functionName: 'setAgentURI', args: [agentId, agentUri] })
-    await sendAs({ url, from: owner, to: REGISTRIES.identity }, data)
+    await sendAs(asOwner, data)
   }
   await giveFeedback(url, agentId)
-  return agentId
-}
-
-async function register({ url, owner, agentUri }: Registration): Promise<bigint> {
-  const data = encodeFunctionData({ abi: WRITE_ABI, functionName: 'register', args: [agentUri] })
-  await sendAs({ url, from: owner, to: REGISTRIES.identity }, data)
-  const agentId = await findAgent(url, owner)
-  if (agentId === undefined) throw new Error('The agent of the sandbox could not be registered')
   return agentId
 }
 
@@ -59,8 +52,7 @@ async function register({ url, owner, agentUri }: Registration): Promise<bigint>
 async function findAgent(url: string, owner: string): Promise<bigint | undefined> {
   const registered = { address: REGISTRIES.identity, abi: WRITE_ABI, eventName: 'Registered' } as const
   const filter = { ...registered, args: { owner: owner as Address }, fromBlock: 0n, strict: true } as const
-  const events = await openLocalClient(url).getContractEvents(filter)
-  return events.at(-1)?.args.agentId
+  return (await openLocalClient(url).getContractEvents(filter)).at(-1)?.args.agentId
 }
 
 /** Gives the sample feedback, unless the agent has it already. */

@@ -22,88 +22,66 @@ interface OwnerCheck {
 
 /**
  * Why a start without allowed changes would be refused, as one line for the operator. Changes nothing.
- * @throws StoreError if the marker cannot be read
+ * @throws StoreError if a file of the directory cannot be read
  */
-export async function findOwnerFault({ log, dataDirectory, terms }: Omit<OwnerCheck, 'allowed'>) {
-  const markedId = (await logMarker.read(dataDirectory))?.log_id
-  const owner = await log.owner()
-  if (!owner) return markedId === undefined ? undefined : EMPTY_LOG
-  return findMismatch(owner, markedId, terms) ?? (isPaid(owner, terms) ? undefined : otherReceiver(owner))
+export async function findOwnerFault(check: Omit<OwnerCheck, 'allowed'>): Promise<string | undefined> {
+  return (await compareOwner({ ...check, allowed: {} })).fault
 }
-
-const EMPTY_LOG =
-  'The response log is empty, but DATA_DIR was used with another: restore it, or start once with --new-log'
-
-function findMismatch(
-  owner: LogOwner,
-  markedId: string | undefined,
-  { network, asset }: OwnerCheck['terms'],
-): string | undefined {
-  if (markedId !== undefined && markedId !== owner.log_id)
-    return 'DATA_DIR was used with another response log: restore that log, or start once with --new-log'
-  if (owner.network !== network || owner.asset !== asset.toLowerCase())
-    return `The response log belongs to ${owner.network}: use another DATA_DIR or RESPONSE_LOG`
-  return undefined
-}
-
-const isPaid = (owner: LogOwner, { payTo }: OwnerCheck['terms']) => owner.pay_to === payTo.toLowerCase()
-
-const otherReceiver = (owner: LogOwner) =>
-  `The response log belongs to the receiver ${owner.pay_to}: set PAY_TO to it, or start once with --new-receiver`
 
 /** @throws StoreError whose message is one line for the operator */
-export async function checkLogOwner({ log, dataDirectory, terms, allowed }: OwnerCheck): Promise<void> {
-  const markedId = allowed.newLog === true ? undefined : (await logMarker.read(dataDirectory))?.log_id
-  const used = (await usedReceivers.read(dataDirectory))?.receivers ?? []
-  const receiver = terms.payTo.toLowerCase()
-  const stored = await log.owner()
-  const last = used.at(-1) ?? receiver
-  // A payment to the former receiver would be refused, although it was settled.
-  if (last !== receiver && stored?.receivers.includes(last) !== true && allowed.newReceiver !== true)
-    throw new StoreError(
-      `DATA_DIR was used with the receiver ${last}: set PAY_TO to it, or start once with --new-receiver`,
-    )
-  const owner = stored ?? (await setFirstOwner({ log, terms }, markedId, used))
-  const mismatch = findMismatch(owner, markedId, terms)
-  if (mismatch !== undefined) throw new StoreError(mismatch)
-  if (!isPaid(owner, terms)) {
-    if (allowed.newReceiver !== true) throw new StoreError(otherReceiver(owner))
-    await changeReceiver(log, owner, receiver)
+export async function checkLogOwner(check: OwnerCheck): Promise<void> {
+  const { log, dataDirectory, terms, allowed } = check
+  const { fault, stored, markedId, used } = await compareOwner(check)
+  if (fault !== undefined) throw new StoreError(fault)
+  const pay_to = terms.payTo.toLowerCase()
+  const owner: LogOwner = {
+    log_id: stored?.log_id ?? randomUUID(),
+    network: terms.network,
+    asset: terms.asset.toLowerCase(),
+    pay_to,
+    receivers: [...new Set([...(stored?.receivers ?? []), ...used, pay_to])],
   }
-  const known = await addReceivers(log, used)
+  if (!isDeepStrictEqual(owner, stored)) {
+    const { length } = stored && stored.pay_to !== pay_to ? await log.unfinished() : []
+    if (length > 0) throw new StoreError(`The receiver cannot change while ${length} payments have no final outcome`)
+    await log.setOwner(owner, stored)
+    // Another process that starts at the same time may have stored its own owner instead.
+    return checkLogOwner({ ...check, allowed: { ...allowed, newReceiver: false } })
+  }
   // Last, so that a start that was refused or killed changes nothing in the directory.
-  const receivers = [...known.filter((each) => each !== receiver), receiver]
+  const receivers = [...owner.receivers.filter((each) => each !== pay_to), pay_to]
   if (!isDeepStrictEqual(receivers, used)) await usedReceivers.write(dataDirectory, { receivers })
   if (markedId !== owner.log_id) await logMarker.write(dataDirectory, { log_id: owner.log_id })
 }
 
-/** The log of a directory that was used with another log gets the receivers of that one. Returns all of the log. */
-async function addReceivers(log: OwnerCheck['log'], used: readonly string[]): Promise<readonly string[]> {
-  const owner = await log.owner()
-  if (!owner) return used
-  const receivers = [...new Set([...owner.receivers, ...used])]
-  if (receivers.length === owner.receivers.length) return receivers
-  await log.setOwner({ ...owner, receivers }, owner)
-  // Another machine that starts at the same time may have written its own receivers instead.
-  return addReceivers(log, used)
+async function compareOwner({ log, dataDirectory, terms, allowed }: OwnerCheck) {
+  const markedId = allowed.newLog === true ? undefined : (await logMarker.read(dataDirectory))?.log_id
+  const used = (await usedReceivers.read(dataDirectory))?.receivers ?? []
+  const stored = await log.owner()
+  return { fault: findFault({ stored, markedId, used, terms, allowed }), stored, markedId, used }
 }
 
-/** A log without an owner is new. A new log in a used data directory replaces a lost one. */
-async function setFirstOwner(
-  { log, terms: { network, asset, payTo } }: Pick<OwnerCheck, 'log' | 'terms'>,
-  markedId: string | undefined,
-  used: readonly string[],
-): Promise<LogOwner> {
-  if (markedId !== undefined) throw new StoreError(EMPTY_LOG)
-  const pay_to = payTo.toLowerCase()
-  const owner = { network, asset: asset.toLowerCase(), pay_to, receivers: [...new Set([...used, pay_to])] }
-  return log.setOwner({ log_id: randomUUID(), ...owner }, undefined)
+interface Compared extends Pick<OwnerCheck, 'terms' | 'allowed'> {
+  stored: LogOwner | undefined
+  markedId: string | undefined
+  used: readonly string[]
 }
 
-async function changeReceiver(log: OwnerCheck['log'], owner: LogOwner, receiver: string): Promise<void> {
-  const { length } = await log.unfinished()
-  if (length > 0) throw new StoreError(`The receiver cannot change while ${length} payments have no final outcome`)
-  const next = { ...owner, pay_to: receiver, receivers: [...new Set([...owner.receivers, receiver])] }
-  const { pay_to } = await log.setOwner(next, owner)
-  if (pay_to !== next.pay_to) throw new StoreError('Another process changes the receiver: start this one again')
+function findFault({ stored, markedId, used, terms, allowed }: Compared): string | undefined {
+  const receiver = terms.payTo.toLowerCase()
+  const last = used.at(-1) ?? receiver
+  // A payment to the former receiver would be refused, although it was settled.
+  if (last !== receiver && stored?.receivers.includes(last) !== true && allowed.newReceiver !== true)
+    return `DATA_DIR was used with the receiver ${last}: set PAY_TO to it, or start once with --new-receiver`
+  if (markedId !== undefined && !stored)
+    return 'The response log is empty, but DATA_DIR was used with another: restore it, or start once with --new-log'
+  // A log without an owner is new.
+  if (!stored) return undefined
+  if (markedId !== undefined && markedId !== stored.log_id)
+    return 'DATA_DIR was used with another response log: restore that log, or start once with --new-log'
+  if (stored.network !== terms.network || stored.asset !== terms.asset.toLowerCase())
+    return `The response log belongs to ${stored.network}: use another DATA_DIR or RESPONSE_LOG`
+  if (stored.pay_to !== receiver && allowed.newReceiver !== true)
+    return `The response log belongs to the receiver ${stored.pay_to}: set PAY_TO to it, or start once with --new-receiver`
+  return undefined
 }

@@ -1,9 +1,11 @@
 /** Creates the parts of the service, starts them in order, and stops them in reverse order. */
 import { setMaxListeners } from 'node:events'
+import { LRUCache } from 'lru-cache'
 import { createApp } from '../../rest-facade/app.ts'
-import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
+import { Catalog, datasetStatus, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../../store/files/disk-space.ts'
+import { ImportError } from '../../store/import/errors.ts'
 import type { ImportResult } from '../../store/import/run.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
@@ -12,8 +14,8 @@ import { responsesFolder } from '../../store/files/layout.ts'
 import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
 import { agentCard, helpText } from '../transport/a2a/card.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
-import { observeChain, observeFacilitator, observeLog } from './admin/observed-services.ts'
-import { checkServiceReadiness, repeatMeasurement, startAdminServer } from './admin/server.ts'
+import { observe } from './admin/observed-services.ts'
+import { checkParts, startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
 import { ConfigError, type Config } from './config.ts'
@@ -27,7 +29,7 @@ import { AddressBudgets } from '../sale/limits/address-budget.ts'
 import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
 import { WorkQueue } from '../sale/limits/work-queue.ts'
-import type { Operations } from '../operation/operation.ts'
+import { OPERATIONS } from '../operation/operations.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
 import type { Chain } from '../settlement/chain/chain.ts'
 import { RecentAttempts } from '../settlement/recent-attempts.ts'
@@ -59,15 +61,16 @@ export interface Externals {
  * Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification.
  */
 const VERIFICATIONS_MAX = 64
+/** Several monitors can scrape every second, so a scrape shows checks that are at most this old. */
+const CHECKS_MS_MAX = 10_000
 
 interface ServiceOptions {
   config: Config
   version: string
   externals: Externals
-  operations: Operations
   /** Changes of the response log or of its receiver that the operator has announced. */
   allowed?: AllowedChanges
-  /** Opens the response log; the configured one by default, after a check of its owner. */
+  /** Opens the response log; the configured one by default. */
   openLog?: (config: Config) => Promise<ResponseLog>
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
@@ -89,7 +92,7 @@ interface ServiceOptions {
 type Closer = () => Promise<void> | void
 
 export async function startService(given: ServiceOptions) {
-  const metrics = given.config.admin && new ServiceMetrics(given.operations)
+  const metrics = given.config.admin && new ServiceMetrics()
   const options = metrics ? observeExternals(given, metrics) : given
   const { config, version, clock, now, timer, report } = options
   const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
@@ -113,9 +116,7 @@ export async function startService(given: ServiceOptions) {
     const isStopping = () => stopping.signal.aborted
     // Probes of the operator do not count in the metrics.
     const unobserved = { ...options, externals: given.externals }
-    // Replaced when the reconciler starts, which is later than the admin address.
-    let oldestOpen = (): number => Infinity
-    const state = { catalog, log, budgets, queues, isStopping, oldestOpen: () => oldestOpen() }
+    const state = { catalog, log, budgets, queues, isStopping }
     const admin = metrics && (await startAdmin(unobserved, { ...state, metrics }))
     if (admin) closers.push(() => admin.close())
 
@@ -139,7 +140,12 @@ export async function startService(given: ServiceOptions) {
     await startDataset(options, { catalog, metrics }, closers)
     const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(context.paymentMutex) })
     closers.push(() => reconciler.stop())
-    oldestOpen = () => reconciler.oldestOpen()
+    metrics?.addGauge(
+      'company_agent_oldest_open_payment_age_seconds',
+      'Age of the oldest payment that has no final outcome after an hour; 0 without one',
+      // The clock can have been set back, or be that of another machine.
+      () => Math.max(0, (now().getTime() - reconciler.oldestOpen()) / 1000),
+    )
 
     const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
     const deployment = { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
@@ -168,8 +174,8 @@ export async function startService(given: ServiceOptions) {
 
 function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): ServiceOptions {
   const { externals, report } = options
-  const facilitator = observeFacilitator(externals.facilitator, metrics)
-  const chain = observeChain(externals.chain, metrics)
+  const facilitator = observe(externals.facilitator, metrics)
+  const chain = observe(externals.chain, metrics)
   const onSale = (line: SaleLine) => {
     metrics.countPaidRequest(line)
     options.onSale?.(line)
@@ -178,29 +184,19 @@ function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): Ser
 }
 
 async function openStores(options: ServiceOptions, metrics: ServiceMetrics | undefined, closers: Closer[]) {
-  const { config, report, onDatasetChange } = options
-  const catalog = new Catalog(config.dataDirectory, { report, ...(onDatasetChange && { onChange: onDatasetChange }) })
+  const { config, allowed = {}, now, report, onDatasetChange } = options
+  const { dataDirectory, rateLimitPerMinute: salesPerMinute } = config
+  const catalog = new Catalog(dataDirectory, { report, ...(onDatasetChange && { onChange: onDatasetChange }) })
   closers.push(() => catalog.close())
-  const journal = journalWhenRead(config.dataDirectory, closers)
-  const opened = await (options.openLog?.(config) ?? openOwnLog(options))
+  const journal = journalWhenRead(dataDirectory, closers)
+  const opened = await (options.openLog?.(config) ?? openConfiguredLog(config, { salesPerMinute, now, report }))
   closers.push(() => opened.close())
+  const terms = { ...DEPLOYMENTS[config.mode], payTo: options.externals.payTo }
+  await checkLogOwner({ log: opened, dataDirectory, terms, allowed })
+  await checkReceiptKeys(opened, config.keysDirectory, allowed.newKeys === true ? now() : undefined)
   const receiver = options.externals.payTo.toLowerCase()
   const formerReceivers = ((await opened.owner())?.receivers ?? []).filter((each) => each !== receiver)
-  return { catalog, journal, formerReceivers, log: metrics ? observeLog(opened, metrics) : opened }
-}
-
-async function openOwnLog({ config, externals, allowed = {}, now, report }: ServiceOptions): Promise<ResponseLog> {
-  const log = await openConfiguredLog(config, { salesPerMinute: config.rateLimitPerMinute, now, report })
-  try {
-    const terms = { ...DEPLOYMENTS[config.mode], payTo: externals.payTo }
-    const { dataDirectory, keysDirectory } = config
-    await checkLogOwner({ log, dataDirectory, terms, allowed })
-    await checkReceiptKeys(log, keysDirectory, allowed.newKeys === true ? now() : undefined)
-    return log
-  } catch (cause) {
-    await log.close()
-    throw cause
-  }
+  return { catalog, journal, formerReceivers, log: metrics ? observe(opened, metrics) : opened }
 }
 
 interface AdminParts extends Omit<Parameters<typeof addStateMetrics>[1], keyof ServiceOptions | 'lastBackup'> {
@@ -210,44 +206,53 @@ interface AdminParts extends Omit<Parameters<typeof addStateMetrics>[1], keyof S
 }
 
 /** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
-async function startAdmin(options: ServiceOptions, parts: AdminParts) {
-  const { config, externals, now, timer, report } = options
+async function startAdmin(options: ServiceOptions, shown: AdminParts) {
+  const { config, externals, clock, now, timer, report } = options
   if (!config.admin) return undefined
-  const { metrics, catalog, log, isStopping } = parts
-  const { chain } = externals
+  const { metrics, catalog, log, isStopping } = shown
   const { dataDirectory } = config
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk ? createReserveCheck(responsesFolder(dataDirectory), FREE_BYTES_MIN.sale) : () => undefined
-  const readiness = async () => {
-    const checks = await checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
-    metrics.showMeasured(checks)
-    return checks
+  /** Whether this service can sell. */
+  const checks = {
+    dataset: async () => {
+      const source = catalog.current()?.source
+      return source !== undefined && datasetStatus(source, now()) === 'ready'
+    },
+    response_log: async () => {
+      checkDisk()
+      await log.checkWritable()
+    },
+    chain: () => externals.chain.observe([]),
+    running: async () => !isStopping(),
   }
+  const latest = new LRUCache<'checks', Record<string, boolean>>({
+    max: 1,
+    ttl: CHECKS_MS_MAX,
+    perf: { now: clock },
+    fetchMethod: () => checkParts(checks, timer),
+  })
+  metrics.addGauge(
+    'company_agent_ready',
+    'Whether each part that a sale needs works, as last measured: 1 or 0',
+    async () => Object.entries(await latest.forceFetch('checks')).map(([part, isReady]) => [part, isReady ? 1 : 0]),
+    'part',
+  )
+  const readiness = () => latest.forceFetch('checks', { forceRefresh: true })
   const lastBackup = () => readLastBackup(dataDirectory)
-  addStateMetrics(metrics, { ...options, ...parts, lastBackup })
+  addStateMetrics(metrics, { ...options, ...shown, lastBackup })
   const { isDefaultPort, ...address } = config.admin
   const starting = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
-  const server = await starting.catch((cause: unknown) => {
+  return starting.catch((cause: unknown) => {
     // The default port is probably in use by another service on this machine. Run without the address.
     if (isDefaultPort) return report('admin_port_unusable', cause)
     // The message of the system does not say which of the two addresses of the service it means.
     throw new ConfigError('ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine', { cause })
   })
-  if (!server) return undefined
-  // A scrape shows the last measurement, so it makes no call and no write of its own.
-  const measure = () => readiness().catch((cause: unknown) => report('readiness_failed', cause))
-  const stopMeasuring = repeatMeasurement(measure, timer)
-  return {
-    url: server.url,
-    async close(): Promise<void> {
-      await stopMeasuring()
-      await server.close()
-    },
-  }
 }
 
 function createSaleContext(
-  { config, externals, operations, clock, now, timer, report }: ServiceOptions,
+  { config, externals, clock, now, timer, report }: ServiceOptions,
   {
     log,
     signReceipt,
@@ -262,7 +267,7 @@ function createSaleContext(
   const recentAttempts = new RecentAttempts(now)
   return {
     ...shared,
-    terms: buildTerms(config.mode, payTo, operations, formerReceivers),
+    terms: buildTerms(config.mode, payTo, OPERATIONS, formerReceivers),
     payments: { log, facilitator, chain, recentAttempts, signReceipt, now, monotonic: clock, timer, report },
     payers: new PayerReservations(),
     paymentMutex: new KeyedMutex(),
@@ -277,12 +282,12 @@ async function startDataset(
 ): Promise<void> {
   const { config, now, random, timer } = options
   const report: Report = (event, cause) => {
-    if (event === 'dataset_retrieval_failed') metrics?.countFailedImport(cause)
+    if (event === 'dataset_retrieval_failed') metrics?.countImport(cause instanceof ImportError ? cause.code : 'other')
     options.report(event, cause)
   }
   const { dataDirectory, archiveDirectory, dataset: path } = config
   const onRetrieved = (result: ImportResult) => {
-    metrics?.countImport(result)
+    metrics?.countImport(result.changed ? 'changed' : 'unchanged')
     loadNameIndex(catalog, options.report)
   }
   const described = { dataDirectory, archiveDirectory, path, catalog, ...openBuildProcesses() }

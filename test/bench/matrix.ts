@@ -118,8 +118,8 @@ async function runMatrix(cells: readonly Cell[], workers: number): Promise<CellR
 async function startOldChain({ buyer, relayer }: Chains['accounts']) {
   const ageSeconds = 2 * LAG_BLOCKS * BLOCK_SECONDS
   const timestamp = Math.floor(Date.now() / 1000) - ageSeconds
-  const { child, url: started } = startAnvil(['--chain-id', String(chainId), '--timestamp', String(timestamp)])
-  const url = await started
+  const options = ['--chain-id', String(chainId), '--timestamp', String(timestamp)]
+  const { anvil: child, url } = await startAnvil(await makeTemporaryDirectory(), options)
   await prepareChain({ url, buyer: buyer.address, relayer: relayer.address })
   const block = (await rpc(url, 'eth_getBlockByNumber', 'latest', false)) as { timestamp: string }
   const missingBlocks = Math.floor((Date.now() / 1000 - Number(block.timestamp)) / BLOCK_SECONDS)

@@ -21,7 +21,6 @@ const RUN_MS_MAX = 60_000
 const CLIENT_PACKAGES = [
   '@modelcontextprotocol/server',
   '@x402/core',
-  'cli-progress',
   'commander',
   'csv-parse',
   'csv-stringify',

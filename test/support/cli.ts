@@ -1,6 +1,5 @@
 /** Runs a command of the program inside the test process. */
 import { PassThrough } from 'node:stream'
-import { BUYER } from '../../agent/buyer/commands.ts'
 import { runCli } from '../../agent/operator/cli/run.ts'
 import type { CliContext } from '../../agent/command-line/context.ts'
 
@@ -26,6 +25,6 @@ export async function runCommand(args: readonly string[], change: Partial<CliCon
     interrupted: () => new AbortController().signal,
     ...change,
   }
-  const code = await runCli(args, context, BUYER)
+  const code = await runCli(args, context)
   return { code, lines, text: lines.join('\n'), stderr: String(stderr.read() ?? '') }
 }

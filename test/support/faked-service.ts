@@ -12,7 +12,6 @@ import { signQuote, testTerms } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
-import { OPERATIONS } from '../../agent/operation/operations.ts'
 
 export type FakedService = Awaited<ReturnType<typeof startFakedService>>
 
@@ -78,7 +77,6 @@ export async function startFakedService({
   const config = readConfig({ DATA_DIR: directory, ...defaults, ...environment })
   await importRegister(config, now)
   const service = await startService({
-    operations: OPERATIONS,
     config,
     version: '0.1.0',
     externals: acceptingExternals({

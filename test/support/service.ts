@@ -13,7 +13,6 @@ import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { tokenOn } from './token.ts'
 import { signQuote, type PaymentOptions } from './payments.ts'
-import { OPERATIONS } from '../../agent/operation/operations.ts'
 
 export interface TestServiceOptions {
   environment?: Record<string, string>
@@ -127,7 +126,6 @@ async function startSandboxService({
     config,
     version: '0.1.0',
     externals: replaceExternals(sandbox.externals),
-    operations: OPERATIONS,
     allowed,
     now,
     clock,

@@ -92,7 +92,6 @@ async function reconcile(call: Call): Promise<CommandResult> {
   const target = await readListTarget(call)
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`)
   const { reconcileFile } = await import('./reconcile-file.ts')
-  const { openBar } = await import('../../command-line/progress-bar.ts')
   const list = {
     ...target,
     file,
@@ -105,10 +104,7 @@ async function reconcile(call: Call): Promise<CommandResult> {
     isConfirmed: options['yes'] === true,
     isBatched: options['batch'] === true,
   }
-  return endOf(context, async () => {
-    const isKnown = await reconcileFile({ ...context, openBar: () => openBar(context) }, list)
-    return isKnown || 'outcome unknown'
-  })
+  return endOf(context, async () => (await reconcileFile(context, list)) || 'outcome unknown')
 }
 
 const STATUS_CHANGED = 3

@@ -21,12 +21,10 @@ import {
   type RowCells,
   type RowResult,
 } from './rows.ts'
+import { showProgress } from '../../command-line/progress.ts'
 import { openTable, readTable, type Cell, type Table } from '../../command-line/table-file.ts'
 
-type ReconcileContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'confirm' | 'interrupted'> & {
-  /** Opens a progress bar. `share` is from 0 to 1. */
-  openBar: () => Disposable & { onProgress: (progress: { share: number; text: string }) => void }
-}
+type ReconcileContext = Omit<CommandContext, 'environment' | 'stderr' | 'finish'>
 
 interface ReconcileOptions {
   file: string
@@ -108,7 +106,7 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
 
 /** Resolves the rows in groups and writes them. */
 async function resolveList(
-  { openBar, interrupted }: ReconcileContext,
+  context: ReconcileContext,
   { out, isBatched, review: isReviewed }: ReconcileOptions,
   { header, rows, format }: List,
   resolveRows: ReturnType<typeof createRowResolver>,
@@ -118,8 +116,8 @@ async function resolveList(
   const written = openTable(out, format, { addedFrom: rows[0]?.row.length ?? 0 })
   if (header) written.add([...header, ...addedHeader(header)])
   const size = isBatched ? BATCHES_AT_ONCE * BATCH_ROWS_MAX : ROWS_AT_ONCE
-  const stop = interrupted()
-  using bar = openBar()
+  const stop = context.interrupted()
+  const onProgress = showProgress(context)
   for (let start = 0; start < rows.length; start += size) {
     if (stop.aborted) throw new Error('Interrupted. The same command continues, and pays nothing twice')
     const group = rows.slice(start, start + size)
@@ -131,7 +129,7 @@ async function resolveList(
       if (isReviewed && needsReview(result)) review.set(reviewKey(cells), { cells, added })
       written.add([...row, ...added])
     }
-    bar.onProgress({ share: start / rows.length, text: `${start} of ${rows.length} rows` })
+    onProgress({ phase: 'rows', share: start / rows.length })
   }
   await written.close()
   return { counts, review }

@@ -1,4 +1,4 @@
-/** Runs checks of a configuration one after the other and prints a line for each finding. */
+/** Runs checks of a configuration. */
 
 /** `failed`: a sale would fail. `warning`: sales work now, and something should be changed. */
 export interface CheckResult {
@@ -16,26 +16,12 @@ export const passed = (detail: string): CheckResult[] => [{ kind: 'passed', deta
 export const warning = (detail: string): CheckResult[] => [{ kind: 'warning', detail }]
 export const failed = (detail: string): CheckResult[] => [{ kind: 'failed', detail }]
 
-const LABELS = { passed: 'ok     ', warning: 'WARNING', failed: 'FAILED ' } as const
-const NAME_CHARACTERS = 14
-
-/** An error that a check does not expect is a failure. Its first line names the cause. */
-export async function findings({ run }: Check): Promise<CheckResult[]> {
-  try {
-    return await run()
-  } catch (cause) {
-    return failed(cause instanceof Error ? (cause.message.split('\n', 1)[0] ?? '') : 'the check did not finish')
+/** Runs the checks one after the other. An error that a check does not expect is a failure; its first line names it. */
+export async function* runChecks(checks: readonly Check[]): AsyncGenerator<CheckResult & { check: string }> {
+  for (const { name: check, run } of checks) {
+    const found = await run().catch((cause: unknown) =>
+      failed(cause instanceof Error ? (cause.message.split('\n', 1)[0] ?? '') : 'the check did not finish'),
+    )
+    for (const result of found) yield { check, ...result }
   }
-}
-
-/** @returns whether no check has failed */
-export async function runChecks(checks: readonly Check[], print: (line: string) => void): Promise<boolean> {
-  let isReady = true
-  for (const check of checks) {
-    for (const { kind, detail } of await findings(check)) {
-      print(`${LABELS[kind]} ${check.name.padEnd(NAME_CHARACTERS)} ${detail}`)
-      if (kind === 'failed') isReady = false
-    }
-  }
-  return isReady
 }

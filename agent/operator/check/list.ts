@@ -1,7 +1,7 @@
 /** The list of all checks of a configuration, in the order in which they are printed. */
 import type { Config } from '../../service/config.ts'
 import type { Fetch } from '../../../store/base/bounded-fetch.ts'
-import { findings, type Check } from './check.ts'
+import type { Check } from './check.ts'
 import { facilitatorChecks } from './facilitators.ts'
 import { checkDataDirectory, checkDisk, checkKeys, checkProxies, checkReceiver, checkVariables } from './machine.ts'
 import { nodeChecks } from './nodes.ts'
@@ -16,10 +16,9 @@ interface CheckOptions {
   environment: Record<string, string | undefined>
   now: () => Date
   fetch: Fetch
-  verifyCard: Parameters<typeof publicChecks>[2]
 }
 
-export function listChecks({ config, environment, now, fetch, verifyCard }: CheckOptions): Check[] {
+export function listChecks({ config, environment, now, fetch }: CheckOptions): Check[] {
   const limited: Fetch = (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(REQUEST_MS_MAX) })
   return [
     { name: 'variables', run: () => checkVariables(environment, config) },
@@ -30,24 +29,15 @@ export function listChecks({ config, environment, now, fetch, verifyCard }: Chec
     ...facilitatorChecks(config, limited),
     { name: 'response log', run: () => checkResponseLog(config) },
     { name: 'dataset', run: () => checkStoredDataset(config, now, limited) },
-    ...publicChecks(config, limited, verifyCard),
+    ...publicChecks(config, limited),
   ]
 }
 
 /** Checks of this machine that a start does not make by itself. `serve` runs them. */
-function quickChecks(config: Config): Check[] {
+export function quickChecks(config: Config): Check[] {
   return [
     { name: 'disk', run: () => checkDisk(config) },
     { name: 'receiver', run: () => checkReceiver(config) },
     { name: 'proxies', run: () => checkProxies(config) },
   ]
-}
-
-/** What an operator should change, for the log of a start. */
-export async function findQuickFaults(config: Config): Promise<{ check: string; detail: string }[]> {
-  const faults = quickChecks(config).map(async (check) => {
-    const found = (await findings(check)).filter(({ kind }) => kind !== 'passed')
-    return found.map(({ detail }) => ({ check: check.name, detail }))
-  })
-  return (await Promise.all(faults)).flat()
 }

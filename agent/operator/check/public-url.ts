@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { isLoopback } from '../../../store/base/url-policy.ts'
 import type { Config } from '../../service/config.ts'
 import { fetchDocument, fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import { verifyCard } from '../../buyer/library/verify-card.ts'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { failed, passed, warning, type Check, type CheckResult } from './check.ts'
@@ -10,17 +11,14 @@ import { isSameAddress } from '../../payment/accounts.ts'
 
 const metadataSchema = z.object({ access: z.object({ network: z.string(), pay_to: z.string() }) })
 
-/** Returns the key id of a valid signature of the agent card, or undefined. */
-type VerifyCard = (baseUrl: string, fetch: Fetch) => Promise<string | undefined>
-
-export function publicChecks(config: Config, fetch: Fetch, verifyCard: VerifyCard): Check[] {
+export function publicChecks(config: Config, fetch: Fetch): Check[] {
   const { baseUrl, a2aEnabled } = config
   if (baseUrl === undefined)
     return [{ name: 'base URL', run: async () => warning('BASE_URL is not set: clients of other machines cannot buy') }]
   return [
     { name: 'base URL', run: () => checkBaseUrl(baseUrl, config, fetch) },
     { name: 'documents', run: () => checkDocuments(baseUrl, config, fetch) },
-    ...(a2aEnabled ? [{ name: 'agent card', run: () => checkCard(baseUrl, fetch, verifyCard) }] : []),
+    ...(a2aEnabled ? [{ name: 'agent card', run: () => checkCard(baseUrl, fetch) }] : []),
   ]
 }
 
@@ -57,7 +55,7 @@ async function documentFault(baseUrl: string, path: string, fetch: Fetch): Promi
 }
 
 /** The key set that the signature names is that of BASE_URL, so a card of another URL is invalid. */
-async function checkCard(baseUrl: string, fetch: Fetch, verifyCard: VerifyCard): Promise<CheckResult[]> {
+async function checkCard(baseUrl: string, fetch: Fetch): Promise<CheckResult[]> {
   try {
     const kid = await verifyCard(baseUrl, fetch)
     if (kid !== undefined) return passed(`is signed by ${kid}`)

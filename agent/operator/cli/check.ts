@@ -1,7 +1,6 @@
 /** The command `check`: tests a configuration without selling, and with `--buy` also by one purchase on the testnet. */
 import { purchasesFolder } from '../../../store/files/layout.ts'
 import type { AddCommand } from '../../command-line/context.ts'
-import type { BuyerProgram } from './buyer.ts'
 import { loadConfig, serviceUrl } from './configuration.ts'
 
 const HELP = `
@@ -13,36 +12,41 @@ Examples:
   irish-company-agent check
   irish-company-agent check --buy buyer.key`
 
-export const checkCommand =
-  (loadBuyer: BuyerProgram['loadActions']): AddCommand =>
-  (program, context) => {
-    program
-      .command('check')
-      .description('Test the configuration and the services that it names')
-      .option('--buy <key file>', 'then buy the synthetic company through BASE_URL with this key (testnet)')
-      .addHelpText('after', HELP)
-      .action(async ({ buy }: { buy?: string }) => {
-        const config = await loadConfig(context)
-        if (buy !== undefined && config.mode !== 'testnet') {
-          const { ConfigError } = await import('../../service/config.ts')
-          throw new ConfigError('MODE must be testnet for --buy')
-        }
-        const { runChecks } = await import('../check/check.ts')
-        const { listChecks } = await import('../check/list.ts')
-        const { environment, now, fetch, print } = context
-        const { verifyCard, buyAnswer } = await loadBuyer()
-        const isReady = await runChecks(listChecks({ config, environment, now, fetch, verifyCard }), print)
-        if (buy === undefined || !isReady) return context.finish(isReady)
-        const { SYNTHETIC_COMPANY } = await import('../../../store/dataset/synthetic.ts')
-        const { company_number } = SYNTHETIC_COMPANY
-        const result = await buyAnswer(context, {
-          operation: 'lookup',
-          input: { company_number },
-          mode: config.mode,
-          baseUrl: serviceUrl(config),
-          keyFile: buy,
-          purchasesDirectory: purchasesFolder(config.dataDirectory),
-        })
-        context.finish(result)
+const LABELS = { passed: 'ok     ', warning: 'WARNING', failed: 'FAILED ' } as const
+const NAME_CHARACTERS = 14
+
+export const addCheckCommand: AddCommand = (program, context) => {
+  program
+    .command('check')
+    .description('Test the configuration and the services that it names')
+    .option('--buy <key file>', 'then buy the synthetic company through BASE_URL with this key (testnet)')
+    .addHelpText('after', HELP)
+    .action(async ({ buy }: { buy?: string }) => {
+      const config = await loadConfig(context)
+      if (buy !== undefined && config.mode !== 'testnet') {
+        const { ConfigError } = await import('../../service/config.ts')
+        throw new ConfigError('MODE must be testnet for --buy')
+      }
+      const { runChecks } = await import('../check/check.ts')
+      const { listChecks } = await import('../check/list.ts')
+      const { environment, now, fetch, print } = context
+      let isReady = true
+      for await (const { check, kind, detail } of runChecks(listChecks({ config, environment, now, fetch }))) {
+        print(`${LABELS[kind]} ${check.padEnd(NAME_CHARACTERS)} ${detail}`)
+        if (kind === 'failed') isReady = false
+      }
+      if (buy === undefined || !isReady) return context.finish(isReady)
+      const { buyAnswer } = await import('../../buyer/library/commands.ts')
+      const { SYNTHETIC_COMPANY } = await import('../../../store/dataset/synthetic.ts')
+      const { company_number } = SYNTHETIC_COMPANY
+      const result = await buyAnswer(context, {
+        operation: 'lookup',
+        input: { company_number },
+        mode: config.mode,
+        baseUrl: serviceUrl(config),
+        keyFile: buy,
+        purchasesDirectory: purchasesFolder(config.dataDirectory),
       })
-  }
+      context.finish(result)
+    })
+}

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { isUrl } from '../../../store/base/url-policy.ts'
 import type { AddCommand } from '../../command-line/context.ts'
+import { showProgress } from '../../command-line/progress.ts'
 import { loadConfig } from './configuration.ts'
 
 const IMPORT_HELP = `
@@ -25,17 +26,17 @@ export const addImportCommand: AddCommand = (program, context) => {
     .addHelpText('after', IMPORT_HELP)
     .action(async (source: string, { acceptChanges = false, force = false, synthetic = false }: ImportOptions) => {
       const { importCommand } = await import('../../../store/import/command.ts')
-      const { openImportBar } = await import('../../command-line/progress-bar.ts')
       const { dataDirectory, archiveDirectory, facilitator } = await loadConfig(context)
       const path = isUrl(source) ? source : resolve(source)
-      using bar = openImportBar(context)
       const target = { dataDirectory, archiveDirectory, path, synthetic }
       const accepted = { isForced: force, areChangesAccepted: acceptChanges }
       const peakMemoryBytes = () => process.resourceUsage().maxRSS * 1024
-      await importCommand({ ...target, ...accepted, now: context.now, peakMemoryBytes, ...bar })
+      const { now, print } = context
+      const onProgress = showProgress(context)
+      await importCommand({ ...target, ...accepted, now, peakMemoryBytes, print, onProgress })
       const sample = 'agent/sandbox/register/day-5.csv'
       if (facilitator.kind === 'sandbox' && !path.endsWith(sample))
-        bar.print(`sample      to sell the sample of the sandbox again: import ${sample} --synthetic`)
+        print(`sample      to sell the sample of the sandbox again: import ${sample} --synthetic`)
     })
 }
 
@@ -60,9 +61,8 @@ export const addSnapshotIdCommand: AddCommand = (program, context) => {
     .addHelpText('after', SNAPSHOT_ID_HELP)
     .action(async (path: string) => {
       const { snapshotIdCommand } = await import('../../../store/import/command.ts')
-      const { openImportBar } = await import('../../command-line/progress-bar.ts')
-      using bar = openImportBar(context)
-      const temporaryDirectory = tmpdir()
-      await snapshotIdCommand({ path: resolve(path), temporaryDirectory, now: context.now, ...bar })
+      const { now, print } = context
+      const onProgress = showProgress(context)
+      await snapshotIdCommand({ path: resolve(path), temporaryDirectory: tmpdir(), now, print, onProgress })
     })
 }

@@ -2,6 +2,7 @@
 import { tmpdir } from 'node:os'
 import { matching } from '../../command-line/arguments.ts'
 import type { AddCommand } from '../../command-line/context.ts'
+import { showProgress } from '../../command-line/progress.ts'
 import type { Config } from '../../service/config.ts'
 import { loadConfig } from './configuration.ts'
 import { DAY_MS, toDay } from '../../../store/base/day.ts'
@@ -32,11 +33,10 @@ export const addHistoryCommand: AddCommand = (program, context) => {
       .option('--synthetic', 'the records of archives without ARCHIVE.json are made up')
       .action(async (archives: string[], { synthetic = false }: { synthetic?: boolean }) => {
         const { buildHistory, verifyHistory } = await import('../../../store/import/history.ts')
-        const { openImportBar } = await import('../../command-line/progress-bar.ts')
         const { dataDirectory } = await loadConfig(context)
-        using bar = openImportBar(context)
         const folders = { dataDirectory, temporaryDirectory: tmpdir() }
-        const options = { archives, synthetic, ...folders, now: context.now, ...bar }
+        const { now, print } = context
+        const options = { archives, synthetic, ...folders, now, print, onProgress: showProgress(context) }
         if (name === 'build') await buildHistory(options)
         else context.finish(await verifyHistory(options))
       })

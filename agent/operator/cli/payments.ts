@@ -1,4 +1,5 @@
 /** The command `payments`: inspects the response log beside a running service. Only `recheck` changes a record. */
+import { matching } from '../../command-line/arguments.ts'
 import type { AddCommand } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 
@@ -11,6 +12,9 @@ Examples:
   irish-company-agent payments unrecorded
   irish-company-agent payments show IDENTITY
   irish-company-agent payments recheck IDENTITY --from-block 21000000`
+
+const checkBlock = matching(/^(0|[1-9][0-9]{0,15})$/, 'It must be a block number.')
+const parseBlock = (text: string) => BigInt(checkBlock(text))
 
 export const addPaymentsCommand: AddCommand = (program, context) => {
   const { print, finish } = context
@@ -51,22 +55,18 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .command('recheck')
     .description('search the transfer of a payment on RPC_URL again, and deliver if it is there')
     .argument('<identity>', 'the identity that "payments unfinished" prints')
-    .option('--from-block <number>', 'the first block of the search')
-    .action(async (identity: string, { fromBlock }: { fromBlock?: string }) => {
+    .option('--from-block <number>', 'the first block of the search', parseBlock)
+    .action(async (identity: string, { fromBlock }: { fromBlock?: bigint }) => {
       const { ConfigError } = await import('../../service/config.ts')
       const { openConfiguredLog } = await import('../../service/response-log.ts')
       const { openChain } = await import('../../settlement/chain/chain.ts')
       const { recheckPayment } = await import('./recheck-payment.ts')
       const { DEPLOYMENTS } = await import('../../payment/terms.ts')
-      if (fromBlock !== undefined && !/^(0|[1-9][0-9]{0,15})$/.test(fromBlock))
-        throw new ConfigError('--from-block must be a block number')
       const config = await loadConfig(context)
       if (config.rpcUrls.length === 0) throw new ConfigError('RPC_URL must be set')
       const { rpcUrls: urls, mode } = config
       const chain = openChain({ urls, chainId: DEPLOYMENTS[mode].chainId, now: context.now })
       await using log = await openConfiguredLog(config)
-      const from = fromBlock === undefined ? undefined : BigInt(fromBlock)
-      const report = (event: string) => print(event)
-      finish(await recheckPayment({ log, chain, now: context.now, report, print, identity, fromBlock: from }))
+      finish(await recheckPayment({ log, chain, now: context.now, report: print, print, identity, fromBlock }))
     })
 }

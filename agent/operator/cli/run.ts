@@ -1,17 +1,17 @@
 /** The commands of the program `irish-company-agent` (contract 14.5). */
 import { ImportError } from '../../../store/import/errors.ts'
 import { addBackupCommands } from './backup.ts'
-import { checkCommand } from './check.ts'
+import { addCheckCommand } from './check.ts'
 import { addImportCommand, addSnapshotIdCommand } from './dataset.ts'
 import { addHistoryCommand } from './history.ts'
 import { addKeysCommand } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addPaymentsCommand } from './payments.ts'
 import { addServeCommand } from './serve.ts'
-import { verifyCommand } from './verify.ts'
+import { addVerifyCommand } from './verify.ts'
+import { buyerCommands } from '../../buyer/commands.ts'
 import { runProgram } from '../../command-line/run-program.ts'
 import type { CliContext } from '../../command-line/context.ts'
-import type { BuyerProgram } from './buyer.ts'
 import { loadConfig, serviceUrl } from './configuration.ts'
 
 const HELP = `
@@ -23,19 +23,19 @@ Examples:
 In a checkout, write "npm run cli --" in place of "irish-company-agent".
 Configuration is read from environment variables; docs/operations.md lists them.`
 
-export function runCli(args: readonly string[], context: CliContext, buyer: BuyerProgram): Promise<number> {
-  return runProgram(programWith(buyer), args, context)
+export function runCli(args: readonly string[], context: CliContext): Promise<number> {
+  return runProgram(PROGRAM, args, context)
 }
 
-const programWith = ({ commands, loadActions }: BuyerProgram) => ({
+const PROGRAM = {
   name: 'irish-company-agent',
   description: 'Irish company records for agents over REST, A2A and MCP, paid with x402.',
   help: HELP,
   commands: [
     addServeCommand,
-    checkCommand(loadActions),
-    ...commands(findService),
-    verifyCommand(loadActions),
+    addCheckCommand,
+    ...buyerCommands(findService),
+    addVerifyCommand,
     addImportCommand,
     addSnapshotIdCommand,
     addHistoryCommand,
@@ -45,7 +45,7 @@ const programWith = ({ commands, loadActions }: BuyerProgram) => ({
     addPaymentsCommand,
   ],
   describeFailure,
-})
+}
 
 async function findService(context: CliContext) {
   const config = await loadConfig(context)

@@ -47,15 +47,16 @@ export async function serve(
   const { logEvents, openLog } = await import('../../service/log.ts')
   const { startService } = await import('../../service/service.ts')
   const { openExternals } = await import('../../service/externals.ts')
-  const { OPERATIONS } = await import('../../operation/operations.ts')
   const { keyRecovery } = await import('../../payment/key-recovery.ts')
   const { LogOutput } = await import('../../service/log-output.ts')
   const output = new LogOutput()
   const log = openLog(config.logLevel, output)
   const { findIgnored } = await import('../../service/config.ts')
   for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
-  const { findQuickFaults } = await import('../check/list.ts')
-  for (const fault of await findQuickFaults(config)) log.warn(fault, 'check_failed')
+  const { quickChecks } = await import('../check/list.ts')
+  const { runChecks } = await import('../check/check.ts')
+  for await (const { check, kind, detail } of runChecks(quickChecks(config)))
+    if (kind !== 'passed') log.warn({ check, detail }, 'check_failed')
   const events = logEvents(log)
   const { report } = events
   // On a full disk LMDB also rejects promises that have no handler. The failed write itself was reported to its caller.
@@ -80,7 +81,7 @@ export async function serve(
     ...events,
     lostLogLines: () => output.lost,
   }
-  const service = await startService({ config, version, externals, allowed, operations: OPERATIONS, ...runtime })
+  const service = await startService({ config, version, externals, allowed, ...runtime })
   const signature_recovery = keyRecovery.kind
   const next = lines.length > 0 ? 'npm run client -- lookup 00000000' : undefined
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery, next }, 'ready')

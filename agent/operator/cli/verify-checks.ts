@@ -13,8 +13,8 @@ import { isSameAddress } from '../../payment/accounts.ts'
 import { openChain } from '../../settlement/chain/chain.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import type { ReceiptCheck } from '../../payment/receipt/verify.ts'
-import type { CliContext } from '../../command-line/context.ts'
-import { openImportBar } from '../../command-line/progress-bar.ts'
+import type { CommandContext } from '../../command-line/context.ts'
+import { showProgress } from '../../command-line/progress.ts'
 
 /** Above every block, so that only the transaction of the receipt is read. */
 const NO_BLOCK = 2n ** 63n
@@ -99,13 +99,12 @@ function claimsAbout(archive: string, snapshotId: string, answer: unknown): Clai
 export async function checkDataset(
   { snapshot_id }: ReceiptClaims,
   answer: unknown,
-  { dataset, context }: { dataset: string; context: Pick<CliContext, 'now' | 'stderr' | 'print'> },
+  { dataset, context }: { dataset: string; context: Pick<CommandContext, 'now' | 'note' | 'isTerminal'> },
 ): Promise<ReceiptCheck[]> {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'verify-'))
   try {
-    using bar = openImportBar(context)
     const request = { path: resolve(dataset), dataDirectory, importedAt: context.now().toISOString() }
-    const info = await openBuildProcesses().build(request, bar)
+    const info = await openBuildProcesses().build(request, { onProgress: showProgress(context) })
     const claims = claimsAbout(info.snapshot_id, snapshot_id, answer)
     // A history also names the snapshots of earlier files.
     const isNamed = info.snapshot_id === snapshot_id || (claims !== undefined && claims.length > 0)

@@ -5,13 +5,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { ImportError } from '../../../store/import/errors.ts'
-import type { ImportResult } from '../../../store/import/run.ts'
 import type { ResponseRecord } from '../../../store/log/record.ts'
 import type { Report } from '../../../store/base/runtime.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../operation/endpoints.ts'
 import type { Outcome } from '../../operation/outcome.ts'
-import { priceKey, type Operations } from '../../operation/operation.ts'
+import { priceKey } from '../../operation/operation.ts'
+import { OPERATIONS } from '../../operation/operations.ts'
 import { findRoute } from '../../operation/resource.ts'
 import { toUsdc } from '../../payment/terms.ts'
 import { isTimeout } from '../../settlement/rpc/time-limits.ts'
@@ -94,27 +93,15 @@ export class ServiceMetrics implements ServiceObserver {
     ['result'],
     'Retrievals of the dataset by this process, by result',
   )
-  readonly #ready = new Gauge({
-    name: 'company_agent_ready',
-    help: 'Whether each part that a sale needs works, as last measured: 1 or 0',
-    labelNames: ['part'],
-    registers: [this.registry],
-  })
-  readonly #residentMemory = new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory of the process, as last measured',
-    registers: [this.registry],
-  })
-  readonly #operations: Operations
 
-  constructor(operations: Operations) {
-    this.#operations = operations
-    this.#addEventLoopDelay()
+  constructor() {
+    this.#addProcess()
     for (const event of ALERTED_EVENTS) this.#events.inc({ event }, 0)
   }
 
   /** The other default metrics of prom-client cost more than a scrape may (`bench perf`, "scrape"). */
-  #addEventLoopDelay(): void {
+  #addProcess(): void {
+    this.addGauge('process_resident_memory_bytes', 'Resident memory of the process', () => process.memoryUsage.rss())
     const delay = monitorEventLoopDelay()
     delay.enable()
     this.addGauge('nodejs_eventloop_lag_p99_seconds', 'p99 of the delay of timers since the last scrape', () => {
@@ -141,18 +128,8 @@ export class ServiceMetrics implements ServiceObserver {
     this.#paidRequests.inc({ result, reason })
   }
 
-  countImport({ changed }: ImportResult): void {
-    this.#imports.inc({ result: changed ? 'changed' : 'unchanged' })
-  }
-
-  countFailedImport(cause: unknown): void {
-    this.#imports.inc({ result: cause instanceof ImportError ? cause.code : 'other' })
-  }
-
-  /** Sets the gauges that are too slow to measure at each scrape: the readiness and the memory. */
-  showMeasured(checks: Record<string, boolean>): void {
-    for (const [part, isReady] of Object.entries(checks)) this.#ready.set({ part }, isReady ? 1 : 0)
-    this.#residentMemory.set(process.memoryUsage.rss())
+  countImport(result: string): void {
+    this.#imports.inc({ result })
   }
 
   /**
@@ -189,7 +166,7 @@ export class ServiceMetrics implements ServiceObserver {
   observeRequests() {
     return (request: IncomingMessage, response: ServerResponse, next: () => void) => {
       const start = performance.now()
-      const route = routeOf(request.url ?? '', this.#operations)
+      const route = routeOf(request.url ?? '')
       response.once('finish', () => {
         this.#requests.inc({ route, method: methodOf(request.method ?? ''), status: response.statusCode })
         this.#requestSeconds.observe({ route }, (performance.now() - start) / 1000)
@@ -210,9 +187,9 @@ export class ServiceMetrics implements ServiceObserver {
   }
 }
 
-function routeOf(target: string, operations: Operations): string {
+function routeOf(target: string): string {
   const [path = ''] = target.split('?', 1)
-  const paid = findRoute(path, operations)
+  const paid = findRoute(path, OPERATIONS)
   if (paid) return priceKey(paid.definition)
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
   return FIXED_ROUTES.has(trimmed) ? trimmed : OTHER_ROUTE

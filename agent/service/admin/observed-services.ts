@@ -1,8 +1,5 @@
 /** Measures the calls of response log, facilitator and chain, so that these parts contain no measurement. */
 import type { Claim, ResponseRecord } from '../../../store/log/record.ts'
-import type { ResponseLog } from '../../../store/log/responses.ts'
-import type { Chain } from '../../settlement/chain/chain.ts'
-import type { PaymentServices } from '../../settlement/services.ts'
 
 export interface ServiceObserver {
   /** A call has ended. `cause` is the failure of a failed one. */
@@ -13,55 +10,33 @@ export interface ServiceObserver {
   onState(record: ResponseRecord): void
 }
 
-type Facilitator = PaymentServices['facilitator']
-
 /** The methods that are measured, with the names of their steps. */
-const LOG_STEPS = {
-  read: 'log_read',
-  claim: 'log_claim',
-  advance: 'log_advance',
-  noteUnrecorded: 'log_note',
-  prune: 'log_prune',
-}
-const FACILITATOR_STEPS = { verify: 'facilitator_verify', settle: 'facilitator_settle' }
-const CHAIN_STEPS = { observe: 'chain_observe', findUse: 'chain_use', findTransfers: 'chain_transfers' }
+const STEPS: ReadonlyMap<unknown, string> = new Map([
+  ['read', 'log_read'],
+  ['claim', 'log_claim'],
+  ['advance', 'log_advance'],
+  ['noteUnrecorded', 'log_note'],
+  ['prune', 'log_prune'],
+  ['verify', 'facilitator_verify'],
+  ['settle', 'facilitator_settle'],
+  ['observe', 'chain_observe'],
+  ['findUse', 'chain_use'],
+  ['findTransfers', 'chain_transfers'],
+])
 
-export function observeServices<Services extends PaymentServices>(
-  services: Services,
-  observer: ServiceObserver,
-): Services {
-  return {
-    ...services,
-    log: observeLog(services.log, observer),
-    facilitator: observeFacilitator(services.facilitator, observer),
-    chain: observeChain(services.chain, observer),
-  }
-}
-
-export const observeLog = (log: ResponseLog, observer: ServiceObserver) => observe(log, LOG_STEPS, observer)
-
-export const observeFacilitator = (facilitator: Facilitator, observer: ServiceObserver) =>
-  observe(facilitator, FACILITATOR_STEPS, observer)
-
-export const observeChain = (chain: Chain, observer: ServiceObserver) => observe(chain, CHAIN_STEPS, observer)
-
-/** The same object, but the calls of the methods in `steps` are measured. */
-function observe<Part extends object>(
-  part: Part,
-  steps: { [Method in keyof Part]?: string },
-  observer: ServiceObserver,
-): Part {
+/** The same response log, facilitator or chain, but its calls are measured. */
+export function observe<Part extends object>(part: Part, observer: ServiceObserver): Part {
   return new Proxy(part, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== 'function') return member
-      const step = steps[name as keyof Part]
+      const step = STEPS.get(name)
       if (step === undefined) return member.bind(target) as unknown
       return async (...call: unknown[]) => {
         const result = await timed(observer, step, () => Reflect.apply(member, target, call) as Promise<unknown>)
         const record = changedRecord(step, call, result)
         if (record) observer.onState(record)
-        if (step === LOG_STEPS.read && result) observer.onRead?.(result as ResponseRecord)
+        if (step === 'log_read' && result) observer.onRead?.(result as ResponseRecord)
         return result
       }
     },
@@ -72,9 +47,9 @@ function observe<Part extends object>(
 function changedRecord(step: string, [argument]: unknown[], result: unknown): ResponseRecord | undefined {
   const record = argument as ResponseRecord
   switch (step) {
-    case LOG_STEPS.claim:
+    case 'log_claim':
       return (result as Claim).kind === 'claimed' ? record : undefined
-    case LOG_STEPS.advance: {
+    case 'log_advance': {
       const next = result as ResponseRecord | undefined
       return next?.state === record.state ? undefined : next
     }

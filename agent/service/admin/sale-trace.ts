@@ -5,7 +5,7 @@
 import type { RecordState, ResponseRecord } from '../../../store/log/record.ts'
 import type { SaleContext, SaleRequest } from '../../sale/sale-context.ts'
 import type { Outcome, Refused } from '../../operation/outcome.ts'
-import { observeServices, type ServiceObserver } from './observed-services.ts'
+import { observe, type ServiceObserver } from './observed-services.ts'
 
 /** The fields of the log line `sale`: no signature, no body and no text of the query (contract 14.9). */
 export interface SaleLine {
@@ -44,7 +44,13 @@ export async function traceSale(
   const start = performance.now()
   let outcome: Outcome | undefined
   try {
-    outcome = await sell({ ...context, payments: observeServices(context.payments, observer) })
+    const { log, facilitator, chain, ...others } = context.payments
+    const observed = {
+      log: observe(log, observer),
+      facilitator: observe(facilitator, observer),
+      chain: observe(chain, observer),
+    }
+    outcome = await sell({ ...context, payments: { ...others, ...observed } })
     return outcome
   } finally {
     durations_ms['total'] = toMilliseconds((performance.now() - start) / 1000)

@@ -9,10 +9,8 @@ import type { RelayerFunds } from '../../settlement/facilitator/in-process-facil
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { ServiceMetrics } from './metrics.ts'
 
-/** A scrape waits for the response log no longer than this. After it, the scrape shows the previous value. */
-const LOG_MS_MAX = 1_000
-/** By default a scrape by Prometheus has ten seconds, and other gauges need time to read the database. */
-const FUNDS_MS_MAX = 2_500
+/** A value that takes longer is absent. By default a scrape by Prometheus has ten seconds. */
+const READ_MS_MAX = 2_500
 const WEI_PER_ETHER = 1e18
 
 interface ServiceState {
@@ -23,8 +21,6 @@ interface ServiceState {
   budgets: AddressBudgets
   /** By name. */
   queues: Readonly<Record<string, WorkQueue>>
-  /** When the oldest payment was stored that has been open for an hour, in milliseconds. Infinity without one. */
-  oldestOpen: () => number
   lastBackup: () => { created_at: string; bytes: number; full_bytes: number } | undefined
   lostLogLines?: () => number
   now: () => Date
@@ -47,19 +43,10 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     'Companies of the current snapshot; 0 without a dataset',
     () => catalog.current()?.snapshot.info.company_count ?? 0,
   )
-  for (const [name, count] of [
-    ['rejected_rows', 'rejected_row_count'],
-    ['quarantined_companies', 'quarantined_company_count'],
-  ] as const)
-    metrics.addGauge(
-      `company_agent_dataset_${name}`,
-      `${count} of the current snapshot; absent without a dataset`,
-      () => catalog.current()?.snapshot.info[count],
-    )
   metrics.addGauge(
     'company_agent_sales_last_minute',
     'Sales that count in the limit, of all processes',
-    readInTime(timer, () => log.countSales()),
+    inTime(timer, () => log.countSales()),
   )
   metrics.addGauge(
     'company_agent_sales_per_minute_max',
@@ -92,30 +79,9 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     'Log lines of this process that did not fit into the buffer, because stderr was not read',
     lostLogLines,
   )
-  if (relayerFunds) addRelayerMetrics(metrics, { relayerFunds, timer })
   addBackupMetrics(metrics, state)
-  metrics.addGauge(
-    'company_agent_payments_without_record',
-    'Payments that the chain shows as settled and that have no record; the answer to them is 409',
-    readInTime(timer, async () => (await log.unrecorded()).length),
-  )
-  addOpenPaymentMetrics(metrics, state)
-}
-
-function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, oldestOpen, now, timer }: ServiceState): void {
-  const counts = readInTime(timer, () => log.countUnfinished())
-  metrics.addGauge(
-    'company_agent_open_payments',
-    'Payments whose outcome is not final, by state',
-    async () => (await counts()) ?? [],
-    'state',
-  )
-  metrics.addGauge(
-    'company_agent_oldest_open_payment_age_seconds',
-    'Age of the oldest payment that has no final outcome after an hour; 0 without one',
-    // The clock can have been set back, or be that of another machine.
-    () => Math.max(0, (now().getTime() - oldestOpen()) / 1000),
-  )
+  addPaymentMetrics(metrics, state)
+  if (relayerFunds) addRelayerMetrics(metrics, relayerFunds, timer)
 }
 
 /** Absent without a backup of this directory. */
@@ -132,35 +98,33 @@ function addBackupMetrics(metrics: ServiceMetrics, { lastBackup, now }: ServiceS
   )
 }
 
-function addRelayerMetrics(
-  metrics: ServiceMetrics,
-  { relayerFunds, timer }: { relayerFunds: () => Promise<RelayerFunds>; timer: Timer },
-): void {
-  const read = () => withDeadline({ timer, milliseconds: FUNDS_MS_MAX }, relayerFunds)
+function addPaymentMetrics(metrics: ServiceMetrics, { log, timer }: ServiceState): void {
+  metrics.addGauge(
+    'company_agent_payments_without_record',
+    'Payments that the chain shows as settled and that have no record; the answer to them is 409',
+    inTime(timer, async () => (await log.unrecorded()).length),
+  )
+  metrics.addGauge(
+    'company_agent_open_payments',
+    'Payments whose outcome is not final, by state',
+    inTime(timer, () => log.countUnfinished()),
+    'state',
+  )
+}
+
+function addRelayerMetrics(metrics: ServiceMetrics, readFunds: () => Promise<RelayerFunds>, timer: Timer): void {
   metrics.addGauge(
     'company_agent_relayer_balance_ether',
     'Balance that pays for the gas of settlements; absent while the chain does not answer',
-    async () => Number((await read()).wei) / WEI_PER_ETHER,
+    inTime(timer, async () => Number((await readFunds()).wei) / WEI_PER_ETHER),
   )
   metrics.addGauge(
     'company_agent_relayer_settlements_left',
     'Settlements that the balance of the relayer pays for; absent while the chain does not answer',
-    async () => Number((await read()).settlements),
+    inTime(timer, async () => Number((await readFunds()).settlements)),
   )
 }
 
-/** Runs one read at a time. Returns the previous result if the read is slow, and undefined if it failed. */
-function readInTime<Value>(timer: Timer, read: () => Promise<Value>): () => Promise<Value | undefined> {
-  let last: Value | undefined
-  let running: Promise<void> | undefined
-  const start = async () => {
-    last = await read().catch(() => undefined)
-    running = undefined
-  }
-  return async () => {
-    running ??= start()
-    const work = running
-    await withDeadline({ timer, milliseconds: LOG_MS_MAX }, () => work).catch(() => undefined)
-    return last
-  }
+const inTime = <Value>(timer: Timer, read: () => Promise<Value>) => {
+  return () => withDeadline({ timer, milliseconds: READ_MS_MAX }, read)
 }

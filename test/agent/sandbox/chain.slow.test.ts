@@ -8,10 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { numberToHex, type Abi, type Hex } from 'viem'
-import { RECORD_FILE, stateFile } from '../../../agent/sandbox/anvil.ts'
-import { readRecord, startChain } from '../../../agent/sandbox/chain.ts'
+import { readRecord, RECORD_FILE, startChain, stateFile } from '../../../agent/sandbox/chain.ts'
 import { rpc } from '../../support/chain.ts'
-import { childrenOf, isRunning } from '../../support/child-processes.ts'
+import { isRunning } from '../../support/child-processes.ts'
 import { signAuthorization } from '../../support/eip3009.ts'
 import { CHAIN_ID, compiled, openTestChain, TOKEN } from '../../support/sandbox-chain.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -27,13 +26,12 @@ describe('the local chain', () => {
   before(async () => void ({ abi } = await compiled('agent/sandbox/contracts/TestUSDC.json')))
   beforeEach(async () => void (directory = await makeTemporaryDirectory()))
   afterEach(async () => {
-    const record = await readRecord(directory)
-    for (const pid of [record?.keeper, record?.anvil])
-      if (pid !== undefined && (await isRunning(pid))) process.kill(pid, 'SIGKILL')
+    const pid = await anvilPid()
+    if (pid !== undefined && (await isRunning(pid))) process.kill(pid, 'SIGKILL')
     await rm(directory, { recursive: true, force: true })
   })
 
-  const keeperPid = async () => (await readRecord(directory))?.keeper ?? 0
+  const anvilPid = async () => (await readRecord(directory))?.anvil
   const statePath = () => join(directory, stateFile(CHAIN_ID))
 
   /** Starts a service that uses the chain, and returns the URL of the chain. */
@@ -105,7 +103,7 @@ describe('the local chain', () => {
   it('stops once, and keeps payments with their receipts, logs and blocks', async () => {
     const first = await openTestChain(directory)
     const payment = await pay(first)
-    const pid = await keeperPid()
+    const pid = (await anvilPid()) ?? expect.fail('no record')
     await Promise.all([first.chain.stop(), first.chain.stop()])
     expect(await isRunning(pid)).to.equal(false)
 
@@ -114,27 +112,14 @@ describe('the local chain', () => {
     await chain.stop()
   })
 
-  it('is new after its processes were killed, also if it had loaded a saved state, which is then stale', async () => {
+  it('is new after its process was killed, also if it had loaded a saved state, which is then stale', async () => {
     await (await openTestChain(directory)).chain.stop()
     expect((await openTestChain(directory)).chain.fresh).to.equal(false)
-    const pid = await keeperPid()
-    for (const each of [pid, ...(await childrenOf(pid))]) process.kill(each, 'SIGKILL')
+    const pid = (await anvilPid()) ?? expect.fail('no record')
+    process.kill(pid, 'SIGKILL')
     while (await isRunning(pid)) await sleep(5)
     expect(existsSync(join(directory, RECORD_FILE))).to.equal(true)
     expect(await isFresh()).to.equal(true)
-  })
-
-  it('is new after only its keeper was killed, and the next start ends its anvil', async () => {
-    const service = await startOther()
-    const { keeper, anvil = expect.fail('no process id') } = (await readRecord(directory)) ?? expect.fail('no record')
-    process.kill(keeper, 'SIGKILL')
-    while (await isRunning(keeper)) await sleep(5)
-    // The service still uses the chain, and so does another one.
-    expect((await startChain({ directory, chainId: CHAIN_ID })).url).to.equal(service.url)
-    await service.kill()
-    expect(await isRunning(anvil)).to.equal(true)
-    expect(await isFresh()).to.equal(true)
-    while (await isRunning(anvil)) await sleep(5)
   })
 
   it('ends with a service that is killed, keeps its payments, and is waited for while it is saved', async () => {
@@ -142,18 +127,22 @@ describe('the local chain', () => {
     const shared = await openTestChain(directory)
     expect(shared.chain).to.include({ url: service.url, fresh: false })
     const payment = await pay(shared)
-    const keeper = await keeperPid()
-    // A record of the version before.
-    const { anvil: _, ...record } = (await readRecord(directory)) ?? expect.fail('no record')
-    await writeFile(join(directory, RECORD_FILE), JSON.stringify(record))
-    // The keeper saves late, so that a start that does not wait finds no saved chain.
-    process.kill(keeper, 'SIGSTOP')
+    const anvil = (await anvilPid()) ?? expect.fail('no record')
+    // Anvil saves late, so that a start that does not wait finds no saved chain.
+    process.kill(anvil, 'SIGSTOP')
     await service.kill()
-    const saving = sleep(500).then(() => process.kill(keeper, 'SIGCONT'))
+    const saving = sleep(500).then(() => process.kill(anvil, 'SIGCONT'))
     const again = await expectKept(payment)
     await saving
-    expect(await isRunning(keeper)).to.equal(false)
+    expect(await isRunning(anvil)).to.equal(false)
     await again.chain.stop()
+  })
+
+  it('ends with a service that is killed, also without another start', async () => {
+    const service = await startOther()
+    const anvil = (await anvilPid()) ?? expect.fail('no record')
+    await service.kill()
+    while (await isRunning(anvil)) await sleep(5)
   })
 
   it('is new if the saved state is incomplete or of another chain, or its record is invalid', async () => {

@@ -92,7 +92,7 @@ async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<
     print: (line: string) => void lines.push(line),
     confirm: async () => (questions += 1) > 0 && run.agrees,
     interrupted: () => new AbortController().signal,
-    openBar: () => ({ onProgress: () => undefined, [Symbol.dispose]: () => undefined }),
+    note: () => undefined,
   }
   const options = {
     file,

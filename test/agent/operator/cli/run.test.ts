@@ -1,9 +1,8 @@
 /** The command line: help, wrong arguments, failures and progress of every command. */
-import { PassThrough } from 'node:stream'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openBar, openImportBar } from '../../../../agent/command-line/progress-bar.ts'
+import { showProgress } from '../../../../agent/command-line/progress.ts'
 import { makeKeyAt, START_SECONDS } from '../../../keys/support.ts'
 import { runCommand } from '../../../support/cli.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
@@ -89,31 +88,17 @@ async function makeKeyWithHyphen(keysDirectory: string): Promise<string> {
   }
 }
 
-describe('a progress bar', () => {
-  function showAll(isTTY: boolean): string {
-    const stderr = Object.assign(new PassThrough(), { isTTY, columns: 100 })
+describe('the progress of a command', () => {
+  function linesOf(isTerminal: boolean): string[] {
     const lines: string[] = []
-    const output = { stderr, print: (line: string) => void lines.push(line) }
-    for (const step of [
-      { phase: 'rows', rows: 500, share: 0.25 },
-      { phase: 'hash', rows: 100, share: 0.5 },
-    ] as const) {
-      using bar = openImportBar(output)
-      bar.onProgress(step)
-    }
-    using list = openBar(output)
-    list.onProgress({ share: 0.4, text: '400 of 1000 rows' })
-    list.print('done')
-    expect(lines).to.deep.equal(['done'])
-    return String(stderr.read() ?? '')
+    const show = showProgress({ note: (line) => void lines.push(line), isTerminal })
+    for (const share of [0.25, 0.29, 0.5]) show({ phase: 'rows', share })
+    show({ phase: 'hash', share: 0.5 })
+    return lines
   }
 
-  it('shows the step, the share and the rows on a terminal', () => {
-    const text = showAll(true)
-    expect(text).to.match(/25% \| reading, step 1 of 2 \| 500 rows/)
-    expect(text).to.match(/50% \| hashing, step 2 of 2 \| 100 rows/)
-    expect(text).to.match(/40% \| 400 of 1000 rows \| .* left/)
+  it('is a line for each tenth of a phase on a terminal, and nothing elsewhere', () => {
+    expect(linesOf(true)).to.deep.equal(['rows 20 %', 'rows 50 %', 'hash 50 %'])
+    expect(linesOf(false)).to.deep.equal([])
   })
-
-  it('writes nothing to a file or a pipe', () => expect(showAll(false)).to.equal(''))
 })

@@ -1,7 +1,6 @@
 /** The command `verify` with purchases from the real service: each check, its output and its exit status. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
@@ -251,7 +250,7 @@ describe('[5.9.5] the command verify', function () {
       snapshot_id = /sha256:[0-9a-f]{64}/.exec(/^dataset.*$/m.exec(text)?.[0] ?? '')?.[0] ?? ''
     })
     const checksOf = async (answer: { snapshot_id: string }) => {
-      const context = { now: () => new Date(), stderr: new PassThrough(), print: () => undefined }
+      const context = { now: () => new Date(), note: () => undefined }
       const checks = await checkDataset(claimsFor(answer), answer, { dataset: REGISTER, context })
       return checks.map(({ name, passed }) => `${name} ${passed}`)
     }

@@ -12,9 +12,7 @@ import { expect } from 'chai'
 import { KEYS_REFRESH_MS } from '../../../../keys/keyring.ts'
 import pg from 'pg'
 import { responsesFolder } from '../../../../store/files/layout.ts'
-import { MEASURE_MS } from '../../../../agent/service/admin/server.ts'
 import type { Externals } from '../../../../agent/service/service.ts'
-import type { Timer } from '../../../../store/base/runtime.ts'
 import { findPostgres, makeEmptyLog } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
 import { pausesOnly, shortTimers } from '../../../support/timers.ts'
@@ -95,13 +93,11 @@ async function loseRecord(): Promise<void> {
   })
 }
 
-/** Measures the readiness at short intervals, and reconciles as often. */
-const measuresOften: Timer = (callback, milliseconds) =>
-  shortTimers(callback, milliseconds === MEASURE_MS ? 20 : milliseconds)
-
 async function untilShown(series: string, isExpected: (value: number) => boolean): Promise<void> {
   const [, name = ''] = /^(\w+)/.exec(series) ?? []
-  while (!isExpected(Number((await scrape(new Set([name]))).get(series)))) await sleep(20)
+  // A request for the readiness measures it.
+  do await fetch(`${service.adminUrl}/readyz`)
+  while (!isExpected(Number((await scrape(new Set([name]))).get(series))))
 }
 
 /** Of a small incremental backup that builds on a full one of this size. */
@@ -200,7 +196,7 @@ const SCENARIOS: Record<string, Scenario> = {
   },
   CompanyAgentChainUnavailable: {
     options: {
-      timer: measuresOften,
+      timer: shortTimers,
       ...withChain((chain) => ({ observe: (...call) => rejectIfDown(() => chain.observe(...call)) })),
     },
     needsLoad: true,
@@ -229,7 +225,7 @@ const SCENARIOS: Record<string, Scenario> = {
   CompanyAgentDatabaseLost: {
     needsLoad: true,
     options: async () => ({
-      timer: measuresOften,
+      timer: shortTimers,
       environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) },
     }),
     cause: async () => {

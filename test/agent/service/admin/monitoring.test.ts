@@ -1,7 +1,6 @@
 /** The alerting rules, the dashboard and the documentation name only metrics and events that exist. */
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { OPERATIONS } from '../../../../agent/operation/operations.ts'
 import { ServiceMetrics } from '../../../../agent/service/admin/metrics.ts'
 import { makeRecord } from '../../../support/records.ts'
 import { startTestService } from '../../../support/service.ts'
@@ -34,7 +33,7 @@ describe('monitoring', function () {
     )
 
   it('counts the amount of a payment as revenue when it becomes confirmed, and not before', async () => {
-    const metrics = new ServiceMetrics(OPERATIONS)
+    const metrics = new ServiceMetrics()
     for (const state of ['prepared', 'settled', 'confirmed', 'refused'] as const) metrics.onState(makeRecord({ state }))
     const [sample] = (await metrics.registry.getSingleMetric('company_agent_revenue_usdc_total')?.get())?.values ?? []
     expect(sample?.value).to.equal(0.001)
