@@ -17,8 +17,6 @@ const INTERVAL_MS = 10_000
 const RECORDS_MAX = 1_000
 /** Records that are acted on at the same time. A stop waits for them. */
 const CONCURRENCY_MAX = 32
-/** Failed observations of a run, after which the rest waits for the next run. Enough to find two payments of a part. */
-const FAILURES_MAX = 16
 /** The delay of a record is half its age, within these limits. Blocks on Base become final after about 15 minutes. */
 const DELAY_MIN_MS = 10_000
 const DELAY_MAX_MS = 120_000
@@ -126,7 +124,7 @@ class Reconciler {
     return records.slice(0, RECORDS_MAX)
   }
 
-  /** Without the records whose payments cannot be read. */
+  /** Without the rest of the records if the chain cannot be read. */
   async #observe(records: readonly ResponseRecord[]): Promise<Map<ResponseRecord, ObservedRecord>> {
     const { payments } = this.#options
     const options = { withFinal: true, otherThan: this.#lastNode }
@@ -135,27 +133,14 @@ class Reconciler {
     const observed = await unlessUnreadable(payments, () => findPayments(payments, settled, options))
     if (!observed) return new Map()
     const others = records.filter((record) => !observed.has(record))
-    const parts = Array.from({ length: Math.ceil(others.length / PAYMENTS_MAX) }, (_, index) =>
-      others.slice(index * PAYMENTS_MAX, (index + 1) * PAYMENTS_MAX),
-    )
-    let failures = 0
-    for (let part = parts.shift(); part && failures < FAILURES_MAX; part = parts.shift()) {
-      const states = await this.#observePart(part, options)
-      states?.forEach((state, index) => observed.set(part?.[index] as ResponseRecord, state))
-      if (states) continue
-      failures += 1
-      // One payment that cannot be read fails the whole part.
-      const half = Math.ceil(part.length / 2)
-      if (half < part.length) parts.unshift(part.slice(0, half), part.slice(half))
-      else this.#failed.set(part[0]?.identity ?? '', payments.monotonic() + DELAY_MAX_MS)
+    for (let start = 0; start < others.length; start += PAYMENTS_MAX) {
+      const part = others.slice(start, start + PAYMENTS_MAX)
+      const states = await unlessUnreadable(payments, () => observeRecords(payments, part, options))
+      if (!states) break
+      part.forEach((record, index) => observed.set(record, states[index] as ObservedRecord))
     }
     this.#lastNode = [...observed.values()].at(-1)?.observation.node ?? this.#lastNode
     return observed
-  }
-
-  #observePart(part: readonly ResponseRecord[], options: { withFinal: boolean; otherThan: number | undefined }) {
-    const { payments } = this.#options
-    return unlessUnreadable(payments, () => observeRecords(payments, part, options))
   }
 
   async #reconcileOne(record: ResponseRecord, observed: ObservedRecord): Promise<void> {

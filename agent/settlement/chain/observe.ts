@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
-import { RateLimited, ReplyError } from '../rpc/post-json.ts'
+import { isTransportFailure, RateLimited, ReplyError } from '../rpc/post-json.ts'
 import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
 import { NodeStates } from './node-states.ts'
@@ -173,9 +173,9 @@ async function completeHashes(
   { number, payments: states }: ChainState,
   payments: readonly ObservedPayment[],
 ): Promise<ChainState['payments']> {
-  const hashes = new Map<bigint, Promise<string>>()
+  const hashes = new Map<bigint, Promise<string | undefined>>()
   const read = (block: bigint) => {
-    const found = hashes.get(block) ?? readBlock(rpc, block).then((header) => header.hash)
+    const found = hashes.get(block) ?? readHash(rpc, block)
     hashes.set(block, found)
     return found
   }
@@ -186,6 +186,16 @@ async function completeHashes(
       return { ...state, recordedHash: await read(recorded) }
     }),
   )
+}
+
+/** Undefined if the node does not have the block, so that it does not fail the observation of other payments. */
+async function readHash(rpc: Rpc, block: bigint): Promise<string | undefined> {
+  try {
+    return (await readBlock(rpc, block)).hash
+  } catch (cause) {
+    if (isTransportFailure(cause)) throw cause
+    return undefined
+  }
 }
 
 /** The final block and the newest block can come from two nodes. A final block above the newest one does not count. */

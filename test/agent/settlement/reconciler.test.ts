@@ -387,21 +387,6 @@ describe('the reconciler', () => {
     expect(sale.reports).to.include('record_not_reconciled')
   })
 
-  it('reconciles the others if one payment of an observation cannot be observed', async () => {
-    const nonce = `0x${'5'.repeat(64)}`
-    await claim('unknown')
-    const { log, chain } = sale.context.payments
-    await log.claim(makeRecord({ identity: 'not-observed', payment_hash: 'other', nonce, state: 'unknown' }))
-    const observe: typeof chain.observe = async (payments, options) => {
-      if (payments.some((each) => each.nonce === nonce)) throw new Error('no block')
-      return chain.observe(payments, options)
-    }
-    sale.context.payments = { ...sale.context.payments, chain: replaceMethods(chain, { observe }) }
-    setNonce(paid(true))
-    await open().reconcileDue()
-    expect(await state()).to.equal('settled')
-  })
-
   it('skips a payment that a request has locked', async () => {
     await claim('unknown')
     setNonce(free())

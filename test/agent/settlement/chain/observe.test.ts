@@ -79,6 +79,21 @@ describe('an observation of the chain', () => {
     expect(calls).to.deep.equal([0])
   })
 
+  it('[5.7.8] shows the other payments if the node does not have the recorded block of one', async () => {
+    const payments = [1, 2].flatMap((balance) => [0, balance, 0, 0].map(word))
+    const rpc: Rpc = async (method) => (method === 'eth_call' ? viewOf({ payments }) : null)
+    const clock = new ClockCheck(
+      () => new Date(NOW * 1000),
+      () => undefined,
+    )
+    const observer = openObserver([rpc], { chainId: CHAIN_ID, finalConfirmations: 900n, clock })
+    const observed = await observer.observe([{ ...PAYMENT, recordedBlock: 7n }, PAYMENT])
+    expect(observed.payments.map(({ balance, recordedHash }) => [balance, recordedHash])).to.deep.equal([
+      [1n, undefined],
+      [2n, undefined],
+    ])
+  })
+
   it('names the payments in the call, with the recorded block', () => {
     for (const recordedBlock of [undefined, 77n]) {
       const words = [PAYMENT.asset, PAYMENT.payer, PAYMENT.nonce, numberToHex(recordedBlock ?? 0n)]
