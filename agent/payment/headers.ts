@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { parseRequest } from '../../store/base/strict-json.ts'
 import { addressSchema } from './accounts.ts'
-import { areExtensionsValid } from './extensions.ts'
+import { sentExtensionsSchema } from './extensions.ts'
 import type { QuoteReason } from '../operation/outcome.ts'
 import { X402_VERSION } from './terms.ts'
 
@@ -56,7 +56,7 @@ export const paymentSchema = z.looseObject({
   accepted: acceptedSchema,
   payload: payloadSchema,
   resource: z.looseObject({ url: z.string().max(4096) }).optional(),
-  extensions: z.record(z.string(), z.unknown()).refine(areExtensionsValid).optional(),
+  extensions: sentExtensionsSchema.optional(),
 })
 
 export type Payment = z.infer<typeof paymentSchema>
