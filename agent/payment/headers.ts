@@ -79,8 +79,8 @@ export function parsePaymentHeaders(headers: readonly string[]): ParsedPayment {
 }
 
 /**
- * Undefined unless the header is standard base64 of JSON within the limits. Node also decodes other alphabets, and skips
- * invalid characters.
+ * Undefined unless the header is standard base64 of JSON within the limits. Node also decodes other alphabets, and
+ * skips invalid characters.
  */
 function decodeHeader(header: string): unknown {
   if (header.length > PAYMENT_HEADER_BYTES_MAX) return undefined

@@ -1,7 +1,7 @@
 /**
- * Sends one JSON POST to an untrusted server and reads a JSON reply, over connections that are kept alive. It follows no
- * redirect and ignores the proxy variables of the environment. Errors contain neither the URL, which may hold a key, nor
- * text of the reply. `fetch` takes several times as long (`bench perf`, row "paid lookup").
+ * Sends one JSON POST to an untrusted server and reads a JSON reply, over connections that are kept alive. It follows
+ * no redirect and ignores the proxy variables of the environment. Errors contain neither the URL, which may hold a key,
+ * nor text of the reply. `fetch` takes several times as long (`bench perf`, row "paid lookup").
  */
 import { Agent, type Dispatcher } from 'undici'
 import { parseStrictJson } from '../../../store/base/strict-json.ts'
