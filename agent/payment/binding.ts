@@ -2,7 +2,7 @@
 import { canonicalJson, operationDigest, sha256Hex } from '../../store/base/canonical.ts'
 import { toNamed, type NamedOperation, type Operation } from '../operation/operation.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
-import { readPaymentId } from './extensions.ts'
+import { PAYMENT_IDENTIFIER } from './extensions.ts'
 import { parsePaymentHeaders, type Payment } from './headers.ts'
 
 /** A payment that was sent. Terms, times and signature are not checked yet. */
@@ -49,9 +49,9 @@ export function payerPrefixOf(identity: string): string {
 }
 
 /** The payment id of the client, scoped to the payer so that different payers may use the same id. */
-function paymentIdKey(payment: Payment): string | undefined {
-  const id = readPaymentId(payment)
-  return id === undefined ? undefined : `${payment.payload.authorization.from.toLowerCase()}/${id}`
+function paymentIdKey({ extensions, payload }: Payment): string | undefined {
+  const id = extensions?.[PAYMENT_IDENTIFIER]?.info.id
+  return id === undefined ? undefined : `${payload.authorization.from.toLowerCase()}/${id}`
 }
 
 /** SHA-256 of the RFC 8785 form of the whole payload as sent, including unknown members. */

@@ -24,23 +24,10 @@ const paymentIdSchema = z
   .max(PAYMENT_ID.maxLength)
   .regex(new RegExp(PAYMENT_ID.pattern))
 
-/** The extension as clients send it back, with or without an id. */
-const paymentIdentifierSchema = z.looseObject({ info: z.looseObject({ id: paymentIdSchema.optional() }) })
-
-export function readPaymentId({
-  extensions,
-}: {
-  extensions?: Record<string, unknown> | undefined
-}): string | undefined {
-  const identifier = extensions?.[PAYMENT_IDENTIFIER]
-  return identifier === undefined ? undefined : paymentIdentifierSchema.parse(identifier).info.id
-}
-
-/** Ignores extensions that the service does not use. */
-export function areExtensionsValid(extensions: Record<string, unknown>): boolean {
-  const identifier = extensions[PAYMENT_IDENTIFIER]
-  return identifier === undefined || paymentIdentifierSchema.safeParse(identifier).success
-}
+/** As clients send them back, with or without an id. Extensions that the service does not use are ignored. */
+export const sentExtensionsSchema = z.looseObject({
+  [PAYMENT_IDENTIFIER]: z.looseObject({ info: z.looseObject({ id: paymentIdSchema.optional() }) }).optional(),
+})
 
 /** Declared as not required, because the authorization alone identifies a payment. */
 const paymentIdentifier = {

@@ -1,9 +1,8 @@
 /** Parses the `PAYMENT-SIGNATURE` header. Terms, times and signature are checked later. */
-import { isUtf8 } from 'node:buffer'
 import * as z from 'zod'
-import { endOfString, hasDuplicateName } from '../../store/base/strict-json.ts'
+import { parseRequest } from '../../store/base/strict-json.ts'
 import { addressSchema } from './accounts.ts'
-import { areExtensionsValid } from './extensions.ts'
+import { sentExtensionsSchema } from './extensions.ts'
 import type { QuoteReason } from '../operation/outcome.ts'
 import { X402_VERSION } from './terms.ts'
 
@@ -13,12 +12,11 @@ export const PAYMENT_HEADER_BYTES_MAX = 8192
 export const EOA_SIGNATURE_BYTES = 65
 /** Contract wallets (ERC-1271) have longer signatures. */
 const SIGNATURE_BYTES_MAX = 2048
-/** Deeper than every known extension needs, and safe for recursive functions. */
-const DEPTH_MAX = 24
 /**
- * A standard client repeats the extensions of the quote, which makes 53. `JSON.parse` is slowest for many short values.
+ * Colons, commas and opening brackets. A standard client repeats the extensions of the quote, which makes 190.
+ * `JSON.parse` is slowest for many short values.
  */
-export const COMMAS_MAX = 90
+export const PAYMENT_MARKS_MAX = 300
 
 const UINT256_MAX = 2n ** 256n - 1n
 
@@ -58,7 +56,7 @@ export const paymentSchema = z.looseObject({
   accepted: acceptedSchema,
   payload: payloadSchema,
   resource: z.looseObject({ url: z.string().max(4096) }).optional(),
-  extensions: z.record(z.string(), z.unknown()).refine(areExtensionsValid).optional(),
+  extensions: sentExtensionsSchema.optional(),
 })
 
 export type Payment = z.infer<typeof paymentSchema>
@@ -73,50 +71,23 @@ type ParsedPayment =
 export function parsePaymentHeaders(headers: readonly string[]): ParsedPayment {
   const [header] = headers
   if (header === undefined) return { kind: 'none' }
-  const json = headers.length === 1 ? decodeHeader(header) : undefined
-  const sent = json === undefined ? undefined : parseSmallJson(json)
-  if (json === undefined || !isJsonObject(sent)) return { kind: 'unreadable', reason: 'invalid_payload' }
-  if (sent['x402Version'] !== X402_VERSION) return { kind: 'unreadable', reason: 'invalid_x402_version' }
-  const payment = isPlainJson(sent) && !hasDuplicateName(json, sent) ? paymentSchema.safeParse(sent).data : undefined
-  return payment ? { kind: 'payment', payment, sent } : { kind: 'unreadable', reason: 'invalid_payload' }
+  const sent = headers.length === 1 ? decodeHeader(header) : undefined
+  const parsed = paymentSchema.safeParse(isPlainJson(sent) ? sent : undefined)
+  if (parsed.success) return { kind: 'payment', payment: parsed.data, sent }
+  const isOtherVersion = parsed.error.issues.some(({ path }) => path[0] === 'x402Version')
+  return { kind: 'unreadable', reason: isOtherVersion ? 'invalid_x402_version' : 'invalid_payload' }
 }
 
 /**
- * Undefined unless the header is standard base64 of UTF-8. Node also decodes other alphabets, and skips invalid
- * characters.
+ * Undefined unless the header is standard base64 of JSON within the limits. Node also decodes other alphabets, and
+ * skips invalid characters.
  */
-function decodeHeader(header: string): string | undefined {
+function decodeHeader(header: string): unknown {
   if (header.length > PAYMENT_HEADER_BYTES_MAX) return undefined
   const bytes = Buffer.from(header, 'base64')
-  return bytes.toString('base64') === header && isUtf8(bytes) ? bytes.toString('utf8') : undefined
-}
-
-function parseSmallJson(json: string): unknown {
-  if (!isSmall(json)) return undefined
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
-}
-
-/** Whether the JSON text has at most {@link DEPTH_MAX} levels and {@link COMMAS_MAX} commas outside of strings. */
-function isSmall(json: string): boolean {
-  let depth = 0
-  let commas = 0
-  for (let index = 0; index < json.length; index += 1) {
-    const character = json[index]
-    if (character === '"') index = endOfString(json, index)
-    else if (character === '{' || character === '[') depth += 1
-    else if (character === '}' || character === ']') depth -= 1
-    else if (character === ',') commas += 1
-    if (depth > DEPTH_MAX || commas > COMMAS_MAX) return false
-  }
-  return true
-}
-
-function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (bytes.toString('base64') !== header) return undefined
+  const json = parseRequest(bytes, PAYMENT_MARKS_MAX)
+  return json.kind === 'valid' ? json.value : undefined
 }
 
 /** No `__proto__` member, lone surrogate or infinite number at any level. */

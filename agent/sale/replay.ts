@@ -86,14 +86,21 @@ export async function replayToWaiting(
   return client.budget.chargeReplay(Buffer.byteLength(sold.body)) ?? sold
 }
 
-/** Answers from the record, after an observation of the chain if its outcome may change. */
+/** Answers from the record. If its outcome may change, waits for another process, then observes the chain. */
 async function replayRecord(
   payments: PaymentServices,
   record: ResponseRecord,
   { payment, waitLimit }: { payment: SentPayment; waitLimit: WaitLimit },
 ): Promise<Sold> {
   if (!isBoundTo(record, payment)) return refused({ code: 'payment_replay_conflict' })
-  const { record: current, waitMs } = await retry(payments, record, waitLimit)
+  let current = await waitForOtherProcess(payments, record, waitLimit)
+  const intervalMs = isOpen(current.state) ? undefined : ENDED_MS
+  const waitMs = mayChange(current) ? payments.recentAttempts.waitMs(current.identity, intervalMs) : 0
+  if (mayChange(current) && waitMs === 0) {
+    // Abandons the attempt of a process that has died or takes too long. The reconciler then settles the record too.
+    if (isStarted(current.state)) current = await advanceOrReload(payments, current, { state: 'unknown' })
+    current = await reconcile(payments, current, { cause: 'request', waitLimit })
+  }
   if (isOpen(current.state)) return outcomeUnknown(waitMs)
   return recordOutcome(await addMissingReceipt(payments, current, payment.bind().operation))
 }
@@ -101,24 +108,6 @@ async function replayRecord(
 /** Whether a retry observes the chain: the outcome is not known, or the chain showed no transfer. */
 function mayChange({ state }: ResponseRecord): boolean {
   return isOpen(state) || isVoid(state)
-}
-
-/**
- * For a record whose outcome is unknown, `rejected` or `expired`: waits for another process, then observes the chain.
- * Returns the current record. `waitMs` is the time until a retry may observe the chain; 0 if this one did.
- */
-async function retry(
-  payments: PaymentServices,
-  record: ResponseRecord,
-  waitLimit: WaitLimit,
-): Promise<{ record: ResponseRecord; waitMs: number }> {
-  const current = await waitForOtherProcess(payments, record, waitLimit)
-  if (!mayChange(current)) return { record: current, waitMs: 0 }
-  const waitMs = payments.recentAttempts.waitMs(current.identity, isOpen(current.state) ? undefined : ENDED_MS)
-  if (waitMs > 0) return { record: current, waitMs }
-  // Abandons the attempt of a process that has died or takes too long. The reconciler then settles the record too.
-  const open = isStarted(current.state) ? await advanceOrReload(payments, current, { state: 'unknown' }) : current
-  return { record: await reconcile(payments, open, { cause: 'request', waitLimit }), waitMs: 0 }
 }
 
 /** The mutex of the payment is held, so a settlement in progress is that of another process. */

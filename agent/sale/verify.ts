@@ -35,6 +35,8 @@ const REPLY_TO_BLOCK_MS_MAX = 30_000
 
 /** The answers do not count, or there are none. The payment stays usable. */
 const UNAVAILABLE = refused({ code: 'payment_verification_unavailable' })
+/** The chain or the facilitator cannot be reached, which costs the client nothing. */
+const UNANSWERED = { kind: 'unanswered' } as const
 /** The local clock is wrong, so no payment can be called late. */
 const CLOCK_WRONG = refused({ code: 'clock_wrong' })
 
@@ -61,8 +63,7 @@ interface AlreadySettled {
 type NotVerified = AlreadySettled | Refused | PaymentRefused
 
 type NotForSale =
-  /** The chain or the facilitator cannot be reached. */
-  | { kind: 'unanswered' }
+  | typeof UNANSWERED
   /** The nonce is used in this observation, so an earlier settlement must be searched for. */
   | { kind: 'maybe_settled'; observation: Observation }
   | Refused
@@ -83,7 +84,12 @@ export async function verifyAndReserve(
 
 async function verifyInTurn(payments: PaymentServices, quoted: QuotedPayment, verifications: WorkQueue) {
   using place = await verifications.enter(quoted.client)
-  return place ? await verifyPayment(payments, quoted) : refused({ code: 'overloaded' })
+  if (!place) return refused({ code: 'overloaded' })
+  const verified = await verifyPayment(payments, quoted)
+  const found = verified.kind === 'maybe_settled' ? await search(payments, quoted, verified.observation) : verified
+  if (found.kind !== 'unanswered') return found
+  quoted.client.budget.refund()
+  return UNAVAILABLE
 }
 
 async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
@@ -95,35 +101,13 @@ async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
   const start = await observeSale(payments, offered)
   // Awaited in any case, so that the queue also bounds the calls of refused payments.
   const answered = await early
-  if (start.kind !== 'observed') return refuse(payments, quoted, start)
+  if (start.kind !== 'observed') return start
   const first = answered ?? (await verifyWithFacilitator(request))
   const verified = await judgeVerification(payments, offered, { first, start })
-  if (verified.kind !== 'verified') {
-    // A refusal is checked by a second observation.
-    client.budget.spend(WEIGHTS.remoteCall)
-    return refuse(payments, quoted, verified)
-  }
-  return { ...verified, start }
-}
-
-function refuse(
-  payments: PaymentServices,
-  quoted: QuotedPayment,
-  refusal: NotForSale,
-): NotVerified | Promise<NotVerified> {
-  switch (refusal.kind) {
-    case 'unanswered':
-      return unanswered(quoted)
-    case 'maybe_settled':
-      return search(payments, quoted, refusal.observation)
-    default:
-      return refusal
-  }
-}
-
-function unanswered({ client }: QuotedPayment): Refused {
-  client.budget.refund()
-  return UNAVAILABLE
+  if (verified.kind === 'verified') return { ...verified, start }
+  // A refusal is checked by a second observation.
+  client.budget.spend(WEIGHTS.remoteCall)
+  return verified
 }
 
 type Observed = Omit<SaleStart, 'isDisputed'>
@@ -135,7 +119,7 @@ async function observeSale(
 ): Promise<(SaleStart & { kind: 'observed' }) | NotForSale> {
   const { chain, now } = payments
   const first = await tryObserve(payments, offered)
-  if (!first) return chain.isClockWrong() ? CLOCK_WRONG : { kind: 'unanswered' }
+  if (!first) return chain.isClockWrong() ? CLOCK_WRONG : UNANSWERED
   const doubt = findDoubt(payments, offered, first)
   if (!doubt) return { kind: 'observed', ...first, isDisputed: false }
   if (chain.nodeCount === 1) return doubt
@@ -192,7 +176,7 @@ async function judgeVerification(
   }
   if (verification.kind === 'unclear') {
     report('verification_unclear', verification.cause)
-    return isTransportFailure(verification.cause) ? { kind: 'unanswered' } : UNAVAILABLE
+    return isTransportFailure(verification.cause) ? UNANSWERED : UNAVAILABLE
   }
   // Time has passed since the check in step 7, and the payment must still be valid when it is settled.
   return checkTimes(offered.payment.payload.authorization, now()) ? UNAVAILABLE : verification
@@ -208,7 +192,7 @@ async function checkRefusal(
   const { payload } = offered.payment
   const options = { otherThan: start.observation.node, transfer: transferCall(payload) }
   const again = await tryObserve(payments, offered, options)
-  if (!again) return { kind: 'unanswered' }
+  if (!again) return UNANSWERED
   const { observation, payer } = again
   if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
   if (Number(observation.time) * 1000 < repliedAt - REPLY_TO_BLOCK_MS_MAX) return UNAVAILABLE
@@ -226,7 +210,7 @@ async function search(
   payments: PaymentServices,
   quoted: QuotedPayment,
   observation: Observation,
-): Promise<NotVerified> {
+): Promise<NotVerified | typeof UNANSWERED> {
   const limited = quoted.client.budget.spend(WEIGHTS.search)
   if (limited) return limited
   const { payment, requirements } = quoted.checked
@@ -236,7 +220,7 @@ async function search(
   const nonceState = await unlessUnreadable(payments, () =>
     payments.chain.findUse({ asset: requirements.asset, payer, nonce, from }, observation),
   )
-  if (!nonceState) return unanswered(quoted)
+  if (!nonceState) return UNANSWERED
   const chainStatus = interpretNonce({ nonceState, authorization, requirements, now: payments.now() })
   if (chainStatus === 'spent' || chainStatus === 'spent_final')
     return refusedPayment('payment_rejected', 'authorization_used')

@@ -11,8 +11,8 @@ const REQUEST_MARKS_MAX = 1_000
 /** Valid requests have ten levels. The SDKs of A2A and MCP copy recursively and overflow at some thousands. */
 const REQUEST_LEVELS_MAX = 24
 
-export function parseRequest(body: Uint8Array): StrictJson {
-  const parsed = parseStrictJson(body, REQUEST_MARKS_MAX)
+export function parseRequest(body: Uint8Array, marksMax = REQUEST_MARKS_MAX): StrictJson {
+  const parsed = parseStrictJson(body, marksMax)
   return parsed.kind === 'valid' && measure(parsed.value).levels > REQUEST_LEVELS_MAX ? { kind: 'invalid' } : parsed
 }
 
@@ -32,13 +32,8 @@ export function parseStrictJson(bytes: Uint8Array, marksMax = Number.POSITIVE_IN
   }
 }
 
-/** @param value the result of `JSON.parse(json)`, which has fewer members than the text if a name is repeated */
-export function hasDuplicateName(json: string, value: unknown): boolean {
-  return countMarks(json).colons !== measure(value).members
-}
-
 /** Outside of strings, a valid JSON text has one colon for each member. Stops when there are more marks than `max`. */
-function countMarks(json: string, max = Number.POSITIVE_INFINITY): { colons: number; marks: number } {
+function countMarks(json: string, max: number): { colons: number; marks: number } {
   let [colons, marks] = [0, 0]
   for (let index = 0; index < json.length && marks <= max; index += 1) {
     const character = json[index]
@@ -68,7 +63,7 @@ function measure(json: unknown): { members: number; levels: number; hasPrototype
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /** The index of the quotation mark that ends the string which begins at `start`, or the end of an invalid text. */
-export function endOfString(json: string, start: number): number {
+function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
     let backslashes = 0
     while (json[end - 1 - backslashes] === '\\') backslashes += 1

@@ -35,30 +35,3 @@ export async function readFinalBlock(rpc: Rpc, confirmations: bigint): Promise<B
   const { number } = await readBlock(rpc, 'latest')
   return readBlock(rpc, number > confirmations ? number - confirmations : 0n)
 }
-
-/**
- * The newest multiple of `step` whose block is older than this time in seconds. It does not depend on the newest block.
- * Interpolates, which needs three blocks if the time between blocks is constant, and bisects at every third block.
- */
-export async function findBlockBefore(
-  rpc: Rpc,
-  { newest, time, step }: { newest: { number: bigint; time: bigint }; time: bigint; step: bigint },
-): Promise<bigint> {
-  let older = { number: 0n, time: (await readBlock(rpc, 0n)).timestamp }
-  let later = newest
-  let [low, high] = [0n, newest.number / step + 1n]
-  for (let round = 1; older.time < time && high - low > 1n; round += 1) {
-    const [blocks, seconds] = [later.number - older.number, later.time - older.time]
-    const guess = seconds > 0n ? (older.number + ((time - older.time) * blocks) / seconds) / step : low
-    const index = round % 3 === 0 ? (low + high) / 2n : between(low + 1n, guess, high - 1n)
-    const { number, timestamp } = await readBlock(rpc, index * step)
-    if (timestamp < time) [low, older] = [index, { number, time: timestamp }]
-    else [high, later] = [index, { number, time: timestamp }]
-  }
-  return low * step
-}
-
-function between(least: bigint, value: bigint, most: bigint): bigint {
-  if (value < least) return least
-  return value > most ? most : value
-}

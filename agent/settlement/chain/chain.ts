@@ -2,7 +2,7 @@
 import { pad, type Hex } from 'viem'
 import * as z from 'zod'
 import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
-import { FINAL_CONFIRMATIONS_DEFAULT, findBlockBefore, hash, hexNumber, readBlock } from './blocks.ts'
+import { FINAL_CONFIRMATIONS_DEFAULT, hash, hexNumber, readBlock } from './blocks.ts'
 import { ClockCheck } from './clock.ts'
 import {
   CANCELED,
@@ -21,8 +21,6 @@ import { RangeSearch, type BlockRange } from './search-block-ranges.ts'
 
 /** Blocks that are searched if the first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
-/** How much earlier than needed a search by time may begin: the first range of a search (`search-block-ranges.ts`). */
-const BLOCKS_TOO_EARLY_MAX = 1_000n
 
 /** What used a nonce. */
 export type NonceUse =
@@ -132,29 +130,26 @@ async function findUse(node: ObservedNode, query: UseQuery): Promise<NonceUse> {
   }
   const reported = transaction === undefined ? UNCLEAR : await readTransfer(node, nonce, transaction)
   if (reported.nonce === 'used') return reported
-  if ('block' in from) return searchLogs(node, nonce, { fromBlock: from.block, isNewestFirst: false })
-  const { rpc, newest } = node
-  const fromBlock = await findBlockBefore(rpc, { newest, time: from.time, step: BLOCKS_TOO_EARLY_MAX })
-  // Newest first, because most such payments are from the last minutes.
-  return searchLogs(node, nonce, { fromBlock, isNewestFirst: true })
-}
-
-async function searchLogs(
-  node: ObservedNode,
-  nonce: NonceKey,
-  { fromBlock, isNewestFirst }: { fromBlock: bigint; isNewestFirst: boolean },
-): Promise<NonceUse> {
   const { rpc, search, newest } = node
   const log = await search.find({
     key: `${nonce.token}/${nonce.from}/${nonce.nonce}`,
-    from: fromBlock <= newest.number ? fromBlock : blocksBefore(newest.number, BLOCKS_BEFORE_NEWEST),
+    ...firstBlock(node, from),
     to: newest.number,
-    isNewestFirst,
     read: (range) => readUse(rpc, nonce, range),
   })
   if (!log) return UNCLEAR
   if (log.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(node, log) }
   return readTransfer(node, nonce, log.transactionHash)
+}
+
+function firstBlock({ rpc, newest: { number } }: ObservedNode, from: UseQuery['from']) {
+  if ('time' in from) {
+    // Newest first, because most such payments are from the last minutes.
+    const isTooEarly = async (block: bigint) => (await readBlock(rpc, block)).timestamp < from.time
+    return { from: 0n, isTooEarly }
+  }
+  if (from.block <= number) return { from: from.block }
+  return { from: number > BLOCKS_BEFORE_NEWEST ? number - BLOCKS_BEFORE_NEWEST : 0n }
 }
 
 /** Reads the log of the use or cancellation of this nonce. */
@@ -200,8 +195,4 @@ async function isFinal(
 ): Promise<boolean> {
   if (!final || blockNumber > final.number) return false
   return (await readBlock(rpc, blockNumber)).hash === blockHash
-}
-
-function blocksBefore(number: bigint, count: bigint): bigint {
-  return number > count ? number - count : 0n
 }

@@ -23,8 +23,8 @@ export interface BlockRange {
 interface Search<Result> extends BlockRange {
   /** Identifies the logs to search for. The progress is kept under this key and `from`. */
   key: string
-  /** Reads the newest ranges first. */
-  isNewestFirst?: boolean
+  /** Reads the newest ranges first, until the first block of a range is too early to have a result. */
+  isTooEarly?: ((block: bigint) => Promise<boolean>) | undefined
   /** Undefined without a result in the range. */
   read: (range: BlockRange) => Promise<Result | undefined>
 }
@@ -47,8 +47,9 @@ export class RangeSearch {
   }
 
   /** The first result. Undefined if there is none or if the search is not finished. */
-  async find<Result>({ key, from, to, isNewestFirst = false, read }: Search<Result>): Promise<Result | undefined> {
+  async find<Result>({ key, from, to, isTooEarly, read }: Search<Result>): Promise<Result | undefined> {
     const name = `${key} ${from}`
+    const isNewestFirst = isTooEarly !== undefined
     const progress = this.#progress.get(name) ?? { next: from, end: to, span: SPAN_FIRST_BLOCKS }
     this.#progress.set(name, progress)
     if (progress.next === from) progress.end = to
@@ -71,7 +72,7 @@ export class RangeSearch {
           progress.next = from + REORG_BLOCKS_MAX < range.from ? range.from - REORG_BLOCKS_MAX : from
           return result
         }
-        progress.next = range.to + 1n
+        progress.next = (await isTooEarly?.(mirrored(range).from)) ? progress.end + 1n : range.to + 1n
         if (!isLimited) progress.span *= 2n
       } catch (cause) {
         if (!isTooWide(cause) || range.from === range.to) throw cause

@@ -36,7 +36,6 @@ export function openRemoteFacilitator(options: RemoteFacilitatorOptions): NamedF
       body: { x402Version: X402_VERSION, paymentPayload: payment, paymentRequirements: requirements },
       timeoutMs: endpoint === 'verify' ? verifyTimeoutMs : timeoutMs,
       bytesMax: REPLY_BYTES_MAX,
-      isTypeChecked: true,
       // A settlement that is sent twice could be refused because of itself.
       isRepeatable: endpoint === 'verify',
     })

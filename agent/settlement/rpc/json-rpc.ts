@@ -53,7 +53,7 @@ export function openRpc({ url, timeoutMs = NODE_MS_MAX, signal }: RpcOptions): R
     const body = { jsonrpc: '2.0', id: lastId, method, params }
     const bytesMax = method === 'eth_getLogs' ? LOGS_BYTES_MAX : REPLY_BYTES_MAX
     // The HTTP status is ignored: nodes send JSON-RPC errors with various statuses.
-    const { json } = await postJson({ url, body, timeoutMs, bytesMax, isTypeChecked: false, ...(signal && { signal }) })
+    const { json } = await postJson({ url, body, timeoutMs, signal, bytesMax })
     const reply = replySchema.safeParse(json).data
     if (!reply) throw new ReplyError('NOT_JSON_RPC')
     if (reply.id !== body.id) throw new ReplyError('OTHER_ID')

@@ -1,6 +1,6 @@
 /** Payment headers that need no signature of a payer, by the row of `bench perf` that measures their refusal. */
 import { toHex } from 'viem'
-import { COMMAS_MAX, PAYMENT_HEADER_BYTES_MAX } from '../../../agent/payment/headers.ts'
+import { PAYMENT_HEADER_BYTES_MAX, PAYMENT_MARKS_MAX } from '../../../agent/payment/headers.ts'
 import { buildRequirements } from '../../../agent/payment/terms.ts'
 import { header, testTerms } from '../../support/payments.ts'
 import { priceOf } from '../../support/operations.ts'
@@ -26,8 +26,9 @@ const toBase64 = (json: string) => Buffer.from(json).toString('base64')
 /** As many characters as fit into a header beside a payment. */
 const FILLER_CHARACTERS = PAYMENT_HEADER_BYTES_MAX * 0.75 - 800
 
-/** The number of extensions with which the payment has `COMMAS_MAX` commas. */
-const EXTENSION_COUNT = COMMAS_MAX - JSON.stringify({ ...payment, extensions: {} }).split(',').length + 2
+/** The number of extensions with which the payment has `PAYMENT_MARKS_MAX` marks, of which each has two. */
+const marks = JSON.stringify({ ...payment, extensions: {} }).match(/[:,[{]/g)?.length ?? 0
+const EXTENSION_COUNT = Math.floor((PAYMENT_MARKS_MAX - marks + 1) / 2)
 
 export const FORGERIES = {
   'forged terms': header({ ...payment, accepted: { ...requirements, amount: '999' } }),

@@ -51,7 +51,8 @@ describe('the search of block ranges', () => {
       return undefined
     }
     const newest = FROM + 300n
-    const findNewest = (to: bigint) => search.find({ key: 'nonce', from: FROM, to, isNewestFirst: true, read })
+    const isTooEarly = async () => false
+    const findNewest = (to: bigint) => search.find({ key: 'nonce', from: FROM, to, isTooEarly, read })
     for (const to of [newest, newest + 5n, newest - 1n]) await findNewest(to)
     const searched = ranges.filter(({ from, to }) => to - from < 10n)
     expect(searched[0]?.to).to.equal(newest)
