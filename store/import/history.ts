@@ -64,8 +64,8 @@ async function recordArchives(history: HistoryDatabase, options: ArchivesOptions
     const request = { dataDirectory: folder.path, path, importedAt: now().toISOString() }
     const { snapshot_id } = await openBuildProcesses().build(request, { onProgress })
     const step = { snapshot_id, location: facts.location, archive_sha256, source }
-    const { kind } = recordFile(history, step, storedEntries(snapshotFolder(folder.path, snapshot_id)))
-    print(`${kind === 'known' ? 'known   ' : 'recorded'} ${source_updated_at ?? retrieved_at} ${path}`)
+    const isNew = recordFile(history, step, storedEntries(snapshotFolder(folder.path, snapshot_id)))
+    print(`${isNew ? 'recorded' : 'known   '} ${source_updated_at ?? retrieved_at} ${path}`)
   }
 }
 
