@@ -7,7 +7,7 @@ import { catalogFolder, snapshotFolder } from '../files/layout.ts'
 import { awaitWrite, dataFile, openEnvironment, orStoreError, StoreError } from '../files/environment.ts'
 import type { Report } from '../base/runtime.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
-import { sourceSchema, type Source } from './source.ts'
+import { retrievalSchema, type Source } from './source.ts'
 
 /** A dataset whose last successful retrieval is older than this is not sold (contract 3.1). */
 const STALE_AFTER_MS = 72 * 60 * 60 * 1000
@@ -35,10 +35,7 @@ const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
 /** The last successful retrieval of the source, changed or not: the stored part of a dataset. */
 const entrySchema = z.strictObject({
-  snapshot_id: z.string(),
-  source: sourceSchema,
-  /** The path, URL or name that was retrieved, to retrieve it again. */
-  location: z.string(),
+  ...retrievalSchema.shape,
   archive_sha256: sha256Schema,
   /** The newest update time that this location has stated. Later retrievals without a time keep it. */
   newest_update: z.iso.datetime().nullable(),

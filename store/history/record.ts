@@ -3,11 +3,12 @@
  * order in which the files were added: a file can also be added between two others.
  */
 import { storedEntries } from '../dataset/snapshot.ts'
+import type { Retrieval } from '../dataset/source.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../files/disk-space.ts'
 import { StoreError } from '../files/environment.ts'
 import { snapshotFolder } from '../files/layout.ts'
 import { ABSENT_BYTES, checksumOf, ERASED_BYTES, HistoryDatabase, type StoredVersion } from './history-database.ts'
-import { dateOf, stepKeyOf, type StepFacts } from './step.ts'
+import { dateOf, stepKeyOf } from './step.ts'
 
 /** The entries of a snapshot, encoded, in the order of their keys. */
 type StoredEntries = Iterable<{ key: string; value: Buffer }>
@@ -18,7 +19,7 @@ const RANGE_NUMBERS = 5_000
 /** Records retrievals of the register. One of the records that the journal has for its day adds nothing. */
 export async function recordRetrievals(request: {
   dataDirectory: string
-  retrievals: readonly StepFacts[]
+  retrievals: readonly Retrieval[]
 }): Promise<void> {
   const { dataDirectory, retrievals } = request
   await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
@@ -30,7 +31,7 @@ export async function recordRetrievals(request: {
 }
 
 /** Whether this file, or the one before it, is of the same day and has the same records. */
-function isOfKnownDay(history: HistoryDatabase, { snapshot_id, source }: StepFacts): boolean {
+function isOfKnownDay(history: HistoryDatabase, { snapshot_id, source }: Retrieval): boolean {
   const step = stepKeyOf(source)
   const before = history.stepBefore(step)
   const steps = before !== undefined && dateOf(before) === dateOf(step) ? [step, before] : [step]
@@ -45,7 +46,7 @@ const FIRST_FILE_NUMBERS = 20_000
  * @returns false if the journal has the file already
  * @throws StoreError if another file has the same times, or another process writes the first file
  */
-export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: StoredEntries): boolean {
+export function recordFile(history: HistoryDatabase, facts: Retrieval, entries: StoredEntries): boolean {
   if (history.stepAfter() === undefined) {
     recordFirstFile(history, facts, entries)
     return true
@@ -67,7 +68,7 @@ export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: 
  * Many transactions, because one keeps all that it writes in memory. Versions without a step are those of an
  * interrupted one: nothing reads them, and the next one begins again.
  */
-function recordFirstFile(history: HistoryDatabase, facts: StepFacts, entries: StoredEntries): void {
+function recordFirstFile(history: HistoryDatabase, facts: Retrieval, entries: StoredEntries): void {
   const step = stepKeyOf(facts.source)
   let last: string | undefined
   const write = (change: () => void) =>

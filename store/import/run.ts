@@ -7,10 +7,9 @@ import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { buildingFolder, snapshotFolder, snapshotsFolder } from '../files/layout.ts'
 import { recordRetrievals } from '../history/record.ts'
-import type { StepFacts } from '../history/step.ts'
 import type { SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION } from '../dataset/snapshot-id.ts'
-import { minCompanyCount, type Publication } from '../dataset/source.ts'
+import { minCompanyCount, type Publication, type Retrieval } from '../dataset/source.ts'
 import { isUrl } from '../base/url-policy.ts'
 import { sha256OfFile } from './archive.ts'
 import { buildFile, readSnapshotInfo, type BuiltSnapshot, type ImportProgress } from './build.ts'
@@ -111,7 +110,7 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   const changes = isSwitch ? built : null
   const source_updated_at = sourceUpdatedAt(archive, changed)
   const source = { ...publication, retrieved_at: archive.retrievedAt.toISOString(), source_updated_at }
-  const facts: StepFacts = { snapshot_id: info.snapshot_id, location, archive_sha256, source }
+  const facts: Retrieval = { snapshot_id: info.snapshot_id, location, archive_sha256, source }
   const newestBefore = request.isForced ? null : (before?.retrieval.newest_update ?? null)
   const entry = {
     ...facts,
@@ -138,16 +137,12 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
  */
 async function recordHistory(
   { dataDirectory, archiveDirectory, signal, record = recordRetrievals }: ImportRequest,
-  file: { current: CurrentSnapshot | undefined; facts: StepFacts; archivePath: string | undefined },
+  file: { current: CurrentSnapshot | undefined; facts: Retrieval; archivePath: string | undefined },
 ): Promise<unknown> {
   const { current, facts, archivePath } = file
   try {
     if (archiveDirectory && archivePath) await keepArchive(archiveDirectory, archivePath, facts)
-    const retrievals = [facts]
-    if (current) {
-      const { snapshot_id, location, archive_sha256, source } = current.retrieval
-      retrievals.unshift({ snapshot_id, location, archive_sha256, source })
-    }
+    const retrievals = current ? [current.retrieval, facts] : [facts]
     await record({ dataDirectory, retrievals }, { signal })
     return undefined
   } catch (cause) {
