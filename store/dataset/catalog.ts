@@ -56,12 +56,6 @@ export interface Dataset extends CatalogEntry {
   readonly snapshot: Snapshot
 }
 
-interface OpenedSnapshot {
-  snapshot: Snapshot
-  /** The file that it reads. */
-  file: string | undefined
-}
-
 interface CatalogOptions {
   report?: Report
   /**
@@ -78,7 +72,8 @@ export class Catalog {
   readonly #dataDirectory: string
   readonly #options: Required<CatalogOptions>
   readonly #environment: RootDatabase<unknown, string>
-  readonly #opened = new LRUCache<string, OpenedSnapshot>({
+  /** By id, each with the file that it reads. */
+  readonly #opened = new LRUCache<string, { snapshot: Snapshot; file: string | undefined }>({
     max: OPEN_SNAPSHOTS_MAX,
     // The environment is read-only, so a failed close loses nothing.
     dispose: ({ snapshot }) => void snapshot.close().catch(() => undefined),

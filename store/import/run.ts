@@ -21,12 +21,13 @@ import { keepArchive } from './kept-archive.ts'
 import { newBuildingFolder, removeUntouched } from './old-folders.ts'
 import { DAY_MS } from '../base/day.ts'
 
-type BuildProcesses = ReturnType<typeof openBuildProcesses>
+/** Download, build the snapshot and write the journal. By default all happen in this process. */
+type Work = Partial<Omit<ReturnType<typeof openBuildProcesses>, 'peakMemoryBytes'>>
 
 /** A smaller register can change by more than the limits of contract 11.12. */
 const JUDGED_COMPANIES_MIN = 1_000
 
-interface ImportRequest {
+interface ImportRequest extends Work {
   dataDirectory: string
   catalog: Catalog
   /** A file on disk, or the URL of an archive or of a CKAN resource. */
@@ -36,10 +37,6 @@ interface ImportRequest {
   publication: Publication
   now: () => Date
   onProgress?: (progress: ImportProgress) => void
-  /** Download, build the snapshot and write the journal. By default all happen in this process. */
-  download?: BuildProcesses['download']
-  build?: BuildProcesses['build']
-  record?: BuildProcesses['record']
   archiveDirectory?: string | undefined
   /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
   isForced?: boolean
