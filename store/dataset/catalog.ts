@@ -7,7 +7,7 @@ import { catalogFolder, snapshotFolder } from '../files/layout.ts'
 import { awaitWrite, dataFile, openEnvironment, orStoreError, StoreError } from '../files/environment.ts'
 import type { Report } from '../base/runtime.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
-import { sourceSchema, type Source } from './source.ts'
+import { retrievalSchema, type Source } from './source.ts'
 
 /** A dataset whose last successful retrieval is older than this is not sold (contract 3.1). */
 const STALE_AFTER_MS = 72 * 60 * 60 * 1000
@@ -35,17 +35,11 @@ const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
 /** The last successful retrieval of the source, changed or not: the stored part of a dataset. */
 const entrySchema = z.strictObject({
-  snapshot_id: z.string(),
-  source: sourceSchema,
-  /** The path, URL or name that was retrieved, to retrieve it again. */
-  location: z.string(),
+  ...retrievalSchema.shape,
   archive_sha256: sha256Schema,
   /** The newest update time that this location has stated. Later retrievals without a time keep it. */
   newest_update: z.iso.datetime().nullable(),
-  /**
-   * How the snapshot differs from the file before it in the journal; for the log. Null if it was not recorded by this
-   * import.
-   */
+  /** How the snapshot differs from the one before it; for the log. Null if there was none that could be read. */
   changes: z
     .strictObject({ previous_snapshot_id: z.string().nullable(), added: count, removed: count, changed: count })
     .nullable(),
@@ -60,12 +54,6 @@ type CatalogEntry = z.infer<typeof entrySchema>
 /** The snapshot that answers new requests, and its retrieval. */
 export interface Dataset extends CatalogEntry {
   readonly snapshot: Snapshot
-}
-
-interface OpenedSnapshot {
-  snapshot: Snapshot
-  /** The file that it reads. */
-  file: string | undefined
 }
 
 interface CatalogOptions {
@@ -84,7 +72,8 @@ export class Catalog {
   readonly #dataDirectory: string
   readonly #options: Required<CatalogOptions>
   readonly #environment: RootDatabase<unknown, string>
-  readonly #opened = new LRUCache<string, OpenedSnapshot>({
+  /** By id, each with the file that it reads. */
+  readonly #opened = new LRUCache<string, { snapshot: Snapshot; file: string | undefined }>({
     max: OPEN_SNAPSHOTS_MAX,
     // The environment is read-only, so a failed close loses nothing.
     dispose: ({ snapshot }) => void snapshot.close().catch(() => undefined),

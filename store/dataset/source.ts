@@ -23,6 +23,17 @@ export function dateOfSource({ source_updated_at, retrieved_at }: Source): strin
   return toDay(source_updated_at ?? retrieved_at)
 }
 
+/** One retrieval of a file of the register: a step of the journal, and a part of the catalogue's entry. */
+export const retrievalSchema = z.object({
+  snapshot_id: z.string(),
+  /** The path, URL or name that was retrieved, to retrieve it again. */
+  location: z.string(),
+  archive_sha256: z.string(),
+  source: sourceSchema,
+})
+
+export type Retrieval = z.infer<typeof retrievalSchema>
+
 /** The part of a source that does not change from one retrieval to the next. */
 export type Publication = Omit<Source, 'retrieved_at' | 'source_updated_at'>
 

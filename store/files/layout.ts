@@ -9,7 +9,7 @@
  *     companies: companyKey     -> SnapshotEntry with checksum (store/dataset/company-entry.ts)
  *     names.index                  the name index, a separate file (store/index/index-file.ts)
  *   {DATA_DIR}/history/            LMDB: what each file of the register said (store/history)
- *     steps: step               -> StepFacts with checksum
+ *     steps: step               -> Retrieval with checksum
  *     versions: step companyKey -> the step of the version before, state with checksum
  *     latest: companyKey        -> the step and the checksum of the newest version
  *     erased: companyKey        -> the time of the erasure

@@ -6,9 +6,10 @@ import type { Transaction } from 'lmdb'
 import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 import { decodeEntry } from '../dataset/company-entry.ts'
 import type { SnapshotEntry } from '../dataset/company.ts'
+import { retrievalSchema, type Retrieval } from '../dataset/source.ts'
 import { openEnvironment, orStoreError, startAfter, StoreError } from '../files/environment.ts'
 import { companyNumberOf, historyFolder } from '../files/layout.ts'
-import { dateOf, stepFactsSchema, type Step, type StepFacts } from './step.ts'
+import { dateOf, type Step } from './step.ts'
 
 export type VersionEntry = SnapshotEntry | 'absent' | 'erased'
 
@@ -59,12 +60,12 @@ export class HistoryDatabase {
   findStep(key: string): Step | undefined {
     const bytes = this.#databases.steps.get(key, this.#at)
     if (bytes === undefined) return undefined
-    const { snapshot_id, source } = stepFactsSchema.parse(JSON.parse(decodeWithChecksum(bytes)))
+    const { snapshot_id, source } = retrievalSchema.parse(JSON.parse(decodeWithChecksum(bytes)))
     return { key, snapshot_id, date: dateOf(key), source }
   }
 
-  putStep(key: string, facts: StepFacts): void {
-    this.#databases.steps.putSync(key, encodeWithChecksum(JSON.stringify(stepFactsSchema.parse(facts))))
+  putStep(key: string, facts: Retrieval): void {
+    this.#databases.steps.putSync(key, encodeWithChecksum(JSON.stringify(retrievalSchema.parse(facts))))
   }
 
   /** The keys of the steps from `start` on and before `end`, in order. */

@@ -3,11 +3,12 @@
  * order in which the files were added: a file can also be added between two others.
  */
 import { storedEntries } from '../dataset/snapshot.ts'
+import type { Retrieval } from '../dataset/source.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../files/disk-space.ts'
 import { StoreError } from '../files/environment.ts'
 import { snapshotFolder } from '../files/layout.ts'
 import { ABSENT_BYTES, checksumOf, ERASED_BYTES, HistoryDatabase, type StoredVersion } from './history-database.ts'
-import { dateOf, stepKeyOf, type StepFacts } from './step.ts'
+import { dateOf, stepKeyOf } from './step.ts'
 
 /** The entries of a snapshot, encoded, in the order of their keys. */
 type StoredEntries = Iterable<{ key: string; value: Buffer }>
@@ -15,38 +16,22 @@ type StoredEntries = Iterable<{ key: string; value: Buffer }>
 /** Numbers that are read before their changes are written, because a write ends the reading of a range. */
 const RANGE_NUMBERS = 5_000
 
-/** Numbers that only this file or the one before it has, and numbers with another record. */
-interface SnapshotChanges {
-  added: number
-  removed: number
-  changed: number
-}
-
-/** `recorded` counts how the file differs from the one before it. `known`: the journal has it already. */
-export type Recording =
-  { kind: 'recorded'; previous_snapshot_id: string | null; changes: SnapshotChanges } | { kind: 'known' }
-
-/**
- * Records retrievals of the register. One of the records that the journal has for its day adds nothing. Resolves with
- * the recording of the last one.
- */
+/** Records retrievals of the register. One of the records that the journal has for its day adds nothing. */
 export async function recordRetrievals(request: {
   dataDirectory: string
-  retrievals: readonly StepFacts[]
-}): Promise<Recording> {
+  retrievals: readonly Retrieval[]
+}): Promise<void> {
   const { dataDirectory, retrievals } = request
   await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
   createReserveCheck(history.folder, FREE_BYTES_MIN.import)()
-  let recording: Recording = { kind: 'known' }
   for (const facts of retrievals) {
     const entries = storedEntries(snapshotFolder(dataDirectory, facts.snapshot_id))
-    recording = isOfKnownDay(history, facts) ? { kind: 'known' } : recordFile(history, facts, entries)
+    if (!isOfKnownDay(history, facts)) recordFile(history, facts, entries)
   }
-  return recording
 }
 
 /** Whether this file, or the one before it, is of the same day and has the same records. */
-function isOfKnownDay(history: HistoryDatabase, { snapshot_id, source }: StepFacts): boolean {
+function isOfKnownDay(history: HistoryDatabase, { snapshot_id, source }: Retrieval): boolean {
   const step = stepKeyOf(source)
   const before = history.stepBefore(step)
   const steps = before !== undefined && dateOf(before) === dateOf(step) ? [step, before] : [step]
@@ -58,20 +43,24 @@ const FIRST_FILE_NUMBERS = 20_000
 
 /**
  * One transaction, unless the journal is empty.
+ * @returns false if the journal has the file already
  * @throws StoreError if another file has the same times, or another process writes the first file
  */
-export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: StoredEntries): Recording {
-  if (history.stepAfter() === undefined) return recordFirstFile(history, facts, entries)
+export function recordFile(history: HistoryDatabase, facts: Retrieval, entries: StoredEntries): boolean {
+  if (history.stepAfter() === undefined) {
+    recordFirstFile(history, facts, entries)
+    return true
+  }
   return history.write(() => {
     const step = stepKeyOf(facts.source)
     const same = history.findStep(step)
-    if (same?.snapshot_id === facts.snapshot_id) return { kind: 'known' }
+    if (same?.snapshot_id === facts.snapshot_id) return false
     if (same) throw new StoreError('The journal has another file of the same time')
-    const previous_snapshot_id = snapshotIdBefore(history, step)
-    const isSame = previous_snapshot_id === facts.snapshot_id
-    const changes = isSame ? { added: 0, removed: 0, changed: 0 } : insertVersions(history, step, entries)
+    const before = history.stepBefore(step)
+    const hasSameRecords = before !== undefined && history.findStep(before)?.snapshot_id === facts.snapshot_id
+    if (!hasSameRecords) insertVersions(history, step, entries)
     history.putStep(step, facts)
-    return { kind: 'recorded', previous_snapshot_id, changes }
+    return true
   })
 }
 
@@ -79,10 +68,9 @@ export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: 
  * Many transactions, because one keeps all that it writes in memory. Versions without a step are those of an
  * interrupted one: nothing reads them, and the next one begins again.
  */
-function recordFirstFile(history: HistoryDatabase, facts: StepFacts, entries: StoredEntries): Recording {
+function recordFirstFile(history: HistoryDatabase, facts: Retrieval, entries: StoredEntries): void {
   const step = stepKeyOf(facts.source)
   let last: string | undefined
-  let added = 0
   const write = (change: () => void) =>
     history.write(() => {
       if (history.stepAfter() !== undefined || (last !== undefined && history.latestOf(last) !== step))
@@ -99,31 +87,20 @@ function recordFirstFile(history: HistoryDatabase, facts: StepFacts, entries: St
       }
     })
     last = group.at(-1)?.key
-    added += group.length
     group = []
   }
   for (const entry of entries) if (group.push(entry) === FIRST_FILE_NUMBERS) writeGroup()
   if (group.length > 0) writeGroup()
   write(() => history.putStep(step, facts))
-  return { kind: 'recorded', previous_snapshot_id: null, changes: { added, removed: 0, changed: 0 } }
 }
 
-function snapshotIdBefore(history: HistoryDatabase, step: string): string | null {
-  const before = history.stepBefore(step)
-  return (before === undefined ? undefined : history.findStep(before)?.snapshot_id) ?? null
-}
-
-function insertVersions(history: HistoryDatabase, step: string, entries: StoredEntries): SnapshotChanges {
-  const changes: SnapshotChanges = { added: 0, removed: 0, changed: 0 }
+function insertVersions(history: HistoryDatabase, step: string, entries: StoredEntries): void {
   const place = { step, next: history.stepAfter(step) }
   for (const { key, entry, latest } of joined(history, entries)) {
     // Most numbers have not changed since the newest version, which needs no read of it.
     const isSame = latest !== undefined && latest.step <= step && latest.checksum.equals(checksumOf(entry))
-    if (isSame) continue
-    const change = insertVersion(history, place, { key, entry })
-    if (change) changes[change] += 1
+    if (!isSame) insertVersion(history, place, { key, entry })
   }
-  return changes
 }
 
 /**
@@ -158,10 +135,10 @@ function insertVersion(
   /** `next` is undefined for the newest file. */
   { step, next }: { step: string; next: string | undefined },
   { key, entry }: { key: string; entry: Buffer },
-): keyof SnapshotChanges | undefined {
+): void {
   const { before, after, afterNext } = findNeighbours(history, key, step)
   const said = before?.entry ?? ABSENT_BYTES
-  if (said.equals(entry)) return undefined
+  if (said.equals(entry)) return
   history.putVersion(key, { step, before: before?.step, entry })
   if (next !== undefined && after?.step === next) {
     if (after.entry.equals(entry)) {
@@ -175,8 +152,6 @@ function insertVersion(
     link(history, key, back, after)
   } else link(history, key, { step, entry }, undefined)
   if (history.isErased(key)) eraseVersions(history, key)
-  if (entry.equals(ABSENT_BYTES)) return 'removed'
-  return said.equals(ABSENT_BYTES) ? 'added' : 'changed'
 }
 
 /** The last version before a step, the first one after it, and the one after that. */

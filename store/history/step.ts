@@ -2,23 +2,12 @@
  * A step of the journal: one file of the register. Its key sorts by the time of the file and then by that of the
  * retrieval, each as eight base-36 digits of milliseconds.
  */
-import * as z from 'zod'
-import { sourceSchema, type Source } from '../dataset/source.ts'
+import type { Source } from '../dataset/source.ts'
 import { DAY_MS, toDay } from '../base/day.ts'
 
 const TIME_DIGITS = 8
 const BASE = 36
 const TIME_MAX = BASE ** TIME_DIGITS - 1
-
-export const stepFactsSchema = z.strictObject({
-  snapshot_id: z.string(),
-  /** The path, URL or name that was retrieved. */
-  location: z.string(),
-  archive_sha256: z.string(),
-  source: sourceSchema,
-})
-
-export type StepFacts = z.infer<typeof stepFactsSchema>
 
 export interface Step {
   key: string

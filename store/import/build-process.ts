@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { StoreError } from '../files/environment.ts'
-import type { Recording, recordRetrievals } from '../history/record.ts'
+import type { recordRetrievals } from '../history/record.ts'
 import type { buildFile, BuiltSnapshot, ImportProgress } from './build.ts'
 import type { Download, downloadArchive } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
@@ -26,7 +26,7 @@ export type ChildJob =
 /** Sent by the child as JSON, in which an error loses its class and its fields. */
 export type ChildMessage =
   | { kind: 'progress'; progress: ImportProgress }
-  | { kind: 'done'; result: Download | BuiltSnapshot | Recording; peakMemoryBytes: number }
+  | { kind: 'done'; result: Download | BuiltSnapshot | void; peakMemoryBytes: number }
   | Failure
 
 interface Failure {
@@ -111,8 +111,8 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX, jobMs = JOB_MS_MAX 
     }
   }
 
-  const record = async (request: RecordRequest, options: JobOptions) =>
-    (await run({ kind: 'record', request }, options)) as Recording
+  const record = async (request: RecordRequest, options: JobOptions): Promise<void> =>
+    void (await run({ kind: 'record', request }, options))
 
   /** `peakMemoryBytes` is the most memory that one of the children has held. */
   return { download, build, record, peakMemoryBytes: () => peakMemoryBytes }

@@ -49,7 +49,7 @@ interface BuildRequest {
   comparedWith?: ComparedWith | undefined
 }
 
-export type BuiltSnapshot = SnapshotInfo & { compared?: Finding[] }
+export type BuiltSnapshot = SnapshotInfo & { compared?: Finding[]; changes?: Comparison['changes'] | undefined }
 
 export interface ImportProgress {
   phase: 'rows' | 'hash'
@@ -77,7 +77,7 @@ export async function buildFile(request: BuildRequest, options: BuildOptions = {
     const compared = comparison?.finish()
     checkChanges(compared, request.comparedWith)
     await moveIntoPlace(folder, snapshotFolder(dataDirectory, info.snapshot_id), new Date(importedAt))
-    return { ...info, ...(compared && { compared }) }
+    return { ...info, ...(compared && { compared, changes: comparison?.changes }) }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -26,6 +26,13 @@ export interface Finding {
   column?: string
 }
 
+/** Numbers that only the file or only the snapshot has, and numbers with another record. */
+interface SnapshotChanges {
+  added: number
+  removed: number
+  changed: number
+}
+
 const KEPT_SHARE_MIN = 0.9
 /** The register changes fewer than one in a hundred records a day. */
 const CHANGED_SHARE_MAX = 0.2
@@ -43,6 +50,7 @@ const GARBLED = /[\uFFFDÃÂ]|â€/
 
 /** Companies are numbers that are not quarantined. */
 export class Comparison {
+  readonly changes: SnapshotChanges = { added: 0, removed: 0, changed: 0 }
   readonly #days: number
   readonly #served: ReturnType<typeof storedEntries>
   #next: StoredEntry | undefined
@@ -62,8 +70,13 @@ export class Comparison {
   add(key: string, value: Buffer, entry: SnapshotEntry): void {
     this.#countLost((lost) => lost < key)
     const after = companyOf(entry)
-    if (this.#next?.key !== key) return this.#count(undefined, after)
-    this.#count(this.#next.value.equals(value) ? after : decode(this.#next), after)
+    if (this.#next?.key !== key) {
+      this.changes.added += 1
+      return this.#count(undefined, after)
+    }
+    const isSame = this.#next.value.equals(value)
+    if (!isSame) this.changes.changed += 1
+    this.#count(isSame ? after : decode(this.#next), after)
     this.#advance()
   }
 
@@ -102,7 +115,10 @@ export class Comparison {
 
   /** Counts the companies that the file does not have. */
   #countLost(isLost: (key: string) => boolean): void {
-    for (; this.#next && isLost(this.#next.key); this.#advance()) this.#count(decode(this.#next), undefined)
+    for (; this.#next && isLost(this.#next.key); this.#advance()) {
+      this.changes.removed += 1
+      this.#count(decode(this.#next), undefined)
+    }
   }
 
   /** A snapshot that cannot be read further ends here. The file will replace it. */

@@ -1,33 +1,25 @@
-/**
- * The actions of the commands `history build`, `digest`, `verify` and `erase`. A service may run on the same data
- * directory.
- */
+/** The actions of the commands `history build` and `verify`. A service may run on the same data directory. */
 import { storedEntries } from '../dataset/snapshot.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../dataset/source.ts'
 import { companyKey, snapshotFolder } from '../files/layout.ts'
 import { StoreError } from '../files/environment.ts'
 import { historyDigest, historyLines } from '../history/digest.ts'
 import { HistoryDatabase } from '../history/history-database.ts'
-import { eraseNumber, recordFile } from '../history/record.ts'
+import { recordFile } from '../history/record.ts'
 import { sha256OfFile } from './archive.ts'
 import type { ImportProgress } from './build.ts'
 import { openBuildProcesses } from './build-process.ts'
 import { readArchiveFacts } from './kept-archive.ts'
 import { openTemporaryFolder } from './old-folders.ts'
 
-interface HistoryOptions {
+interface ArchivesOptions {
   dataDirectory: string
-  print: (line: string) => void
-}
-
-interface ArchivesOptions extends HistoryOptions {
   /** Paths, each perhaps with `=` and the time of the file. */
   archives: readonly string[]
   /** Whether records are made up, for archives that do not state it. */
   synthetic: boolean
-  /** The parent of a new folder for the snapshots. It is removed afterwards. */
-  temporaryDirectory: string
   now: () => Date
+  print: (line: string) => void
   onProgress: (progress: ImportProgress) => void
 }
 
@@ -38,18 +30,13 @@ export async function buildHistory(options: ArchivesOptions): Promise<void> {
   options.print(`digest  ${historyDigest(history)}`)
 }
 
-export async function printHistoryDigest({ dataDirectory, print }: HistoryOptions): Promise<void> {
-  await using history = new HistoryDatabase(dataDirectory, { readOnly: true })
-  print(`digest  ${historyDigest(history)}`)
-}
-
 /**
  * Compares the journal with one that is built from archives and has the same erased numbers.
  * @returns whether they are equal
  */
 export async function verifyHistory(options: ArchivesOptions): Promise<boolean> {
-  const { dataDirectory, temporaryDirectory, print } = options
-  await using directory = await openTemporaryFolder(temporaryDirectory, 'history-')
+  const { dataDirectory, print } = options
+  await using directory = await openTemporaryFolder('history-')
   await using history = new HistoryDatabase(dataDirectory, { readOnly: true })
   await using built = new HistoryDatabase(directory.path, { readOnly: false })
   for (const { number, time } of history.erasures()) built.putErasure(companyKey(number), time)
@@ -63,18 +50,8 @@ export async function verifyHistory(options: ArchivesOptions): Promise<boolean> 
   return difference === undefined
 }
 
-/** Erases the past versions of a number. Returns false if the journal has none of it. */
-export async function eraseHistory({
-  dataDirectory,
-  companyNumber,
-  now,
-}: Omit<HistoryOptions, 'print'> & { companyNumber: string; now: () => Date }): Promise<boolean> {
-  await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
-  return eraseNumber(history, companyKey(companyNumber), now().toISOString())
-}
-
 async function recordArchives(history: HistoryDatabase, options: ArchivesOptions): Promise<void> {
-  const { archives, temporaryDirectory, now, onProgress, print } = options
+  const { archives, now, onProgress, print } = options
   for (const archive of archives) {
     const { path, facts } = await readArchiveFacts(archive)
     const { retrieved_at, source_updated_at } = facts
@@ -83,12 +60,12 @@ async function recordArchives(history: HistoryDatabase, options: ArchivesOptions
     const archive_sha256 = await sha256OfFile(path)
     if (facts.archive_sha256 !== undefined && facts.archive_sha256 !== archive_sha256)
       throw new StoreError(`${path}: is not the archive of which ${path}.json has the SHA-256`)
-    await using folder = await openTemporaryFolder(temporaryDirectory, 'history-')
+    await using folder = await openTemporaryFolder('history-')
     const request = { dataDirectory: folder.path, path, importedAt: now().toISOString() }
     const { snapshot_id } = await openBuildProcesses().build(request, { onProgress })
     const step = { snapshot_id, location: facts.location, archive_sha256, source }
-    const { kind } = recordFile(history, step, storedEntries(snapshotFolder(folder.path, snapshot_id)))
-    print(`${kind === 'known' ? 'known   ' : 'recorded'} ${source_updated_at ?? retrieved_at} ${path}`)
+    const isNew = recordFile(history, step, storedEntries(snapshotFolder(folder.path, snapshot_id)))
+    print(`${isNew ? 'recorded' : 'known   '} ${source_updated_at ?? retrieved_at} ${path}`)
   }
 }
 

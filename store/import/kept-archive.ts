@@ -2,11 +2,10 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
-import { dateOfSource } from '../dataset/source.ts'
+import { dateOfSource, type Retrieval } from '../dataset/source.ts'
 import { copyDurably, renameDurably, UNFINISHED_SUFFIX, writeFileAtomically } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
-import type { StepFacts } from '../history/step.ts'
 
 const factsSchema = z.strictObject({
   /** The URL or path that was retrieved. */
@@ -22,7 +21,7 @@ type ArchiveFacts = z.infer<typeof factsSchema>
 const SHA256_DIGITS = 16
 
 /** Copies an archive. Its facts are written last, so an archive without them was not kept whole. */
-export async function keepArchive(folder: string, path: string, facts: StepFacts): Promise<void> {
+export async function keepArchive(folder: string, path: string, facts: Retrieval): Promise<void> {
   const { location, archive_sha256, source } = facts
   const { retrieved_at, source_updated_at, synthetic } = source
   const kept = join(folder, `${dateOfSource(source)}-${archive_sha256.slice(0, SHA256_DIGITS)}`)

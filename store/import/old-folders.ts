@@ -1,6 +1,7 @@
 /** The folders of imports that are no longer used: builds and downloads that were killed, and old snapshots. */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildingFolder } from '../files/layout.ts'
 
@@ -16,9 +17,9 @@ export function newBuildingFolder(dataDirectory: string): string {
   return join(buildingFolder(dataDirectory), randomUUID())
 }
 
-/** A new folder, which is removed at the end of its scope. */
-export async function openTemporaryFolder(parent: string, prefix: string) {
-  const path = await mkdtemp(join(parent, prefix))
+/** A new folder in the system's folder for temporary files, which is removed at the end of its scope. */
+export async function openTemporaryFolder(prefix: string) {
+  const path = await mkdtemp(join(tmpdir(), prefix))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 

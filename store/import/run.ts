@@ -6,11 +6,10 @@ import type { Catalog, Dataset } from '../dataset/catalog.ts'
 import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { buildingFolder, snapshotFolder, snapshotsFolder } from '../files/layout.ts'
-import { recordRetrievals, type Recording } from '../history/record.ts'
-import type { StepFacts } from '../history/step.ts'
+import { recordRetrievals } from '../history/record.ts'
 import type { SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION } from '../dataset/snapshot-id.ts'
-import { minCompanyCount, type Publication } from '../dataset/source.ts'
+import { minCompanyCount, type Publication, type Retrieval } from '../dataset/source.ts'
 import { isUrl } from '../base/url-policy.ts'
 import { sha256OfFile } from './archive.ts'
 import { buildFile, readSnapshotInfo, type BuiltSnapshot, type ImportProgress } from './build.ts'
@@ -22,12 +21,13 @@ import { keepArchive } from './kept-archive.ts'
 import { newBuildingFolder, removeUntouched } from './old-folders.ts'
 import { DAY_MS } from '../base/day.ts'
 
-type BuildProcesses = ReturnType<typeof openBuildProcesses>
+/** Download, build the snapshot and write the journal. By default all happen in this process. */
+type Work = Partial<Omit<ReturnType<typeof openBuildProcesses>, 'peakMemoryBytes'>>
 
 /** A smaller register can change by more than the limits of contract 11.12. */
 const JUDGED_COMPANIES_MIN = 1_000
 
-interface ImportRequest {
+interface ImportRequest extends Work {
   dataDirectory: string
   catalog: Catalog
   /** A file on disk, or the URL of an archive or of a CKAN resource. */
@@ -37,10 +37,6 @@ interface ImportRequest {
   publication: Publication
   now: () => Date
   onProgress?: (progress: ImportProgress) => void
-  /** Download, build the snapshot and write the journal. By default all happen in this process. */
-  download?: BuildProcesses['download']
-  build?: BuildProcesses['build']
-  record?: BuildProcesses['record']
   archiveDirectory?: string | undefined
   /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
   isForced?: boolean
@@ -55,8 +51,8 @@ export interface ImportResult {
   info: SnapshotInfo
   /** False if the archive is the one of the current snapshot. Only the time of retrieval is then recorded. */
   changed: boolean
-  /** How a new snapshot differs from the one before it. Null if it is the same, or if the other cannot be read. */
-  changes: Extract<Recording, { kind: 'recorded' }>['changes'] | null
+  /** How a new snapshot differs from the one before it. Null if it is the same, or if no other can be read. */
+  changes: Dataset['changes']
   /** How a changed file differs from the snapshot that was served. */
   compared: Finding[]
   /**
@@ -105,12 +101,13 @@ export async function importDataset(request: ImportRequest): Promise<ImportResul
 async function publishArchive(request: ImportRequest, archive: FetchedArchive): Promise<ImportResult> {
   const { catalog, publication, signal } = request
   const { location, current, before } = archive
-  const { info, archive_sha256, changed, compared } = await buildOrReuse(request, archive)
+  const { info, archive_sha256, changed, compared, changes: built } = await buildOrReuse(request, archive)
   throwIfStopped(signal)
   const isSwitch = info.snapshot_id !== current?.info.snapshot_id
+  const changes = isSwitch ? built : null
   const source_updated_at = sourceUpdatedAt(archive, changed)
   const source = { ...publication, retrieved_at: archive.retrievedAt.toISOString(), source_updated_at }
-  const facts: StepFacts = { snapshot_id: info.snapshot_id, location, archive_sha256, source }
+  const facts: Retrieval = { snapshot_id: info.snapshot_id, location, archive_sha256, source }
   const newestBefore = request.isForced ? null : (before?.retrieval.newest_update ?? null)
   const entry = {
     ...facts,
@@ -121,44 +118,32 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   // Known records are sold at once: a service that was down for days must not wait for the journal.
   if (!isSwitch) await catalog.publish({ ...entry, changes: current.retrieval.changes })
   const archivePath = isSwitch ? archive.download.path : undefined
-  const history = await recordHistory(request, { current, facts, archivePath })
+  const historyFailure = await recordHistory(request, { current, facts, archivePath })
   throwIfStopped(signal)
-  const recorded = history.kind === 'recorded' ? history : undefined
   if (isSwitch) {
-    const changes = recorded ? { previous_snapshot_id: recorded.previous_snapshot_id, ...recorded.changes } : null
     await catalog.publish({ ...entry, changes })
     await prune(request, [info.snapshot_id, ...(current ? [current.info.snapshot_id] : [])])
   }
-  return {
-    info,
-    changed,
-    changes: isSwitch && recorded ? recorded.changes : null,
-    compared,
-    ...(history.kind === 'failed' && { historyFailure: history.cause }),
-  }
+  return { info, changed, changes, compared, historyFailure }
 }
-
-type HistoryResult = Recording | { kind: 'failed'; cause: unknown }
 
 /**
  * Records the current snapshot too: an import may have failed to, and a data directory of an earlier version has no
  * journal. A journal that cannot be written does not stop the import, because the current records are sold without it.
+ * @returns why it could not be written
  */
 async function recordHistory(
   { dataDirectory, archiveDirectory, signal, record = recordRetrievals }: ImportRequest,
-  file: { current: CurrentSnapshot | undefined; facts: StepFacts; archivePath: string | undefined },
-): Promise<HistoryResult> {
+  file: { current: CurrentSnapshot | undefined; facts: Retrieval; archivePath: string | undefined },
+): Promise<unknown> {
   const { current, facts, archivePath } = file
   try {
     if (archiveDirectory && archivePath) await keepArchive(archiveDirectory, archivePath, facts)
-    const retrievals = [facts]
-    if (current) {
-      const { snapshot_id, location, archive_sha256, source } = current.retrieval
-      retrievals.unshift({ snapshot_id, location, archive_sha256, source })
-    }
-    return await record({ dataDirectory, retrievals }, { signal })
+    const retrievals = current ? [current.retrieval, facts] : [facts]
+    await record({ dataDirectory, retrievals }, { signal })
+    return undefined
   } catch (cause) {
-    return { kind: 'failed', cause }
+    return cause
   }
 }
 
@@ -175,12 +160,12 @@ async function prune({ dataDirectory, catalog, now }: ImportRequest, keep: strin
 async function buildOrReuse(
   request: ImportRequest,
   archive: FetchedArchive,
-): Promise<Pick<ImportResult, 'info' | 'changed' | 'compared'> & Pick<Dataset, 'archive_sha256'>> {
+): Promise<Omit<ImportResult, 'historyFailure'> & Pick<Dataset, 'archive_sha256'>> {
   const { download, current, before } = archive
   const { path } = download
   const archive_sha256 = path === undefined ? current?.retrieval.archive_sha256 : await sha256OfFile(path)
   if (current?.hasCurrentRules && current.retrieval.archive_sha256 === archive_sha256)
-    return { info: current.info, archive_sha256, changed: false, compared: [] }
+    return { info: current.info, archive_sha256, changed: false, changes: null, compared: [] }
   if (path === undefined || archive_sha256 === undefined)
     throw new Error('a conditional request was sent without a current snapshot')
   const newest = before?.retrieval.newest_update ?? null
@@ -188,8 +173,9 @@ async function buildOrReuse(
   if (!request.isForced && download.updatedAt && newest !== null && download.updatedAt < newest)
     throw new ImportError('source_older', 'the source states an older update time than before')
   const built = await unlessCrashed(request, archive_sha256, () => buildArchive(request, path, archive))
-  const { compared = [], ...info } = built
-  return { info, archive_sha256, changed: true, compared }
+  const { compared = [], changes: counts, ...info } = built
+  const changes = current && counts ? { previous_snapshot_id: current.info.snapshot_id, ...counts } : null
+  return { info, archive_sha256, changed: true, changes, compared }
 }
 
 /** An archive that has ended the process of its import would end it again, so it is remembered (contract 11.10). */

@@ -26,14 +26,14 @@ export function snapshotIdOf({ entries }: PastFile): string {
 }
 
 export async function recordFiles(dataDirectory: string, files: readonly PastFile[]): Promise<void> {
-  await using history = openForWriting(dataDirectory)
+  await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
   for (const file of files) {
     const time = new Date(file.updated).toISOString()
     const source = { ...SYNTHETIC, retrieved_at: time, source_updated_at: time }
     const entries = Object.entries(file.entries)
       .map(([number, entry]) => ({ key: companyKey(number), value: encodeEntry(entry) }))
       .toSorted((one, other) => (one.key < other.key ? -1 : 1))
-    recordFile(history.database, { ...FACTS, snapshot_id: snapshotIdOf(file), source }, entries)
+    recordFile(history, { ...FACTS, snapshot_id: snapshotIdOf(file), source }, entries)
   }
 }
 
@@ -41,18 +41,13 @@ export async function recordFiles(dataDirectory: string, files: readonly PastFil
 export async function recordArchive(dataDirectory: string, path: string, time: string): Promise<void> {
   const directory = await makeTemporaryDirectory()
   const info = await buildFile({ dataDirectory: directory, path, importedAt: new Date().toISOString() })
-  await using history = openForWriting(dataDirectory)
+  await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
   const source = { ...SYNTHETIC, retrieved_at: time, source_updated_at: null }
   recordFile(
-    history.database,
+    history,
     { ...FACTS, snapshot_id: info.snapshot_id, source },
     storedEntries(snapshotFolder(directory, info.snapshot_id)),
   )
 }
 
 const FACTS = { location: 'test', archive_sha256: 'a'.repeat(64) }
-
-function openForWriting(dataDirectory: string) {
-  const database = new HistoryDatabase(dataDirectory, { readOnly: false })
-  return { database, [Symbol.asyncDispose]: () => database.close() }
-}

@@ -1,7 +1,7 @@
 /** The commands about datasets: `import` and `snapshot-id`. */
-import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { isUrl } from '../../../store/base/url-policy.ts'
+import type { SnapshotInfo } from '../../../store/dataset/snapshot.ts'
 import type { AddCommand } from '../../command-line/context.ts'
 import { showProgress } from '../../command-line/progress.ts'
 import { loadConfig } from './configuration.ts'
@@ -25,15 +25,36 @@ export const addImportCommand: AddCommand = (program, context) => {
     .option('--synthetic', 'mark the records as made up; they are then not sold under the name of the register')
     .addHelpText('after', IMPORT_HELP)
     .action(async (source: string, { acceptChanges = false, force = false, synthetic = false }: ImportOptions) => {
-      const { importCommand } = await import('../../../store/import/command.ts')
+      const { Catalog } = await import('../../../store/dataset/catalog.ts')
+      const { CRO_COMPANIES, SYNTHETIC } = await import('../../../store/dataset/source.ts')
+      const { openBuildProcesses } = await import('../../../store/import/build-process.ts')
+      const { importDataset } = await import('../../../store/import/run.ts')
       const { dataDirectory, archiveDirectory, facilitator } = await loadConfig(context)
-      const path = isUrl(source) ? source : resolve(source)
-      const target = { dataDirectory, archiveDirectory, path, synthetic }
-      const accepted = { isForced: force, areChangesAccepted: acceptChanges }
-      const peakMemoryBytes = () => process.resourceUsage().maxRSS * 1024
       const { now, print } = context
-      const onProgress = showProgress(context)
-      await importCommand({ ...target, ...accepted, now, peakMemoryBytes, print, onProgress })
+      const path = isUrl(source) ? source : resolve(source)
+      await using catalog = new Catalog(dataDirectory)
+      const startedAt = now().getTime()
+      const processes = openBuildProcesses()
+      const { info, changed, changes, compared, historyFailure } = await importDataset({
+        ...processes,
+        dataDirectory,
+        archiveDirectory,
+        catalog,
+        path,
+        publication: synthetic ? SYNTHETIC : CRO_COMPANIES,
+        isForced: force,
+        areChangesAccepted: acceptChanges,
+        now,
+        onProgress: showProgress(context),
+      })
+      print(changed ? 'imported' : 'unchanged since the last import')
+      printSnapshotInfo(info, print)
+      if (changes) print(`changes     ${changes.added} added, ${changes.removed} removed, ${changes.changed} changed`)
+      for (const { text, isBeyond } of compared) print(`${isBeyond ? 'warning ' : 'compared'}    ${text}`)
+      print(`seconds     ${((now().getTime() - startedAt) / 1000).toFixed(1)}`)
+      const peakMemoryBytes = Math.max(process.resourceUsage().maxRSS * 1024, processes.peakMemoryBytes())
+      print(`memory      ${Math.round(peakMemoryBytes / 2 ** 20)} MiB at most`)
+      if (historyFailure !== undefined) throw historyFailure
       const sample = 'agent/sandbox/register/day-5.csv'
       if (facilitator.kind === 'sandbox' && !path.endsWith(sample))
         print(`sample      to sell the sample of the sandbox again: import ${sample} --synthetic`)
@@ -60,9 +81,28 @@ export const addSnapshotIdCommand: AddCommand = (program, context) => {
     .argument('<path>', 'a .csv, .csv.gz or .zip file')
     .addHelpText('after', SNAPSHOT_ID_HELP)
     .action(async (path: string) => {
-      const { snapshotIdCommand } = await import('../../../store/import/command.ts')
-      const { now, print } = context
-      const onProgress = showProgress(context)
-      await snapshotIdCommand({ path: resolve(path), temporaryDirectory: tmpdir(), now, print, onProgress })
+      const { openBuildProcesses } = await import('../../../store/import/build-process.ts')
+      const { openTemporaryFolder } = await import('../../../store/import/old-folders.ts')
+      await using folder = await openTemporaryFolder('snapshot-id-')
+      const request = { dataDirectory: folder.path, path: resolve(path), importedAt: context.now().toISOString() }
+      const info = await openBuildProcesses().build(request, { onProgress: showProgress(context) })
+      printSnapshotInfo(info, context.print)
     })
+}
+
+/** Findings about whole rows. Every other finding is about a value of a row. */
+const ROW_FINDINGS = /^(?:rejected|row)_/
+
+function printSnapshotInfo(info: SnapshotInfo, print: (line: string) => void): void {
+  const findings = Object.entries(info.findings).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  const ofRows = findings.filter(([name]) => ROW_FINDINGS.test(name))
+  const ofValues = findings.filter(([name]) => !ROW_FINDINGS.test(name))
+  print(`rows        ${info.row_count}`)
+  print(`companies   ${info.company_count}`)
+  print(`quarantined ${info.quarantined_company_count}`)
+  print(`rejected    ${info.rejected_row_count}`)
+  for (const [name, count] of ofRows) print(`  ${name} ${count}`)
+  print(`values      ${ofValues.reduce((sum, [, count]) => sum + count, 0)} changed`)
+  for (const [name, count] of ofValues) print(`  ${name} ${count}`)
+  print(`snapshot    ${info.snapshot_id}`)
 }

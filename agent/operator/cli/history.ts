@@ -1,11 +1,11 @@
 /** The commands `history`: the journal of what each file of the register said. */
-import { tmpdir } from 'node:os'
 import { matching } from '../../command-line/arguments.ts'
 import type { AddCommand } from '../../command-line/context.ts'
 import { showProgress } from '../../command-line/progress.ts'
 import type { Config } from '../../service/config.ts'
 import { loadConfig } from './configuration.ts'
 import { DAY_MS, toDay } from '../../../store/base/day.ts'
+import { companyKey } from '../../../store/files/layout.ts'
 
 const HELP = `
 Each import writes the journal. An archive is given with its date, ARCHIVE=DATE or ARCHIVE=TIME, or has its facts beside it in
@@ -34,9 +34,8 @@ export const addHistoryCommand: AddCommand = (program, context) => {
       .action(async (archives: string[], { synthetic = false }: { synthetic?: boolean }) => {
         const { buildHistory, verifyHistory } = await import('../../../store/import/history.ts')
         const { dataDirectory } = await loadConfig(context)
-        const folders = { dataDirectory, temporaryDirectory: tmpdir() }
         const { now, print } = context
-        const options = { archives, synthetic, ...folders, now, print, onProgress: showProgress(context) }
+        const options = { archives, synthetic, dataDirectory, now, print, onProgress: showProgress(context) }
         if (name === 'build') await buildHistory(options)
         else context.finish(await verifyHistory(options))
       })
@@ -45,18 +44,22 @@ export const addHistoryCommand: AddCommand = (program, context) => {
     .command('digest')
     .description('print the digest of the journal')
     .action(async () => {
-      const { printHistoryDigest } = await import('../../../store/import/history.ts')
+      const { historyDigest } = await import('../../../store/history/digest.ts')
+      const { HistoryDatabase } = await import('../../../store/history/history-database.ts')
       const { dataDirectory } = await loadConfig(context)
-      await printHistoryDigest({ dataDirectory, print: context.print })
+      await using journal = new HistoryDatabase(dataDirectory, { readOnly: true })
+      context.print(`digest  ${historyDigest(journal)}`)
     })
   history
     .command('erase')
     .description('erase the past records of a number')
     .argument('<number>', 'the company number', matching(/^[0-9]{1,20}$/, 'It must be 1 to 20 digits.'))
     .action(async (companyNumber: string) => {
-      const { eraseHistory } = await import('../../../store/import/history.ts')
+      const { HistoryDatabase } = await import('../../../store/history/history-database.ts')
+      const { eraseNumber } = await import('../../../store/history/record.ts')
       const config = await loadConfig(context)
-      const isFound = await eraseHistory({ dataDirectory: config.dataDirectory, companyNumber, now: context.now })
+      await using journal = new HistoryDatabase(config.dataDirectory, { readOnly: false })
+      const isFound = eraseNumber(journal, companyKey(companyNumber), context.now().toISOString())
       context.print(isFound ? `erased the past records of ${companyNumber}` : `no file has had ${companyNumber}`)
       for (const line of isFound ? placesOfRecords(config, context.now()) : []) context.print(line)
       context.finish(isFound)

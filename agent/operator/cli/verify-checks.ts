@@ -1,10 +1,9 @@
 /** The checks of `verify` that need the chain or an archive of the register. */
 import { isDeepStrictEqual } from 'node:util'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import * as z from 'zod'
 import { openBuildProcesses } from '../../../store/import/build-process.ts'
+import { openTemporaryFolder } from '../../../store/import/old-folders.ts'
 import { companySchema, type SnapshotEntry } from '../../../store/dataset/company.ts'
 import { snapshotFolder } from '../../../store/files/layout.ts'
 import { openSnapshot } from '../../../store/dataset/snapshot.ts'
@@ -101,18 +100,14 @@ export async function checkDataset(
   answer: unknown,
   { dataset, context }: { dataset: string; context: Pick<CommandContext, 'now' | 'note' | 'isTerminal'> },
 ): Promise<ReceiptCheck[]> {
-  const dataDirectory = await mkdtemp(join(tmpdir(), 'verify-'))
-  try {
-    const request = { path: resolve(dataset), dataDirectory, importedAt: context.now().toISOString() }
-    const info = await openBuildProcesses().build(request, { onProgress: showProgress(context) })
-    const claims = claimsAbout(info.snapshot_id, snapshot_id, answer)
-    // A history also names the snapshots of earlier files.
-    const isNamed = info.snapshot_id === snapshot_id || (claims !== undefined && claims.length > 0)
-    const check = { name: 'dataset', passed: isNamed, detail: `the archive has ${info.snapshot_id}` }
-    return isNamed ? [check, await checkRecords(snapshotFolder(dataDirectory, info.snapshot_id), claims)] : [check]
-  } finally {
-    await rm(dataDirectory, { recursive: true, force: true })
-  }
+  await using folder = await openTemporaryFolder('verify-')
+  const request = { path: resolve(dataset), dataDirectory: folder.path, importedAt: context.now().toISOString() }
+  const info = await openBuildProcesses().build(request, { onProgress: showProgress(context) })
+  const claims = claimsAbout(info.snapshot_id, snapshot_id, answer)
+  // A history also names the snapshots of earlier files.
+  const isNamed = info.snapshot_id === snapshot_id || (claims !== undefined && claims.length > 0)
+  const check = { name: 'dataset', passed: isNamed, detail: `the archive has ${info.snapshot_id}` }
+  return isNamed ? [check, await checkRecords(snapshotFolder(folder.path, info.snapshot_id), claims)] : [check]
 }
 
 async function checkRecords(folder: string, claims: Claim[] | undefined): Promise<ReceiptCheck> {

@@ -58,7 +58,6 @@ describe('an import and the journal', () => {
     await importOn('2026-01-01T10:00:00Z', FIRST)
     await importOn('2026-01-02', FIRST)
     const last = await importOn('2026-01-03', SECOND)
-    expect(last.changes).to.deep.equal({ added: 1, removed: 0, changed: 1 })
     expect(await readSteps()).to.deep.equal({
       oldest: '2026-01-01',
       newest: '2026-01-03',

@@ -160,7 +160,7 @@ describe('an import', () => {
 
   it('[11.6] counts the numbers that were added and removed, and those with another record', async () => {
     const first = await importRows(...numberedRows(5))
-    expect(first.changes).to.deep.equal({ added: 5, removed: 0, changed: 0 })
+    expect(first.changes).to.equal(null)
     const second = await importRows(
       ...numberedRows(4, 2),
       registerRow({ company_num: '5', company_name: 'ANOTHER' }),
@@ -168,7 +168,7 @@ describe('an import', () => {
       ...numberedRows(2, 10),
     )
     // 1 is removed, 3 and 5 are quarantined, 10 and 11 are added.
-    expect(second.changes).to.deep.equal({ added: 2, removed: 1, changed: 2 })
+    expect(second.changes).to.include({ added: 2, removed: 1, changed: 2 })
     expect(catalog.retrieval()?.changes).to.deep.equal({
       previous_snapshot_id: first.info.snapshot_id,
       added: 2,

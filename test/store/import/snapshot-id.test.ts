@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { snapshotIdCommand } from '../../../store/import/command.ts'
+import { runCommand } from '../../support/cli.ts'
 import { HEADER } from '../../support/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -17,15 +17,13 @@ describe('the snapshot id', () => {
     expect(`sha256:${createHash('sha256').update(lines).digest('hex')}`).to.equal(id.trim())
     const path = join(await makeTemporaryDirectory(), 'example.csv')
     await writeFile(path, csv)
-    const printed: string[] = []
     const temporaryDirectory = await makeTemporaryDirectory()
-    await snapshotIdCommand({
-      path,
-      temporaryDirectory,
-      now: () => new Date(),
-      print: (line) => void printed.push(line),
-      onProgress: () => undefined,
-    })
+    const { TMPDIR } = process.env
+    process.env['TMPDIR'] = temporaryDirectory
+    const { lines: printed } = await runCommand(['snapshot-id', path])
+    if (TMPDIR === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = TMPDIR
+    expect(await readdir(temporaryDirectory)).to.deep.equal([])
     expect(printed).to.deep.equal([
       'rows        3',
       'companies   1',
@@ -36,6 +34,5 @@ describe('the snapshot id', () => {
       '  date_sentinel 1',
       `snapshot    ${id.trim()}`,
     ])
-    expect(await readdir(temporaryDirectory)).to.deep.equal([])
   })
 })
