@@ -180,6 +180,7 @@ describe('[5.7.12] a payment without a record', () => {
       for (let attempt = 0; attempt < 5; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)
       sale.script.observe = () => Promise.reject(new Error('ECONNREFUSED'))
       for (let attempt = 0; attempt < 20; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)
+      expect(sale.reports).to.include('chain_unavailable')
     })
 
     it('is read without a search if the nonce is free', async () => {
