@@ -16,13 +16,6 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
 
   const fromWallet = () => signedPayment({ key: owner, authorization: { from: wallet } })
 
-  it('is verified by the facilitator if the payer has code', async () => {
-    sale.script.observe = async () => ({ codeBytes: 23 })
-    expect(codeOf(await sale.lookup(await fromWallet()))).to.equal('answer')
-    expect(sale.calls[0]).to.equal('observe')
-    expect(sale.calls).to.include.members(['verify', 'settle'])
-  })
-
   it('is refused before any other remote call if the payer has no code, also with a longer signature', async () => {
     const payment = await fromWallet()
     expect(codeOf(await sale.lookup(payment))).to.equal('payment_rejected')
@@ -31,15 +24,6 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
     longer.payload.signature = `${longer.payload.signature}00`
     expect(codeOf(await sale.lookup(longer))).to.equal('payment_rejected')
     expect(sale.calls).to.deep.equal(['observe', 'observe'])
-  })
-
-  it('gets 503 if the chain cannot be asked, and stays usable', async () => {
-    sale.script.observe = () => Promise.reject(new Error('ECONNREFUSED'))
-    const payment = await fromWallet()
-    expect(codeOf(await sale.lookup(payment))).to.equal('payment_verification_unavailable')
-    expect(sale.reports).to.include('chain_unavailable')
-    sale.script.observe = async () => ({ codeBytes: 23 })
-    expect(codeOf(await sale.lookup(payment))).to.equal('answer')
   })
 
   it('[6.2.2] asks the chain only within the budget of the address', async () => {

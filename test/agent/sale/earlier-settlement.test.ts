@@ -16,7 +16,7 @@ const LATE = 'payment_invalid invalid_exact_evm_payload_authorization_valid_befo
 type Shown = (payment: WirePayment) => NonceState
 
 const usedBy =
-  (change: { from?: string; to?: string; value?: bigint } = {}): Shown =>
+  (change: { to?: string } = {}): Shown =>
   ({ payload: { authorization } }) => {
     const { from, to } = authorization
     return { nonce: 'used', transfer: { from, to, value: 1000n, transaction: TRANSACTION, ...change }, isFinal: true }
@@ -34,16 +34,19 @@ const UNREADABLE: Shown = () => {
   throw new Error('no node')
 }
 
-/** What the chain shows, and the answers to a payment whose nonce is used and to one that comes after `validBefore`. */
-const STATES: [name: string, shown: Shown, inTime: string, late: string][] = [
-  ['the transfer', usedBy(), SETTLED, SETTLED],
-  ['a transfer to another receiver', usedBy({ to: OTHER_ADDRESS }), USED, USED],
-  ['a lower amount', usedBy({ value: 999n }), USED, USED],
-  ['a cancellation', () => ({ nonce: 'cancelled', isFinal: true }), USED, USED],
-  ['a used nonce without a log', () => ({ nonce: 'unclear' }), UNKNOWN, UNKNOWN],
-  ['a free nonce in a block before validBefore', free(-1), UNAVAILABLE, UNAVAILABLE],
-  ['a free nonce in a block at validBefore', free(0), UNAVAILABLE, LATE],
-  ['nothing', UNREADABLE, UNAVAILABLE, UNAVAILABLE],
+/** What the chain shows of a used nonce, and the answer. test/agent/settlement/decide.test.ts has the other transfers. */
+const STATES: [name: string, shown: Shown, answer: string][] = [
+  ['the transfer', usedBy(), SETTLED],
+  ['a transfer to another receiver', usedBy({ to: OTHER_ADDRESS }), USED],
+  ['a used nonce without a log', () => ({ nonce: 'unclear' }), UNKNOWN],
+  ['nothing', UNREADABLE, UNAVAILABLE],
+]
+
+/** The same for a payment that comes after `validBefore`. */
+const LATE_STATES: typeof STATES = [
+  ['the transfer', usedBy(), SETTLED],
+  ['a free nonce in a block before validBefore', free(-1), UNAVAILABLE],
+  ['a free nonce in a block at validBefore', free(0), LATE],
 ]
 
 const seconds = (fromNow: number) => String(Math.floor(Date.now() / 1000) + fromNow)
@@ -60,42 +63,32 @@ describe('[5.7.12] a payment without a record', () => {
       return nonceState.nonce === 'free' ? { time: nonceState.time } : { isNonceUsed: true }
     }
   }
-  const unrecorded = () => sale.context.payments.log.unrecorded()
 
-  for (const [name, shown, inTime, late] of STATES) {
+  for (const [name, shown, answer] of STATES)
     it(`has its answer if its nonce is used and the chain shows ${name}`, async () => {
       const payment = await signedPayment()
       show(shown, payment)
       sale.script.observe = async () => ({ isNonceUsed: true })
-      expect(await ask(payment)).to.equal(name.startsWith('a free nonce') ? UNKNOWN : inTime)
+      expect(await ask(payment)).to.equal(answer)
       expect(sale.count('settle')).to.equal(0)
     })
 
-    it(`gets ${late} after validBefore if the chain shows ${name}`, async () => {
+  for (const [name, shown, answer] of LATE_STATES)
+    it(`gets ${answer} after validBefore if the chain shows ${name}`, async () => {
       const payment = await latePayment()
       show(shown, payment)
-      expect(await ask(payment)).to.equal(late)
+      expect(await ask(payment)).to.equal(answer)
       expect(sale.count('verify') + sale.count('settle')).to.equal(0)
     })
 
-    it(`gets ${inTime} if the facilitator reports a used nonce and the chain shows ${name}`, async () => {
+  for (const invalidReason of ['invalid_exact_evm_nonce_already_used', 'insufficient_funds'])
+    it(`is searched if the nonce is used after the facilitator has refused for ${invalidReason}`, async () => {
       const payment = await signedPayment()
-      sale.script.verify = async () => ({ isValid: false, invalidReason: 'invalid_exact_evm_nonce_already_used' })
-      show(shown, payment)
-      const { observe } = sale.script
-      sale.script.observe = async (each) => (sale.count('observe') > 1 ? observe(each) : {})
-      expect(await ask(payment)).to.equal(inTime)
-      expect(sale.count('settle')).to.equal(0)
+      sale.script.verify = async () => ({ isValid: false, invalidReason })
+      show(usedBy(), payment)
+      sale.script.observe = async () => ({ isNonceUsed: sale.count('observe') > 1 })
+      expect(await ask(payment)).to.equal(SETTLED)
     })
-  }
-
-  it('is searched if the nonce is used after the facilitator has refused for another reason', async () => {
-    const payment = await signedPayment()
-    sale.script.verify = async () => ({ isValid: false, invalidReason: 'insufficient_funds' })
-    show(usedBy(), payment)
-    sale.script.observe = async () => ({ isNonceUsed: sale.count('observe') > 1 })
-    expect(await ask(payment)).to.equal(SETTLED)
-  })
 
   it('gets 503 if the nonce cannot be read again after a refusal of the facilitator', async () => {
     const payment = await signedPayment()
@@ -137,7 +130,7 @@ describe('[5.7.12] a payment without a record', () => {
     show(usedBy(), payment)
     for (let attempt = 0; attempt < 3; attempt += 1) expect(await ask(payment)).to.equal(SETTLED)
     expect(sale.reports).to.deep.equal(['payment_without_record'])
-    const [listed, ...others] = await unrecorded()
+    const [listed, ...others] = await sale.context.payments.log.unrecorded()
     expect(others).to.deep.equal([])
     expect(listed).to.include({ transaction: TRANSACTION })
     expect(listed?.identity).to.contain(payment.payload.authorization.nonce)
@@ -152,19 +145,6 @@ describe('[5.7.12] a payment without a record', () => {
     sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { noteUnrecorded }) }
     expect(await ask(payment)).to.equal(SETTLED)
     expect(sale.reports).to.deep.equal(['unrecorded_payment_not_listed'])
-  })
-
-  it('is not listed if another process has sold it meanwhile', async () => {
-    const payment = withPaymentId(await signedPayment())
-    expect(await ask(payment)).to.equal('answer')
-    const { log } = sale.context.payments
-    let reads = 0
-    const read: typeof log.read = async (...key) => ((reads += 1) === 1 ? undefined : log.read(...key))
-    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { read }) }
-    sale.script.observe = async () => ({ isNonceUsed: true })
-    show(usedBy(), payment)
-    expect(await ask(payment)).to.equal('answer')
-    expect(await unrecorded()).to.deep.equal([])
   })
 
   describe('[6.2.2] with a budget for two searches', () => {
@@ -200,6 +180,7 @@ describe('[5.7.12] a payment without a record', () => {
       for (let attempt = 0; attempt < 5; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)
       sale.script.observe = () => Promise.reject(new Error('ECONNREFUSED'))
       for (let attempt = 0; attempt < 20; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)
+      expect(sale.reports).to.include('chain_unavailable')
     })
 
     it('is read without a search if the nonce is free', async () => {

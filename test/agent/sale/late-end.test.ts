@@ -1,7 +1,7 @@
 /** Payments that end up to an hour from now, as those of clients that ignore the lifetime of the quote. */
 import { expect } from 'chai'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
-import { codeOf, TRANSACTION, useSale } from '../../support/sale-harness.ts'
+import { codeOf, useSale } from '../../support/sale-harness.ts'
 
 const HOUR_SECONDS = 3_600
 
@@ -28,17 +28,6 @@ describe('a payment that ends in an hour', () => {
       expect(codeOf(await sale.lookup(await sign(seconds)))).to.equal('payment_failed')
       expect(await sale.context.payments.log.countSales()).to.equal(sales)
     })
-
-  it('[5.7.12] gets 409 if its nonce is used by its transfer', async () => {
-    for (const seconds of [HOUR_SECONDS, 86_400]) {
-      const payment = await sign(seconds)
-      const { from, to } = payment.payload.authorization
-      sale.script.observe = async () => ({ isNonceUsed: true })
-      const transfer = { from, to, value: 1000n, transaction: TRANSACTION }
-      sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
-      expect(codeOf(await sale.lookup(payment))).to.equal('payment_already_settled')
-    }
-  })
 
   it('[6.2.5] is not sold while four payments of its payer have an unknown outcome', async () => {
     const { settle } = sale.script

@@ -31,13 +31,6 @@ describe('a payment with a payment id', () => {
     expect(sale.calls).to.deep.equal(before)
   })
 
-  it('[5.4.2] conflicts with another operation', async () => {
-    await sale.import()
-    const payment = await paymentWithId()
-    expect(codeOf(await sale.lookup(payment, '73848'))).to.equal('answer')
-    expect(codeOf(await sale.lookup(payment))).to.equal('payment_replay_conflict')
-  })
-
   it('[5.4.4] conflicts while its outcome is unknown, and no longer once it is void', async () => {
     const works = sale.script.settle
     sale.script.settle = () => Promise.reject(new Error('reset'))

@@ -107,17 +107,6 @@ describe('the reconciler', () => {
     expect(calls('settle')).to.equal(1)
   })
 
-  it('never settles a prepared record, and expires it', async () => {
-    await claim('prepared')
-    setNonce(free())
-    await reconcileFully()
-    expect(await state()).to.equal('prepared')
-    sale.script.nonceState = async () => expired()
-    await reconcileFully()
-    expect(await state()).to.equal('expired')
-    expect(calls('settle')).to.equal(0)
-  })
-
   it('reconciles a settlement that is newer than the clock, which was set back', async () => {
     open()
     await reconciler?.reconcileDue()
@@ -138,27 +127,6 @@ describe('the reconciler', () => {
     setNonce(free())
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('settling')
-  })
-
-  it('reaches every record by starting with those that have waited longest', async () => {
-    const { log } = sale.context.payments
-    const names = Array.from({ length: 450 }, (_, index) => `i${String(index).padStart(3, '0')}`)
-    await Promise.all(
-      names.map((name) => log.claim(makeRecord({ identity: name, payment_hash: name, state: 'unknown' }))),
-    )
-    const seen = new Set<string>()
-    sale.context.payments = {
-      ...sale.context.payments,
-      log: replaceMethods(log, { read: (name) => (seen.add(name), log.read(name)) }),
-    }
-    setNonce({ nonce: 'unclear' })
-    const opened = open()
-    for (let run = 0; run < 5; run += 1) {
-      await opened.reconcileDue()
-      // Longer than any delay, so the first records are due again before the last were reached.
-      clock += 130 * SECOND_MS
-    }
-    expect(seen.size).to.equal(names.length)
   })
 
   for (const status of ['prepared', 'settling'] as const) {
@@ -309,16 +277,7 @@ describe('the reconciler', () => {
     }
   }
 
-  for (const [before, denying, after] of ENDS) {
-    it(`[5.7.8] makes a ${before} payment ${after} at once if two nodes agree`, async () => {
-      await claim(before)
-      passDelay()
-      useNodes(denying, denying)
-      sale.script.settle = () => Promise.reject(new Error('no reply'))
-      await open().reconcileDue()
-      expect(await state()).to.equal(after)
-    })
-
+  for (const [before, denying, after] of ENDS)
     for (const [name, nodes] of [
       ['first', [denying, () => paid(false)]],
       ['second', [() => paid(false), denying]],
@@ -336,7 +295,6 @@ describe('the reconciler', () => {
         }
         expect(await state()).to.equal('settled')
       })
-  }
 
   for (const ahead of ['time', 'finalBlock'] as const)
     it(`[5.7.8] replaces the first observation after a minute if the ${ahead} of the chain is lower`, async () => {

@@ -80,12 +80,6 @@ describe('the settlements of an unknown payment', () => {
       expect(times.filter((seconds) => seconds >= 360)).to.deep.equal([930, 1530, 2130, 2730, 3330])
     })
 
-    it('[5.7.11] are one for many retries at the same time', async () => {
-      setTime(5_000)
-      await Promise.all(Array.from({ length: 20 }, () => sale.lookup(payment)))
-      expect(sale.count('settle')).to.equal(1)
-    })
-
     for (const [name, milliseconds, settlements] of [
       ['4.999 s behind', -4_999, 0],
       ['5 s behind', -5_000, 1],

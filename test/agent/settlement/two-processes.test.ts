@@ -13,7 +13,6 @@ import { lookup } from '../../../agent/operation/lookup.ts'
 
 const ANSWER = 'answer'
 const UNKNOWN = 'payment_outcome_unknown'
-const FAILED = 'payment_failed'
 /** More than the wait for another process and the delay of a second settlement. */
 const LATER_MS = 30_000
 
@@ -132,15 +131,4 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
         else expect(codeOf(again)).to.equal(UNKNOWN)
       })
     }
-
-  it('get payment_failed only for a refusal of attempt 1 that ends before attempt 2 begins', async () => {
-    const { answers, begun } = holdSettlements()
-    const outcome = ask(openProcess())
-    await begun(1)
-    answers[0]?.('refusal')
-    expect(codeOf(await outcome)).to.equal(FAILED)
-    sale.pass(LATER_MS)
-    expect(codeOf(await ask(openProcess()))).to.equal(FAILED)
-    expect(sale.count('settle')).to.equal(1)
-  })
 })

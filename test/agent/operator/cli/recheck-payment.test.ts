@@ -6,7 +6,6 @@ import type { ObservedPayment } from '../../../../agent/settlement/chain/view.ts
 import type { NonceState } from '../../../../agent/settlement/decide.ts'
 import { observationOf, WORKING } from '../../../support/fake-chain.ts'
 import { recheckPayment } from '../../../../agent/operator/cli/recheck-payment.ts'
-import type { RecordState } from '../../../../store/log/record.ts'
 import { LmdbResponseLog } from '../../../../store/log/lmdb-responses.ts'
 import type { ResponseLog } from '../../../../store/log/responses.ts'
 import { BUYER, makeRecord, RECEIVER, storeRecord } from '../../../support/records.ts'
@@ -66,39 +65,27 @@ describe('payments recheck', () => {
     expect(await log.read(record.identity)).to.deep.equal(record)
   })
 
-  for (const state of ['prepared', 'expired'] as const satisfies RecordState[]) {
-    it(`[14.20] makes a ${state} record settled if the transfer is there`, async () => {
-      const record = makeRecord({ state })
-      await storeRecord(log, record)
-      expect(await recheck(record.identity.toUpperCase(), [PAID])).to.equal(true)
-      expect((await log.read(record.identity))?.state).to.equal('settled')
-      expect(await log.unfinished()).to.deep.equal([record.identity])
-      expect(lines).to.include(`the record was ${state} and is settled`)
-    })
-  }
-
-  for (const state of ['unknown', 'rejected'] as const satisfies RecordState[]) {
-    it(`[14.20] makes a ${state} record confirmed if the block of the transfer is final`, async () => {
-      const record = makeRecord({ state, from_block_hash: `0x${'cd'.repeat(32)}` })
-      await storeRecord(log, record)
-      expect(await recheck(record.identity, [PAID_FINAL], 5n)).to.equal(true)
-      const after = await log.read(record.identity)
-      expect(after).to.include({
-        state: 'confirmed',
-        updated_at: new Date(Number(BLOCK_TIME) * 1000).toISOString(),
-      })
-      expect(Buffer.from(after?.payment_response ?? '', 'base64').toString()).to.include(transaction)
-      expect(await log.unfinished()).to.deep.equal([])
-      expect(lines).to.include(`the record was ${state} and is confirmed`)
-    })
-  }
-
-  it('[14.20] leaves a confirmed record as it is', async () => {
-    const record = makeRecord({ state: 'confirmed' })
+  it('[14.20] makes a prepared record settled if the transfer is there', async () => {
+    const record = makeRecord({ state: 'prepared' })
     await storeRecord(log, record)
-    const before = await log.read(record.identity)
-    expect(await recheck(record.identity, [PAID_FINAL])).to.equal(true)
-    expect(await log.read(record.identity)).to.deep.equal(before)
+    expect(await recheck(record.identity.toUpperCase(), [PAID])).to.equal(true)
+    expect((await log.read(record.identity))?.state).to.equal('settled')
+    expect(await log.unfinished()).to.deep.equal([record.identity])
+    expect(lines).to.include('the record was prepared and is settled')
+  })
+
+  it('[14.20] makes a rejected record confirmed if the block of the transfer is final', async () => {
+    const record = makeRecord({ state: 'rejected', from_block_hash: `0x${'cd'.repeat(32)}` })
+    await storeRecord(log, record)
+    expect(await recheck(record.identity, [PAID_FINAL], 5n)).to.equal(true)
+    const after = await log.read(record.identity)
+    expect(after).to.include({
+      state: 'confirmed',
+      updated_at: new Date(Number(BLOCK_TIME) * 1000).toISOString(),
+    })
+    expect(Buffer.from(after?.payment_response ?? '', 'base64').toString()).to.include(transaction)
+    expect(await log.unfinished()).to.deep.equal([])
+    expect(lines).to.include('the record was rejected and is confirmed')
   })
 
   it('[14.20] changes nothing if the transfer is not there', async () => {
