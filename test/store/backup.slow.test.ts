@@ -90,7 +90,10 @@ describe('a backup', () => {
   it('is noted with its time and its size when it is complete, and refused when its folder exists', async () => {
     await claimMany(10)
     expect(readLastBackup(source.dataDirectory)).to.equal(undefined)
+    // A killed backup has left it.
+    await mkdir(`${folder}.partial`)
     await backUp({ ...source, folder, now })
+    expect(existsSync(`${folder}.partial`)).to.equal(false)
     const again = backUp({ ...source, folder, now: () => new Date() })
     expect(await failureOf(again)).to.contain('must be a new folder')
     const { size } = await stat(join(folder, 'responses', 'data.mdb'))
