@@ -108,13 +108,6 @@ describe('resolve', () => {
       expectNoMatch(resolve({ name: 'Marlow PLC' }), 'ambiguous', ['300', '301', '302'])
     })
 
-    it('[12.4, 12.5] is prevented by a different Eircode', () => {
-      const resolved = resolve({ name: 'Kerrigan Foods Limited', eircode: 'T12 AB34' })
-      expectNoMatch(resolved, 'conflicting', ['100'])
-      expect(resolved.candidates[0]?.conflicts).to.deep.equal(['eircode_mismatch'])
-      expect(resolved.candidates[0]?.signals.eircode_exact).to.equal(false)
-    })
-
     it('[12.4] is not prevented by a missing address fragment or by missing evidence', () => {
       const elsewhere = resolve({ name: 'Kerrigan Foods Limited', address: 'Somewhere else' })
       expectMatch(elsewhere, '100')
