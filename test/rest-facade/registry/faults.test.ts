@@ -191,13 +191,6 @@ describe('the registry routes with a faulty node', () => {
     expect(served.reports).to.deep.equal(['registry_unread REGISTRIES_NOT_LINKED'])
   })
 
-  it('are logged with the fault of the node', async () => {
-    proxy.fail(only('calls', ({ response }) => void response.end('[]')))
-    const served = await open()
-    expectRefusal(await served.get('/agent.json'), 'registry_unchecked')
-    expect(served.reports).to.deep.equal(['registry_unread NOT_JSON_RPC'])
-  })
-
   for (const step of BOTH) {
     it(`give up at the time limit without a retry if the node never replies in the ${step} step`, async () => {
       const { timer, times, pass } = manualTimer()

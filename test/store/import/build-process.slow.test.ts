@@ -73,13 +73,6 @@ describe('a build in a child process', function () {
     expect(await run(buildFile, REGISTER, 'other')).to.deep.equal(built)
   })
 
-  it('rejects with the code of its ImportError', async () => {
-    const path = join(directory, 'page.csv')
-    await writeFile(path, '<!DOCTYPE html>')
-    expect(await outcomeOf(run(processes.build, path))).to.equal('wrong_header')
-    expect(await outcomeOf(run(processes.build, join(directory, 'none')))).to.equal('source_unreadable')
-  })
-
   it("rejects with the system's code if the folder cannot be written", async () => {
     await writeFile(join(directory, 'data'), 'a file')
     const error = await run(processes.build, REGISTER).catch((cause: unknown) => cause)
@@ -186,15 +179,6 @@ describe('a build in a child process', function () {
       expect(portal.requests[1]?.headers).to.include({ 'if-none-match': '"a"', 'if-modified-since': MODIFIED })
       portal.on('/register', sendBody('<html>'))
       expect(await retrieve()).to.equal('source_is_page')
-    })
-
-    it('fails if the source never ends, and leaves nothing on disk', async () => {
-      portal.on('/register', (_, response) => {
-        response.writeHead(200)
-        const interval = setInterval(() => response.write('c'), 20)
-        response.on('close', () => clearInterval(interval))
-      })
-      expect(await retrieve({}, openBuildProcesses({ jobMs: 2_000 }))).to.equal('import_timeout')
     })
 
     describe('from a portal with a certificate of its own', () => {

@@ -12,7 +12,6 @@ import { openEnvironment } from '../../../store/files/environment.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
 import type { Snapshot } from '../../../store/dataset/snapshot.ts'
 import { registerRow, toCsv, numberedRows, outcomeOf } from '../../support/register.ts'
-import { buildZip } from '../../support/zip.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('an import', () => {
@@ -117,21 +116,6 @@ describe('an import', () => {
         expect((await importRows(other, two, third)).info.snapshot_id).to.equal(id)
       })
     }
-  })
-
-  it('[11.5] computes the same snapshot id for any row order, as CSV and as ZIP, with any characters', async () => {
-    const odd = { company_num: '5', company_name: 'Ó "\\ / \u2028 \uD83D\uDE00 <é>', company_address_1: '\uFFFD' }
-    const other = ['10', '02'].map((company_num) => registerRow({ company_num }))
-    const rows = [two, one, { ...one, company_name: 'ANOTHER' }, ...other, registerRow(odd)]
-    const content = toCsv(...rows)
-    const id = (await importFile(content)).info.snapshot_id
-    for (const file of [
-      toCsv(...rows.toReversed()),
-      `\uFEFF${content.replaceAll('\n', '\r\n')}`,
-      buildZip({ name: 'companies.csv', content }),
-    ])
-      expect((await importFile(file)).info.snapshot_id).to.equal(id)
-    expect(await snapshots()).to.have.lengthOf(1)
   })
 
   describe('is refused', () => {

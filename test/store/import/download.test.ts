@@ -229,8 +229,6 @@ describe('a retrieval over HTTP', () => {
       ['sends an image', 'source_wrong_type', sendBody(Buffer.from('\u0089PNG\r\n\u001A\n\u0000', 'latin1'))],
       ['sends JSON', 'source_wrong_type', sendBody('{"success": true}')],
       ['sends an empty body', 'source_wrong_type', sendBody('')],
-      ['sends another table', 'wrong_header', sendBody('a,b\n1,2\n')],
-      ['sends half a ZIP', 'archive_damaged', sendBody(register(3).subarray(0, 200))],
       ['hangs before it answers', 'source_timeout', () => undefined, { idleMs: 100 }],
       [
         'hangs within the body',

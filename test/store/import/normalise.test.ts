@@ -19,17 +19,6 @@ function company(change: Partial<RegisterRow>): Company & { findings: string[] }
   return { ...result.company, findings }
 }
 
-const DATES: [column: keyof RegisterRow, field: keyof Company][] = [
-  ['company_reg_date', 'registered_date'],
-  ['comp_dissolved_date', 'dissolved_date'],
-  ['last_ar_date', 'last_annual_return_date'],
-  ['nard', 'next_annual_return_date'],
-  ['last_accounts_date', 'last_accounts_date'],
-  ['company_status_date', 'status_date'],
-  ['company_name_eff_date', 'name_effective_date'],
-  ['company_type_eff_date', 'type_effective_date'],
-]
-
 describe('a row of the register', () => {
   it('[2.1] becomes a company with every column in its field', () => {
     expect(company({})).to.deep.equal({
@@ -113,35 +102,4 @@ describe('a text of the register', () => {
       expect(findings.includes('hidden_characters_removed'), escape(text)).to.equal(isCounted)
     }
   })
-})
-
-describe('a date of the register', () => {
-  for (const [column, field] of DATES) {
-    it(`[11.3] in ${column} is ${field}; if it is malformed, null and counted`, () => {
-      expect(company({ [column]: ' 2015-06-01 ' })[field]).to.equal('2015-06-01')
-      expect(company({ [column]: '' })).to.deep.include({ [field]: null, findings: [] })
-      // The `Date` of JavaScript reads the second one as a day in 2001.
-      for (const date of ['2009-02-30', '0001-13-13', '2015-06-01T12:30:00'])
-        expect(company({ [column]: date })).to.deep.include({ [field]: null, findings: ['date_malformed'] })
-      expect(company({ [column]: '1901-01-01' })).to.deep.include({ [field]: null, findings: ['date_sentinel'] })
-    })
-  }
-})
-
-describe('a code of the register', () => {
-  for (const [column, field] of [
-    ['company_status_code', 'status_code'],
-    ['company_type_code', 'company_type_code'],
-    ['princ_object_code', 'principal_object_code'],
-  ] as const) {
-    it(`[11.3] in ${column} is ${field} as delivered; if it is malformed, null and counted`, () => {
-      for (const code of ['1', '1151', '00012', '24.41', '99999999', '1.1234']) {
-        expect(company({ [column]: ` ${code} ` })).to.deep.include({ [field]: code, findings: [] })
-      }
-      expect(company({ [column]: ' ' })).to.deep.include({ [field]: null, findings: [] })
-      for (const code of ['x', '123456789', '1.12345', '.5', '1.', '-1', '1e3']) {
-        expect(company({ [column]: code })).to.deep.include({ [field]: null, findings: ['code_malformed'] })
-      }
-    })
-  }
 })

@@ -27,7 +27,6 @@ const SAME: [what: string, normal: string, written: string[]][] = [
   ['hyphens', 'north west air', ['NORTH-WEST AIR', 'NORTH WEST AIR', 'NORTH – WEST AIR', 'NORTH_WEST/AIR']],
   ['brackets', 'foods ireland', ['FOODS (IRELAND)', 'FOODS IRELAND', '[FOODS] {IRELAND}']],
   ['outer punctuation', 'foods', ['"FOODS"', 'FOODS.', '- FOODS -', '¿FOODS?']],
-  ['mis-encoded fadas', 'aoife cafe', ['AOIFE CAFÉ', 'Aoife CafÃ©', 'AOIFE CAFE']],
   ['O and Mc as initials', 'g and o catering', ['G AND O CATERING', 'G & O Catering', 'G&O CATERING']],
   ['Mc before a word of trade', 'mc engineering', ['MC ENGINEERING', 'M.C. Engineering', 'M C Engineering']],
   ['initials that end in O', 'so electrical', ['S.O. ELECTRICAL', 'S O Electrical', 'SO ELECTRICAL']],

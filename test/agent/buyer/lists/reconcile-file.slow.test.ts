@@ -171,7 +171,7 @@ describe('[15.11] the command client reconcile', function () {
       expect((await run(args)).stderr).to.contain('has no company number in chosen_number of row 1')
     })
 
-  it('buys 300 rows with a column of VAT numbers once, in four encodings, and over an interruption', async () => {
+  it('buys 300 rows with a column of VAT numbers once, in two encodings, and over an interruption', async () => {
     const names = Array.from(
       { length: 300 },
       (_, index) => `Numbered Fixture ${(index % 25) + 1}${index < 25 ? '' : ` é${index}`}`,
@@ -192,12 +192,7 @@ describe('[15.11] the command client reconcile', function () {
       ])
       const warned = stopped.text.indexOf('300 of 300 rows have no usable number in the column VAT.')
       expect(warned).to.be.within(0, stopped.text.indexOf('At most'))
-      for (const bytes of [
-        Buffer.from(text),
-        Buffer.from(`\uFEFF${text}`),
-        Buffer.from(`sep=;\r\n${text}`),
-        Buffer.from(text, 'latin1'),
-      ]) {
+      for (const bytes of [Buffer.from(text), Buffer.from(`sep=;\r\n${text}`, 'latin1')]) {
         await writeFile(file, bytes)
         expect((await run(args)).text).to.contain('300 of 300 rows have no usable number in the column VAT.')
         const rows = parse(await readFile(out), { columns: true, bom: true, delimiter: ';' }) as Record<
@@ -216,23 +211,15 @@ describe('[15.11] the command client reconcile', function () {
 
   describe('signs nothing', () => {
     const twin = 'name\nTwin Fixture\n'
-    const cases: [fault: string, text: string, args: string[], message: RegExp][] = [
-      [
-        'above --max-total, which counts every row',
-        `${twin}Plain Fixture\n`,
-        ['--yes', '--max-total', '3999'],
-        /4000 micro/,
-      ],
-      ['without an answer to the question', twin, [], /add --yes/],
-    ]
-    for (const [fault, text, args, message] of cases)
-      it(fault, async () => {
-        await writeFile(file, text)
-        const result = await run(['--column', 'name', ...args])
-        expect(`${result.text}\n${result.stderr}`).to.match(message)
-        expect(result.code).to.equal(1)
-        expect(await purchases()).to.deep.equal([])
-      })
+
+    it('above --max-total, which counts every row', async () => {
+      await writeFile(file, `${twin}Plain Fixture\n`)
+      const { code, stderr } = await run(['--column', 'name', '--yes', '--max-total', '3999'])
+      expect(stderr).to.match(/4000 micro/)
+      expect(code).to.equal(1)
+      expect(await purchases()).to.deep.equal([])
+    })
+
     it('for a file that would be overwritten', async () => {
       await writeFile(file, twin)
       expect((await run(['--column', 'name', '--yes', '--out', file])).stderr).to.match(/is the file itself/)

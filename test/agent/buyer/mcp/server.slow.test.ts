@@ -13,8 +13,6 @@ import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { useService } from '../../../support/use-service.ts'
 
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/agent/main.js'))
-/** The program of the buyer's package. */
-const CLIENT_MAIN = fileURLToPath(import.meta.resolve('#root/dist/agent/buyer/main.js'))
 const LOOKUP = { name: 'lookup_company', arguments: { company_number: '73848' } }
 const OTHER = { ...LOOKUP, arguments: { company_number: '00000000' } }
 const CALLS = [
@@ -39,9 +37,9 @@ describe('[15.5, 15.10] the command mcp', function () {
     for (const client of clients.splice(0)) await client.close()
   })
 
-  async function connect(args: string[] = [], { url = service.url, options = {}, main = MAIN } = {}) {
+  async function connect(args: string[] = [], { url = service.url, options = {} } = {}) {
     const folder = join(directory, 'purchases')
-    const command = [main, 'mcp', '--url', url, '--key-file', keyFile, '--folder', folder, ...args]
+    const command = [MAIN, 'mcp', '--url', url, '--key-file', keyFile, '--folder', folder, ...args]
     const transport = new StdioClientTransport({ command: process.execPath, args: command })
     const client = new Client({ name: 'test', version: '1' }, options)
     await client.connect(transport)
@@ -76,13 +74,6 @@ describe('[15.5, 15.10] the command mcp', function () {
       expect(annotations).to.deep.equal(name === 'service_info' ? { ...spending, readOnlyHint: true } : spending)
     expect(tools[0]?.description).to.contain('This local server pays').and.to.not.contain('x402/payment')
   })
-
-  it('is a command of the program of the package irish-company-agent-client as well', () =>
-    paysTimes(1, async () => {
-      const { client } = await connect([], { main: CLIENT_MAIN })
-      const bought = await call(client, LOOKUP)
-      expect(bought.structuredContent).to.have.nested.property('company.company_number', '73848')
-    }))
 
   it('answers service_info like the service, also for the URL of its MCP endpoint', async () => {
     const remote = new Client({ name: 'test', version: '1' })

@@ -51,10 +51,6 @@ describe('the address of a client', () => {
     ])
   })
 
-  it('[6.2.7] ignores X-Forwarded-For by default', () => {
-    expect(clientAddress(request('192.0.2.1', '198.51.100.7'), 0)).to.equal('192.0.2.1/32')
-  })
-
   it('[6.2.7] counts trusted proxies from the right', () => {
     const forwarded = request('192.0.2.1', '203.0.113.1, 203.0.113.2', '203.0.113.3')
     const addresses = [0, 1, 2, 3, 4].map((proxies) => clientAddress(forwarded, proxies))
@@ -65,13 +61,6 @@ describe('the address of a client', () => {
       '203.0.113.1/32',
       '203.0.113.1/32',
     ])
-  })
-
-  it('is not changed by entries that the client writes itself', () => {
-    for (const written of ['', '198.51.100.7', '198.51.100.7, 198.51.100.8', 'x'.repeat(4000)]) {
-      const entries = [written, '203.0.113.3'].filter(Boolean).join(', ')
-      expect(clientAddress(request('192.0.2.1', entries), 1)).to.equal('203.0.113.3/32')
-    }
   })
 
   it('is that of the nearest proxy if the next entry is not an address', () => {

@@ -121,19 +121,6 @@ describe('the connections of the HTTP server', () => {
   describe('with pipelined requests', () => {
     useServer({ unsentBytes: 2 * LARGE_BYTES, addressUnsentBytes: 2 * LARGE_BYTES })
 
-    for (const count of [3, 4]) {
-      it(`[8.14] answer ${count} requests of one write in order`, async () => {
-        const paths = Array.from({ length: count - 1 }, (_, index) => `/${index}`)
-        const client = await server.dial(paths.map((path) => get(path)).join('') + LAST)
-        await client.closed
-        expect(server.paths).to.deep.equal([...paths, '/last'])
-        expect([...client.heard.matchAll(/\r\n\r\n(\/\w+?)(?=HTTP|$)/g)].map(([, body]) => body)).to.deep.equal(
-          server.paths,
-        )
-        expect(server.reports).to.deep.equal([])
-      })
-    }
-
     it('[8.14] are reset by the fifth unanswered request', async () => {
       const client = await server.dial(get('/held') + get('/next').repeat(3))
       const other = await server.dial(get('/other'))
@@ -165,16 +152,6 @@ describe('the connections of the HTTP server', () => {
       unsubscribe('http.server.request.start', count)
       expect(parsed.filter((port) => port === localPort)).to.have.length(4)
       expect(server.paths).to.have.length(1)
-    })
-
-    it('run one request of a connection at a time', async () => {
-      const client = await server.dial(get('/held') + get('/next'))
-      const other = await server.dial(get('/other'))
-      await other.answered(1)
-      expect(server.paths).to.deep.equal(['/held', '/other'])
-      server.held[0]?.end()
-      await client.answered(2)
-      expect(server.paths).to.deep.equal(['/held', '/other', '/next'])
     })
 
     it('wait until the client has read the answer before them', async () => {
@@ -359,17 +336,6 @@ describe('the connections of the HTTP server', () => {
       const next = await server.dial(get('/next'), '127.0.0.5')
       await next.answered(1)
       await late.closed
-    })
-
-    it('[8.12] reset an idle one before one that computes an answer', async () => {
-      const computing = [await server.dial(get('/held'), '127.0.0.2'), await server.dial(get('/held'), '127.0.0.2')]
-      const idle = await server.dial(get('/one'))
-      await until(() => server.held.length === 2)
-      await idle.answered(1)
-      const next = await server.dial(get('/next'), '127.0.0.3')
-      await next.answered(1)
-      await idle.closed
-      for (const { socket } of computing) expect(socket.destroyed).to.equal(false)
     })
 
     it('[8.12] keep a connection with a verified payment until its answer is sent', async () => {
