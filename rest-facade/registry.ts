@@ -36,7 +36,7 @@ const CACHED_RESULTS_MAX = 512
 const READ_MS_MAX = 3_000
 const CONCURRENT_READS_MAX = 16
 
-/** The budget of the client does not pay for a read. The specification of the service names five seconds. */
+/** The refusal if the budget of the client is spent or the queue is full. The specification names five seconds. */
 const BUSY = refused({ code: 'rate_limited', retryAfterSeconds: 5 })
 
 interface Registry {

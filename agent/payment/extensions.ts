@@ -24,7 +24,7 @@ const paymentIdSchema = z
   .max(PAYMENT_ID.maxLength)
   .regex(new RegExp(PAYMENT_ID.pattern))
 
-/** As clients send them back, with or without an id. Extensions that the service does not use are ignored. */
+/** The extensions of a payment: those of the quote, with or without a payment id. Ignores unknown extensions. */
 export const sentExtensionsSchema = z.looseObject({
   [PAYMENT_IDENTIFIER]: z.looseObject({ info: z.looseObject({ id: paymentIdSchema.optional() }) }).optional(),
 })

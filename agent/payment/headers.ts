@@ -13,8 +13,8 @@ export const EOA_SIGNATURE_BYTES = 65
 /** Contract wallets (ERC-1271) have longer signatures. */
 const SIGNATURE_BYTES_MAX = 2048
 /**
- * Colons, commas and opening brackets. A standard client repeats the extensions of the quote, which makes 190.
- * `JSON.parse` is slowest for many short values.
+ * The most colons, commas and opening brackets of a payment, because many short values make `JSON.parse` slow. A
+ * payment that repeats the extensions of the quote has 190.
  */
 export const PAYMENT_MARKS_MAX = 300
 

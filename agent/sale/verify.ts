@@ -105,7 +105,7 @@ async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
   const first = answered ?? (await verifyWithFacilitator(request))
   const verified = await judgeVerification(payments, offered, { first, start })
   if (verified.kind === 'verified') return { ...verified, start }
-  // A refusal is checked by a second observation.
+  // The refusal needed a second observation of the chain, which the budget pays for.
   client.budget.spend(WEIGHTS.remoteCall)
   return verified
 }

@@ -32,12 +32,12 @@ const ANVIL_OPTIONS = [
 /** With the output of anvil, in its directory. */
 const LOG_FILE = 'anvil.log'
 
-/** Ends the process $0 when the standard input is closed, which a kill of its parent does too. */
+/** A shell script that ends the process $0 at the end of its standard input. It also ends if the parent is killed. */
 const END_WITH_PARENT = 'read -r _; kill "$0"'
 
 /**
- * Starts anvil in a directory. Ctrl-C does not end it, so that the service can use it until it has stopped. It ends
- * after this process, also after a kill.
+ * Starts anvil in a directory. Anvil ignores Ctrl-C, because the service uses it until the service has stopped. Anvil
+ * ends after this process, even if this process is killed.
  * @throws an error with a message of one line if anvil is missing or does not start
  */
 export async function startAnvil(directory: string, options: readonly string[]) {
@@ -50,6 +50,8 @@ export async function startAnvil(directory: string, options: readonly string[]) 
   })
   const watch = ['-c', END_WITH_PARENT, String(anvil.pid)]
   const watcher = spawn('/bin/sh', watch, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  // Without a shell, the next start ends the chain of a killed service.
+  watcher.once('error', () => undefined)
   anvil.once('exit', () => watcher.kill())
   // This process may end without stopping the chain.
   anvil.unref()

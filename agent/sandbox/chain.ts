@@ -14,12 +14,12 @@ import { makePrivateDirectory } from '../../store/files/private-files.ts'
 import { startAnvil } from './anvil.ts'
 import { isPrepared } from './prepare-chain.ts'
 
-/** Exists in the directory of the chain while it runs. If its processes have ended, so has the chain. */
+/** Written while the chain runs. It can remain after a crash: the chain runs only if the processes in it do. */
 export const RECORD_FILE = 'chain.json'
 /** The state of a chain that does not run. It is removed when a chain continues from it, so that it is loaded once. */
 export const stateFile = (chainId: number) => `state-${chainId}.json`
 
-/** A chain that is being saved has ended by then. Saving a day of empty blocks takes a quarter of a second. */
+/** The longest time in which anvil saves its state and exits. A day of empty blocks takes a quarter of a second. */
 const SAVE_MS_MAX = 15_000
 const POLL_MS = 20
 
@@ -98,10 +98,16 @@ async function start({ directory, chainId }: ChainOptions, load: string[]) {
   const { anvil, url } = await startAnvil(directory, saved)
   const ended = once(anvil, 'exit')
   const record = join(directory, RECORD_FILE)
-  await writeFileAtomically(record, JSON.stringify({ url, chainId, anvil: anvil.pid, service: process.pid }))
-  await rm(join(directory, state), { force: true })
-  // The log would cost time, and is not kept.
-  await openRpc({ url })('anvil_setLoggingEnabled', [false])
+  try {
+    await writeFileAtomically(record, JSON.stringify({ url, chainId, anvil: anvil.pid, service: process.pid }))
+    await rm(join(directory, state), { force: true })
+    // The log would cost time, and is not kept.
+    await openRpc({ url })('anvil_setLoggingEnabled', [false])
+  } catch (cause) {
+    // Otherwise two chains would save their states to one file.
+    anvil.kill('SIGKILL')
+    throw cause
+  }
   const stop = async () => {
     anvil.ref()
     anvil.kill()

@@ -133,13 +133,13 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['retention_days', String(retentionDays)],
     ['extension_uri', paymentExtensionUri(baseUrl)],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
-    // The part before the first member is also the beginning of the paths below it.
+    // robots.txt matches prefixes, so each path ends before its first parameter.
     ['paid_paths', paidPaths.map((path) => `Disallow: ${path.replace(/\{.*/, '')}`).join('\n')],
     ['first_url', resourceUrl(baseUrl, first)],
     ['statuses', deployment.statuses === '' ? 'no dataset is loaded' : deployment.statuses],
     ['licence', licence.name],
     ['licence_url', licence.url],
-    // The extensions are long.
+    // Without the extensions, which are long.
     ['quote', toText({ ...exampleQuote(deployment, 'PAYMENT-SIGNATURE header is required'), extensions: {} })],
     ['rpc_request', toText(exampleRpcRequests(deployment)[first.definition.name])],
     ['rpc_answer', toText(exampleRpcAnswers(deployment)[first.definition.name])],

@@ -129,7 +129,7 @@ function describeParameters(
     required: required.includes(name),
     description: name === 'status' ? describeStatus(String(description), statuses) : String(description),
     schema,
-    // One parameter, with commas.
+    // A list is one parameter whose items are separated by commas.
     explode: schema['type'] === 'array' ? false : undefined,
     example: examples.get(name) as unknown,
   }))
@@ -230,7 +230,7 @@ const FREE_ROUTES: readonly Route[] = [
     ...json('Index'),
     ...HTML,
   }),
-  free('getPage', FREE_PATHS.page, 'The page that sells, or the markdown guide for `Accept: text/markdown`', {
+  free('getPage', FREE_PATHS.page, 'The page on which a person can buy, or the guide for `Accept: text/markdown`', {
     ...HTML,
     ...MARKDOWN,
   }),

@@ -21,9 +21,9 @@ const SMALL_VALUES = [OWNER_KEY, PUBLIC_KEYS_KEY, SALES_KEY]
 const ITEMS_PER_TRANSACTION = 200
 
 /**
- * Writes the changes of the log since the state `before`. Reads the log without `await`, because all reads of one
- * event turn see the same state, unless a database of it is opened between them (lmdb). `check` is called before each
- * transaction.
+ * Writes the changes of the log since the state `before`. Reads the log without `await`, because lmdb shows one state
+ * to all reads in one iteration of the event loop, unless a database of the log is opened between them. `check` is
+ * called before each transaction.
  * @returns the state of the log. Undefined if not all changes since `before` are known
  */
 export async function writeIncrement(
@@ -129,7 +129,7 @@ function inTransactions<T>(
   }
 }
 
-/** Only in an increment. */
+/** The identities of the records that were removed since the parent backup. Only an increment has this database. */
 const openRemoved = ({ environment }: LogDatabases) =>
   environment.openDB<true, string>({ name: 'removed', encoding: 'json' })
 

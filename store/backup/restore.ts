@@ -68,7 +68,7 @@ async function checkFile(path: string, sha256: string | undefined): Promise<void
 /** The full log, to which the increments are then applied in their order. */
 async function restoreLog([full, ...increments]: readonly [Backup, ...Backup[]], restoring: string): Promise<void> {
   await copyChecked('responses', join(full.folder, LOG_PATH), restoring)
-  // Such as one of the layout before, which is not upgraded. It has no epoch and no increments.
+  // A log without a state, for example of the former layout, has no epoch and no increments. It is restored as it is.
   if (!full.manifest.log) return
   const log = openEnvironment({ folder: restoring, kind: 'responses' })
   try {

@@ -72,7 +72,7 @@ export class Catalog {
   readonly #dataDirectory: string
   readonly #options: Required<CatalogOptions>
   readonly #environment: RootDatabase<unknown, string>
-  /** By id, each with the file that it reads. */
+  /** By id, each with the identity of its file, so that a replaced file is noticed. */
   readonly #opened = new LRUCache<string, { snapshot: Snapshot; file: string | undefined }>({
     max: OPEN_SNAPSHOTS_MAX,
     // The environment is read-only, so a failed close loses nothing.

@@ -15,17 +15,17 @@ export function setPrivateUmask(): void {
 }
 
 /**
- * Creates a directory for its owner only, and its missing parents. Their names are on disk when this resolves. Node
- * repeats a recursive mkdir forever where the system creates nothing, such as below /proc.
+ * Creates a directory and its missing parents, for their owner only, and syncs their names to disk. Creates one level
+ * at a time, because the recursive mkdir of Node never ends where the system creates nothing, such as below /proc.
  */
 export async function makePrivateDirectory(path: string): Promise<void> {
   const stats = await stat(path).catch(ifMissing(undefined))
   if (stats?.isDirectory()) return
   const parent = dirname(resolve(path))
   await makePrivateDirectory(parent)
-  await mkdir(path, { mode: PRIVATE_DIRECTORY_MODE }).catch((cause: unknown) => {
+  await mkdir(path, { mode: PRIVATE_DIRECTORY_MODE }).catch(async (cause: unknown) => {
     // Another process may have created it.
-    if (errorCode(cause) !== 'EEXIST') throw cause
+    if (errorCode(cause) !== 'EEXIST' || !(await stat(path)).isDirectory()) throw cause
   })
   await syncDirectory(parent)
 }

@@ -16,7 +16,7 @@ type StoredEntries = Iterable<{ key: string; value: Buffer }>
 /** Numbers that are read before their changes are written, because a write ends the reading of a range. */
 const RANGE_NUMBERS = 5_000
 
-/** Records retrievals of the register. One of the records that the journal has for its day adds nothing. */
+/** Records retrievals of the register. Skips one whose records the journal already has for that day. */
 export async function recordRetrievals(request: {
   dataDirectory: string
   retrievals: readonly Retrieval[]

@@ -26,7 +26,7 @@ export interface Finding {
   column?: string
 }
 
-/** Numbers that only the file or only the snapshot has, and numbers with another record. */
+/** Counts of numbers: only in the new file, only in the served snapshot, or in both with different records. */
 interface SnapshotChanges {
   added: number
   removed: number

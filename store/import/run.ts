@@ -21,13 +21,13 @@ import { keepArchive } from './kept-archive.ts'
 import { newBuildingFolder, removeUntouched } from './old-folders.ts'
 import { DAY_MS } from '../base/day.ts'
 
-/** Download, build the snapshot and write the journal. By default all happen in this process. */
-type Work = Partial<Omit<ReturnType<typeof openBuildProcesses>, 'peakMemoryBytes'>>
+/** Replaces the download, the build and the write of the journal, for example with child processes. */
+type ImportSteps = Partial<Omit<ReturnType<typeof openBuildProcesses>, 'peakMemoryBytes'>>
 
 /** A smaller register can change by more than the limits of contract 11.12. */
 const JUDGED_COMPANIES_MIN = 1_000
 
-interface ImportRequest extends Work {
+interface ImportRequest extends ImportSteps {
   dataDirectory: string
   catalog: Catalog
   /** A file on disk, or the URL of an archive or of a CKAN resource. */

@@ -6,8 +6,8 @@ import { finishedKey } from '../files/layout.ts'
 import type { ResponseRecord, UnrecordedPayment } from './record.ts'
 
 /**
- * A final record was written or removed, or became one that is not final. An incremental backup finds here what an
- * earlier one lacks. Other records have no entries, because each backup copies all of them.
+ * An entry for each final record that is written or removed, or that stops being final. An incremental backup copies
+ * the records of the entries since its parent. Other records need none: each backup copies all of them.
  */
 interface Change {
   readonly identity: string
@@ -34,16 +34,24 @@ export function openDatabases(environment: RootDatabase<unknown, string>) {
   }
 }
 
-/** Inside a transaction. No number is used twice, because the newest change stays. */
+/** Call inside a transaction. Never removes the newest change, so no number is used twice. */
 export function noteChanges(changes: Database<Change, number>, now: Date, identities: readonly string[]): void {
   const [newest = 0] = changes.getKeys({ reverse: true, limit: 1 })
   // Not each time, because reading a range takes longer than a write.
-  const oldest = newest % CHANGES_PER_REMOVAL === 0 ? [...changes.getRange({ limit: 4 * CHANGES_PER_REMOVAL })] : []
-  // Times far in the future are of a wrong clock.
-  const isOld = ({ at }: Change) => Math.abs(now.getTime() - Date.parse(at)) > CHANGES_KEPT_MS
-  for (const { key, value } of oldest) if (isOld(value) && key < newest) void changes.remove(key)
+  const oldest = newest % CHANGES_PER_REMOVAL === 0 ? [...changes.getKeys({ limit: 4 * CHANGES_PER_REMOVAL })] : []
+  for (const key of oldest) if (key < newest && isOld(changes, key, now)) void changes.remove(key)
   for (const [index, identity] of identities.entries())
     void changes.put(newest + index + 1, { identity, at: now.toISOString() })
+}
+
+/** A damaged change is kept: an increment that needs it fails, and no final outcome does. */
+function isOld(changes: Database<Change, number>, key: number, now: Date): boolean {
+  try {
+    // A time far in the future was written while the clock was wrong.
+    return Math.abs(now.getTime() - Date.parse(changes.get(key)?.at ?? '')) > CHANGES_KEPT_MS
+  } catch {
+    return false
+  }
 }
 
 /**

@@ -28,7 +28,7 @@ import {
   checkTransition,
   decodeRecord,
   encodeRecord,
-  givesSaleBack,
+  releasesSale,
   isFinal,
   isIdFree,
   isVersion,
@@ -184,7 +184,7 @@ export class LmdbResponseLog implements ResponseLog {
       const current = this.#find(from.identity)
       if (!isVersion(current, from)) return undefined
       const next = applyChange(current, change)
-      const sales = givesSaleBack(current, next) ? this.#readSales() : undefined
+      const sales = releasesSale(current, next) ? this.#readSales() : undefined
       if (sales) giveBack(sales, { at: secondOf(Date.parse(next.prepared_at)), units: 1 })
       this.#write(next, current, sales)
       return next

@@ -59,7 +59,7 @@ export const logMarker = storedFile(
   'start once with --new-log to write it again',
 )
 
-/** Every receiver that a data directory was used with, the last one at the end. A lost log does not lose them. */
+/** Every receiver that the data directory was used with, the newest last. Kept here in case the log is lost. */
 export const usedReceivers = storedFile(
   'receivers.json',
   z.object({ receivers: z.array(z.string()) }),

@@ -134,8 +134,8 @@ export function isIdFree(state: RecordState): boolean {
   return state === 'refused' || isVoid(state)
 }
 
-/** Whether the sale of a record counts no longer in the limit of a minute, because the record becomes `refused`. */
-export function givesSaleBack(from: ResponseRecord, { state, keeps_sale }: ResponseRecord): boolean {
+/** Whether the change to `refused` releases the sale from the limit of sales a minute. */
+export function releasesSale(from: ResponseRecord, { state, keeps_sale }: ResponseRecord): boolean {
   return state === 'refused' && from.state !== 'refused' && keeps_sale !== true
 }
 

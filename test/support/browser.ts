@@ -25,7 +25,7 @@ export type BrowserPage = Page & { requests: string[]; errors: string[] }
 export async function openBrowser(program: string) {
   const browser = await chromium.launch({ executablePath: program, chromiumSandbox: false })
   return {
-    /** Opens an empty page. Without another page beside it, it has storage of its own. */
+    /** Opens an empty page. With `beside`, the page shares the storage of that page. */
     async open({ width, height, isMobile, scheme }: View, beside?: BrowserPage): Promise<BrowserPage> {
       const view = { viewport: { width, height }, isMobile, colorScheme: scheme }
       const context = beside?.context() ?? (await browser.newContext(view))

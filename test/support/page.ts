@@ -7,7 +7,7 @@ import type { TestService } from './service.ts'
 export const DESKTOP: View = { width: 1280, height: 900, isMobile: false, scheme: 'light' }
 const SANDBOX_CHAIN = '0x14a34'
 
-/** A browser for the tests of a group. Skips them without one, but not in the continuous integration. */
+/** A browser for the tests of a group. Without a browser the tests are skipped; in CI they fail. */
 export function useBrowser(): () => Browser {
   let browser: Browser | undefined
   before(async function () {

@@ -16,7 +16,7 @@ export const passed = (detail: string): CheckResult[] => [{ kind: 'passed', deta
 export const warning = (detail: string): CheckResult[] => [{ kind: 'warning', detail }]
 export const failed = (detail: string): CheckResult[] => [{ kind: 'failed', detail }]
 
-/** Runs the checks one after the other. An error that a check does not expect is a failure; its first line names it. */
+/** Runs the checks in order. A check that throws has failed, with the first line of the message of its error. */
 export async function* runChecks(checks: readonly Check[]): AsyncGenerator<CheckResult & { check: string }> {
   for (const { name: check, run } of checks) {
     const found = await run().catch((cause: unknown) =>

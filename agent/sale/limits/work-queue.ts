@@ -27,8 +27,8 @@ export class WorkQueue {
   }
 
   /**
-   * Takes a place until it is disposed. After a wait, the work begins in a later iteration of the event loop, which it
-   * may hold. Undefined if the client leaves first, or if the queue is full and this client is of the prefix with the
+   * Takes a permit; disposal releases it. After a wait, resolves in a later iteration of the event loop, which the work
+   * may block. Undefined if the client disconnects first, or if the queue is full and the prefix of the client has the
    * most entries.
    */
   async enter(client: Pick<Client, 'prefixes' | 'hasLeft' | 'onLeave'>): Promise<Disposable | undefined> {

@@ -24,7 +24,7 @@ const STEPS: ReadonlyMap<unknown, string> = new Map([
   ['findTransfers', 'chain_transfers'],
 ])
 
-/** The same response log, facilitator or chain, but its calls are measured. */
+/** Wraps a response log, facilitator or chain so that its calls are measured. */
 export function observe<Part extends object>(part: Part, observer: ServiceObserver): Part {
   return new Proxy(part, {
     get(target, name) {

@@ -9,7 +9,7 @@ import type { Report, Timer } from '../../../store/base/runtime.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { toUrlHost } from '../../../store/base/url-policy.ts'
 
-/** A scrape needs one connection. One that sends nothing is closed after the time of a request. */
+/** A scrape needs one connection. A connection that sends no request is closed after `REQUEST_MS_MAX`. */
 export const CONNECTIONS_MAX = 200
 const REQUEST_MS_MAX = 10_000
 

@@ -125,6 +125,9 @@ function addRelayerMetrics(metrics: ServiceMetrics, readFunds: () => Promise<Rel
   )
 }
 
-const inTime = <Value>(timer: Timer, read: () => Promise<Value>) => {
-  return () => withDeadline({ timer, milliseconds: READ_MS_MAX }, read)
+/** Scrapes share one read, so that they do not take all connections of a slow database. */
+function inTime<Value>(timer: Timer, read: () => Promise<Value>): () => Promise<Value> {
+  let running: Promise<Value> | undefined
+  return () =>
+    withDeadline({ timer, milliseconds: READ_MS_MAX }, () => (running ??= read().finally(() => (running = undefined))))
 }

@@ -144,7 +144,7 @@ async function findUse(node: ObservedNode, query: UseQuery): Promise<NonceUse> {
 
 function firstBlock({ rpc, newest: { number } }: ObservedNode, from: UseQuery['from']) {
   if ('time' in from) {
-    // Newest first, because most such payments are from the last minutes.
+    // Makes the search read the newest blocks first, because most payments without a recorded block are recent.
     const isTooEarly = async (block: bigint) => (await readBlock(rpc, block)).timestamp < from.time
     return { from: 0n, isTooEarly }
   }

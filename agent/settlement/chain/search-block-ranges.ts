@@ -66,21 +66,23 @@ export class RangeSearch {
     let isLimited = false
     for (let ranges = 0; ranges < RANGES_MAX && progress.next <= end; ranges += 1) {
       const range = { from: progress.next, to: least(progress.next + progress.span - 1n, end) }
+      let result: Result | undefined
       try {
-        const result = await read(mirrored(range))
-        if (result !== undefined) {
-          progress.next = from + REORG_BLOCKS_MAX < range.from ? range.from - REORG_BLOCKS_MAX : from
-          return result
-        }
-        progress.next = (await isTooEarly?.(mirrored(range).from)) ? progress.end + 1n : range.to + 1n
-        if (!isLimited) progress.span *= 2n
+        result = await read(mirrored(range))
       } catch (cause) {
         if (!isTooWide(cause) || range.from === range.to) throw cause
         progress.span = (range.to - range.from + 1n) / 2n
         // This call has used its time. The next call begins with the smaller range.
         if (isTimeout(cause)) throw cause
         isLimited = true
+        continue
       }
+      if (result !== undefined) {
+        progress.next = from + REORG_BLOCKS_MAX < range.from ? range.from - REORG_BLOCKS_MAX : from
+        return result
+      }
+      progress.next = (await isTooEarly?.(mirrored(range).from)) ? progress.end + 1n : range.to + 1n
+      if (!isLimited) progress.span *= 2n
     }
     // All blocks were read. The node may add missing logs later, so the next search starts again.
     if (progress.next > progress.end) progress.next = from

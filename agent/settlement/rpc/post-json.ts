@@ -55,11 +55,11 @@ interface JsonPost {
   body: unknown
   /** For the whole request, from the connection to the last byte of the reply. */
   timeoutMs: number
-  /** Ends the request before that. */
+  /** Aborts the request before the time limit. */
   signal?: AbortSignal | undefined
   /** The longest reply. */
   bytesMax: number
-  /** Sends the request once more, over a new connection, if one is closed before the answer begins. */
+  /** Whether to send again, over a new connection, if the server closes the connection before its reply begins. */
   isRepeatable?: boolean
 }
 
@@ -76,7 +76,7 @@ export async function postJson(request: JsonPost): Promise<{ status: number; jso
   return { status, json: parsed.value }
 }
 
-/** What was received until now. */
+/** The part of the reply that has been received. */
 interface Reply {
   /** 0 before the headers. */
   status: number

@@ -50,8 +50,8 @@ const messageSchema = z.object({
 })
 
 /**
- * Other members are ignored at every level (A2A 1.0 section 5.7), also those that have no meaning here. The schemas of
- * the operations refuse them.
+ * Ignores other members at every level (A2A 1.0 section 5.7). Only the schema of an operation refuses unknown members,
+ * and only in its input.
  */
 const sendMessageSchema = z.object({
   message: messageSchema,

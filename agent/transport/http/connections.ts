@@ -40,7 +40,7 @@ const BEGUN_PER_ITERATION_MAX = 8
  * queue of the kernel, which is not fair.
  */
 const ITERATIONS_PER_TURN = 16
-/** Each text is in the log at most this often. */
+/** The shortest interval between two log lines with the same text. */
 export const REPORT_INTERVAL_MS = 60_000
 
 /** `running`: new, or has a request. `kept`: the payment of the request is verified or recorded. */

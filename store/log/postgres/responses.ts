@@ -15,7 +15,7 @@ import {
   checkTransition,
   decodeRecord,
   encodeRecord,
-  givesSaleBack,
+  releasesSale,
   isFinal,
   isIdFree,
   isVersion,
@@ -104,7 +104,7 @@ const STATEMENTS = {
   order by identity limit $1`,
   OWNER: `select log_id, network, asset, pay_to, coalesce(receivers, array[pay_to]) as receivers
   from response_log_owner where id = 1`,
-  /** The first owner, or another receiver of the owner with the receiver $7. */
+  /** Inserts the first owner, or changes the receiver of the log $6 if it is still $7. */
   SET_OWNER: `insert into response_log_owner as stored (id, log_id, network, asset, pay_to, receivers)
   values (1, $1, $2, $3, $4, $5) on conflict (id) do update set pay_to = excluded.pay_to, receivers = excluded.receivers
   where stored.log_id = $6::uuid and stored.pay_to = $7::text`,
@@ -202,7 +202,7 @@ class PostgresResponseLog implements ResponseLog {
       revision,
       encodeRecord(next),
       isIdFree(next.state),
-      givesSaleBack(current.record, next),
+      releasesSale(current.record, next),
       isIdFree(from.state) ? (next.payment_id ?? null) : null,
       dueTime(next),
     ]

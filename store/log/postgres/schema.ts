@@ -7,7 +7,7 @@ import { StoreError } from '../../files/environment.ts'
 import { errorCode } from '../../base/error-code.ts'
 import { openPool } from './connection.ts'
 
-/** By version. No version before the first one was released. */
+/** By version. Versions before 5 were never released. */
 const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
   [
     5,

@@ -34,7 +34,7 @@ const UNREADABLE: Shown = () => {
   throw new Error('no node')
 }
 
-/** What the chain shows of a used nonce, and the answer. test/agent/settlement/decide.test.ts has the other transfers. */
+/** What the chain shows of a used nonce, and the answer. The test of `decide` has the other transfers. */
 const STATES: [name: string, shown: Shown, answer: string][] = [
   ['the transfer', usedBy(), SETTLED],
   ['a transfer to another receiver', usedBy({ to: OTHER_ADDRESS }), USED],

@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { print } from '../report.ts'
 
-/** Prints that nothing was done if strace is not installed or may not trace. Some containers forbid it. */
-export function canTrace(undone: string): boolean {
+/** Whether strace is installed and may trace, which some containers forbid. If not, prints what is skipped. */
+export function canTrace(skipped: string): boolean {
   const isTracing = spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0
-  if (!isTracing) print(`SKIPPED: strace is not installed or may not trace, so ${undone}`)
+  if (!isTracing) print(`SKIPPED: strace is not installed or may not trace, so ${skipped}`)
   return isTracing
 }
 

@@ -26,8 +26,8 @@ const toBase64 = (json: string) => Buffer.from(json).toString('base64')
 /** As many characters as fit into a header beside a payment. */
 const FILLER_CHARACTERS = PAYMENT_HEADER_BYTES_MAX * 0.75 - 800
 
-/** The number of extensions with which the payment has `PAYMENT_MARKS_MAX` marks, of which each has two. */
 const marks = JSON.stringify({ ...payment, extensions: {} }).match(/[:,[{]/g)?.length ?? 0
+/** The extensions that fill the payment up to `PAYMENT_MARKS_MAX`. Each adds a colon and a comma. */
 const EXTENSION_COUNT = Math.floor((PAYMENT_MARKS_MAX - marks + 1) / 2)
 
 export const FORGERIES = {

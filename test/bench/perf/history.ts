@@ -68,7 +68,7 @@ async function grow(data: string, entries: Entry[], days: number) {
   return { firstMib, lastMib: await diskMib(folder), dailySeconds: total / (days - 1) }
 }
 
-/** Changes entries that are spread over the register, others each day. */
+/** Changes a random share of the entries. */
 function change(entries: Entry[], time: string): void {
   for (let count = 0; count < entries.length * CHANGED_SHARE; count += 1) {
     const entry = anyOf(entries)
@@ -103,7 +103,7 @@ async function measureAnswers(data: string, entries: Entry[]): Promise<PerfRow[]
   return rows
 }
 
-/** After a tenth of the calls to warm up. */
+/** Leaves out the first tenth of the calls, which warm up the code. */
 function p99Ms(call: () => unknown): number {
   const times = Array.from({ length: ANSWERS }, () => {
     const began = performance.now()

@@ -1,4 +1,4 @@
-/** The memory of `client reconcile` as a process, with a list of names of which most are changed. */
+/** The peak memory of the process `client reconcile`, with a list of names of which most are changed. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'

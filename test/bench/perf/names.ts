@@ -127,8 +127,8 @@ function indexMemory({ search, groups }: NamesBench): PerfRow {
 
 /**
  * The reference ranking for recall: measures every name of the register with the product's own similarity. It checks
- * that the index overlooks no name; it does not check the similarity itself. The function returns the numbers of the
- * ten best companies for a query, and of all that tie with the tenth.
+ * that the index overlooks no name; it does not check the similarity itself. The returned function gives the numbers
+ * of the ten best companies for a query, and of all that tie with the tenth.
  */
 function exhaustiveOf({ dataset: { snapshot } }: { dataset: { snapshot: Snapshot } }) {
   const index = cachedNameIndex(snapshot)

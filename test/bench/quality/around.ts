@@ -68,8 +68,8 @@ export const withEvidenceOf =
     return { name, eircode: company.eircode, ...(/\p{L}{3}/u.test(address) && { address }) }
   }
 
-/** A word behind the form that another company has before its form. */
-export function withWordOfSibling(
+/** Appends a word by which the longer name of another company differs. */
+export function withWordsOfLongerName(
   random: Random,
   company: BenchCompany,
   register: ReferenceRegister,
@@ -79,7 +79,7 @@ export function withWordOfSibling(
   return `${company.name}${pick(random, [' (', ' - ', ', ', ' '])}${pick(random, words)}`
 }
 
-/** Another notation of the form that is cut or repeated. */
+/** Writes the legal form cut short, or twice in two notations. */
 export function formCutOrRepeated(random: Random, { name }: BenchCompany): string | undefined {
   const { core, form } = partsOf(name)
   if (form === undefined) return undefined

@@ -121,7 +121,7 @@ export const CLASSES: readonly QuestionClass[] = [
   ...behindForm('36', 'a word of a group or fund', around.withKind),
   ...behindForm('37', 'another country', around.withCountry),
   ...behindForm('38', 'another company number', around.withOtherNumber),
-  ...behindForm('39', 'a word that another name has', around.withWordOfSibling),
+  ...behindForm('39', 'a word that another name has', around.withWordsOfLongerName),
   { id: '40', label: 'a note behind the form', perturb: around.withNote, ...SAME_IN_TEXT },
   { id: '41', label: 'the form cut or repeated', perturb: around.formCutOrRepeated, ...SAME_IN_TEXT },
   {
