@@ -1,6 +1,6 @@
 /** Which permissions files and directories with secrets may have. Windows has no such permissions. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
-import { mkdir, stat } from 'node:fs/promises'
+import { mkdir, opendir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { errorCode, ifMissing } from '../base/error-code.ts'
 import { syncDirectory } from './atomic-file.ts'
@@ -24,8 +24,9 @@ export async function makePrivateDirectory(path: string): Promise<void> {
   const parent = dirname(resolve(path))
   await makePrivateDirectory(parent)
   await mkdir(path, { mode: PRIVATE_DIRECTORY_MODE }).catch(async (cause: unknown) => {
-    // Another process may have created it.
-    if (errorCode(cause) !== 'EEXIST' || !(await stat(path)).isDirectory()) throw cause
+    if (errorCode(cause) !== 'EEXIST') throw cause
+    // Another process may have created it. Opening it fails if it is no directory.
+    await (await opendir(path)).close()
   })
   await syncDirectory(parent)
 }

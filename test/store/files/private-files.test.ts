@@ -1,5 +1,5 @@
 /** Which modes of files and directories are refused. */
-import { chmod, mkdir, stat } from 'node:fs/promises'
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { expect } from 'chai'
 import { checkPrivateDirectory, findOpenMode, makePrivateDirectory } from '../../../store/files/private-files.ts'
@@ -43,5 +43,11 @@ describe('private files', () => {
     expect((await stat(path)).mode & 0o777).to.equal(0o700)
     expect(await make(path)).to.deep.equal([])
     expect(await make(relative('.', join(path, 'c')))).to.deep.equal([path])
+  })
+
+  it('are in no directory if a file has its name', async () => {
+    const path = join(await makeTemporaryDirectory(), 'file')
+    await writeFile(path, '')
+    expect(await makePrivateDirectory(path).catch((cause: unknown) => cause)).to.have.property('code', 'ENOTDIR')
   })
 })
