@@ -9,8 +9,10 @@ import type { RelayerFunds } from '../../settlement/facilitator/in-process-facil
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { ServiceMetrics } from './metrics.ts'
 
-/** A value that takes longer is absent. By default a scrape by Prometheus has ten seconds. */
-const READ_MS_MAX = 2_500
+/** A value of the response log that takes longer is absent, so that a scrape does not wait for a lost database. */
+const LOG_MS_MAX = 1_000
+/** For a value of the chain. By default a scrape by Prometheus has ten seconds. */
+const CHAIN_MS_MAX = 2_500
 const WEI_PER_ETHER = 1e18
 
 interface ServiceState {
@@ -46,7 +48,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   metrics.addGauge(
     'company_agent_sales_last_minute',
     'Sales that count in the limit, of all processes',
-    inTime(timer, () => log.countSales()),
+    inTime(timer, LOG_MS_MAX, () => log.countSales()),
   )
   metrics.addGauge(
     'company_agent_sales_per_minute_max',
@@ -102,12 +104,12 @@ function addPaymentMetrics(metrics: ServiceMetrics, { log, timer }: ServiceState
   metrics.addGauge(
     'company_agent_payments_without_record',
     'Payments that the chain shows as settled and that have no record; the answer to them is 409',
-    inTime(timer, async () => (await log.unrecorded()).length),
+    inTime(timer, LOG_MS_MAX, async () => (await log.unrecorded()).length),
   )
   metrics.addGauge(
     'company_agent_open_payments',
     'Payments whose outcome is not final, by state',
-    inTime(timer, () => log.countUnfinished()),
+    inTime(timer, LOG_MS_MAX, () => log.countUnfinished()),
     'state',
   )
 }
@@ -116,18 +118,17 @@ function addRelayerMetrics(metrics: ServiceMetrics, readFunds: () => Promise<Rel
   metrics.addGauge(
     'company_agent_relayer_balance_ether',
     'Balance that pays for the gas of settlements; absent while the chain does not answer',
-    inTime(timer, async () => Number((await readFunds()).wei) / WEI_PER_ETHER),
+    inTime(timer, CHAIN_MS_MAX, async () => Number((await readFunds()).wei) / WEI_PER_ETHER),
   )
   metrics.addGauge(
     'company_agent_relayer_settlements_left',
     'Settlements that the balance of the relayer pays for; absent while the chain does not answer',
-    inTime(timer, async () => Number((await readFunds()).settlements)),
+    inTime(timer, CHAIN_MS_MAX, async () => Number((await readFunds()).settlements)),
   )
 }
 
 /** Scrapes share one read, so that they do not take all connections of a slow database. */
-function inTime<Value>(timer: Timer, read: () => Promise<Value>): () => Promise<Value> {
+function inTime<Value>(timer: Timer, milliseconds: number, read: () => Promise<Value>): () => Promise<Value> {
   let running: Promise<Value> | undefined
-  return () =>
-    withDeadline({ timer, milliseconds: READ_MS_MAX }, () => (running ??= read().finally(() => (running = undefined))))
+  return () => withDeadline({ timer, milliseconds }, () => (running ??= read().finally(() => (running = undefined))))
 }
