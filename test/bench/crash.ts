@@ -64,6 +64,9 @@ export async function crash(options: Record<string, string>): Promise<boolean> {
   return faults.length === 0 && results.every((each) => each.deaths > 0)
 }
 
+/** Runs of which at least one reaches its point of death. */
+const RUNS_PER_DEATH_MAX = 4
+
 interface Plan {
   runs: number
   seed: number
@@ -80,7 +83,9 @@ async function killAll(subject: string, scene: Scene, { runs, seed, call }: Plan
   note('not killed', await scene.recover())
   const points = [...(await readPoints(trace))].filter(([name]) => name === (call ?? name))
   let deaths = 0
-  for (const death of drawDeaths(points, seed).slice(0, runs)) {
+  for (const [run, death] of drawDeaths(points, seed).entries()) {
+    // The number of calls varies, so a run may end before its point. Others then take its place.
+    if (deaths >= runs || run >= RUNS_PER_DEATH_MAX * runs) break
     await scene.run(strace(trace, death))
     if (await wasKilled(trace)) deaths += 1
     note(`killed before ${death.call} ${death.at}`, await scene.recover())
