@@ -106,7 +106,7 @@ function openReads({ clock, timer, report, ...node }: Registry & Omit<RegistryRo
     read: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Computed<Result>> {
     const known = outcomes.get(key)
-    // A key has results of one type.
+    // All results with the same key have the same type.
     if (known) return known as Promise<Computed<Result>>
     if (client.budget.spend(WEIGHTS.remoteCall)) return Promise.resolve(BUSY)
     const readInTurn = async (): Promise<Computed<Result>> => {

@@ -29,10 +29,10 @@ const ANVIL_OPTIONS = [
   ['--host', '127.0.0.1', '--port', '0', '--no-cors', '--accounts', '0'],
 ].flat()
 
-/** With the output of anvil, in its directory. */
+/** The output of anvil, in the directory of the chain. */
 const LOG_FILE = 'anvil.log'
 
-/** A shell script that ends the process $0 at the end of its standard input. It also ends if the parent is killed. */
+/** Ends the process with the id $0 when the standard input of the shell ends, also because the parent was killed. */
 const END_WITH_PARENT = 'read -r _; kill "$0"'
 
 /**

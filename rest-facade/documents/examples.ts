@@ -15,7 +15,7 @@ export interface DocumentedDeployment {
   terms: Terms
   rateLimitPerMinute: number
   a2aEnabled: boolean
-  /** Units a minute of each client address. */
+  /** The budget of a client address, in units per minute. */
   addressBudget: number
   /** The retention period of stored responses. */
   retentionDays: number

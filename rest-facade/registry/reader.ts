@@ -167,7 +167,7 @@ function isUnknownAgent(reply: Reply<unknown>, agentId: bigint): boolean {
   return revert instanceof ContractFunctionRevertedError && revert.raw === expected
 }
 
-/** @throws what has failed: the request to the node, or only this call */
+/** @throws the error of the request to the node, or a ReplyError if the node refused only this call */
 function resultOf<Result>(reply: Reply<Result>): Result {
   if (reply.status === 'success') return reply.result
   const isOfRequest = (cause: unknown) => cause instanceof ReplyError || cause instanceof RpcError || isTimeout(cause)

@@ -39,7 +39,7 @@ const entrySchema = z.strictObject({
   archive_sha256: sha256Schema,
   /** The newest update time that this location has stated. Later retrievals without a time keep it. */
   newest_update: z.iso.datetime().nullable(),
-  /** How the snapshot differs from the one before it; for the log. Null if there was none that could be read. */
+  /** How the snapshot differs from the previous one, for the log. Null if no previous one could be read. */
   changes: z
     .strictObject({ previous_snapshot_id: z.string().nullable(), added: count, removed: count, changed: count })
     .nullable(),

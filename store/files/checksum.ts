@@ -28,7 +28,7 @@ function checksumOf(content: Buffer): Buffer {
   return hash('sha256', content, 'buffer').subarray(0, CHECKSUM_BYTES)
 }
 
-/** Of a file, as hexadecimal digits. */
+/** The SHA-256 of a file, as hexadecimal digits. */
 export async function sha256Of(path: string): Promise<string> {
   const digest = createHash('sha256')
   await pipeline(createReadStream(path), digest)

@@ -51,7 +51,7 @@ export interface ImportResult {
   info: SnapshotInfo
   /** False if the archive is the one of the current snapshot. Only the time of retrieval is then recorded. */
   changed: boolean
-  /** How a new snapshot differs from the one before it. Null if it is the same, or if no other can be read. */
+  /** How a new snapshot differs from the previous one. Null if it is the same, or if no previous one can be read. */
   changes: Dataset['changes']
   /** How a changed file differs from the snapshot that was served. */
   compared: Finding[]

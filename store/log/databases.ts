@@ -44,7 +44,7 @@ export function noteChanges(changes: Database<Change, number>, now: Date, identi
     void changes.put(newest + index + 1, { identity, at: now.toISOString() })
 }
 
-/** A damaged change is kept: an increment that needs it fails, and no final outcome does. */
+/** False for a damaged change. It stays, so that an increment that needs it fails, but no final outcome fails. */
 function isOld(changes: Database<Change, number>, key: number, now: Date): boolean {
   try {
     // A time far in the future was written while the clock was wrong.

@@ -64,7 +64,7 @@ export async function crash(options: Record<string, string>): Promise<boolean> {
   return faults.length === 0 && results.every((each) => each.deaths > 0)
 }
 
-/** Runs of which at least one reaches its point of death. */
+/** At most this many runs for each death that is wanted. */
 const RUNS_PER_DEATH_MAX = 4
 
 interface Plan {
@@ -84,7 +84,7 @@ async function killAll(subject: string, scene: Scene, { runs, seed, call }: Plan
   const points = [...(await readPoints(trace))].filter(([name]) => name === (call ?? name))
   let deaths = 0
   for (const [run, death] of drawDeaths(points, seed).entries()) {
-    // The number of calls varies, so a run may end before its point. Others then take its place.
+    // The number of calls varies, so a run can end before its point of death. Another point is then tried.
     if (deaths >= runs || run >= RUNS_PER_DEATH_MAX * runs) break
     await scene.run(strace(trace, death))
     if (await wasKilled(trace)) deaths += 1

@@ -2,8 +2,8 @@
 import { markdown } from './report.ts'
 import { PERF_TARGETS, type PerfRowId } from './targets.ts'
 
-/** What the figures are of. */
-const PARTS = `What is real and what is fake:
+/** Which parts of each program are real. */
+const PARTS = `Which parts are real, and which are fakes:
 
 - **perf**, **sizing** and **quality**: see [benchmarks](../benchmarks.md#a-sale-a-search-and-an-import-beside-others).
 - **crash**: the commands \`serve\`, \`import\` and \`client\` as processes, with the disk, PostgreSQL, and a local anvil with a test
@@ -75,7 +75,7 @@ export function withFigures(page: string, files: ReadonlyMap<string, string>): s
   return withTable(figures, 'engines', engineTable(files.get('quality') ?? ''))
 }
 
-/** Replaces what is between the two comments with this name. */
+/** Replaces the table between the begin comment and the end comment of this name. */
 function withTable(page: string, name: string, table: string): string {
   const begin = `<!-- ${name}: written by \`npm run proof\` -->`
   const end = `<!-- end of ${name} -->`

@@ -32,9 +32,9 @@ const PROOF_SECTIONS: readonly ProofSection[] = [
   ['perf', '--size full', 'every row below meets its target'],
   // Fewer than 20,000 questions, so that one wrong match misses the target of one in 20,000.
   ['quality', '--rows 100000 --samples 1000 --peers', 'every accuracy target below is met'],
-  // As many as take some minutes. All changes of a record occur in a few hundred seeds.
+  // Takes some minutes. A few hundred seeds already contain every change of a record.
   ['simulate', '--seeds 15000 --workers 2', 'no broken invariant'],
-  // As many as take ten minutes.
+  // Takes ten minutes.
   ['crash', '--runs 40', 'one payment, one transfer and the stored answer after every death'],
   // Every combination.
   ['matrix', '', 'each payment is sold once, or refused after its end'],
@@ -44,7 +44,7 @@ const PROOF_SECTIONS: readonly ProofSection[] = [
   ['fairness', '--seconds 6', 'no other client refused, p99 below 2 s'],
   // All bugs.
   ['mutants', '--workers 2', 'every mutant is caught'],
-  // As many as take a minute.
+  // Takes a minute.
   ['leak', '--requests 4000', 'no kind of request leaves memory behind'],
   // As many companies as the register has, because the memory of the import depends on them.
   ['sizing', '--rows 1000000 --sales 3000', 'every size is measured'],

@@ -124,7 +124,7 @@ export async function addWallet(page: BrowserPage, service: TestService, change:
 /** Run in the page. */
 function installWallet() {
   const shared = globalThis as unknown as {
-    /** A refusal has a code. */
+    /** Resolves with an error that has a `code` if the wallet refuses. */
     askWallet: (call: object) => Promise<Error | string | string[] | null>
     CustomEvent: new (name: string, init: object) => Event
     addEventListener: (name: string, listener: () => void) => void

@@ -7,7 +7,7 @@ import { Agent, type Dispatcher } from 'undici'
 import { parseStrictJson } from '../../../store/base/strict-json.ts'
 import { isTimeout } from './time-limits.ts'
 
-/** Without the time limits of undici, because each request has a limit of its own for its whole time. */
+/** Disables the time limits of undici, because each request has one limit for its whole duration. */
 const NO_LIMITS = { headersTimeout: 0, bodyTimeout: 0 }
 const agent = new Agent(NO_LIMITS)
 

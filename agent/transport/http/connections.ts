@@ -36,8 +36,8 @@ const SMALL_ANSWER_BYTES = 16_384
 /** Node accepts one connection in each iteration of the event loop, so few requests begin in it. */
 const BEGUN_PER_ITERATION_MAX = 8
 /**
- * While connections arrive, a place for a request is free again only after so many iterations: new clients wait in the
- * queue of the kernel, which is not fair.
+ * While connections arrive, a request gives its place back only after this number of iterations, so that they are
+ * accepted first. They wait in the queue of the kernel, which is not fair.
  */
 const ITERATIONS_PER_TURN = 16
 /** The shortest interval between two log lines with the same text. */
@@ -51,7 +51,7 @@ interface Connection {
   /** Of the client of the last request, or of the socket before the first one. */
   prefixes: readonly string[]
   activity: Activity
-  /** The number of its last change of activity. */
+  /** The value of `#changes` at its last change of activity. */
   changed: number
   /** Whether its address had too many connections when it was opened. Its first request is answered with 429. */
   isSurplus: boolean
@@ -96,7 +96,7 @@ export class Connections {
   readonly #unread = new PrefixTree<Connection>()
   /** Connections that were admitted in this iteration of the event loop or the one before. */
   #newcomers = 0
-  /** The number of the last change of activity of any connection. */
+  /** Counts the changes of activity of all connections. */
   #changes = 0
   /** When each text was reported. */
   readonly #reportedAt = new Map<string, number>()
@@ -229,7 +229,7 @@ export class Connections {
     if (slowest) this.#reset(slowest, 'unread')
   }
 
-  /** Lets another request begin in the next iteration without newcomers, or after so many with them. */
+  /** Gives the place of a request back in the first iteration without new connections, or after `iterations`. */
   #endTurn(iterations: number): void {
     setImmediate(() => {
       if (this.#newcomers === 0 || iterations === 0) this.#turns.leave()

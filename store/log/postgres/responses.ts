@@ -104,10 +104,11 @@ const STATEMENTS = {
   order by identity limit $1`,
   OWNER: `select log_id, network, asset, pay_to, coalesce(receivers, array[pay_to]) as receivers
   from response_log_owner where id = 1`,
-  /** Inserts the first owner, or changes the receiver of the log $6 if it is still $7. */
+  /** Inserts the first owner, or replaces the receivers of the owner with the log id $6 if they are still $7 and $8. */
   SET_OWNER: `insert into response_log_owner as stored (id, log_id, network, asset, pay_to, receivers)
   values (1, $1, $2, $3, $4, $5) on conflict (id) do update set pay_to = excluded.pay_to, receivers = excluded.receivers
-  where stored.log_id = $6::uuid and stored.pay_to = $7::text`,
+  where stored.log_id = $6::uuid and stored.pay_to = $7::text
+  and coalesce(stored.receivers, array[stored.pay_to]) = $8::text[]`,
   ANNOUNCE_KEY: `insert into public_keys (kid, jwk, announced_at, compromised_at) values ($1, $2, now(), $3)
   on conflict (kid) do update set compromised_at = coalesce(public_keys.compromised_at, excluded.compromised_at)`,
   PUBLIC_KEYS: 'select kid, jwk, announced_at, compromised_at from public_keys order by announced_at, kid',
@@ -253,8 +254,8 @@ class PostgresResponseLog implements ResponseLog {
   /** A repetition after the loss of a connection finds the owner that it has stored. */
   async setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner> {
     const { log_id, network, asset, pay_to, receivers } = next
-    const values = [log_id, network, asset, pay_to, receivers, current?.log_id, current?.pay_to]
-    await this.#query(STATEMENTS.SET_OWNER, values)
+    const former = [current?.log_id, current?.pay_to, current?.receivers]
+    await this.#query(STATEMENTS.SET_OWNER, [log_id, network, asset, pay_to, receivers, ...former])
     const stored = await this.owner()
     if (!stored) throw new StoreError('The owner of the response log was removed while it was written')
     return stored

@@ -47,7 +47,7 @@ const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
   [
     6,
     [
-      // Records of version 5 are due at once. A constant default rewrites no row.
+      // Makes records of version 5 due at once. PostgreSQL adds a constant default without rewriting the rows.
       `alter table responses add column due_at timestamptz not null default '1970-01-01T00:00:00Z'`,
       'create index responses_due on responses (due_at) where final_at is null',
       // Null in a row of version 5: the log has had one receiver.

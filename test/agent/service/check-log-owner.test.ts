@@ -170,6 +170,8 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       const owner = (await log.owner())!
       const next = { ...owner, pay_to: OTHER_RECEIVER }
       expect(await log.setOwner(next, { ...owner, pay_to: `0x${'e5'.repeat(20)}` })).to.deep.equal(owner)
+      // Another process has added a receiver meanwhile, which must not be lost.
+      expect(await log.setOwner(next, { ...owner, receivers: [] })).to.deep.equal(owner)
       expect(await log.setOwner(next, owner)).to.deep.equal(next)
       expect(await log.owner()).to.deep.equal(next)
     })

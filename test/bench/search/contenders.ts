@@ -1,5 +1,5 @@
 /**
- * What is compared in a search by name: the product and other search engines, and the timing of their queries.
+ * The product and the other search engines, as the benchmarks of the search by name compare and time them.
  * PostgreSQL runs pg_trgm, of Debian's package postgresql-contrib, with a GIN index and `%` at its default threshold.
  */
 import pg from 'pg'

@@ -89,7 +89,7 @@ describe('[15.13] the command client watch', function () {
       ]),
     )
 
-  it('reports from file to file what has changed, once, for one payment of 100', async () => {
+  it('reports the changes of each new file once, with one payment for up to 100 companies', async () => {
     let first: CliResult | undefined
     expect(await transfersOf(async () => void (first = await run()))).to.equal(FIRST_PAYMENTS)
     expect(first?.stderr).to.equal('')
