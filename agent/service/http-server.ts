@@ -9,7 +9,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Express } from 'express'
 import { expressMessages } from '../../rest-facade/messages.ts'
 import { toUrlHost } from '../../store/base/url-policy.ts'
-import { CONNECTION_LIMITS, Connections, type Clients, type ConnectionsOptions } from '../transport/http/connections.ts'
+import { CONNECTION_LIMITS, Connections, type Clients } from '../transport/http/connections.ts'
 import { assignRequestId, readTarget, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request.ts'
 import { commonHeaders, refuse, renderOutcome, type HttpResponseContent } from '../transport/http/response.ts'
 import { refused } from '../operation/outcome.ts'
@@ -43,7 +43,7 @@ const LIMITS = {
 }
 export type HttpServerLimits = typeof LIMITS
 
-interface HttpServerOptions extends Pick<ConnectionsOptions, 'budgets' | 'clock' | 'report'> {
+interface HttpServerOptions extends Pick<ConstructorParameters<typeof Connections>[0], 'budgets' | 'clock' | 'report'> {
   config: Config
   /** Replaces limits. */
   limits?: Partial<HttpServerLimits> | undefined
