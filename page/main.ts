@@ -76,7 +76,7 @@ function request(operation: Operation, connect?: () => Promise<Signer>): Promise
 }
 
 async function buy(operation: Operation): Promise<Response> {
-  say('Requesting the quote.')
+  say('Asking the wallet for its account, then the service for the quote.')
   void navigator.storage.persist()
   await storage.replace('probe', new Date().toISOString()).catch(() => {
     throw new WalletError('This browser cannot keep a payment, for example in a private window. Nothing was signed')
