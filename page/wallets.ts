@@ -69,7 +69,7 @@ export async function connectWallet(
       await show(provider.funded ? address : `${address}, which has ${usdc(balance)}`, typed)
       const signed = String(await ask('eth_signTypedData_v4', address, JSON.stringify(typed)))
       // Some hardware wallets end it with 0 or 1, for 27 or 28. The account of a contract has a longer one.
-      const signature = signed.replace(/(?<=^0x.{128})0[01]$/, (v) => (v === '00' ? '1b' : '1c'))
+      const signature = signed.replace(/^(0x.{128})0([01])$/, (_, rs, v) => `${rs}1${v === '0' ? 'b' : 'c'}`)
       if (/^0x[0-9a-f]{130,}$/i.test(signature)) return signature as `0x${string}`
       throw new WalletError('The wallet gave no signature. Nothing was paid')
     },
