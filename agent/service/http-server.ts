@@ -183,8 +183,8 @@ function toWireCode({ code }: NodeJS.ErrnoException): WireCode {
 
 /** Writes an answer without Node's HTTP layer and closes the connection when the client has read it. */
 function writeAndClose(socket: Socket, { status, headers, body }: HttpResponseContent): void {
-  const all = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  const own = { 'Content-Length': Buffer.byteLength(body), Date: new Date().toUTCString(), Connection: 'close' }
+  const lines = Object.entries({ ...headers, ...own }).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => clearTimeout(timer))
