@@ -205,12 +205,13 @@ function parseTransactionHash(text: string): string | undefined {
   return digits && `0x${digits.toLowerCase()}`
 }
 
-/** The payload as the client sent it, but for the case of addresses, and `accepted` as in the quote. */
+/** The payload as the client sent it, without nulls, with `accepted` of the quote and with addresses that all read. */
 function toPaymentPayload({ payment, requirements }: FacilitatorRequest): PaymentPayload {
   const { authorization } = payment.payload
   const [from, to] = [readableAddress(authorization.from), readableAddress(authorization.to)]
   const payload = { ...payment.payload, authorization: { ...authorization, from, to } }
-  return { ...payment, accepted: requirements, payload } as unknown as PaymentPayload
+  const [resource, extensions] = [payment.resource ?? undefined, payment.extensions ?? undefined]
+  return { ...payment, resource, extensions, accepted: requirements, payload } as unknown as PaymentPayload
 }
 
 /**

@@ -89,7 +89,6 @@ const CASES: Case[] = [
   observed('validBefore in a day', FAR, { validBefore: seconds(86_400) }),
   observed('the maximal validBefore', FAR, { validBefore: (2n ** 256n - 1n).toString() }),
   observed('validAfter in an hour', AFTER, { validAfter: seconds(3600) }),
-  { name: 'a nonce with a capital X', reason: FORM, change: withAuthorization({ nonce: `0X${'1'.repeat(64)}` }) },
   // Signature
   { name: 'no signature', reason: FORM, change: (p) => ({ ...p, payload: without(p.payload, 'signature') }) },
   { name: 'a signature of 64 bytes', reason: FORM, change: withSignature((s) => s.slice(0, -2)) },
@@ -132,7 +131,6 @@ const CASES: Case[] = [
     reason: FORM,
     change: (p) => ({ ...p, extensions: { 'payment-identifier': { info: { id } } } }),
   })),
-  { name: 'a list', reason: FORM, change: (p) => [p] },
 ]
 
 describe('a payment that fails the local checks', () => {
@@ -155,7 +153,9 @@ describe('a payment that fails the local checks', () => {
     'a further member of extra': withAccepted({ extra: { ...testTerms.domain, assetTransferMethod: 'eip3009' } }),
     'null for optional members': (payment) => ({ ...payment, resource: null, extensions: null }),
   }))
-    it(`[5.3.2] is sold with ${name}`, async () => {
+    it(`[5.3.2] is sold with ${name}, and reaches the facilitator without it`, async () => {
+      const { verify } = sale.script
+      sale.script.verify = (sent) => (expect(JSON.stringify(sent)).to.not.match(/null|eip3009/), verify(sent))
       expect((await sale.lookup(change(await signedPayment()))).kind).to.equal('answer')
     })
 
