@@ -25,7 +25,11 @@ export function decodePayment(headers: readonly string[], asked: Operation) {
   let binding: ReturnType<SentPayment['bind']> | undefined
   const operation = toNamed(asked)
   const bind = () =>
-    (binding ??= { payment_hash: paymentHash(sent), operation_digest: operationDigest(operation), operation })
+    (binding ??= {
+      payment_hash: sha256Hex(canonicalJson(sent)),
+      operation_digest: operationDigest(operation),
+      operation,
+    })
   return { kind: 'payment', payment, identity: paymentIdentity(payment), id: paymentIdKey(payment), bind } as const
 }
 
@@ -52,9 +56,4 @@ export function payerPrefixOf(identity: string): string {
 function paymentIdKey({ extensions, payload }: Payment): string | undefined {
   const id = extensions?.[PAYMENT_IDENTIFIER]?.info.id
   return id === undefined ? undefined : `${payload.authorization.from.toLowerCase()}/${id}`
-}
-
-/** SHA-256 of the RFC 8785 form of the whole payload as sent, including unknown members. */
-function paymentHash(sent: unknown): string {
-  return sha256Hex(canonicalJson(sent))
 }

@@ -55,8 +55,8 @@ export const paymentSchema = z.looseObject({
   x402Version: z.literal(X402_VERSION),
   accepted: acceptedSchema,
   payload: payloadSchema,
-  resource: z.looseObject({ url: z.string().max(4096) }).optional(),
-  extensions: sentExtensionsSchema.optional(),
+  resource: z.looseObject({ url: z.string().max(4096) }).nullish(),
+  extensions: sentExtensionsSchema.nullish(),
 })
 
 export type Payment = z.infer<typeof paymentSchema>

@@ -58,8 +58,7 @@ export function examine(
   const isSignedByPayer = isSameAddress(recoverSigner(sent.payment.payload, terms), authorization.from)
   // Standard clients copy the resource of the quote into the payment.
   const { resource } = sent.payment
-  const isQuoted = resource === undefined || resource.url === resourceUrl
-  if (!isQuoted && namesAnotherOperation(resource.url, operation, terms.operations))
+  if (resource && resource.url !== resourceUrl && namesAnotherOperation(resource.url, operation, terms.operations))
     return refusedPayment('payment_invalid', 'resource_mismatch')
   const isTimely = checkTimes(authorization, now) === undefined
   return { ...sent, kind: 'checked', requirements, isSignedByPayer, isTimely, isForFormerReceiver }
@@ -68,10 +67,17 @@ export function examine(
 /** How a payment differs from the requirements of the quote. Undefined if it does not differ. */
 function checkTerms({ payment }: SentPayment, requirements: PaymentRequirements): QuoteReason | undefined {
   const { authorization } = payment.payload
-  if (!isDeepStrictEqual(payment.accepted, requirements)) return 'invalid_payment_requirements'
+  if (!isDeepStrictEqual(toComparable(payment.accepted), toComparable(requirements)))
+    return 'invalid_payment_requirements'
   if (!isSameAddress(authorization.to, requirements.payTo)) return 'invalid_exact_evm_payload_recipient_mismatch'
   if (authorization.value !== requirements.amount) return 'invalid_exact_evm_payload_authorization_value_mismatch'
   return undefined
+}
+
+/** Clients may add members to `extra`, and write addresses in any case. */
+function toComparable({ asset, payTo, extra, ...rest }: Record<string, unknown>) {
+  const { name, version } = Object(extra) as PaymentRequirements['extra']
+  return { ...rest, addresses: `${String(asset)} ${String(payTo)}`.toLowerCase(), name, version }
 }
 
 /** Whether a payment comes too late to be sold. It may have been settled earlier. */

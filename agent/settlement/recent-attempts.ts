@@ -25,12 +25,11 @@ export class RecentAttempts {
    * of this process have ended with the process before it.
    */
   isInProgress({ state, updated_at }: ResponseRecord): boolean {
-    const time = this.#time()
-    const updatedAt = Date.parse(updated_at)
-    const age = time - updatedAt
+    const [time, updatedAt] = [this.#time(), Date.parse(updated_at)]
     // If the clock was ahead at the start and was set back, the start is in the future and cannot be compared.
     const isSinceStart = updatedAt >= this.#startedAt || this.#startedAt > time
-    return isStarted(state) && isSinceStart && age >= 0 && age < CALL_MS_MAX
+    // The clock of another machine can be ahead.
+    return isStarted(state) && isSinceStart && Math.abs(time - updatedAt) < CALL_MS_MAX
   }
 
   /** A request of this process has failed after it may have stored the record, so it no longer settles it. */

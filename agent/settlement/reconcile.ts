@@ -3,7 +3,7 @@ import { isFinal, type FirstDenial, type ResponseRecord } from '../../store/log/
 import type { Observation } from './chain/observe.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { isNear } from './chain/clock.ts'
-import { decide, type Action, type Cause, type NonceState } from './decide.ts'
+import { decide, type Action, type Cause } from './decide.ts'
 import { facilitatorError } from './facilitator/facilitator.ts'
 import type { PaymentServices } from './services.ts'
 import { advance, advanceOrReload, recordDecision, reload } from './record-decision.ts'
@@ -47,14 +47,15 @@ export async function reconcileObserved(
   // The request that began this settlement has ended without its outcome.
   const open = record.state === 'settling' ? await advance(payments, record, { state: 'unknown' }) : record
   if (!open) return reload(payments, record)
-  const action = decide({ record: open, nonceState, now: now(), cause })
+  const decided = { record: open, nonceState, now: now(), cause }
+  const action = decide(decided)
   if (isDenial(action)) {
     const judged = await judgeDenial(payments, open, observed, { denial: action, cause })
     if (judged !== 'confirmed') return noteDenial(payments, open, judged)
   }
   switch (action) {
     case 'wait':
-      return nonceState.nonce === 'unclear' ? open : noteDenial(payments, open, undefined)
+      return nonceState.nonce === 'unclear' || isNotFinal(decided) ? open : noteDenial(payments, open, undefined)
     case 'settle':
       return settleAgain(payments, open, waitLimit)
     case 'reopen': {
@@ -84,10 +85,8 @@ async function judgeDenial(
 ): Promise<'confirmed' | FirstDenial | undefined> {
   const { chain, now } = payments
   const others = Array.from({ length: chain.nodeCount }, (_, node) => node).filter((node) => node !== observation.node)
-  const states = await Promise.all(others.map((node) => readFrom(payments, record, node)))
-  const actions = states.flatMap((nonceState) =>
-    nonceState ? [decide({ record, nonceState, now: now(), cause })] : [],
-  )
+  const decisions = await Promise.all(others.map((node) => decideFrom(payments, record, node, cause)))
+  const actions = decisions.filter((action) => action !== undefined)
   if (actions.length > 0) return actions.every((action) => action === denial) ? 'confirmed' : undefined
   const { first_denial: first } = record
   const { time, final } = observation
@@ -115,18 +114,29 @@ async function noteDenial(
   return advanceOrReload(payments, record, { state, updated_at, first_denial })
 }
 
-/** Undefined if the node does not work: it does not answer, or its block is old. */
-async function readFrom(
+/**
+ * Undefined if the node does not work: it does not answer, its block is old, or it shows the end of the payment in a
+ * block that is not final, because its finality may have stopped.
+ */
+async function decideFrom(
   payments: PaymentServices,
   record: ResponseRecord,
   node: number,
-): Promise<NonceState | undefined> {
+  cause: Cause,
+): Promise<Action | undefined> {
   try {
     const [other] = await observeRecords(payments, [record], { withFinal: true, node })
     if (!other || !isNear(other.observation.time, payments.now())) return undefined
-    return await other.readNonce()
+    const decided = { record, nonceState: await other.readNonce(), now: payments.now(), cause }
+    const action = decide(decided)
+    return action === 'wait' && isNotFinal(decided) ? undefined : action
   } catch {
     // Nodes that fail for a minute are reported.
     return undefined
   }
+}
+
+function isNotFinal({ nonceState, ...decided }: Parameters<typeof decide>[0]): boolean {
+  const final = nonceState.nonce === 'free' ? { finalTime: nonceState.time } : { isFinal: true }
+  return isDenial(decide({ ...decided, nonceState: { ...nonceState, ...final } }))
 }

@@ -22,11 +22,7 @@ export interface AnnouncedKey {
 export interface ResponseLog {
   /** Writes durably without an effect. Rejects if a sale could not be stored. */
   checkWritable(): Promise<void>
-  /**
-   * The record of this payment, or else the record of the payment that has this payment id.
-   * @example
-   * const record = await log.read(identity, paymentId)
-   */
+  /** The record of this payment, or else the record of the payment that has this payment id. */
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /**
    * Stores the record of a new payment, and counts its sale in the limit of sales in a minute. If the identity or the
@@ -59,15 +55,9 @@ export interface ResponseLog {
   /**
    * At most `max` of them that are due before a time, earliest first. A record without `due_at` has been
    * due since it was prepared. One that is due much later than records are deferred is due now: the clock was set back.
-   * @example
-   * for (const identity of await log.due({ before: new Date(), max: 100 })) await look(identity)
    */
   due(request: { before: Date; max: number }): Promise<string[]>
-  /**
-   * How many there are, for each state that is not final.
-   * @example
-   * const unknown = (await log.countUnfinished()).get('unknown')
-   */
+  /** How many there are, for each state that is not final. */
   countUnfinished(): Promise<ReadonlyMap<RecordState, number>>
   /**
    * Lists a settled payment without a record. Resolves with whether it is new in the list. Rejects if the list is full.
@@ -83,11 +73,7 @@ export interface ResponseLog {
   owner(): Promise<LogOwner | undefined>
   /** Stores `next` if the log still has the owner `current`. Returns the owner that is stored afterwards. */
   setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner>
-  /**
-   * Adds a public key to those of the log, or marks one as compromised. Nothing else of a key ever changes.
-   * @example
-   * await log.announceKey({ kid, jwk, compromised_at: null })
-   */
+  /** Adds a public key to those of the log, or marks one as compromised. Nothing else of a key ever changes. */
   announceKey(key: Omit<AnnouncedKey, 'announced_at'>): Promise<void>
   /** The keys of {@link ResponseLog.announceKey}, of all machines, first announced first. */
   publicKeys(): Promise<AnnouncedKey[]>

@@ -8,7 +8,7 @@ import { parseTransfer, readLogs, TRANSFER, USED, type EventLog, type NonceKey, 
 import { isTimeout } from '../rpc/time-limits.ts'
 import { isTooWide, RangeSearch, type BlockRange } from './search-block-ranges.ts'
 
-/** Nonces in one search. If a node refuses this many values of a topic, the next search has half as many. */
+/** Nonces in one search. If a node refuses this many values of a topic, later searches have half as many. */
 const VALUES_MAX = 1_000
 
 export interface PaymentQuery extends NonceKey {
@@ -30,15 +30,17 @@ export class TransferSearch {
   /** By {@link keyOf}. Rejects if the node cannot be read. */
   async find(rpc: Rpc, queries: readonly PaymentQuery[]): Promise<Map<string, FoundTransfer>> {
     const found = new Map<string, FoundTransfer>()
-    const size = this.#valuesMax
-    try {
-      for (let start = 0; start < queries.length; start += size)
+    let size = this.#valuesMax
+    for (let start = 0; start < queries.length;)
+      try {
         await this.#findPart(rpc, queries.slice(start, start + size), found)
-    } catch (cause) {
-      // Even one block was refused, so the next search has fewer nonces. After a time-out it has a smaller range.
-      if (!isTooWide(cause) || isTimeout(cause)) throw cause
-      this.#valuesMax = Math.max(1, Math.floor(size / 2))
-    }
+        start += size
+        this.#valuesMax = size
+      } catch (cause) {
+        // After a time-out the next search has a smaller range. A node that refuses one nonce is out of order.
+        if (!isTooWide(cause) || isTimeout(cause) || size === 1) throw cause
+        size = Math.floor(size / 2)
+      }
     return found
   }
 

@@ -149,7 +149,7 @@ interface FacilitatorRequest {
 export async function verifyWithFacilitator(request: FacilitatorRequest, after?: string): Promise<Verification> {
   const { facilitator, timer, payment, requirements } = request
   try {
-    const call = () => facilitator.verify(toPaymentPayload(payment), requirements, after)
+    const call = () => facilitator.verify(toPaymentPayload(request), requirements, after)
     const reply = verifyReplySchema.parse(await withDeadline({ timer, milliseconds: FACILITATOR_MS_MAX }, call))
     if (!reply.isValid) return toVerifyRefusal(reply)
     return isPayer(reply.payer, payment)
@@ -168,9 +168,9 @@ function toVerifyRefusal({ invalidReason, facilitator }: z.infer<typeof verifyRe
 
 /** `name`: the facilitator that verified the payment. */
 export async function settleWithFacilitator(request: FacilitatorRequest, name?: string): Promise<Settlement> {
-  const { facilitator, timer, payment, requirements } = request
+  const { facilitator, timer, requirements } = request
   try {
-    const call = () => facilitator.settle(toPaymentPayload(payment), requirements, name)
+    const call = () => facilitator.settle(toPaymentPayload(request), requirements, name)
     const reply = settleReplySchema.parse(await withDeadline({ timer, milliseconds: FACILITATOR_MS_MAX }, call))
     return reply.success ? checkSuccess(reply, request) : toRefusal(reply)
   } catch (cause) {
@@ -205,15 +205,13 @@ function parseTransactionHash(text: string): string | undefined {
   return digits && `0x${digits.toLowerCase()}`
 }
 
-/**
- * The payload as the client sent it, but for the case of some addresses. The cast is safe, because `checkTerms` has
- * compared `accepted` with the quote.
- */
-function toPaymentPayload(payment: Payment): PaymentPayload {
+/** The payload as the client sent it, without nulls, with `accepted` of the quote and with addresses that all read. */
+function toPaymentPayload({ payment, requirements }: FacilitatorRequest): PaymentPayload {
   const { authorization } = payment.payload
   const [from, to] = [readableAddress(authorization.from), readableAddress(authorization.to)]
   const payload = { ...payment.payload, authorization: { ...authorization, from, to } }
-  return { ...payment, payload } as unknown as PaymentPayload
+  const [resource, extensions] = [payment.resource ?? undefined, payment.extensions ?? undefined]
+  return { ...payment, resource, extensions, accepted: requirements, payload } as unknown as PaymentPayload
 }
 
 /**

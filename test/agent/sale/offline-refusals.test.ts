@@ -1,6 +1,7 @@
 /** Payments that fail the local checks: 402 with a code and a fresh quote, and no remote call (contract 5.3). */
 import { expect } from 'chai'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { getAddress } from 'viem'
 import type { QuoteReason } from '../../../agent/operation/outcome.ts'
 import {
   header,
@@ -71,7 +72,6 @@ const CASES: Case[] = [
   { name: 'another scheme', reason: TERMS, change: withAccepted({ scheme: 'upto' }) },
   { name: 'another network', reason: TERMS, change: withAccepted({ network: 'eip155:8453' }) },
   { name: 'another asset', reason: TERMS, change: withAccepted({ asset: OTHER_ADDRESS }) },
-  { name: 'an asset in another case', reason: TERMS, change: withAccepted({ asset: testTerms.asset.toLowerCase() }) },
   { name: 'another receiver in the terms', reason: TERMS, change: withAccepted({ payTo: OTHER_ADDRESS }) },
   { name: 'a lower amount in the terms', reason: TERMS, change: withAccepted({ amount: '999' }) },
   { name: 'a longer time in the terms', reason: TERMS, change: withAccepted({ maxTimeoutSeconds: 301 }) },
@@ -89,8 +89,6 @@ const CASES: Case[] = [
   observed('validBefore in a day', FAR, { validBefore: seconds(86_400) }),
   observed('the maximal validBefore', FAR, { validBefore: (2n ** 256n - 1n).toString() }),
   observed('validAfter in an hour', AFTER, { validAfter: seconds(3600) }),
-  { name: 'a nonce of 31 bytes', reason: FORM, change: withAuthorization({ nonce: `0x${'1'.repeat(62)}` }) },
-  { name: 'a nonce with a capital X', reason: FORM, change: withAuthorization({ nonce: `0X${'1'.repeat(64)}` }) },
   // Signature
   { name: 'no signature', reason: FORM, change: (p) => ({ ...p, payload: without(p.payload, 'signature') }) },
   { name: 'a signature of 64 bytes', reason: FORM, change: withSignature((s) => s.slice(0, -2)) },
@@ -133,9 +131,6 @@ const CASES: Case[] = [
     reason: FORM,
     change: (p) => ({ ...p, extensions: { 'payment-identifier': { info: { id } } } }),
   })),
-  { name: 'null', reason: FORM, change: () => null },
-  { name: 'a list', reason: FORM, change: (p) => [p] },
-  { name: 'two headers joined', reason: FORM, headers: (p) => [`${header(p)}, ${header(p)}`] },
 ]
 
 describe('a payment that fails the local checks', () => {
@@ -149,9 +144,20 @@ describe('a payment that fails the local checks', () => {
   })
   after(() => sale.close())
 
-  it('is valid before its change', async () => {
-    expect((await sale.lookup(await signedPayment())).kind).to.equal('answer')
-  })
+  for (const [name, change] of Object.entries<(payment: WirePayment) => object>({
+    'no change': (payment) => payment,
+    'addresses in another case in the terms': withAccepted({
+      asset: testTerms.asset.toLowerCase(),
+      payTo: getAddress(testTerms.payTo),
+    }),
+    'a further member of extra': withAccepted({ extra: { ...testTerms.domain, assetTransferMethod: 'eip3009' } }),
+    'null for optional members': (payment) => ({ ...payment, resource: null, extensions: null }),
+  }))
+    it(`[5.3.2] is sold with ${name}, and reaches the facilitator without it`, async () => {
+      const { verify } = sale.script
+      sale.script.verify = (sent) => (expect(JSON.stringify(sent)).to.not.match(/null|eip3009/), verify(sent))
+      expect((await sale.lookup(change(await signedPayment()))).kind).to.equal('answer')
+    })
 
   for (const { name, reason, code = 'payment_invalid', calls = [], sign, change, headers } of CASES) {
     it(`has ${name}`, async () => {

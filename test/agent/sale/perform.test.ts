@@ -375,27 +375,29 @@ describe('a sale', () => {
   })
 
   describe('[5.6.3] while another process settles its payment', () => {
-    it('waits for the record of that process, and answers from it', async () => {
-      const { release, arrived } = sale.block('settle')
-      const first = sale.lookup(payment)
-      await arrived(1)
-      // Another process has a mutex of its own.
-      sale.context.paymentMutex = new KeyedMutex()
-      let looks = 0
-      const { log } = sale.context.payments
-      const read: typeof log.read = async (...key) => {
-        looks += 1
-        if (looks === 4) {
-          release()
-          await first
+    for (const aheadMs of [0, 2_000])
+      it(`waits for its record, also if its clock is ${aheadMs} ms ahead, and answers from it`, async () => {
+        const { release, arrived } = sale.block('settle')
+        const first = sale.lookup(payment)
+        await arrived(1)
+        passSeconds(-aheadMs / 1000)
+        // Another process has a mutex of its own.
+        sale.context.paymentMutex = new KeyedMutex()
+        let looks = 0
+        const { log } = sale.context.payments
+        const read: typeof log.read = async (...key) => {
+          looks += 1
+          if (looks === 4) {
+            release()
+            await first
+          }
+          return log.read(...key)
         }
-        return log.read(...key)
-      }
-      sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { read }) }
-      expect(await sale.lookup(payment)).to.deep.equal(await first)
-      expect(sale.count('settle')).to.equal(1)
-      expect(sale.count('nonceState')).to.equal(0)
-    })
+        sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { read }) }
+        expect(await sale.lookup(payment)).to.deep.equal(await first)
+        expect(sale.count('settle')).to.equal(1)
+        expect(sale.count('nonceState')).to.equal(0)
+      })
 
     it('decides by the chain after 20 looks', async () => {
       const { arrived } = sale.block('settle')

@@ -15,6 +15,7 @@ const REPLIES: [reply: string, change: object | Error, kind: string][] = [
   ['a success', {}, 'settled'],
   ['a success with the amount of the payment', { amount: requirements.amount }, 'settled'],
   ['a success with an empty error reason', { errorReason: '' }, 'settled'],
+  ['a success with null for absent members', { errorReason: null, payer: null, amount: null }, 'settled'],
   ['a success with an error reason', { errorReason: 'settlement_pending' }, 'unclear'],
   ['a success on another network', { network: 'eip155:8453' }, 'unclear'],
   ['a success of another payer', { payer: OTHER }, 'unclear'],

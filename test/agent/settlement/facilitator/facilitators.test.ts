@@ -12,7 +12,7 @@ import { openRemoteFacilitators } from '../../../../agent/service/externals.ts'
 import { listen, type ListeningServer } from '../../../support/listen.ts'
 import { signedPayment, testTerms } from '../../../support/payments.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
-import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../../support/sale-harness.ts'
+import { codeOf, SaleHarness, settledReply } from '../../../support/sale-harness.ts'
 
 type Payload = Parameters<typeof settledReply>[0]
 type Answer = (payload: Payload) => { status: number; body: object }
@@ -213,14 +213,6 @@ describe('[5.8.1] several facilitators', () => {
     use(two)
     expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     expect(two.paths).to.deep.equal([])
-  })
-
-  it('[5.7.1] a success of the reference server in Python has a transaction without 0x, and null for no error', async () => {
-    one.answers['/settle'] = (payload) => ({
-      status: 200,
-      body: { ...settledReply(payload), transaction: TRANSACTION.slice(2), errorReason: null },
-    })
-    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
   })
 
   for (const [name, path, status, body, code] of DIALECTS)
