@@ -227,7 +227,8 @@ describe('the client', () => {
     const answer = { status: 200, body: JSON.stringify(paid.body), payment_response: header }
     expect(await readPurchase(fileEntry(purchasePath()))).to.deep.include({ answer })
     expect(printed.at(-1)).to.equal('The receipt is valid.')
-    expect(printed.join('\n')).to.contain('A\\u{202e}B\\u{fe0f}')
+    expect(stdout.join('\n')).to.contain('A\\u202eB\\ufe0f')
+    expect(JSON.parse(stdout.join('\n'))).to.deep.equal(paid.body)
   })
 
   it('repeats the same payment after 429, 500, 502, 503, 504 and a lost connection, after Retry-After', async () => {
