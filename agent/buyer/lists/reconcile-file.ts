@@ -79,6 +79,9 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   if (resolvePath(file) === resolvePath(out)) throw new Error('--out is the file itself')
   const choices = review === undefined ? undefined : await readChoices(review)
   const list = await readList(options, choices)
+  const keys = new Set(choices && list.rows.map(({ cells }) => reviewKey(cells)))
+  const unused = [...(choices?.keys() ?? [])].filter((key) => !keys.has(key)).length
+  if (unused > 0) print(`${unused} numbers in ${review} are for no row of the list, or of the list with other columns.`)
   const readFolder = () => readBought(purchasesFolder(out), { baseUrl, now: now(), listed: list.operations })
   const before = await readFolder()
   const batches = options.isBatched ? planBatches(before, baseUrl, list.operations) : before.batches
