@@ -450,6 +450,28 @@ describe('createBuyer', () => {
       expect(await aborted.catch((cause: unknown) => String(cause))).to.equal('Error: stopped')
       expect((await one.fetch(urlOf(COMPANY))).status).to.equal(200)
     }))
+
+  it('buys nothing if a call is aborted before its first request', () =>
+    paysTimes(0, async () => {
+      const aborting = new AbortController()
+      const aborted = buyer().fetch(urlOf(COMPANY), { signal: aborting.signal })
+      aborting.abort(new Error('stopped'))
+      expect(await aborted.catch((cause: unknown) => String(cause))).to.equal('Error: stopped')
+    }))
+
+  it('[15.4] says that the outcome is unknown if the entry cannot be read, and buys once when it can', () =>
+    paysTimes(1, async () => {
+      const whole = folderStorage(folder)
+      let reads = 0
+      const failing = {
+        ...whole,
+        read: (name: string) => ((reads += 1) === 5 ? Promise.reject(Error()) : whole.read(name)),
+      }
+      const removeLeftovers = () => Promise.reject(Error())
+      const one = buyer({ folder: { ...failing, removeLeftovers } })
+      expect(await failureOf(one.fetch(urlOf(COMPANY)))).to.include({ code: 'outcome_unknown', charged: 'unknown' })
+      expect((await one.fetch(urlOf(COMPANY))).headers.get('Charged')).to.equal('yes')
+    }))
 })
 
 describe('[15.2] the spending of a day', () => {
