@@ -38,7 +38,7 @@ interface WatchOptions {
 interface ListedNumbers {
   /** Sorted, without repetitions. */
   numbers: string[]
-  /** The numbers of the rows, from 1, with another text in the column. */
+  /** The rows with another text in the column, as a spreadsheet counts them: the header is row 1. */
   unreadable: number[]
 }
 
@@ -50,7 +50,7 @@ async function readNumbers(file: string, column: string): Promise<ListedNumbers>
   const found = texts.map((text) => readTypedNumber(text)?.digits ?? '')
   const numbers = new Set(found.filter((number) => COMPANY_NUMBER_PATTERN.test(number)))
   if (numbers.size === 0) throw new Error(`${file} has no company number in the column ${column}`)
-  const unreadable = texts.flatMap((text, index) => (text === '' || numbers.has(found[index] ?? '') ? [] : [index + 1]))
+  const unreadable = texts.flatMap((text, index) => (text === '' || numbers.has(found[index] ?? '') ? [] : [index + 2]))
   return { numbers: [...numbers].toSorted(), unreadable }
 }
 

@@ -105,7 +105,7 @@ describe('the table of a list', () => {
     const rows = [
       ['Company\u00a0Number', 'Name', 'Since', 'Active'],
       [335801, '=1+1', new Date('2020-01-31'), true],
-      ['', 'B', '', false],
+      ['', ' B ', '', false],
     ]
     await writeTable(sheet, { rows, format }, { addedFrom: 1 })
     const table = await readTable(sheet)
