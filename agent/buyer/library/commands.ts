@@ -140,13 +140,12 @@ async function checkQuote(
   { mode, baseUrl, amountMax, verbose }: Pick<BuyOptions, 'mode' | 'baseUrl' | 'amountMax' | 'verbose'>,
 ): Promise<void> {
   const { amount, network, payTo } = quote.requirements
-  const deployment = DEPLOYMENTS[mode]
   const price = `${toUsdc(amount)} USDC`
   note(`The service asks ${price} on ${network}, paid to ${payTo}. ${operation.definition.tool.charge}`)
   const resource = resourceUrl(baseUrl, operation)
   const limit = amountMax ?? amountOf({ mode }, operation)
   const checks = [
-    ...compareQuote(quote, { ...deployment, resource, payTo: await fetchReceiver(fetch, baseUrl) }),
+    ...compareQuote(quote, { ...DEPLOYMENTS[mode], resource, payTo: await fetchReceiver(fetch, baseUrl) }),
     { name: 'amount', value: `${amount} micro-USDC, at most ${limit}`, passed: isWithinLimit(quote, limit) },
   ]
   for (const { name, value, passed } of checks)

@@ -88,8 +88,7 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   const priceOf = (operation: Operation) => amountMax ?? amountOf({ mode }, operation)
   warnOfNumbers(context, options, list)
   const announced = estimate(before, batches, list.operations, priceOf)
-  const known = { committed: before.committed, rows: list.rows.length }
-  const allowance = await approve(context, options, { ...known, ...announced })
+  const allowance = await approve(context, options, { ...before, ...announced, rows: list.rows.length })
   const openBuyer = openBuyers({ ...options, allowance, runtime: context, folder: purchasesFolder(out) })
   const buyerOf = (operation: Operation, rows: number) => openBuyer(rows * priceOf(operation))
   const resolveRows = createRowResolver({ baseUrl, buyerOf, runtime: context, batches })

@@ -15,7 +15,7 @@ import { findColumns, readCells } from '../lists/columns.ts'
 import { DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts'
 import type { CommandContext } from '../../command-line/context.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
-import { describeCompany, describeDue, describeList, toHtml, toLines, type Section } from './report.ts'
+import { describeCompany, describeDue, describeList, toHtml, toLines } from './report.ts'
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
 import { toDay } from '../../../store/base/day.ts'
 
@@ -116,14 +116,8 @@ const pick = (records: Records, numbers: readonly string[]): Records =>
     numbers.flatMap((number) => (Object.hasOwn(records, number) ? [[number, records[number] ?? null]] : [])),
   )
 
-interface RoundResult {
-  state: WatchState
-  sections: Section[]
-  changed: number
-}
-
 /** Buys the changes before the records, so a change after the answer is in the next round. */
-async function performRound(purchases: Purchases, state: WatchState, round: Round): Promise<RoundResult> {
+async function performRound(purchases: Purchases, state: WatchState, round: Round) {
   const { companies: known } = state
   const answers = await purchases.changes(round)
   const changes = answers.flatMap((answer) => answer.changes)

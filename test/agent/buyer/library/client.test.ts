@@ -147,14 +147,8 @@ describe('the client', () => {
     } as Partial<ReceiptClaims>
     const receipt = receiptFor(key, answer as { snapshot_id: string }, claims)
     const extensions = { [RECEIPT_EXTENSION]: { info: { receipt } } }
-    const header = encodePaymentResponseHeader({
-      success: true,
-      transaction,
-      network,
-      payer: from,
-      amount,
-      extensions,
-    } as never)
+    const settlement = { success: true, transaction, network, payer: from, amount, extensions }
+    const header = encodePaymentResponseHeader(settlement as never)
     const id = payment + JSON.stringify(answer)
     receipts.set(id, receipts.get(id) ?? header)
     return receipts.get(id) ?? ''
@@ -377,11 +371,8 @@ describe('the client', () => {
     })
 
     it('[14.7] sends nothing to an A2A URL of another host, unless it is named', async () => {
-      for (const url of [
-        'http://127.0.0.1:4022/a2a',
-        'https://127.0.0.1:4021/a2a',
-        'http://127.0.0.1.example:4021/a2a',
-      ]) {
+      const others = ['http://127.0.0.1:4022/a2a', 'https://127.0.0.1:4021/a2a', 'http://127.0.0.1.example:4021/a2a']
+      for (const url of others) {
         card = cardOf(url)
         expect(await client('lookup', '1', '--a2a')).to.equal(1)
         expect(printed.at(-1)).to.equal(
