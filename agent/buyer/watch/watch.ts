@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../../store/dataset/source.ts'
 import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
-import { readTable } from '../../command-line/table-file.ts'
+import { readTable, toText, type Cell } from '../../command-line/table-file.ts'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
 import { COMPANY_NUMBER_PATTERN } from '../../../store/dataset/company.ts'
@@ -38,7 +38,7 @@ interface WatchOptions {
 interface ListedNumbers {
   /** Sorted, without repetitions. */
   numbers: string[]
-  /** The rows with another text in the column, as a spreadsheet counts them: the header is row 1. */
+  /** The rows without one that are not blank, as a spreadsheet counts them: the header is row 1. */
   unreadable: number[]
 }
 
@@ -50,7 +50,8 @@ async function readNumbers(file: string, column: string): Promise<ListedNumbers>
   const found = texts.map((text) => readTypedNumber(text)?.digits ?? '')
   const numbers = new Set(found.filter((number) => COMPANY_NUMBER_PATTERN.test(number)))
   if (numbers.size === 0) throw new Error(`${file} has no company number in the column ${column}`)
-  const unreadable = texts.flatMap((text, index) => (text === '' || numbers.has(found[index] ?? '') ? [] : [index + 2]))
+  const isBlank = (row: readonly Cell[]) => row.every((cell) => toText(cell).trim() === '')
+  const unreadable = rows.flatMap((row, index) => (isBlank(row) || numbers.has(found[index] ?? '') ? [] : [index + 2]))
   return { numbers: [...numbers].toSorted(), unreadable }
 }
 
