@@ -48,7 +48,7 @@ export async function readTable(path: string, separator?: string): Promise<Table
 
 async function readSheet(path: string, bytes: Buffer): Promise<Table> {
   const library = await import('read-excel-file/node')
-  const sheet = await library.readSheet(bytes).catch((cause: unknown) => {
+  const sheet = await library.readSheet(bytes, { trim: false }).catch((cause: unknown) => {
     throw new Error(`${path} is not an .xlsx file that can be read`, { cause })
   })
   const rows = sheet.map((row) => row.map((cell) => (cell instanceof Object && !(cell instanceof Date) ? null : cell)))

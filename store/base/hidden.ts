@@ -29,6 +29,13 @@ export function replaceInvisible(text: string, show: (character: string) => stri
   return text.replace(EVERY_INVISIBLE, show)
 }
 
+/** Escapes each invisible character of a line of JSON, which stays JSON. */
+export function escapeJson(line: string): string {
+  return replaceInvisible(line, (character) =>
+    character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  )
+}
+
 /** Escapes each invisible character, line ends included, so that a printed text stays on one line. */
 export function escapeInvisible(text: string): string {
   return replaceInvisible(text, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)

@@ -122,9 +122,9 @@ export function createBuyer(options: BuyerOptions): Buyer {
   let removal: Promise<void> | undefined
   const fetch: Buyer['fetch'] = async (input, init) => {
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)
-    signal?.throwIfAborted()
     const { name, request } = await readRequest(new Request(input, init))
-    await (removal ??= Promise.resolve(storage.removeLeftovers?.(runtime.now())))
+    await (removal ??= Promise.resolve(storage.removeLeftovers?.(runtime.now())).catch(() => undefined))
+    signal?.throwIfAborted()
     const purchase = running.get(name) ?? buy(settings, name, request).finally(() => running.delete(name))
     running.set(name, purchase)
     return toResponse(await untilAborted(purchase, signal))

@@ -7,6 +7,7 @@ import { OPERATIONS } from '../../operation/operations.ts'
 import { resourceUrl } from '../../operation/resource.ts'
 import { DEPLOYMENTS, amountOf, toUsdc, type Mode } from '../../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../payment/receipt/read.ts'
+import { escapeJson } from '../../../store/base/hidden.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../command-line/context.ts'
 import { toReadable, toTable } from '../../command-line/readable-answer.ts'
@@ -139,13 +140,12 @@ async function checkQuote(
   { mode, baseUrl, amountMax, verbose }: Pick<BuyOptions, 'mode' | 'baseUrl' | 'amountMax' | 'verbose'>,
 ): Promise<void> {
   const { amount, network, payTo } = quote.requirements
-  const deployment = DEPLOYMENTS[mode]
   const price = `${toUsdc(amount)} USDC`
   note(`The service asks ${price} on ${network}, paid to ${payTo}. ${operation.definition.tool.charge}`)
   const resource = resourceUrl(baseUrl, operation)
   const limit = amountMax ?? amountOf({ mode }, operation)
   const checks = [
-    ...compareQuote(quote, { ...deployment, resource, payTo: await fetchReceiver(fetch, baseUrl) }),
+    ...compareQuote(quote, { ...DEPLOYMENTS[mode], resource, payTo: await fetchReceiver(fetch, baseUrl) }),
     { name: 'amount', value: `${amount} micro-USDC, at most ${limit}`, passed: isWithinLimit(quote, limit) },
   ]
   for (const { name, value, passed } of checks)
@@ -244,7 +244,8 @@ function printBody(
   const answer = readAnswer(body) ?? parseJson(body)
   if (answer === undefined) return note(`HTTP ${status}. The body is not JSON.`)
   const isReadable = isTerminal && !json && operation !== undefined && isAnswer(operation, answer)
-  const lines = (isReadable && toReadable(operation, answer)) || JSON.stringify(answer, null, 2).split('\n')
+  const lines =
+    (isReadable && toReadable(operation, answer)) || JSON.stringify(answer, null, 2).split('\n').map(escapeJson)
   for (const line of lines) print(line)
 }
 

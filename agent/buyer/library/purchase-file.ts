@@ -36,14 +36,16 @@ const toText = (purchase: Purchase): string => `${JSON.stringify(purchase, null,
 
 /**
  * Returns undefined if the file does not exist.
- * @throws PurchaseError if it is not a purchase
+ * @throws PurchaseError if it cannot be read or is not a purchase
  */
 export async function findPurchase(entry: PurchaseEntry): Promise<Purchase | undefined> {
-  const text = await entry.storage.read(entry.name)
+  const file = locationOf(entry)
+  const text = await entry.storage.read(entry.name).catch((cause: unknown) => {
+    throw new PurchaseError('outcome_unknown', `${file} cannot be read`, { file, cause })
+  })
   if (text === undefined) return undefined
   const purchase = parsePurchase(parseJson(text))
   if (purchase) return purchase
-  const file = locationOf(entry)
   throw new PurchaseError('purchase_unreadable', `${file} is not the file of a purchase`, { file })
 }
 

@@ -79,14 +79,16 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   if (resolvePath(file) === resolvePath(out)) throw new Error('--out is the file itself')
   const choices = review === undefined ? undefined : await readChoices(review)
   const list = await readList(options, choices)
+  const keys = new Set(choices && list.rows.map(({ cells }) => reviewKey(cells)))
+  const unused = [...(choices?.keys() ?? [])].filter((key) => !keys.has(key)).length
+  if (unused > 0) print(`${unused} numbers in ${review} are for no row of the list, or of the list with other columns.`)
   const readFolder = () => readBought(purchasesFolder(out), { baseUrl, now: now(), listed: list.operations })
   const before = await readFolder()
   const batches = options.isBatched ? planBatches(before, baseUrl, list.operations) : before.batches
   const priceOf = (operation: Operation) => amountMax ?? amountOf({ mode }, operation)
   warnOfNumbers(context, options, list)
   const announced = estimate(before, batches, list.operations, priceOf)
-  const known = { committed: before.committed, rows: list.rows.length }
-  const allowance = await approve(context, options, { ...known, ...announced })
+  const allowance = await approve(context, options, { ...before, ...announced, rows: list.rows.length })
   const openBuyer = openBuyers({ ...options, allowance, runtime: context, folder: purchasesFolder(out) })
   const buyerOf = (operation: Operation, rows: number) => openBuyer(rows * priceOf(operation))
   const resolveRows = createRowResolver({ baseUrl, buyerOf, runtime: context, batches })

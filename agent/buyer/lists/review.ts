@@ -35,7 +35,7 @@ export async function readChoices(path: string): Promise<Map<string, Operation> 
     const { key = '', choice = '' } = readCells(row, columns)
     if (choice.trim() === '') continue
     const parsed = parseOperation(lookup, { company_number: readTypedNumber(choice)?.digits })
-    if (parsed.kind === 'invalid') throw new Error(`${path} has no company number in ${CHOICE} of row ${index + 1}`)
+    if (parsed.kind === 'invalid') throw new Error(`${path} has no company number in ${CHOICE} of row ${index + 2}`)
     choices.set(key.trim(), parsed.operation)
   }
   return choices

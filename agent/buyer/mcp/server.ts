@@ -2,7 +2,7 @@
 import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import * as z from 'zod'
-import { replaceInvisible } from '../../../store/base/hidden.ts'
+import { escapeJson } from '../../../store/base/hidden.ts'
 import { fetchText } from '../../../store/base/bounded-fetch.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
 import { createBuyer, type Buyer, type BuyerOptions } from '../library/buyer.ts'
@@ -128,12 +128,6 @@ function toError(
 }
 
 function toResult(value: object): CallToolResult {
-  return { content: [{ type: 'text', text: escapedJson(value) }], structuredContent: { ...value } }
-}
-
-/** JSON in which every invisible character is escaped, because clients show the text of a result. */
-function escapedJson(value: object): string {
-  return replaceInvisible(JSON.stringify(value), (character) =>
-    character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
-  )
+  // Clients show the text of a result.
+  return { content: [{ type: 'text', text: escapeJson(JSON.stringify(value)) }], structuredContent: { ...value } }
 }

@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../../store/dataset/source.ts'
 import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
-import { readTable } from '../../command-line/table-file.ts'
+import { readTable, toText, type Cell } from '../../command-line/table-file.ts'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
 import { COMPANY_NUMBER_PATTERN } from '../../../store/dataset/company.ts'
@@ -15,7 +15,7 @@ import { findColumns, readCells } from '../lists/columns.ts'
 import { DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts'
 import type { CommandContext } from '../../command-line/context.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
-import { describeCompany, describeDue, describeList, toHtml, toLines, type Section } from './report.ts'
+import { describeCompany, describeDue, describeList, toHtml, toLines } from './report.ts'
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
 import { toDay } from '../../../store/base/day.ts'
 
@@ -38,7 +38,7 @@ interface WatchOptions {
 interface ListedNumbers {
   /** Sorted, without repetitions. */
   numbers: string[]
-  /** The numbers of the rows, from 1, with another text in the column. */
+  /** The rows without one that are not blank, as a spreadsheet counts them: the header is row 1. */
   unreadable: number[]
 }
 
@@ -50,7 +50,8 @@ async function readNumbers(file: string, column: string): Promise<ListedNumbers>
   const found = texts.map((text) => readTypedNumber(text)?.digits ?? '')
   const numbers = new Set(found.filter((number) => COMPANY_NUMBER_PATTERN.test(number)))
   if (numbers.size === 0) throw new Error(`${file} has no company number in the column ${column}`)
-  const unreadable = texts.flatMap((text, index) => (text === '' || numbers.has(found[index] ?? '') ? [] : [index + 1]))
+  const isBlank = (row: readonly Cell[]) => row.every((cell) => toText(cell).trim() === '')
+  const unreadable = rows.flatMap((row, index) => (isBlank(row) || numbers.has(found[index] ?? '') ? [] : [index + 2]))
   return { numbers: [...numbers].toSorted(), unreadable }
 }
 
@@ -116,14 +117,8 @@ const pick = (records: Records, numbers: readonly string[]): Records =>
     numbers.flatMap((number) => (Object.hasOwn(records, number) ? [[number, records[number] ?? null]] : [])),
   )
 
-interface RoundResult {
-  state: WatchState
-  sections: Section[]
-  changed: number
-}
-
 /** Buys the changes before the records, so a change after the answer is in the next round. */
-async function performRound(purchases: Purchases, state: WatchState, round: Round): Promise<RoundResult> {
+async function performRound(purchases: Purchases, state: WatchState, round: Round) {
   const { companies: known } = state
   const answers = await purchases.changes(round)
   const changes = answers.flatMap((answer) => answer.changes)

@@ -16,11 +16,8 @@ describe('[14.5] an answer on a terminal', () => {
     expect(linesOf('as_of')).to.deep.equal(linesOf('lookup'))
   })
 
-  it('begins with the verdict of a resolution', () => {
+  it('begins with the verdict of a resolution, and is a table of a search, a history and changes', () => {
     expect(linesOf('resolve')[0]).to.match(/^matched: [0-9]+ EXAMPLE /)
-  })
-
-  it('is a table of a search, a history and changes', () => {
     expect(linesOf('search')[0]).to.match(/^score +number +name +status/)
     expect(linesOf('history')[0]).to.match(/^from +until +state +name/)
     expect(linesOf('changes')[0]).to.match(/^date +number +kind +name/)

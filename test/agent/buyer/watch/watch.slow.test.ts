@@ -110,9 +110,10 @@ describe('[15.13] the command client watch', function () {
   })
 
   it('buys the records of added companies only, and forgets companies that are no longer listed', async () => {
-    const list = (...numbers: string[]) => writeFile(join(directory, 'list.csv'), `Number\n${numbers.join('\n')}\n`)
+    const list = (...numbers: string[]) =>
+      writeFile(join(directory, 'list.csv'), `Number,Name\n${numbers.join(',x\n')},x\n,\n`)
     await list('1001', 'n/a', '', '1002')
-    expect((await run()).lines).to.include.members(['Rows without a company number', '  2'])
+    expect((await run()).lines).to.include.members(['Rows without a company number', '  3, 4'])
     await list('1001', '1003')
     expect(await transfersOf(run)).to.equal(2)
     await watched.importNext()
