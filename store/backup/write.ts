@@ -64,8 +64,12 @@ export async function backUp(options: BackupOptions) {
   const backup = await readBackup(folder)
   const { created_at, records, damaged } = backup.manifest
   const note = { created_at, bytes: bytesOf(backup), full_bytes: bytesOf(ancestors[0] ?? backup) }
-  await writeFileAtomically(lastBackupFile(dataDirectory), `${JSON.stringify(note)}\n`)
   if (keep !== undefined) await removeOld(folder, keep)
+  // The disk of the data directory can be full or read-only, which is when a backup is needed.
+  const noteFile = lastBackupFile(dataDirectory)
+  await writeFileAtomically(noteFile, `${JSON.stringify(note)}\n`).catch((cause: unknown) => {
+    throw new StoreError(`${folder}: is complete, but ${noteFile} cannot be written`, { cause })
+  })
   const parent = ancestors.at(-1)?.folder
   return { records, damaged, parent: parent && basename(parent), fullReason }
 }

@@ -99,6 +99,13 @@ describe('a backup', () => {
     const { size } = await stat(join(folder, 'responses', 'data.mdb'))
     const noted = { created_at: now().toISOString(), bytes: size, full_bytes: size }
     expect(readLastBackup(source.dataDirectory)).to.deep.equal(noted)
+
+    // As on a full or read-only disk.
+    await rm(join(source.dataDirectory, 'last-backup.json'))
+    await mkdir(join(source.dataDirectory, 'last-backup.json'))
+    const others = { ...source, folder: `${folder}-2`, now: () => new Date(), keep: 1 }
+    expect(await failureOf(backUp(others))).to.contain(`${others.folder}: is complete, but `)
+    expect([existsSync(folder), existsSync(others.folder)]).to.deep.equal([false, true])
   })
 
   it('keeps and counts a damaged record, and the other records can be read after a restore', async () => {
