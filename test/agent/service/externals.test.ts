@@ -2,6 +2,7 @@
  * The remote services: the in-process facilitator settles on a real chain, and a wrong configuration stops the start.
  */
 import { chmod, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { privateKeyToAddress, generatePrivateKey } from 'viem/accounts'
@@ -10,8 +11,9 @@ import { readConfig } from '../../../agent/service/config.ts'
 import { buildRequirements, buildTerms } from '../../../agent/payment/terms.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { relayerFolder } from '../../../store/files/layout.ts'
-import { rpc, testChainUrl } from '../../support/chain.ts'
+import { refuseEveryCall, rpc, testChainUrl } from '../../support/chain.ts'
 import { ready, startChild } from '../../support/child.ts'
+import { listen } from '../../support/listen.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { tokenOn } from '../../support/token.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
@@ -118,7 +120,9 @@ describe('the configured externals', () => {
     const remote = { FACILITATOR: 'http://127.0.0.1:1', PAY_TO }
     expect(await refusal({ ...remote, RPC_URL: rpcUrl })).to.equal('opened')
     expect(await refusal({ ...remote, RPC_URL: 'http://127.0.0.1:1' })).to.equal('opened')
-    expect(reports).to.deep.equal(['chain_unavailable'])
+    using node = await listen(createServer(refuseEveryCall))
+    expect(await refusal({ ...remote, RPC_URL: node.url })).to.equal('opened')
+    expect(reports).to.deep.equal(['chain_unavailable', 'chain_unavailable'])
   })
 
   it('[14.10] refuse a relayer that another process of the data directory uses, until that process ends', async () => {

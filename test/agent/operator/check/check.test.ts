@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { runCommand } from '../../../support/cli.ts'
-import { rpc, testChainUrl } from '../../../support/chain.ts'
+import { refuseEveryCall, rpc, testChainUrl } from '../../../support/chain.ts'
 import { REGISTER } from '../../../support/fixtures.ts'
 import { listen } from '../../../support/listen.ts'
 import { findPostgres, makeEmptyLog, withPool } from '../../../support/postgres.ts'
@@ -111,10 +111,14 @@ describe('the command check', function () {
       expect(result.text).not.to.contain('secret-key')
     })
 
-    it('fails if no node answers', async () => {
-      const result = await check({ RPC_URL: 'http://127.0.0.1:1/secret-key' })
-      for (const name of ['node 1', 'clock', 'token']) expect(linesOf(result, name)[0], name).to.match(/^FAILED /)
-      expect(result.text).not.to.contain('secret-key')
+    it('fails if no node answers, or the only one refuses the key in its URL', async () => {
+      using node = await listen(createServer(refuseEveryCall))
+      for (const url of ['http://127.0.0.1:1', node.url]) {
+        const result = await check({ RPC_URL: `${url}/secret-key` })
+        for (const name of ['node 1', 'clock', 'token']) expect(linesOf(result, name)[0], name).to.match(/^FAILED /)
+        expect(linesOf(result, 'node 1')[0]).to.contain('check its URL and key')
+        expect(result.text).not.to.contain('secret-key')
+      }
     })
 
     it('fails with a clock that differs from the blocks by more than a minute', async () => {
