@@ -108,6 +108,18 @@ describe('the command serve, if it cannot start', () => {
     other.close()
   })
 
+  it('[14.4] stops while it waits for its source', async () => {
+    const source = createServer().listen(0, '127.0.0.1')
+    await once(source, 'listening')
+    const { port } = source.address() as AddressInfo
+    const child = start({ DATASET: `http://127.0.0.1:${port}/register.csv` })
+    await once(source, 'connection')
+    child.process.kill('SIGTERM')
+    expect(await child.ended).to.equal(0)
+    expect([...child.said]).to.deep.equal([])
+    source.close()
+  })
+
   it('[14.1] names the variable of an address that cannot be used', async () => {
     const adminAddress = /^ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine/
     await expectFailure(start({ ADMIN_PORT: '0', ADMIN_HOST: '192.0.2.1' }), adminAddress)
