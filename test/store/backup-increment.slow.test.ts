@@ -173,7 +173,7 @@ describe('an incremental backup', () => {
     expect(readLastBackup(source.dataDirectory)).to.deep.equal({
       created_at: iso(),
       bytes: sizes[1],
-      full_bytes: sizes[0],
+      log_bytes: sizes[0],
     })
     expect(await restoreTo('target', 'part')).to.include({ records: 201, damaged: 0 })
   })

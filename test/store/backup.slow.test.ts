@@ -76,6 +76,9 @@ describe('a backup', () => {
     eraseNumber(history, companyKey('7'), now().toISOString())
     const digest = historyDigest(history)
     await backUp({ ...source, folder, now })
+    const { bytes: all = 0, log_bytes } = readLastBackup(source.dataDirectory) ?? {}
+    const { size } = await stat(join(folder, 'history', 'data.mdb'))
+    expect(log_bytes).to.be.at.most(all - size)
     await history.close()
     await restore({ ...target, folder })
     const restored = new HistoryDatabase(target.dataDirectory, { readOnly: true })
@@ -97,7 +100,7 @@ describe('a backup', () => {
     const again = backUp({ ...source, folder, now: () => new Date() })
     expect(await failureOf(again)).to.contain('must be a new folder')
     const { size } = await stat(join(folder, 'responses', 'data.mdb'))
-    const noted = { created_at: now().toISOString(), bytes: size, full_bytes: size }
+    const noted = { created_at: now().toISOString(), bytes: size, log_bytes: size }
     expect(readLastBackup(source.dataDirectory)).to.deep.equal(noted)
 
     // As on a full or read-only disk.
