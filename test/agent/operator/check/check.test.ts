@@ -2,7 +2,7 @@
  * The command `check`: each check with a good and a bad configuration, with a real chain, facilitator, database and
  * service.
  */
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -195,6 +195,12 @@ describe('the command check', function () {
         DATA_DIR,
         PAY_TO: `0x${'d4'.repeat(20)}`,
       })
+    })
+
+    it('fails without the log that the data directory was used with', async () => {
+      const marker = 'response-log.json'
+      await copyFile(join(service.directory, marker), join(environment['DATA_DIR'] ?? '', marker))
+      await expectOne('response log', /^FAILED The response log is empty/)
     })
 
     it('warns of PostgreSQL without a standby, and fails with one that does not answer or acknowledges early', async function () {
