@@ -13,27 +13,23 @@ import type { Terms } from '../payment/terms.ts'
 /** Changes that the operator allows at one start, each with an option of `serve`. */
 export type AllowedChanges = Partial<Record<'newLog' | 'newReceiver' | 'newKeys', boolean>>
 
-interface OwnerRead {
+interface OwnerCheck {
   log: Pick<ResponseLog, 'owner'>
   dataDirectory: string
   terms: Pick<Terms, 'network' | 'asset' | 'payTo'>
   allowed: AllowedChanges
 }
 
-interface OwnerCheck extends OwnerRead {
-  log: Pick<ResponseLog, 'owner' | 'setOwner' | 'unfinished'>
-}
-
 /**
  * Why a start without allowed changes would be refused, as one line for the operator. Changes nothing.
  * @throws StoreError if a file of the directory cannot be read
  */
-export async function findOwnerFault(check: Omit<OwnerRead, 'allowed'>): Promise<string | undefined> {
+export async function findOwnerFault(check: Omit<OwnerCheck, 'allowed'>): Promise<string | undefined> {
   return (await compareOwner({ ...check, allowed: {} })).fault
 }
 
 /** @throws StoreError whose message is one line for the operator */
-export async function checkLogOwner(check: OwnerCheck): Promise<void> {
+export async function checkLogOwner(check: OwnerCheck & { log: ResponseLog }): Promise<void> {
   const { log, dataDirectory, terms, allowed } = check
   const { fault, stored, markedId, used } = await compareOwner(check)
   if (fault !== undefined) throw new StoreError(fault)
@@ -58,7 +54,7 @@ export async function checkLogOwner(check: OwnerCheck): Promise<void> {
   if (markedId !== owner.log_id) await logMarker.write(dataDirectory, { log_id: owner.log_id })
 }
 
-async function compareOwner({ log, dataDirectory, terms, allowed }: OwnerRead) {
+async function compareOwner({ log, dataDirectory, terms, allowed }: OwnerCheck) {
   const markedId = allowed.newLog === true ? undefined : (await logMarker.read(dataDirectory))?.log_id
   const used = (await usedReceivers.read(dataDirectory))?.receivers ?? []
   const stored = await log.owner()

@@ -161,13 +161,6 @@ describe('the command serve, if it cannot start', () => {
     return url
   }
 
-  it('[14.13] refuses an empty response log beside a data directory that had another, unless --new-log is given', async () => {
-    await startAndStop()
-    await rm(responsesFolder(directory), { recursive: true })
-    await expectFailure(start(), /^The response log is empty, but DATA_DIR was used with another: .* --new-log\n$/)
-    await startAndStop({}, ['--new-log'])
-  })
-
   it('[14.21] refuses a key directory without the key of the newest receipts, unless --new-keys is given', async () => {
     const first = start()
     const paid = await run('client', 'lookup', '00000000', '--url', await ready(first))

@@ -200,10 +200,8 @@ describe('a backup', () => {
     await catalog.setCrashed('b'.repeat(64), true)
     await catalog.close()
     const crashed = async () => {
-      const restored = new Catalog(target.dataDirectory)
-      const found = ['a', 'b'].filter((digit) => restored.hasCrashed(digit.repeat(64)))
-      await restored.close()
-      return found
+      await using restored = new Catalog(target.dataDirectory)
+      return ['a', 'b'].filter((digit) => restored.hasCrashed(digit.repeat(64)))
     }
     await restore({ ...target, folder })
     expect(await crashed()).to.deep.equal(['a'])

@@ -59,11 +59,7 @@ export async function checkStoredDataset(config: Config, now: () => Date, fetch:
 
 async function isDatasetFresh(dataDirectory: string, now: () => Date): Promise<boolean> {
   if (!existsSync(catalogFolder(dataDirectory))) return false
-  const catalog = new Catalog(dataDirectory)
-  try {
-    const dataset = catalog.current()
-    return dataset !== undefined && datasetStatus(dataset.source, now()) === 'ready'
-  } finally {
-    await catalog.close()
-  }
+  await using catalog = new Catalog(dataDirectory)
+  const dataset = catalog.current()
+  return dataset !== undefined && datasetStatus(dataset.source, now()) === 'ready'
 }
