@@ -91,7 +91,7 @@ export function openRemoteFacilitators(remotes: readonly Remote[], report: Repor
 async function lockRelayer(dataDirectory: string, relayerKey: `0x${string}`): Promise<AsyncDisposable> {
   const folder = relayerFolder(dataDirectory, privateKeyToAddress(relayerKey))
   const lock = await acquireProcessLock({ folder, ownPid: process.pid })
-  if (lock.kind === 'acquired') return lock
+  if (lock) return lock
   throw new ConfigError('RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses')
 }
 

@@ -70,9 +70,8 @@ export async function backUp(options: BackupOptions) {
   }
   if (keep !== undefined) await removeOld(folder, keep)
   // The disk of the data directory can be full or read-only, which is when a backup is needed.
-  const noteFile = lastBackupFile(dataDirectory)
-  await writeFileAtomically(noteFile, `${JSON.stringify(note)}\n`).catch((cause: unknown) => {
-    throw new StoreError(`${folder}: is complete, but ${noteFile} cannot be written`, { cause })
+  await writeFileAtomically(lastBackupFile(dataDirectory), `${JSON.stringify(note)}\n`).catch((cause: unknown) => {
+    throw new StoreError(`${folder}: is complete, but ${lastBackupFile(dataDirectory)} cannot be written`, { cause })
   })
   const parent = ancestors.at(-1)?.folder
   return { records, damaged, parent: parent && basename(parent), fullReason }

@@ -1,6 +1,4 @@
 /** One embedded chain per test process. It starts on first use and stops after the test file. */
-import type { RequestListener } from 'node:http'
-import { json } from 'node:stream/consumers'
 import { startChain } from '../../agent/sandbox/chain.ts'
 import { openRpc } from '../../agent/settlement/rpc/json-rpc.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
@@ -30,9 +28,3 @@ export async function stopTestChain(): Promise<void> {
 export function rpc(url: string, method: string, ...params: unknown[]): Promise<unknown> {
   return openRpc({ url })(method, params)
 }
-
-/** A node that refuses the API key. */
-export const refuseEveryCall: RequestListener = (request, response) =>
-  void json(request).then((call) =>
-    response.end(JSON.stringify({ jsonrpc: '2.0', ...(call as object), error: { code: -32_600, message: 'no key' } })),
-  )

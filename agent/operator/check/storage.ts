@@ -6,7 +6,6 @@ import { isUrl } from '../../../store/base/url-policy.ts'
 import { datasetStatus, Catalog } from '../../../store/dataset/catalog.ts'
 import { catalogFolder, responsesFolder } from '../../../store/files/layout.ts'
 import { readSynchronousStandbys } from '../../../store/log/postgres/connection.ts'
-import type { ResponseLog } from '../../../store/log/responses.ts'
 import type { Config } from '../../service/config.ts'
 import type { Fetch } from '../../../store/base/bounded-fetch.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
@@ -15,19 +14,15 @@ import { failed, passed, warning, type CheckResult } from './check.ts'
 
 export async function checkResponseLog(config: Config): Promise<CheckResult[]> {
   const { dataDirectory, keysDirectory, responseLog: url, facilitator, mode } = config
-  const findFault = async (log: Pick<ResponseLog, 'owner'>) =>
-    facilitator.kind === 'sandbox'
-      ? undefined
-      : findOwnerFault({ log, dataDirectory, terms: { ...DEPLOYMENTS[mode], payTo: facilitator.payTo } })
-  if (url === undefined && !existsSync(responsesFolder(dataDirectory))) {
-    // A log that is lost would be created again, which a start refuses.
-    const fault = await findFault({ owner: async () => undefined })
-    return fault === undefined ? passed('LMDB; the first start creates it') : failed(fault)
-  }
+  const isMissing = url === undefined && !existsSync(responsesFolder(dataDirectory))
   // Refuses a schema of another version, a standby, and a server that acknowledges commits early.
-  await using log = await openConfiguredLog(config, { readOnly: true })
-  const fault = await findFault(log)
-  if (fault !== undefined) return failed(fault)
+  await using log = isMissing ? undefined : await openConfiguredLog(config, { readOnly: true })
+  if (facilitator.kind !== 'sandbox') {
+    const terms = { ...DEPLOYMENTS[mode], payTo: facilitator.payTo }
+    const fault = await findOwnerFault({ log: log ?? { owner: async () => undefined }, dataDirectory, terms })
+    if (fault !== undefined) return failed(fault)
+  }
+  if (!log) return passed('LMDB; the first start creates it')
   await checkReceiptKeys(log, keysDirectory)
   const open = `${(await log.unfinished()).length} payments without a final outcome`
   if (url === undefined) return passed(`LMDB, ${open}`)

@@ -2,7 +2,6 @@
  * The remote services: the in-process facilitator settles on a real chain, and a wrong configuration stops the start.
  */
 import { chmod, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { privateKeyToAddress, generatePrivateKey } from 'viem/accounts'
@@ -11,9 +10,9 @@ import { readConfig } from '../../../agent/service/config.ts'
 import { buildRequirements, buildTerms } from '../../../agent/payment/terms.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { relayerFolder } from '../../../store/files/layout.ts'
-import { refuseEveryCall, rpc, testChainUrl } from '../../support/chain.ts'
+import { rpc, testChainUrl } from '../../support/chain.ts'
 import { ready, startChild } from '../../support/child.ts'
-import { listen } from '../../support/listen.ts'
+import { replying, startFaultProxy } from '../../support/fault-proxy.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { tokenOn } from '../../support/token.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
@@ -120,7 +119,8 @@ describe('the configured externals', () => {
     const remote = { FACILITATOR: 'http://127.0.0.1:1', PAY_TO }
     expect(await refusal({ ...remote, RPC_URL: rpcUrl })).to.equal('opened')
     expect(await refusal({ ...remote, RPC_URL: 'http://127.0.0.1:1' })).to.equal('opened')
-    using node = await listen(createServer(refuseEveryCall))
+    using node = await startFaultProxy('')
+    node.fail(replying(() => ({ error: { code: -32_600, message: 'no such key' } })))
     expect(await refusal({ ...remote, RPC_URL: node.url })).to.equal('opened')
     expect(reports).to.deep.equal(['chain_unavailable', 'chain_unavailable'])
   })

@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { runCommand } from '../../../support/cli.ts'
-import { refuseEveryCall, rpc, testChainUrl } from '../../../support/chain.ts'
+import { rpc, testChainUrl } from '../../../support/chain.ts'
+import { replying, startFaultProxy } from '../../../support/fault-proxy.ts'
 import { REGISTER } from '../../../support/fixtures.ts'
 import { listen } from '../../../support/listen.ts'
 import { findPostgres, makeEmptyLog, withPool } from '../../../support/postgres.ts'
@@ -112,7 +113,8 @@ describe('the command check', function () {
     })
 
     it('fails if no node answers, or the only one refuses the key in its URL', async () => {
-      using node = await listen(createServer(refuseEveryCall))
+      using node = await startFaultProxy('')
+      node.fail(replying(() => ({ error: { code: -32_600, message: 'no such key' } })))
       for (const url of ['http://127.0.0.1:1', node.url]) {
         const result = await check({ RPC_URL: `${url}/secret-key` })
         for (const name of ['node 1', 'clock', 'token']) expect(linesOf(result, name)[0], name).to.match(/^FAILED /)

@@ -232,13 +232,10 @@ describe('the admin address', function () {
   })
 })
 
-/** Enough for an empty server of PostgreSQL. */
-const SMALL_DISK_BYTES = 96 * 1024 * 1024
-
-/** A folder on a disk of its own. Undefined without the right to mount one. */
+/** A folder on a disk that an empty server of PostgreSQL almost fills. Undefined without the right to mount one. */
 async function mountSmallDisk(): Promise<string | undefined> {
   const folder = await makeServerFolder()
-  const options = `size=${SMALL_DISK_BYTES},uid=65534,gid=65534,mode=0700`
+  const options = 'size=96m,uid=65534,gid=65534,mode=0700'
   return promisify(execFile)('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).then(
     () => folder,
     () => undefined,
