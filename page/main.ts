@@ -20,8 +20,6 @@ import { connectWallet, listWallets, WalletError, type Show } from './wallets.ts
 const LOCK = 'irish-company-purchases'
 /** Within this time an equal request shows the answer that was bought. */
 const MAX_AGE_SECONDS = 3_600
-/** In the session of the tab: when the purchase in progress was started. */
-const STARTED = 'started'
 
 const { baseUrl, mode } = document.body.dataset as { baseUrl: string; mode: Mode }
 const ask = find('#ask') as HTMLFormElement
@@ -78,7 +76,7 @@ function request(operation: Operation, connect?: () => Promise<Signer>): Promise
 }
 
 async function buy(operation: Operation): Promise<Response> {
-  say('Requesting the quote.')
+  say('Asking the wallet for its account, then the service for the quote.')
   void navigator.storage.persist()
   await storage.replace('probe', new Date().toISOString()).catch(() => {
     throw new WalletError('This browser cannot keep a payment, for example in a private window. Nothing was signed')
@@ -97,15 +95,15 @@ async function showBought(operation: Operation, response: Response): Promise<voi
   answer.replaceChildren(create('div', {}, showAnswer(operation, body, response.headers.get('Receipt-Check') ?? '')))
 }
 
-/** Runs one purchase or list at a time. */
+/** Runs one purchase or list at a time. The state of the history entry is the time of its start, until it has ended. */
 async function exclusively(work: () => Promise<void>): Promise<void> {
   if (document.body.ariaBusy === 'true') return
   document.body.ariaBusy = 'true'
-  sessionStorage.setItem(STARTED, new Date().toISOString())
+  history.replaceState(new Date().toISOString(), '')
   checks.replaceChildren()
   answer.replaceChildren()
   await work().catch((cause: unknown) => say(describe(cause), 'fault'))
-  sessionStorage.removeItem(STARTED)
+  history.replaceState(null, '')
   document.body.ariaBusy = 'false'
   await showPurchases()
 }
@@ -210,7 +208,7 @@ async function showPurchases(): Promise<Listed[]> {
 
 /** After a reload, sends payments again that were not refused, and shows the answer of the interrupted purchase. */
 async function resumeOpen(): Promise<void> {
-  const started = sessionStorage.getItem(STARTED)
+  const started = history.state as string | null
   for (const listed of (await showPurchases()).toReversed()) {
     const { state, purchase } = listed
     const isUnanswered = state === 'open' && !isRefused(purchase.answer?.status)
@@ -242,6 +240,7 @@ listWallets(wallet)
 if (!isSecureContext || location.origin !== baseUrl)
   say(`Open ${baseUrl} to buy. This page has another address.`, 'fault')
 readUrl()
-readForm()
+// The browser restores the form before, for a person who comes back.
+addEventListener('pageshow', readForm)
 void showState().catch(() => undefined)
 void resumeOpen()

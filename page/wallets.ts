@@ -16,8 +16,9 @@ export class WalletError extends Error {}
 /** Shows the account, and what it is about to sign. */
 export type Show = (account: string, typed: AuthorizationTypedData) => Promise<void>
 
-/** The codes of EIP-1193 and EIP-3085. */
+/** The codes of EIP-1193, EIP-1474 and EIP-3085. */
 const FAILURES: Record<string, string> = {
+  [-32002]: 'The wallet waits for your answer to an earlier request. Open it, then try again. Nothing was paid',
   4001: 'You refused in the wallet. Nothing was paid',
   4902: 'The wallet does not know the network. Add it, then try again',
 }
@@ -66,9 +67,10 @@ export async function connectWallet(
     address,
     async signTypedData(typed) {
       await show(provider.funded ? address : `${address}, which has ${usdc(balance)}`, typed)
-      const signature = await ask('eth_signTypedData_v4', address, JSON.stringify(typed))
-      // The account of a contract has a longer signature.
-      if (typeof signature === 'string' && /^0x[0-9a-f]{130,}$/i.test(signature)) return signature as `0x${string}`
+      const signed = String(await ask('eth_signTypedData_v4', address, JSON.stringify(typed)))
+      // Some hardware wallets end it with 0 or 1, for 27 or 28. The account of a contract has a longer one.
+      const signature = signed.replace(/^(0x.{128})0([01])$/, (_, rs, v) => `${rs}1${v === '0' ? 'b' : 'c'}`)
+      if (/^0x[0-9a-f]{130,}$/i.test(signature)) return signature as `0x${string}`
       throw new WalletError('The wallet gave no signature. Nothing was paid')
     },
   }

@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json'
 /** The output of programs: `npm run proof` and `npm run clients`. */
 const RUNS = 'docs/benchmarks/'
 const CLIENTS = 'docs/clients.md'
-const WORDS_MAX = 40_000
+const WORDS_MAX = 36_000
 const README_WORDS_MAX = 450
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')

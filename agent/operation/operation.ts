@@ -94,7 +94,7 @@ export interface SingleDefinition<
 }
 
 /** Several inputs of one single operation. The price is the sum of the prices of the inputs. */
-export interface BatchDefinition extends DescribedOperation<string, z.ZodObject, AnswerSchema> {
+interface BatchDefinition extends DescribedOperation<string, z.ZodObject, AnswerSchema> {
   kind: 'batch'
   operations: readonly SingleDefinition[]
   items(input: Record<string, unknown>): readonly Operation<SingleDefinition>[]

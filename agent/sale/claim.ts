@@ -2,12 +2,12 @@
 import type { Claim } from '../../store/log/record.ts'
 import { endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { PaymentServices } from '../settlement/services.ts'
-import type { Verified } from './verify.ts'
+import type { SaleStart } from '../settlement/settle.ts'
 
 /** What is sold for a verified payment. */
 interface Purchase {
   checked: CheckedPayment
-  verified: Verified
+  verified: { start: SaleStart; facilitator: string | undefined }
   prepared: { body: string; snapshotId: string }
   preparedAt: Date
 }

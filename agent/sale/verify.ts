@@ -46,7 +46,7 @@ interface QuotedPayment {
 }
 
 /** Disposal ends the reservation of its amount. */
-export interface Verified extends Disposable {
+interface Verified extends Disposable {
   kind: 'verified'
   /** The chain before the settlement. */
   start: SaleStart

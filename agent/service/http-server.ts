@@ -9,7 +9,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Express } from 'express'
 import { expressMessages } from '../../rest-facade/messages.ts'
 import { toUrlHost } from '../../store/base/url-policy.ts'
-import { CONNECTION_LIMITS, Connections, type Clients, type ConnectionsOptions } from '../transport/http/connections.ts'
+import { CONNECTION_LIMITS, Connections, type Clients } from '../transport/http/connections.ts'
 import { assignRequestId, readTarget, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request.ts'
 import { commonHeaders, refuse, renderOutcome, type HttpResponseContent } from '../transport/http/response.ts'
 import { refused } from '../operation/outcome.ts'
@@ -43,7 +43,7 @@ const LIMITS = {
 }
 export type HttpServerLimits = typeof LIMITS
 
-interface HttpServerOptions extends Pick<ConnectionsOptions, 'budgets' | 'clock' | 'report'> {
+interface HttpServerOptions extends Pick<ConstructorParameters<typeof Connections>[0], 'budgets' | 'clock' | 'report'> {
   config: Config
   /** Replaces limits. */
   limits?: Partial<HttpServerLimits> | undefined
@@ -183,8 +183,8 @@ function toWireCode({ code }: NodeJS.ErrnoException): WireCode {
 
 /** Writes an answer without Node's HTTP layer and closes the connection when the client has read it. */
 function writeAndClose(socket: Socket, { status, headers, body }: HttpResponseContent): void {
-  const all = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  const own = { 'Content-Length': Buffer.byteLength(body), Date: new Date().toUTCString(), Connection: 'close' }
+  const lines = Object.entries({ ...headers, ...own }).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => clearTimeout(timer))

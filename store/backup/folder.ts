@@ -54,7 +54,7 @@ const manifestSchema = z.strictObject({
   parent: sha256Schema.optional(),
 })
 
-export type Manifest = z.infer<typeof manifestSchema>
+type Manifest = z.infer<typeof manifestSchema>
 
 /** A complete backup. */
 export interface Backup {

@@ -27,7 +27,6 @@ import {
   readChain,
   type Backup,
   type Directories,
-  type Manifest,
 } from './folder.ts'
 import { inspectLog, writeIncrement } from './increment.ts'
 
@@ -152,7 +151,7 @@ async function writeBackup(options: BackupOptions, partial: string) {
     if (isInherited) await rm(join(partial, kind), { recursive: true, force: true })
   }
   const created_at = now().toISOString()
-  const manifest: Manifest = { version: 2, created_at, ...counts, files, log: state, parent: parent?.sha256 }
+  const manifest: Backup['manifest'] = { version: 2, created_at, ...counts, files, log: state, parent: parent?.sha256 }
   await writeFileAtomically(join(partial, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`)
   return { ancestors, fullReason }
 }

@@ -27,8 +27,7 @@ export class OperationBudget {
   }
 }
 
-// The limits of the parts of a query. At these limits the slowest query that `bench slowest` finds takes less than 25
-// ms on a register of a million companies (docs/benchmarks.md).
+// The limits of the parts of a query. The slowest query of `bench perf --only search` is in docs/benchmarks/perf.md.
 
 /**
  * Comparisons of query words with the words of the register. Each letter set and each letter of an edit distance counts

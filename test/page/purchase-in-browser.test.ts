@@ -158,7 +158,8 @@ describe('a purchase in the page', function () {
   })
 
   it('signs nothing if the browser cannot store', async () => {
-    await page.addInitScript('IDBObjectStore.prototype.put = () => { throw new Error() }')
+    const deny = `Object.defineProperty(window, 'sessionStorage', { get: () => { throw new Error() } })`
+    await page.addInitScript(`IDBObjectStore.prototype.put = () => { throw new Error() }; ${deny}`)
     const calls = await addWallet(page, service)
     await open()
     await pay(page, 'stub')
@@ -189,6 +190,10 @@ describe('a purchase in the page', function () {
     await pay(page)
     await status(page, /^Bought/)
     expect(await answer()).to.contain('FIRST TWIN LIMITED')
+    await page.selectOption('[name=operation]', 'resolve')
+    await open('/docs/api')
+    await page.goBack()
+    expect(await seen(page, '#total', /./)).to.contain('0.002 USDC')
   })
 
   describe('with a wallet', () => {
@@ -219,6 +224,7 @@ describe('a purchase in the page', function () {
     })
 
     const REFUSALS: Record<string, [change: Parameters<typeof addWallet>[2], shown: RegExp]> = {
+      'its user has not answered': [{ eth_requestAccounts: () => new Refusal(-32002) }, /^The wallet waits/],
       'its user refuses': [{ eth_signTypedData_v4: () => new Refusal(4001) }, /^You refused/],
       'it stays on another network': [{ eth_chainId: () => '0x1' }, /another network/],
       'it does not know the network': [

@@ -101,6 +101,8 @@ describe('the page in a browser', function () {
     const page = await open(DESKTOP)
     const names = Array.from({ length: 28 }, (_, at) => `Unknown Name Number ${at} Ltd`)
     const lines = ['73848', '=1+1 TRADING', 'x', ...names]
+    await fill(page, 'list')
+    expect(await page.evaluate(`document.querySelector('#ask').checkValidity()`)).to.equal(false)
     await fill(page, 'list', { lines: lines.join('\n') })
     expect(await seen(page, '#total', /2/)).to.equal('0.06 USDC in 2 payments')
     expect(await seen(page, '#list-faults', /./)).to.contain('"x" is no valid query')

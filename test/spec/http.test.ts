@@ -47,6 +47,7 @@ describe('the headers of every answer', () => {
           expect(first).to.match(new RegExp(`^HTTP/1\\.1 ${status} `))
           const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.replace(/^[^:]*: /, '')]))
           expect(headers.size).to.equal(lines.length)
+          expect(Date.parse(headers.get('Date') ?? '')).to.be.closeTo(Date.now(), 60_000)
           expect(headers.get('Content-Security-Policy')).to.match(/^default-src 'none';.* frame-ancestors 'none'$/)
           expect(headers.get('X-Content-Type-Options')).to.equal('nosniff')
           expect(headers.get('Access-Control-Allow-Origin')).to.equal('*')

@@ -110,7 +110,9 @@ export async function addWallet(page: BrowserPage, service: TestService, change:
     eth_requestAccounts: () => [account.address],
     eth_chainId: () => SANDBOX_CHAIN,
     eth_call: (params) => rpc(service.rpcUrl, 'eth_call', ...params),
-    eth_signTypedData_v4: ([, typed]) => account.signTypedData(JSON.parse(String(typed)) as never),
+    // With the recovery id, as some hardware wallets.
+    eth_signTypedData_v4: async ([, typed]) =>
+      (await account.signTypedData(JSON.parse(String(typed)) as never)).replace(/1b$/, '00').replace(/1c$/, '01'),
     ...change,
   }
   await page.exposeFunction('askWallet', async ({ method, params = [] }: { method: string; params?: unknown[] }) => {

@@ -25,7 +25,7 @@ export interface AuthorizationTypedData {
   message: AuthorizationMessage
 }
 
-export interface AuthorizationMessage {
+interface AuthorizationMessage {
   from: Hex
   to: Hex
   value: string

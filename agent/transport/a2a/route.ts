@@ -60,7 +60,6 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     body: Uint8Array,
     sale: Pick<SaleRequest, 'client' | 'paymentHeaders'>,
   ): Promise<HttpResponseContent> {
-    if (headerValues(request, 'Content-Type').length === 0) throw new RpcFault(RPC_ERRORS.invalidParams, null)
     if (!isJsonRequest(request)) throw new RpcFault(RPC_ERRORS.contentType, null)
     const envelope = readEnvelope(body)
     const { id } = envelope

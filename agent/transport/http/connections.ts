@@ -61,7 +61,7 @@ interface Connection {
   readonly unanswered: ServerResponse[]
 }
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   limits: typeof CONNECTION_LIMITS
   budgets: AddressBudgets
   /** The number of reverse proxies whose `X-Forwarded-For` entry is trusted. */

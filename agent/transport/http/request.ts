@@ -23,7 +23,7 @@ export function headerValues(request: IncomingMessage, name: string): string[] {
 /** Whether `Content-Type` was sent once, is `application/json`, and has no charset other than UTF-8. */
 export function isJsonRequest(request: IncomingMessage): boolean {
   const [type = '', ...more] = headerValues(request, 'Content-Type')
-  const isUtf8 = /^[^;]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i.test(type)
+  const isUtf8 = !/;[ \t]*charset=(?!("utf-8"|utf-8)[ \t]*(;|$))/i.test(type)
   return more.length === 0 && isJsonType(type) && isUtf8
 }
 

@@ -127,12 +127,12 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       )
       expect(version).to.equal(1)
       expect(resources).to.have.lengthOf(7).and.to.have.members(paid)
-      const refused = [...readText(pages, '/robots.txt').matchAll(/^Disallow: (.+)$/gm)].map(([, path = '']) => path)
-      for (const resource of resources ?? [])
-        expect(
-          refused.some((path) => resource.split(' ')[1]?.startsWith(path)),
-          resource,
-        ).to.equal(true)
+      // Some parsers take the longest rule that fits, and others the first.
+      const rules = [...readText(pages, '/robots.txt').matchAll(/^(Allow|Disallow): (.+)$/gm)]
+      for (const resource of resources ?? []) {
+        const [, verb] = rules.find(([, , path = '']) => resource.split(' ')[1]?.startsWith(path)) ?? []
+        expect(verb, resource).to.equal('Disallow')
+      }
     })
   })
 }
