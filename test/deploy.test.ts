@@ -74,7 +74,7 @@ describe('the deployment files', () => {
     expect(copied).to.include.members(['dist', 'node_modules', 'docs/served'])
     for (const name of copied) expect(existsSync(path(name)), name).to.equal(true)
     const guide = await readFile(path('docs/operations/testnet.md'), 'utf8')
-    const [, elsewhere = ''] = /To build elsewhere, copy (.*?), and run/s.exec(guide) ?? []
+    const [, elsewhere = ''] = /To build elsewhere,\s+copy (.*?), and run/s.exec(guide) ?? []
     for (const name of copied.filter((each) => each !== 'node_modules'))
       expect(
         [...elsewhere.matchAll(/`([^`]+)`/g)].some(([, each = '']) => name.startsWith(each)),
