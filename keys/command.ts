@@ -35,16 +35,15 @@ export async function rotateKeys(options: KeysCommandOptions): Promise<void> {
     throwKeyError(directory, `has a key of ${made}: the next rotation is possible at ${next}`)
   }
   await removeOldUnfinished({ folder: directory, now: new Date(now()) })
-  await makeKey(options)
+  const signsFrom = toIsoTime(signsFromSeconds(await makeKey(options)))
+  options.print(`every machine publishes it within a minute, and this one signs with it from ${signsFrom}`)
 }
 
-async function makeKey({ directory, log, now, print }: KeysCommandOptions): Promise<void> {
+async function makeKey({ directory, log, now, print }: KeysCommandOptions) {
   const key = await generateKey({ directory, now })
   await announceKeys(log, [key])
   print(`made ${key.publicJwk.kid}`)
-  print(
-    `every machine publishes it within a minute, and this one signs with it from ${toIsoTime(signsFromSeconds(key))}`,
-  )
+  return key
 }
 
 /** Marks keys of any machine as compromised. A key that is marked already keeps its time. */

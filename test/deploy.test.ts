@@ -56,7 +56,8 @@ describe('the deployment files', () => {
     const [, body = ''] = /^ +agent\(\) (\(while[^]*?"\$@"\))$/m.exec(guide) ?? []
     const folder = await mkdtemp(join(tmpdir(), 'guide-'))
     const lines = ['# a comment', '', 'FACILITATOR_AUTHORIZATION=Bearer a b; $(c) "d"=', 'MODE=testnet']
-    await writeFile(join(folder, 'configuration'), `${lines.join('\n')}\n`)
+    // Without a line end at the end of the file.
+    await writeFile(join(folder, 'configuration'), lines.join('\n'))
     const print = 'env | grep -E "^(FACILITATOR_AUTHORIZATION|MODE|DATA_DIR)=" | sort'
     const local = body
       .replace('/etc/irish-company-agent.env', join(folder, 'configuration'))
@@ -72,6 +73,13 @@ describe('the deployment files', () => {
     const copied = [...text.matchAll(/^COPY --from=build \/build\/(\S+) /gm)].map(([, name = '']) => name)
     expect(copied).to.include.members(['dist', 'node_modules', 'docs/served'])
     for (const name of copied) expect(existsSync(path(name)), name).to.equal(true)
+    const guide = await readFile(path('docs/operations/testnet.md'), 'utf8')
+    const [, elsewhere = ''] = /To build elsewhere,\s+copy (.*?), and run/s.exec(guide) ?? []
+    for (const name of copied.filter((each) => each !== 'node_modules'))
+      expect(
+        [...elsewhere.matchAll(/`([^`]+)`/g)].some(([, each = '']) => name.startsWith(each)),
+        name,
+      ).to.equal(true)
     expect(text).to.match(/^USER 10001:10001$/m)
     // buildah drops HEALTHCHECK from an image in its default format.
     expect(text)

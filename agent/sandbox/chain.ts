@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
-import { openRpc } from '../settlement/rpc/json-rpc.ts'
+import { answers, openRpc } from '../settlement/rpc/json-rpc.ts'
 import { writeFileAtomically } from '../../store/files/atomic-file.ts'
 import { makePrivateDirectory } from '../../store/files/private-files.ts'
 import { startAnvil } from './anvil.ts'
@@ -67,7 +67,7 @@ async function findRunning({ directory, chainId }: ChainOptions) {
     const record = await readRecord(directory)
     if (!record || !(await isAlive(record.anvil))) break
     const isServed = await isAlive(record.service)
-    const isAnswering = await answers(record)
+    const isAnswering = await answers(record.url)
     if (record.chainId === chainId && isServed && isAnswering) return { url: record.url, stop: async () => undefined }
     // If the chain does not answer, the process id may be that of another program.
     if (isAnswering && !isServed) sendSignal(record.anvil, 'SIGTERM')
@@ -75,13 +75,6 @@ async function findRunning({ directory, chainId }: ChainOptions) {
   }
   await rm(join(directory, RECORD_FILE), { force: true })
   return undefined
-}
-
-async function answers({ url }: ChainRecord): Promise<boolean> {
-  return openRpc({ url })('eth_chainId').then(
-    () => true,
-    () => false,
-  )
 }
 
 /** A state that cannot be loaded is of a lost chain, so a new one is started. */

@@ -14,7 +14,7 @@ import type { Terms } from '../payment/terms.ts'
 export type AllowedChanges = Partial<Record<'newLog' | 'newReceiver' | 'newKeys', boolean>>
 
 interface OwnerCheck {
-  log: Pick<ResponseLog, 'owner' | 'setOwner' | 'unfinished'>
+  log: Pick<ResponseLog, 'owner'>
   dataDirectory: string
   terms: Pick<Terms, 'network' | 'asset' | 'payTo'>
   allowed: AllowedChanges
@@ -29,7 +29,7 @@ export async function findOwnerFault(check: Omit<OwnerCheck, 'allowed'>): Promis
 }
 
 /** @throws StoreError whose message is one line for the operator */
-export async function checkLogOwner(check: OwnerCheck): Promise<void> {
+export async function checkLogOwner(check: OwnerCheck & { log: ResponseLog }): Promise<void> {
   const { log, dataDirectory, terms, allowed } = check
   const { fault, stored, markedId, used } = await compareOwner(check)
   if (fault !== undefined) throw new StoreError(fault)

@@ -10,7 +10,7 @@ import { openFacilitators, type Facilitator } from '../settlement/facilitator/fa
 import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
-import { RpcError, WrongChain } from '../settlement/rpc/json-rpc.ts'
+import { answers, RpcError, WrongChain } from '../settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../settlement/rpc/post-json.ts'
 import { isPrivateKey } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
@@ -58,8 +58,10 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
     throw new ConfigError(`RPC_URL must ${nodes} ${deployment.chainId} when MODE is ${mode}`)
   }
   // The service starts anyway: quotes do not need the node, and the node may recover.
-  if (causes.length === rpcUrls.length)
-    report(causes[0] instanceof RpcError ? 'chain_view_refused' : 'chain_unavailable', causes[0])
+  if (causes.length === rpcUrls.length) {
+    const isViewRefused = causes[0] instanceof RpcError && (await answers(rpcUrl))
+    report(isViewRefused ? 'chain_view_refused' : 'chain_unavailable', causes[0])
+  }
   const shared = { chain, payTo, registry: { rpcUrl } }
   if (configured.kind === 'remote') {
     const facilitator = openRemoteFacilitators(configured.facilitators, report)
@@ -89,7 +91,7 @@ export function openRemoteFacilitators(remotes: readonly Remote[], report: Repor
 async function lockRelayer(dataDirectory: string, relayerKey: `0x${string}`): Promise<AsyncDisposable> {
   const folder = relayerFolder(dataDirectory, privateKeyToAddress(relayerKey))
   const lock = await acquireProcessLock({ folder, ownPid: process.pid })
-  if (lock.kind === 'acquired') return lock
+  if (lock) return lock
   throw new ConfigError('RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses')
 }
 

@@ -62,28 +62,33 @@ export async function backUp(options: BackupOptions) {
   await renameDurably(partial, folder)
   const backup = await readBackup(folder)
   const { created_at, records, damaged } = backup.manifest
-  const note = { created_at, bytes: bytesOf(backup), full_bytes: bytesOf(ancestors[0] ?? backup) }
-  await writeFileAtomically(lastBackupFile(dataDirectory), `${JSON.stringify(note)}\n`)
+  const note = {
+    created_at,
+    bytes: bytesOf(backup),
+    log_bytes: sizeOf(join((ancestors[0] ?? backup).folder, LOG_PATH)),
+  }
   if (keep !== undefined) await removeOld(folder, keep)
+  // The disk of the data directory can be full or read-only, which is when a backup is needed.
+  await writeFileAtomically(lastBackupFile(dataDirectory), `${JSON.stringify(note)}\n`).catch((cause: unknown) => {
+    throw new StoreError(`${folder}: is complete, but ${lastBackupFile(dataDirectory)} cannot be written`, { cause })
+  })
   const parent = ancestors.at(-1)?.folder
   return { records, damaged, parent: parent && basename(parent), fullReason }
 }
 
 const lastBackupFile = (dataDirectory: string) => join(dataDirectory, 'last-backup.json')
-const lastBackupSchema = z.strictObject({
+const lastBackupSchema = z.object({
   created_at: z.string(),
   bytes: z.int().nonnegative(),
-  /** Of the full backup that it builds on or is. */
-  full_bytes: z.int().nonnegative(),
+  /** In the full backup that it builds on or is. The journal would hide the loss of the log. */
+  log_bytes: z.int().nonnegative().optional(),
 })
 
 /** For the metrics of the service, which does not know the folders of backups. Undefined before the first one. */
 export function readLastBackup(dataDirectory: string) {
   const path = lastBackupFile(dataDirectory)
   if (!existsSync(path)) return undefined
-  const note = JSON.parse(readFileSync(path, 'utf8')) as { bytes: number }
-  // Earlier versions only made full ones.
-  return lastBackupSchema.parse({ full_bytes: note.bytes, ...note })
+  return lastBackupSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
 }
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0

@@ -4,10 +4,8 @@
  */
 import { openEnvironment, readerIdsOf } from './environment.ts'
 
-type LockResult = ({ kind: 'acquired' } & AsyncDisposable) | { kind: 'taken' }
-
-/** `taken`: another process has the lock. The folder is used for this lock only. */
-export async function acquireProcessLock({ folder, ownPid }: { folder: string; ownPid: number }): Promise<LockResult> {
+/** Undefined if another process has the lock. The folder is used for this lock only. */
+export async function acquireProcessLock({ folder, ownPid }: { folder: string; ownPid: number }) {
   // Opening reads a value, which adds this process to the table of readers while the environment is open.
   const environment = openEnvironment({ folder, kind: 'lock' })
   const isTaken = environment.transactionSync(() => {
@@ -16,7 +14,7 @@ export async function acquireProcessLock({ folder, ownPid }: { folder: string; o
     environment.putSync('holder', ownPid)
     return false
   })
-  if (!isTaken) return { kind: 'acquired', [Symbol.asyncDispose]: () => environment.close() }
+  if (!isTaken) return { [Symbol.asyncDispose]: () => environment.close() }
   await environment.close()
-  return { kind: 'taken' }
+  return undefined
 }

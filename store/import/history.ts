@@ -53,6 +53,8 @@ export async function verifyHistory(options: ArchivesOptions): Promise<boolean> 
 async function recordArchives(history: HistoryDatabase, options: ArchivesOptions): Promise<void> {
   const { archives, now, onProgress, print } = options
   for (const archive of archives) {
+    // A shell's `folder/*` also names the facts.
+    if (archives.some((other) => archive === `${other}.json`)) continue
     const { path, facts } = await readArchiveFacts(archive)
     const { retrieved_at, source_updated_at } = facts
     const publication = (facts.synthetic ?? options.synthetic) ? SYNTHETIC : CRO_COMPANIES

@@ -2,7 +2,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
-import { dateOfSource, type Retrieval } from '../dataset/source.ts'
+import type { Retrieval } from '../dataset/source.ts'
 import { copyDurably, renameDurably, UNFINISHED_SUFFIX, writeFileAtomically } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
@@ -24,7 +24,8 @@ const SHA256_DIGITS = 16
 export async function keepArchive(folder: string, path: string, facts: Retrieval): Promise<void> {
   const { location, archive_sha256, source } = facts
   const { retrieved_at, source_updated_at, synthetic } = source
-  const kept = join(folder, `${dateOfSource(source)}-${archive_sha256.slice(0, SHA256_DIGITS)}`)
+  // By the time of the retrieval, because a file can come back on the same day.
+  const kept = join(folder, `${retrieved_at.replaceAll(':', '')}-${archive_sha256.slice(0, SHA256_DIGITS)}`)
   await mkdir(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
   const unfinished = `${kept}${UNFINISHED_SUFFIX}`
   await rm(unfinished, { force: true })

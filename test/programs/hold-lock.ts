@@ -2,5 +2,5 @@
 import { acquireProcessLock } from '../../store/files/process-lock.ts'
 
 const lock = await acquireProcessLock({ folder: process.argv[2] ?? '', ownPid: process.pid })
-process.stdout.write(`ready ${lock.kind}\n`)
+process.stdout.write(`ready ${lock ? 'acquired' : 'taken'}\n`)
 setInterval(() => lock, 1_000)

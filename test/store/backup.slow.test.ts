@@ -76,6 +76,9 @@ describe('a backup', () => {
     eraseNumber(history, companyKey('7'), now().toISOString())
     const digest = historyDigest(history)
     await backUp({ ...source, folder, now })
+    const { bytes: all = 0, log_bytes } = readLastBackup(source.dataDirectory) ?? {}
+    const { size } = await stat(join(folder, 'history', 'data.mdb'))
+    expect(log_bytes).to.be.at.most(all - size)
     await history.close()
     await restore({ ...target, folder })
     const restored = new HistoryDatabase(target.dataDirectory, { readOnly: true })
@@ -97,8 +100,15 @@ describe('a backup', () => {
     const again = backUp({ ...source, folder, now: () => new Date() })
     expect(await failureOf(again)).to.contain('must be a new folder')
     const { size } = await stat(join(folder, 'responses', 'data.mdb'))
-    const noted = { created_at: now().toISOString(), bytes: size, full_bytes: size }
+    const noted = { created_at: now().toISOString(), bytes: size, log_bytes: size }
     expect(readLastBackup(source.dataDirectory)).to.deep.equal(noted)
+
+    // As on a full or read-only disk.
+    await rm(join(source.dataDirectory, 'last-backup.json'))
+    await mkdir(join(source.dataDirectory, 'last-backup.json'))
+    const others = { ...source, folder: `${folder}-2`, now: () => new Date(), keep: 1 }
+    expect(await failureOf(backUp(others))).to.contain(`${others.folder}: is complete, but `)
+    expect([existsSync(folder), existsSync(others.folder)]).to.deep.equal([false, true])
   })
 
   it('keeps and counts a damaged record, and the other records can be read after a restore', async () => {
@@ -190,10 +200,8 @@ describe('a backup', () => {
     await catalog.setCrashed('b'.repeat(64), true)
     await catalog.close()
     const crashed = async () => {
-      const restored = new Catalog(target.dataDirectory)
-      const found = ['a', 'b'].filter((digit) => restored.hasCrashed(digit.repeat(64)))
-      await restored.close()
-      return found
+      await using restored = new Catalog(target.dataDirectory)
+      return ['a', 'b'].filter((digit) => restored.hasCrashed(digit.repeat(64)))
     }
     await restore({ ...target, folder })
     expect(await crashed()).to.deep.equal(['a'])

@@ -14,15 +14,15 @@ import { failed, passed, warning, type CheckResult } from './check.ts'
 
 export async function checkResponseLog(config: Config): Promise<CheckResult[]> {
   const { dataDirectory, keysDirectory, responseLog: url, facilitator, mode } = config
-  if (url === undefined && !existsSync(responsesFolder(dataDirectory)))
-    return passed('LMDB; the first start creates it')
+  const isMissing = url === undefined && !existsSync(responsesFolder(dataDirectory))
   // Refuses a schema of another version, a standby, and a server that acknowledges commits early.
-  await using log = await openConfiguredLog(config, { readOnly: true })
+  await using log = isMissing ? undefined : await openConfiguredLog(config, { readOnly: true })
   if (facilitator.kind !== 'sandbox') {
     const terms = { ...DEPLOYMENTS[mode], payTo: facilitator.payTo }
-    const fault = await findOwnerFault({ log, dataDirectory, terms })
+    const fault = await findOwnerFault({ log: log ?? { owner: async () => undefined }, dataDirectory, terms })
     if (fault !== undefined) return failed(fault)
   }
+  if (!log) return passed('LMDB; the first start creates it')
   await checkReceiptKeys(log, keysDirectory)
   const open = `${(await log.unfinished()).length} payments without a final outcome`
   if (url === undefined) return passed(`LMDB, ${open}`)
@@ -54,11 +54,7 @@ export async function checkStoredDataset(config: Config, now: () => Date, fetch:
 
 async function isDatasetFresh(dataDirectory: string, now: () => Date): Promise<boolean> {
   if (!existsSync(catalogFolder(dataDirectory))) return false
-  const catalog = new Catalog(dataDirectory)
-  try {
-    const dataset = catalog.current()
-    return dataset !== undefined && datasetStatus(dataset.source, now()) === 'ready'
-  } finally {
-    await catalog.close()
-  }
+  await using catalog = new Catalog(dataDirectory)
+  const dataset = catalog.current()
+  return dataset !== undefined && datasetStatus(dataset.source, now()) === 'ready'
 }

@@ -23,10 +23,7 @@ export const addCheckCommand: AddCommand = (program, context) => {
     .addHelpText('after', HELP)
     .action(async ({ buy }: { buy?: string }) => {
       const config = await loadConfig(context)
-      if (buy !== undefined && config.mode !== 'testnet') {
-        const { ConfigError } = await import('../../service/config.ts')
-        throw new ConfigError('MODE must be testnet for --buy')
-      }
+      if (buy !== undefined && config.mode !== 'testnet') throw new Error('MODE must be testnet for --buy')
       const { runChecks } = await import('../check/check.ts')
       const { listChecks } = await import('../check/list.ts')
       const { environment, now, fetch, print } = context
@@ -38,10 +35,9 @@ export const addCheckCommand: AddCommand = (program, context) => {
       if (buy === undefined || !isReady) return context.finish(isReady)
       const { buyAnswer } = await import('../../buyer/library/commands.ts')
       const { SYNTHETIC_COMPANY } = await import('../../../store/dataset/synthetic.ts')
-      const { company_number } = SYNTHETIC_COMPANY
       const result = await buyAnswer(context, {
         operation: 'lookup',
-        input: { company_number },
+        input: { company_number: SYNTHETIC_COMPANY.company_number },
         mode: config.mode,
         baseUrl: serviceUrl(config),
         keyFile: buy,

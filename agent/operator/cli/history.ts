@@ -14,7 +14,7 @@ ARCHIVE.json, which the service writes if ARCHIVE_DIRECTORY is set. The order of
 Examples:
   irish-company-agent history build 2026-01-01.zip=2026-01-01 2026-01-02.zip=2026-01-02
   irish-company-agent history digest
-  irish-company-agent history verify archives/*.zip
+  irish-company-agent history verify archives/*
   irish-company-agent history erase 123456`
 
 export const addHistoryCommand: AddCommand = (program, context) => {

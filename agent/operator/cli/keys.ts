@@ -25,7 +25,7 @@ export const addKeysCommand: AddCommand = (program, context) => {
     const commands = await import('../../../keys/command.ts')
     const { openConfiguredLog } = await import('../../service/response-log.ts')
     const config = await loadConfig(context)
-    await using log = await openConfiguredLog(config, { now: context.now })
+    await using log = await openConfiguredLog(config, { now: context.now, readOnly: action === 'listKeys' })
     const { keysDirectory: directory } = config
     await commands[action]({ directory, log, now: () => context.now().getTime(), print: context.print, kids })
   }

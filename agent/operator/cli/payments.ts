@@ -57,15 +57,13 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .argument('<identity>', 'the identity that "payments unfinished" prints')
     .option('--from-block <number>', 'the first block of the search', parseBlock)
     .action(async (identity: string, { fromBlock }: { fromBlock?: bigint }) => {
-      const { ConfigError } = await import('../../service/config.ts')
       const { openConfiguredLog } = await import('../../service/response-log.ts')
       const { openChain } = await import('../../settlement/chain/chain.ts')
       const { recheckPayment } = await import('./recheck-payment.ts')
       const { DEPLOYMENTS } = await import('../../payment/terms.ts')
       const config = await loadConfig(context)
-      if (config.rpcUrls.length === 0) throw new ConfigError('RPC_URL must be set')
-      const { rpcUrls: urls, mode } = config
-      const chain = openChain({ urls, chainId: DEPLOYMENTS[mode].chainId, now: context.now })
+      if (config.rpcUrls.length === 0) throw new Error('RPC_URL must be set')
+      const chain = openChain({ urls: config.rpcUrls, chainId: DEPLOYMENTS[config.mode].chainId, now: context.now })
       await using log = await openConfiguredLog(config)
       finish(await recheckPayment({ log, chain, now: context.now, report: print, print, identity, fromBlock }))
     })

@@ -72,8 +72,8 @@ export async function serve(
     log: (line) => log.warn(line),
   })
   const { externals, lines } = opened
-  const version = await readVersion()
   const runtime = {
+    version: await readVersion(),
     now,
     clock: () => performance.now(),
     random: Math.random,
@@ -81,7 +81,13 @@ export async function serve(
     ...events,
     lostLogLines: () => output.lost,
   }
-  const service = await startService({ config, version, externals, allowed, ...runtime })
+  const service = await Promise.race([startService({ config, externals, allowed, ...runtime }), signal])
+  if (typeof service === 'string') {
+    // A start can wait for minutes. What it has begun is what a kill leaves, which the next start continues.
+    log.info({ signal: service }, 'stopping')
+    await opened[Symbol.asyncDispose]()
+    process.exit()
+  }
   const signature_recovery = keyRecovery.kind
   const next = lines.length > 0 ? 'npm run client -- lookup 00000000' : undefined
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery, next }, 'ready')

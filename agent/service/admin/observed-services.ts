@@ -46,16 +46,10 @@ export function observe<Part extends object>(part: Part, observer: ServiceObserv
 /** The record that a call of the log has stored, or whose state it has changed. */
 function changedRecord(step: string, [argument]: unknown[], result: unknown): ResponseRecord | undefined {
   const record = argument as ResponseRecord
-  switch (step) {
-    case 'log_claim':
-      return (result as Claim).kind === 'claimed' ? record : undefined
-    case 'log_advance': {
-      const next = result as ResponseRecord | undefined
-      return next?.state === record.state ? undefined : next
-    }
-    default:
-      return undefined
-  }
+  if (step === 'log_claim') return (result as Claim).kind === 'claimed' ? record : undefined
+  if (step !== 'log_advance') return undefined
+  const next = result as ResponseRecord | undefined
+  return next?.state === record.state ? undefined : next
 }
 
 async function timed<Result>(observer: ServiceObserver, step: string, work: () => Promise<Result>): Promise<Result> {

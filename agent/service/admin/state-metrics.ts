@@ -23,7 +23,7 @@ interface ServiceState {
   budgets: AddressBudgets
   /** By name. */
   queues: Readonly<Record<string, WorkQueue>>
-  lastBackup: () => { created_at: string; bytes: number; full_bytes: number } | undefined
+  lastBackup: () => { created_at: string; bytes: number; log_bytes?: number | undefined } | undefined
   lostLogLines?: () => number
   now: () => Date
   timer: Timer
@@ -94,9 +94,9 @@ function addBackupMetrics(metrics: ServiceMetrics, { lastBackup, now }: ServiceS
   })
   metrics.addGauge('company_agent_backup_bytes', 'Size of the last complete backup', () => lastBackup()?.bytes)
   metrics.addGauge(
-    'company_agent_backup_full_bytes',
-    'Size of the full backup that the last one is or builds on',
-    () => lastBackup()?.full_bytes,
+    'company_agent_backup_log_bytes',
+    'Size of the response log in the full backup that the last one is or builds on',
+    () => lastBackup()?.log_bytes,
   )
 }
 

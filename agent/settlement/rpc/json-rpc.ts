@@ -62,6 +62,14 @@ export function openRpc({ url, timeoutMs = NODE_MS_MAX, signal }: RpcOptions): R
   }
 }
 
+/** Whether a node answers a call that every node and every API key allows. */
+export function answers(url: string): Promise<boolean> {
+  return openRpc({ url })('eth_chainId').then(
+    () => true,
+    () => false,
+  )
+}
+
 /** The node belongs to another chain than the configured one. */
 export class WrongChain extends Error {
   override name = 'WrongChain'

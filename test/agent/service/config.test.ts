@@ -123,15 +123,11 @@ describe('[14.1] the configuration', () => {
       expect(readConfig({ ...live, DATASET: '/tmp/a.zip' }).dataset).to.equal('/tmp/a.zip')
     })
 
-    it('requires RPC_URL', () => {
-      expect(() => readConfig({ ...live, RPC_URL: undefined })).to.throw(ConfigError, /^RPC_URL must be set/)
-    })
-
     it('[14.1] names all wrong and missing variables at once, with misspelt ones', () => {
-      const environment = { FACILITATOR: 'self', PORT: 'x', MODE: 'main', PAYTO: payTo, RPC_URL: rpcUrl }
+      const environment = { FACILITATOR: 'self', PORT: 'x', MODE: 'main', PAYTO: payTo }
       expect(() => readConfig(environment)).to.throw(
         ConfigError,
-        /^MODE must be testnet or mainnet; PORT must [^;]+; PAY_TO must be set [^;]+ and PAYTO is no variable; RELAYER_KEY_FILE must [^;]+$/,
+        /^MODE must be testnet or mainnet; PORT must [^;]+; RPC_URL must [^;]+; PAY_TO must be set [^;]+ and PAYTO is no variable; RELAYER_KEY_FILE must [^;]+$/,
       )
     })
 

@@ -5,7 +5,8 @@ import { ImportError } from '../../../store/import/errors.ts'
 import { StoreError } from '../../../store/files/environment.ts'
 
 describe('the cause in a log line', () => {
-  it('is the chain of error names and codes', () => {
+  it('is the chain of error names and codes, or fixed text of the project', () => {
+    expect(describeCause('a failure without a reason')).to.deep.equal({ error: 'a failure without a reason' })
     const disk = Object.assign(new Error('write /secret/path'), { code: 'ENOSPC' })
     expect(describeCause(new StoreError('The store could not be written', { cause: disk }))).to.deep.equal({
       error: 'StoreError < Error ENOSPC',
@@ -36,10 +37,6 @@ describe('the cause in a log line', () => {
       expect(error).to.not.contain('5e5e')
       expect(error).to.not.contain('\n')
     }
-  })
-
-  it('includes fixed text of the project', () => {
-    expect(describeCause('a failure without a reason')).to.deep.equal({ error: 'a failure without a reason' })
   })
 
   it('ends for errors that cause each other', () => {

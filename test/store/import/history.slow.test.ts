@@ -35,15 +35,15 @@ describe('the commands history', function () {
     directory = await makeTemporaryDirectory()
     archives = join(directory, 'archives')
     environment = { DATA_DIR: join(directory, 'data'), ARCHIVE_DIRECTORY: archives }
-    for (const [day, csv] of DAYS) {
-      await writeFile(join(directory, 'today.csv'), csv)
-      const imported = await runCommand(['import', join(directory, 'today.csv'), '--synthetic', '--accept-changes'], {
-        environment,
-        now: () => new Date(day),
-      })
-      expect(imported).to.include({ code: 0, stderr: '' })
-    }
+    for (const [day, csv] of DAYS) await importAt(day, csv, environment)
   })
+
+  async function importAt(time: string, csv: string, to: Record<string, string>): Promise<void> {
+    await writeFile(join(directory, 'today.csv'), csv)
+    const args = ['import', join(directory, 'today.csv'), '--synthetic', '--accept-changes']
+    const imported = await runCommand(args, { environment: to, now: () => new Date(time) })
+    expect(imported).to.include({ code: 0, stderr: '' })
+  }
 
   const history = (...args: string[]) => runCommand(['history', ...args], { environment })
   const digestOf = (text: string) => /sha256:[0-9a-f]{64}/.exec(text)?.[0]
@@ -91,6 +91,17 @@ describe('the commands history', function () {
     const { code, lines } = await history('verify', ...without)
     expect(code).to.equal(1)
     expect(lines.at(-1)).to.equal('differs 2026-01-04')
+  })
+
+  it('verify a day on which a file comes back, from all files of the folder', async () => {
+    const other = { DATA_DIR: join(directory, 'day'), ARCHIVE_DIRECTORY: join(directory, 'day-archives') }
+    for (const [hour, name] of ['ONE', 'RENAMED', 'ONE'].entries())
+      await importAt(`2026-01-01T0${hour}:00:00Z`, toCsv(named('1', name)), other)
+    const files = (await readdir(other.ARCHIVE_DIRECTORY)).map((name) => join(other.ARCHIVE_DIRECTORY, name))
+    expect(await runCommand(['history', 'verify', ...files], { environment: other })).to.include({
+      code: 0,
+      stderr: '',
+    })
   })
 
   it('refuse an archive without facts, with a wrong time, with other bytes, and a second file of one time', async () => {

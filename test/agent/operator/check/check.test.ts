@@ -2,13 +2,14 @@
  * The command `check`: each check with a good and a bad configuration, with a real chain, facilitator, database and
  * service.
  */
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { runCommand } from '../../../support/cli.ts'
 import { rpc, testChainUrl } from '../../../support/chain.ts'
+import { replying, startFaultProxy } from '../../../support/fault-proxy.ts'
 import { REGISTER } from '../../../support/fixtures.ts'
 import { listen } from '../../../support/listen.ts'
 import { findPostgres, makeEmptyLog, withPool } from '../../../support/postgres.ts'
@@ -111,10 +112,15 @@ describe('the command check', function () {
       expect(result.text).not.to.contain('secret-key')
     })
 
-    it('fails if no node answers', async () => {
-      const result = await check({ RPC_URL: 'http://127.0.0.1:1/secret-key' })
-      for (const name of ['node 1', 'clock', 'token']) expect(linesOf(result, name)[0], name).to.match(/^FAILED /)
-      expect(result.text).not.to.contain('secret-key')
+    it('fails if no node answers, or the only one refuses the key in its URL', async () => {
+      using node = await startFaultProxy('')
+      node.fail(replying(() => ({ error: { code: -32_600, message: 'no such key' } })))
+      for (const url of ['http://127.0.0.1:1', node.url]) {
+        const result = await check({ RPC_URL: `${url}/secret-key` })
+        for (const name of ['node 1', 'clock', 'token']) expect(linesOf(result, name)[0], name).to.match(/^FAILED /)
+        expect(linesOf(result, 'node 1')[0]).to.contain('check its URL and key')
+        expect(result.text).not.to.contain('secret-key')
+      }
     })
 
     it('fails with a clock that differs from the blocks by more than a minute', async () => {
@@ -191,6 +197,12 @@ describe('the command check', function () {
         DATA_DIR,
         PAY_TO: `0x${'d4'.repeat(20)}`,
       })
+    })
+
+    it('fails without the log that the data directory was used with', async () => {
+      const marker = 'response-log.json'
+      await copyFile(join(service.directory, marker), join(environment['DATA_DIR'] ?? '', marker))
+      await expectOne('response log', /^FAILED The response log is empty/)
     })
 
     it('warns of PostgreSQL without a standby, and fails with one that does not answer or acknowledges early', async function () {

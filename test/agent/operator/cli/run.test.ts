@@ -1,4 +1,5 @@
 /** The command line: help, wrong arguments, failures and progress of every command. */
+import { existsSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -72,6 +73,9 @@ describe('the command line', () => {
     const { code, stderr } = await run(['snapshot-id', join(directory, 'missing.csv')])
     expect(code).to.equal(1)
     expect(stderr).to.match(/^import refused, source_unreadable: [^\n]+\n$/)
+    const missing = join(directory, 'missing')
+    expect((await runCommand(['keys', 'list'], { environment: { DATA_DIR: missing } })).code).to.equal(1)
+    expect(existsSync(missing)).to.equal(false)
     const wrong = await runCommand(['keys', 'list'], { environment: { PORT: '80a' } })
     expect(wrong).to.include({ code: 1, stderr: 'PORT must be a port number from 0 to 65535\n' })
     expect(await run(['migrate'])).to.include({ code: 1, stderr: 'RESPONSE_LOG must be set for this command\n' })

@@ -287,28 +287,19 @@ describe('[5.9.5] the command verify', function () {
   })
 
   it('fails with one line for files that are missing or of another kind', async () => {
-    const none = await verify(join(directory, 'none.json'))
-    expect(none.code).to.equal(1)
-    const key = await verify(jwks)
-    expect([key.code, key.stderr]).to.deep.equal([
-      1,
-      `${jwks} is neither a purchase nor an answer with its receipt: add --receipt\n`,
-    ])
-    const twice = await verify(pathOf('lookup'), '--receipt', jwks)
-    expect([twice.code, twice.stderr]).to.deep.equal([
-      1,
-      '--receipt is for an answer; a purchase file contains its receipt\n',
-    ])
-    const asReceipt = await verify(jwks, '--receipt', pathOf('lookup'))
-    expect([asReceipt.code, asReceipt.stderr]).to.deep.equal([
-      1,
-      `${pathOf('lookup')} is a purchase file: verify it without --receipt\n`,
-    ])
+    const lookup = pathOf('lookup')
     const repeated = join(directory, 'repeated.json')
-    await writeFile(repeated, (await readFile(pathOf('lookup'), 'utf8')).replace('{', '{"answer":null,'))
-    expect((await verify(repeated)).stderr).to.equal(`${repeated} repeats a member name\n`)
-    const unpaid = await verify(await change('lookup', (purchase) => ({ ...purchase, answer: null })))
-    expect([unpaid.code, unpaid.stderr]).to.deep.equal([1, `${pathOf('changed')} has no paid answer with a receipt\n`])
+    await writeFile(repeated, (await readFile(lookup, 'utf8')).replace('{', '{"answer":null,'))
+    const unpaid = await change('lookup', (purchase) => ({ ...purchase, answer: null }))
+    for (const [args, line] of [
+      [[jwks], `${jwks} is neither a purchase nor an answer with its receipt: add --receipt`],
+      [[lookup, '--receipt', jwks], '--receipt is for an answer; a purchase file contains its receipt'],
+      [[jwks, '--receipt', lookup], `${lookup} is a purchase file: verify it without --receipt`],
+      [[repeated], `${repeated} repeats a member name`],
+      [[unpaid], `${unpaid} has no paid answer with a receipt`],
+    ] as const)
+      expect(await verify(...args)).to.include({ code: 1, stderr: `${line}\n` })
+    expect((await verify(join(directory, 'none.json'))).code).to.equal(1)
     expect((await verify()).code).to.equal(2)
   })
 })

@@ -100,11 +100,11 @@ async function untilShown(series: string, isExpected: (value: number) => boolean
   while (!isExpected(Number((await scrape(new Set([name]))).get(series))))
 }
 
-/** Of a small incremental backup that builds on a full one of this size. */
-const noteBackup = (full_bytes: number) =>
+/** Of a small incremental backup that builds on a full one with a log of this size. */
+const noteBackup = (log_bytes: number) =>
   writeFile(
     join(service.directory, 'last-backup.json'),
-    JSON.stringify({ created_at: now().toISOString(), bytes: 10, full_bytes }),
+    JSON.stringify({ created_at: now().toISOString(), bytes: 10, log_bytes }),
   )
 
 const damagedRecord: Pick<Scenario, 'before' | 'cause'> = {
