@@ -9,6 +9,7 @@ const ROWS: Row[] = [
   { number: '101', name: 'HARRINGTON MILLS LTD', eircode: 'T12 AB34', address: '2 MAIN STREET' },
   { number: '102', name: 'NOWHERE KNOWN LIMITED', address: '********NO ADDRESS DETAILS*******' },
   { number: '103', name: 'THE LAND AGENCY', eircode: 'D04 K7X2' },
+  { number: '104', name: 'SABLE AERO III LIMITED', address: '1 QUAY, DUBLIN 2' },
   // Equal names
   { number: '200', name: 'CLEARWATER POWER CONSULTING LIMITED', eircode: 'D01 A1A1' },
   { number: '201', name: 'CLEARWATER POWER CONSULTING LIMITED', eircode: 'D01 A1A1' },
@@ -209,7 +210,7 @@ describe('resolve', () => {
       'Kerrigan Foods Limited (In Liquidation), Dublin 2/Kerrigan Foods 1 Main Street Cork/The Kerrigan Foods'
     const OTHER =
       'Harrington Mills Ltd/Kerrigan Foods X/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods Limited II/Ireland/' +
-      'Kerrigan Foods 2/Kerrigan Foods Holdings'
+      'Kerrigan Foods 2/Kerrigan Foods Holdings/Kerrigan Foods 1/Cork Foods Ltd/Irish Foods Ltd'
     it('[12.4] agrees with a similar name and conflicts with another', () => {
       for (const name of SAME.split('/')) {
         const resolved = resolve({ company_number: '100', name })
@@ -221,6 +222,12 @@ describe('resolve', () => {
         expectNoMatch(resolved, 'conflicting', ['100'])
         expect(resolved.candidates[0]?.conflicts, name).to.deep.equal(['name_mismatch'])
       }
+    })
+
+    it('[12.4] conflicts with a name that lacks the number or most of the name of the record', () => {
+      expectMatch(resolve({ company_number: '104', name: 'Sable Aero 3, Dublin 2' }), '104')
+      for (const name of ['Sable Aero Ltd', 'Sable Aero II', 'Sable Aero 2 Ltd', 'III Ltd'])
+        expectNoMatch(resolve({ company_number: '104', name }), 'conflicting', ['104'])
     })
 
     it('[12.4] conflicts with a similar name that another company has', () => {
