@@ -61,6 +61,15 @@ function containsWords(text: string, fragment: string): boolean {
   return ` ${normaliseText(text)} `.includes(` ${normaliseText(fragment)} `)
 }
 
+/** Whether the words are in the address from the beginning of a line on. One word can be a part of a name. */
+export function beginsInAddress(
+  { registered_address: { lines, eircode } }: Company,
+  words: readonly string[],
+): boolean {
+  const rests = lines.map((_, at) => normaliseText([...lines.slice(at), eircode ?? ''].join(' ')))
+  return words.length > 1 && rests.some((rest) => `${rest} `.startsWith(`${words.join(' ')} `))
+}
+
 interface NameMatch {
   matchType: Candidate['match_type']
   similarity: number

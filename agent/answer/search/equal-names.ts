@@ -124,9 +124,12 @@ export function exactMatchType(
   return isRelaxed ? 'relaxed_name' : undefined
 }
 
+/** Legal forms of other countries. `Kerrigan GmbH` may be the parent of KERRIGAN GMBH LIMITED. */
+const FOREIGN_FORMS: ReadonlySet<string> = new Set('gmbh inc llc pty sarl srl'.split(' '))
+
 /** Whether a query with this legal form, or with none, can name a company with that form. */
-export function hasSameForm(query: ParsedName, legal: ParsedName): boolean {
-  return query.suffix === '' || query.suffix === legal.suffix
+export function hasSameForm({ core, suffix }: ParsedName, legal: ParsedName): boolean {
+  return suffix === legal.suffix || (suffix === '' && !FOREIGN_FORMS.has(core.at(-1) ?? ''))
 }
 
 function withOtherArticle(words: readonly string[]): readonly string[] {

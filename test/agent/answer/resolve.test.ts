@@ -9,6 +9,7 @@ const ROWS: Row[] = [
   { number: '101', name: 'HARRINGTON MILLS LTD', eircode: 'T12 AB34', address: '2 MAIN STREET' },
   { number: '102', name: 'NOWHERE KNOWN LIMITED', address: '********NO ADDRESS DETAILS*******' },
   { number: '103', name: 'THE LAND AGENCY', eircode: 'D04 K7X2' },
+  { number: '105', name: 'BRENNER GMBH LIMITED', eircode: 'D04 K7X2' },
   { number: '104', name: 'SABLE AERO III LIMITED', address: '1 QUAY, DUBLIN 2' },
   // Equal names
   { number: '200', name: 'CLEARWATER POWER CONSULTING LIMITED', eircode: 'D01 A1A1' },
@@ -105,6 +106,8 @@ describe('resolve', () => {
       expectMatch(resolve({ name: 'Marlow Ltd' }), '300')
       expectMatch(resolve({ name: 'Marlow DAC' }), '301')
       expectMatch(resolve({ name: 'Marlow U.C.' }), '302')
+      expectMatch(resolve({ name: 'Marlow Limit' }), '300')
+      expectMatch(resolve({ name: 'Marlow Designated Activity Comp' }), '301')
       expectNoMatch(resolve({ name: 'Marlow' }), 'ambiguous', ['300', '301', '302'])
       expectNoMatch(resolve({ name: 'Marlow PLC' }), 'ambiguous', ['300', '301', '302'])
     })
@@ -171,6 +174,8 @@ describe('resolve', () => {
       const withForm = resolve({ name: 'The Land Agency Limited' })
       expectNoMatch(withForm, 'ambiguous', ['103'])
       expect(withForm.candidates[0]?.match_type).to.equal('fuzzy_name')
+      expectNoMatch(resolve({ name: 'Brenner GmbH' }), 'ambiguous', ['105'])
+      expectMatch(resolve({ name: 'Brenner GmbH', eircode: 'D04 K7X2' }), '105')
     })
   })
 
@@ -362,6 +367,12 @@ describe('resolve, for names that differ little', () => {
         }
         expect(register.resolve({ name: 'Song Sleuth Ltd Holdings', ...evidence }).status).to.equal('ambiguous')
         expect(register.resolve({ name: 'Song Sleuth Holdings Ltd' }).match?.company.company_number).to.equal('7')
+      }))
+
+    it('[12.10] matches before the address of the company, whatever its numbers', () =>
+      withRegister([{ number: '1', name: 'STEWLEY LIMITED', address: '3, SCARDEN COURT' }], (register) => {
+        expect(register.resolve({ name: 'Stewley Ltd, 3, Scarden Court' }).status).to.equal('matched')
+        expect(register.resolve({ name: 'Stewley Ltd, 3, Harbour Court' }).status).to.equal('ambiguous')
       }))
 
     it('[12.10] is ambiguous for a note that another name has before or behind its form', () =>
