@@ -15,13 +15,6 @@ export interface TextBehindForm {
   distinguishing: readonly string[]
 }
 
-interface SplitText {
-  /** The name up to its first legal form. */
-  before: string
-  /** Undefined when there is no text after it, or the name does not end before it. */
-  behind: TextBehindForm | undefined
-}
-
 const WORD = /[\p{L}\p{N}]+/gu
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 /** Introduces a trading name, which the register does not hold. */
@@ -31,11 +24,15 @@ const TRADING_BEHIND_FORM =
   /^[^\p{L}\p{N}]*(?:t\s?\/?\s?as?|tx|trading as)(?![\p{L}\p{N}]).*|(?:[^\p{L}\p{N}])(?:t\s?\/\s?as?|trading as)(?![\p{L}\p{N}]).*/isu
 /** Introduces the name that the company had. */
 const FORMER = /(?<![\p{L}\p{N}])(?:f\s?\/?\s?k\s?\/?\s?a|formerly|formally|previously)(?![\p{L}\p{N}])/iu
-/** "Limited Edition", "Limited Liability Company", "PLC & Controls": the form is a part of the name. */
-const CONTINUES_NAME = /^[^\p{L}\p{N}]*(?:[&+]|(?:and|agus|by|company|co|editions?|liability)(?![\p{L}\p{N}]))/iu
+/** "Limited Edition", "Limited Liability Company", "PLC & Controls", but not "Limited Co. Kerry". */
+const CONTINUES_NAME =
+  /^[^\p{L}\p{N}]*(?:[&+]|(?:and|agus|by|company|co(?!\.?\s+\p{L})|editions?|liability)(?![\p{L}\p{N}]))/iu
 
-/** Reads a name up to its first legal form. A legal form that is also an ordinary word does not count. */
-export function splitTextBehindForm(name: string): SplitText {
+/**
+ * Reads a name up to its first legal form. A legal form that is also an ordinary word does not count. Without text
+ * behind it, or if the text continues the name, the name is the whole.
+ */
+export function splitTextBehindForm(name: string): { before: string; behind: TextBehindForm | undefined } {
   const whole = { before: name, behind: undefined }
   let end: number | undefined
   let coreLength = Number.POSITIVE_INFINITY
@@ -56,10 +53,7 @@ export function splitTextBehindForm(name: string): SplitText {
 
 /** Undefined if the text continues the name. */
 function readTextBehindForm(text: string, form: string): TextBehindForm | undefined {
-  const withoutTrading = text
-    .replace(TRADING_BEHIND_FORM, ' ')
-    .replace(COUNTY, ' county ')
-    .replace(NORTHERN, ' northern ireland ')
+  const withoutTrading = text.replace(TRADING_BEHIND_FORM, ' ').replace(NORTHERN, ' northern ireland ')
   const [current = ''] = withoutTrading.split(FORMER)
   let rest = NOTES.reduce((left, note) => left.replace(note, ' , '), current)
   if (CONTINUES_NAME.test(rest)) return undefined
@@ -123,8 +117,9 @@ const KINDS = toSet(`
   partnerships superannuation retirement now association charity club consortium credit foundation nominee nominees
   society syndicate trustee trustees
 `)
-/** In a longer word of this list, one wrong letter is accepted. */
+/** In words of this length, one wrong letter is accepted. */
 const MISSPELT_LETTERS_MIN = 5
+const MISSPELT_KINDS = [...KINDS].filter(({ length }) => length >= MISSPELT_LETTERS_MIN).map(toCodeUnits)
 
 /** Countries in other notations than those of Unicode, and parts of countries. */
 const OTHER_COUNTRIES = `
@@ -138,25 +133,19 @@ const COUNTRIES = new Set([
   ...OTHER_COUNTRIES.split(',').map((country) => country.trim().replace(/\s+/g, ' ')),
   ...REGION_LETTERS.flatMap((first) => REGION_LETTERS.map((second) => first + second))
     .filter((code) => code !== 'IE')
-    .flatMap((code) => normaliseText(REGION_NAMES.of(code) ?? '')),
+    .flatMap((code) => normaliseText(REGION_NAMES.of(code) ?? '') || []),
 ])
-COUNTRIES.delete('')
 
-function isNumberOrLetter(word: string): boolean {
-  return word.length === 1 || isNumeral(word) || [...equivalentsOf(word)].some(isNumeral)
-}
+const isNumberOrLetter = (word: string) =>
+  word.length === 1 || isNumeral(word) || [...equivalentsOf(word)].some(isNumeral)
 
 function isKind(word: string): boolean {
-  if (KINDS.has(word)) return true
-  return word.length > MISSPELT_LETTERS_MIN && [...KINDS].some((kind) => isMisspelt(word, kind))
+  const isMisspelt = () => MISSPELT_KINDS.some((kind) => editDistance(toCodeUnits(word), kind, 1) <= 1)
+  return KINDS.has(word) || (word.length > MISSPELT_LETTERS_MIN && isMisspelt())
 }
 
 /** "Kerrigan Ltd Properties", but not "Kerrigan Ltd (Properties)", which describes. */
 const isTrade = (word: string) => TRADE_WORDS.has(word) && word !== 'ireland' && word !== 'irish'
-
-function isMisspelt(word: string, kind: string): boolean {
-  return kind.length >= MISSPELT_LETTERS_MIN && editDistance(toCodeUnits(word), toCodeUnits(kind), 1) <= 1
-}
 
 /** Not "Belfast Road". */
 function namesCountry(words: readonly string[]): boolean {
@@ -175,15 +164,6 @@ const STREETS = toSet(`
   road rd row square st street strand terrace view village villas walk way wharf yard
 `)
 
-const COUNTIES =
-  'carlow cavan clare cork donegal dublin galway kerry kildare kilkenny laois leitrim limerick longford louth mayo ' +
-  'meath monaghan offaly roscommon sligo tipperary waterford westmeath wexford wicklow'
-
-/** `Co. Kerry` */
-const COUNTY = new RegExp(
-  String.raw`(?<![\p{L}\p{N}])co\b[^\p{L}\p{N}]*(?=(?:${COUNTIES.replaceAll(' ', '|')})(?![\p{L}\p{N}]))`,
-  'giu',
-)
 /** `Co. Down` is not in the State. */
 const NORTHERN =
   /(?<![\p{L}\p{N}])co(?:unty)?\b[^\p{L}\p{N}]*(?:antrim|armagh|(?:london)?derry|down|fermanagh|tyrone)(?![\p{L}\p{N}])/giu

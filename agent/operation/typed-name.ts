@@ -20,7 +20,6 @@ export interface QueryName {
   numbers: TypedNumbers
 }
 
-const NOTHING: TextBehindForm = { words: [], distinguishing: [] }
 /** A legal form that is cut, as in a column of 35 characters. */
 const CUT_FORM =
   /(?<![\p{L}\p{N}])(?:(limite?|limi)$|designated(?: a[ctivy]{0,7}| activity c[ompan]{0,5})?$|designated activity co(?![\p{L}\p{N}])\.?)/iu
@@ -40,7 +39,7 @@ export function parseQueryName(written: string): QueryName {
     // "Cnoc Sé" without its accent: the last word is part of the name.
     whole: isAmbiguous ? [whole, { core: words, suffix: '' }] : [whole],
     named: behind || name !== text ? parseName(before) : undefined,
-    behind: behind ?? NOTHING,
+    behind: behind ?? { words: [], distinguishing: [] },
     similar: { ...similar, core: [...similar.core, ...(behind?.distinguishing ?? [])] },
     number: readTypedNumber(text),
     numbers: findTypedNumbers(rewriteTypedText(text)),

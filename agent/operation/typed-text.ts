@@ -61,10 +61,7 @@ const MISREAD_TWICE: readonly [RegExp, string][] = [
 
 /** Restores the vowels that are still recognisable. Only in queries: the register has no such names. */
 export function restoreVowels(text: string): string {
-  if (!text.includes('Ã')) return text
-  let restored = text
-  for (const [misread, vowel] of MISREAD_TWICE) restored = restored.replace(misread, vowel)
-  return restored
+  return MISREAD_TWICE.reduce((restored, [misread, vowel]) => restored.replace(misread, vowel), text)
 }
 
 /**

@@ -92,20 +92,19 @@ function compareSimilarName({ names }: Register, company: Company, query: QueryN
   const { spelling, pairs } = openQueryBudgets()
   const position = names.findByNumber(company.company_number)
   if (position === undefined) throw new Error('The name index does not fit its snapshot')
-  const { similarity } = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })(
-    position,
-  )
+  const measure = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })
+  const { similarity } = measure(position)
   const legal = normaliseText(company.legal_name)
   const named = legal.split(' ')
   const lastOfBeginning = named[query.normal.split(' ').length - 1] ?? ''
   if (legal.startsWith(query.normal) && !isNumeral(lastOfBeginning)) return { similarity, isOtherName: false }
   const last = core.at(-1) ?? ''
   const isCut = (word: string) => last.length > 1 && word.startsWith(last) && !isNumeral(word)
-  const isInName = (word: string, at: number) => isWithin(word, named) || (at === core.length - 1 && named.some(isCut))
-  const first = core.findIndex(isInName)
+  const isNamed = (word: string, at: number) => isWithin(word, named) || (at === core.length - 1 && named.some(isCut))
+  const first = core.findIndex(isNamed)
   const isNeutral = neutralFilter(company.registered_address, core)
   const isAgainst = core.some(
-    (word, at) => word !== 'the' && !isInName(word, at) && (at < first || !isNeutral(word, at)),
+    (word, at) => word !== 'the' && !isNamed(word, at) && (at < first || !isNeutral(word, at)),
   )
   let lacking = 0
   for (const word of names.words(position)) {

@@ -40,7 +40,6 @@ const DISTINGUISHED: [name: string, words: string][] = [
   ['Kerrigan Ltd (Staff Credit Union)', 'staff credit union'],
   ['Kerrigan Limited (Jersey), Belfast', 'jersey belfast'],
   ['Kerrigan Limited, Newry, Co. Down', 'northern ireland'],
-  ['Kerrigan Limited - Northern Ireland', 'northern ireland'],
   ['Kerrigan Ltd (Cork) (Fund)', 'fund'],
   ['Kerrigan Ltd Fund t/a Blue Door', 'fund'],
 ]
