@@ -129,11 +129,11 @@ function isWithin(word: string, words: readonly string[]): boolean {
   return words.some((each) => isLike(word, each)) || (word.length >= LETTERS_PER_EDIT && words.join('').includes(word))
 }
 
-/** Letters of a word, of which one can be wrong. */
+/** Letters of a word, of which one can be wrong, but not the first: MIDCO is not BIDCO. */
 const LETTERS_PER_EDIT = 5
 
 function isLike(word: string, named: string): boolean {
   if (word === named || equivalentsOf(word).has(named)) return true
-  const edits = Math.floor(Math.max(word.length, named.length) / LETTERS_PER_EDIT)
+  const edits = word[0] === named[0] ? Math.floor(Math.max(word.length, named.length) / LETTERS_PER_EDIT) : 0
   return haveCompatibleNumbers(word, named) && editDistance(toCodeUnits(word), toCodeUnits(named), edits) <= edits
 }

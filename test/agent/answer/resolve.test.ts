@@ -217,7 +217,7 @@ describe('resolve', () => {
       'Kerrigan Foods Limited (In Liquidation), Dublin 2/Kerrigan Foods 1 Main Street Cork/The Kerrigan Foods'
     const OTHER =
       'Harrington Mills Ltd/Kerrigan Foods X/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods Limited II/Ireland/' +
-      'Kerrigan Foods 2/Kerrigan Foods Holdings/Kerrigan Foods 1/Cork Foods Ltd/Irish Foods Ltd'
+      'Kerrigan Foods 2/Kerrigan Foods Holdings/Kerrigan Foods 1/Merrigan Foods Ltd/Cork Foods Ltd/Irish Foods Ltd'
     it('[12.4] agrees with a similar name and conflicts with another', () => {
       for (const name of SAME.split('/')) {
         const resolved = resolve({ company_number: '100', name })
