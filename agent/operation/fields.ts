@@ -24,6 +24,8 @@ export const NUMBERS_CHARACTERS_MAX = 1_000
 
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
+const countCodePoints = (value: string) => Array.from(value).length
+
 /** The message for a value that is not text: a missing field has its own message. */
 function textRule(rule: string) {
   return ({ input }: { input: unknown }) => (input === undefined ? 'is required' : rule)
@@ -157,8 +159,4 @@ export const cursor = z
 /** A number in a query string: decimal digits, no sign, no leading zero (contract 4.2.1). NaN otherwise. */
 export function parseCount(value: string): number {
   return /^[1-9][0-9]{0,15}$/.test(value) ? Number(value) : Number.NaN
-}
-
-function countCodePoints(value: string): number {
-  return Array.from(value).length
 }

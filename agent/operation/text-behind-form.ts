@@ -5,6 +5,7 @@
 import { normaliseWords, parseName, normaliseText } from '../../store/index/normalise-name.ts'
 import { isAmbiguousForm } from '../../store/index/suffixes.ts'
 import { equivalentsOf } from '../../store/index/equivalents.ts'
+import { TRADE_WORDS } from '../../store/index/trade-words.ts'
 import { editDistance, isNumeral, toCodeUnits } from '../../store/index/spelling.ts'
 
 export interface TextBehindForm {
@@ -12,13 +13,6 @@ export interface TextBehindForm {
   words: readonly string[]
   /** The words of the parts that distinguish, in their order. */
   distinguishing: readonly string[]
-}
-
-interface SplitText {
-  /** The name up to its first legal form. */
-  before: string
-  /** Undefined when there is no text after it, or the name does not end before it. */
-  behind: TextBehindForm | undefined
 }
 
 const WORD = /[\p{L}\p{N}]+/gu
@@ -30,11 +24,15 @@ const TRADING_BEHIND_FORM =
   /^[^\p{L}\p{N}]*(?:t\s?\/?\s?as?|tx|trading as)(?![\p{L}\p{N}]).*|(?:[^\p{L}\p{N}])(?:t\s?\/\s?as?|trading as)(?![\p{L}\p{N}]).*/isu
 /** Introduces the name that the company had. */
 const FORMER = /(?<![\p{L}\p{N}])(?:f\s?\/?\s?k\s?\/?\s?a|formerly|formally|previously)(?![\p{L}\p{N}])/iu
-/** "Limited Edition", "Limited Liability Company", "PLC & Controls": the form is a part of the name. */
-const CONTINUES_NAME = /^[^\p{L}\p{N}]*(?:[&+]|(?:and|agus|by|company|co|editions?|liability)(?![\p{L}\p{N}]))/iu
+/** "Limited Edition", "Limited Liability Company", "PLC & Controls", but not "Limited Co. Kerry". */
+const CONTINUES_NAME =
+  /^[^\p{L}\p{N}]*(?:[&+]|(?:and|agus|by|company|co(?!\.?\s+\p{L})|editions?|liability)(?![\p{L}\p{N}]))/iu
 
-/** Reads a name up to its first legal form. A legal form that is also an ordinary word does not count. */
-export function splitTextBehindForm(name: string): SplitText {
+/**
+ * Reads a name up to its first legal form. A legal form that is also an ordinary word does not count. Without text
+ * behind it, or if the text continues the name, the name is the whole.
+ */
+export function splitTextBehindForm(name: string): { before: string; behind: TextBehindForm | undefined } {
   const whole = { before: name, behind: undefined }
   let end: number | undefined
   let coreLength = Number.POSITIVE_INFINITY
@@ -55,7 +53,7 @@ export function splitTextBehindForm(name: string): SplitText {
 
 /** Undefined if the text continues the name. */
 function readTextBehindForm(text: string, form: string): TextBehindForm | undefined {
-  const withoutTrading = text.replace(TRADING_BEHIND_FORM, ' ').replace(COUNTY, ' county ')
+  const withoutTrading = text.replace(TRADING_BEHIND_FORM, ' ').replace(NORTHERN, ' northern ireland ')
   const [current = ''] = withoutTrading.split(FORMER)
   let rest = NOTES.reduce((left, note) => left.replace(note, ' , '), current)
   if (CONTINUES_NAME.test(rest)) return undefined
@@ -78,7 +76,8 @@ function listDistinguishing(text: string): string[] {
     const words = normaliseWords(part)
     const isOfAddress = addressFilter(words, at > 0)
     const isDistinguishing = words.some(
-      (word, position) => isKind(word) || (isNumberOrLetter(word) && !isOfAddress(position)),
+      (word, position) =>
+        (isKind(word) || isNumberOrLetter(word) || (at === 0 && isTrade(word))) && !isOfAddress(position),
     )
     return isDistinguishing || namesCountry(words) ? words : []
   })
@@ -115,15 +114,17 @@ const toSet = (words: string): ReadonlySet<string> => new Set(words.trim().split
 /** Companies of one group and funds differ in these words. */
 const KINDS = toSet(`
   holding holdings hldg hldgs group grp gp fund funds trust trusts pension pensions scheme schemes partnership
-  partnerships superannuation retirement now
+  partnerships superannuation retirement now association charity club consortium credit foundation nominee nominees
+  society syndicate trustee trustees
 `)
-/** In a longer word of this list, one wrong letter is accepted. */
+/** In words of this length, one wrong letter is accepted. */
 const MISSPELT_LETTERS_MIN = 5
+const MISSPELT_KINDS = [...KINDS].filter(({ length }) => length >= MISSPELT_LETTERS_MIN).map(toCodeUnits)
 
 /** Countries in other notations than those of Unicode, and parts of countries. */
 const OTHER_COUNTRIES = `
-  america, britain, bvi, congo, czech republic, dubai, england, great britain, holland, hong kong, korea, macau, ni,
-  northern ireland, nz, scotland, turkey, uae, uk, us, usa, virgin islands, wales
+  america, belfast, britain, bvi, cayman, congo, czech republic, dubai, england, great britain, holland, hong kong, korea,
+  london, macau, ni, northern ireland, nz, scotland, turkey, uae, uk, us, usa, virgin islands, wales
 `
 const REGION_LETTERS = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
 const REGION_NAMES = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
@@ -132,26 +133,24 @@ const COUNTRIES = new Set([
   ...OTHER_COUNTRIES.split(',').map((country) => country.trim().replace(/\s+/g, ' ')),
   ...REGION_LETTERS.flatMap((first) => REGION_LETTERS.map((second) => first + second))
     .filter((code) => code !== 'IE')
-    .flatMap((code) => normaliseText(REGION_NAMES.of(code) ?? '')),
+    .flatMap((code) => normaliseText(REGION_NAMES.of(code) ?? '') || []),
 ])
-COUNTRIES.delete('')
 
-function isNumberOrLetter(word: string): boolean {
-  return word.length === 1 || isNumeral(word) || [...equivalentsOf(word)].some(isNumeral)
-}
+const isNumberOrLetter = (word: string) =>
+  word.length === 1 || isNumeral(word) || [...equivalentsOf(word)].some(isNumeral)
 
 function isKind(word: string): boolean {
-  if (KINDS.has(word)) return true
-  return word.length > MISSPELT_LETTERS_MIN && [...KINDS].some((kind) => isMisspelt(word, kind))
+  const isMisspelt = () => MISSPELT_KINDS.some((kind) => editDistance(toCodeUnits(word), kind, 1) <= 1)
+  return KINDS.has(word) || (word.length > MISSPELT_LETTERS_MIN && isMisspelt())
 }
 
-function isMisspelt(word: string, kind: string): boolean {
-  return kind.length >= MISSPELT_LETTERS_MIN && editDistance(toCodeUnits(word), toCodeUnits(kind), 1) <= 1
-}
+/** "Kerrigan Ltd Properties", but not "Kerrigan Ltd (Properties)", which describes. */
+const isTrade = (word: string) => TRADE_WORDS.has(word) && word !== 'ireland' && word !== 'irish'
 
+/** Not "Belfast Road". */
 function namesCountry(words: readonly string[]): boolean {
-  const text = ` ${words.join(' ')} `
-  return [...COUNTRIES].some((country) => text.includes(` ${country} `))
+  const text = ` ${words.map((word) => (STREETS.has(word) ? ',' : word)).join(' ')} `
+  return [...COUNTRIES].some((country) => text.includes(` ${country} `) && !text.includes(` ${country} , `))
 }
 
 /** A number or a letter after one of these words belongs to an address. */
@@ -165,15 +164,9 @@ const STREETS = toSet(`
   road rd row square st street strand terrace view village villas walk way wharf yard
 `)
 
-const COUNTIES =
-  'antrim armagh carlow cavan clare cork derry donegal down dublin fermanagh galway kerry kildare kilkenny laois leitrim ' +
-  'limerick longford louth mayo meath monaghan offaly roscommon sligo tipperary tyrone waterford westmeath wexford wicklow'
-
-/** `Co. Kerry` */
-const COUNTY = new RegExp(
-  String.raw`(?<![\p{L}\p{N}])co\b[^\p{L}\p{N}]*(?=(?:${COUNTIES.replaceAll(' ', '|')})(?![\p{L}\p{N}]))`,
-  'giu',
-)
+/** `Co. Down` is not in the State. */
+const NORTHERN =
+  /(?<![\p{L}\p{N}])co(?:unty)?\b[^\p{L}\p{N}]*(?:antrim|armagh|(?:london)?derry|down|fermanagh|tyrone)(?![\p{L}\p{N}])/giu
 
 /** Text with numbers and letters that are no part of a name. */
 const NOTES: readonly RegExp[] = [
@@ -181,8 +174,9 @@ const NOTES: readonly RegExp[] = [
   // A telephone number, with a word before it or a prefix.
   /(?<![\p{L}\p{N}])(?:tel|telephone|phone|ph|mob|mobile|fax|[tmpf](?=[.:]))\b[^\p{L}\p{N}+(]*[+(]?[0-9][0-9\s()./-]{4,}[0-9]/giu,
   /(?:\+|(?<![\p{L}\p{N}])00)\s?\(?[0-9][0-9\s()./-]{5,}[0-9]|\(?(?<![\p{L}\p{N}])0[0-9]{1,3}\)?[\s/-][0-9][0-9\s-]{4,}[0-9]/gu,
-  // An Eircode, an e-mail or web address, "c/o", a post box.
-  /(?<![\p{L}\p{N}])[AC-FHKNPRTV-Y][0-9][0-9W]\s?[0-9AC-FHKNPRTV-Y]{4}(?![\p{L}\p{N}])/giu,
+  // An Eircode or "D12", a VAT number, a reference with a label, an e-mail or web address, "c/o", a post box.
+  /(?<![\p{L}\p{N}])(?:[AC-FHKNPRTV-Y][0-9][0-9W]\s?[0-9AC-FHKNPRTV-Y]{4}|d(?:6w|0?[1-9]|1[0-9]|2[0-4]))(?![\p{L}\p{N}])/giu,
+  /(?<![\p{L}\p{N}])(?:ie\s?[0-9][0-9a-z+*][0-9]{5}[a-w][a-i]?|(?:vat|iban|bic|inv(?:oice)?|ref(?:erence)?|order|po|customer|est|since)\b[^\p{L}\p{N}]*(?:(?:reg|no|number|ie)\b[^\p{L}\p{N}]*)*[a-z]*[0-9]\w*)(?![\p{L}\p{N}])/giu,
   /(?<![\p{L}\p{N}])(?:[ew][.:]\s*)?(?:https?:\/\/\S+|www\.\S+|[\w.+-]+@[\w.-]+|[a-z0-9-]+\.(?:ie|com|net|org|eu|co\.uk)(?![\p{L}\p{N}]))/giu,
   /(?<![\p{L}\p{N}])(?:c\/o(?![\p{L}\p{N}])|p\.?\s?o\.?\s?box\s*[0-9]*)/giu,
 ]

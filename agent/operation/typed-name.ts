@@ -20,16 +20,18 @@ export interface QueryName {
   numbers: TypedNumbers
 }
 
-const NOTHING: TextBehindForm = { words: [], distinguishing: [] }
-/** The form as it is written most often when it is cut. */
-const CUT_FORM = /(?<![\p{L}\p{N}])designated activity co(?![\p{L}\p{N}])\.?/iu
+/** A legal form that is cut, as in a column of 35 characters. */
+const CUT_FORM =
+  /(?<![\p{L}\p{N}])(?:(limite?|limi)$|designated(?: a[ctivy]{0,7}| activity c[ompan]{0,5})?$|designated activity co(?![\p{L}\p{N}])\.?)/iu
 
 export function parseQueryName(written: string): QueryName {
   const text = restoreVowels(unescapeText(written))
   const words = normaliseWords(text)
   const whole = parseName(text)
   const isAmbiguous = isAmbiguousForm(words, whole)
-  const name = findTypedNumbers(text).rest.replace(CUT_FORM, 'designated activity company')
+  const name = findTypedNumbers(text).rest.replace(CUT_FORM, (_, limited) =>
+    limited === undefined ? 'designated activity company' : 'limited',
+  )
   const { before, behind } = splitTextBehindForm(name)
   const similar = splitMisspeltSuffix(parseName(splitTradingName(rewriteTypedText(before))))
   return {
@@ -37,7 +39,7 @@ export function parseQueryName(written: string): QueryName {
     // "Cnoc Sé" without its accent: the last word is part of the name.
     whole: isAmbiguous ? [whole, { core: words, suffix: '' }] : [whole],
     named: behind || name !== text ? parseName(before) : undefined,
-    behind: behind ?? NOTHING,
+    behind: behind ?? { words: [], distinguishing: [] },
     similar: { ...similar, core: [...similar.core, ...(behind?.distinguishing ?? [])] },
     number: readTypedNumber(text),
     numbers: findTypedNumbers(rewriteTypedText(text)),

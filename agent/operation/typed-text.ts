@@ -6,7 +6,7 @@ import MarkdownIt from 'markdown-it'
 
 /** Decodes entities of HTML, which Markdown has too, and drops a backslash before punctuation. */
 const { unescapeAll } = new MarkdownIt().utils
-const TAG = /<\/?[a-z][a-z0-9]{0,9}\b[^<>]{0,80}>/giu
+const TAG = /<\/?(?:a|b|big|br|div|em|font|h[1-6]|i|li|p|small|span|strong|su[bp]|t[dr]|u)\b[^<>]{0,80}>/giu
 const PERCENT = /(?:%[0-9A-F]{2})+/giu
 
 export function unescapeText(text: string): string {
@@ -61,10 +61,7 @@ const MISREAD_TWICE: readonly [RegExp, string][] = [
 
 /** Restores the vowels that are still recognisable. Only in queries: the register has no such names. */
 export function restoreVowels(text: string): string {
-  if (!text.includes('Ã')) return text
-  let restored = text
-  for (const [misread, vowel] of MISREAD_TWICE) restored = restored.replace(misread, vowel)
-  return restored
+  return MISREAD_TWICE.reduce((restored, [misread, vowel]) => restored.replace(misread, vowel), text)
 }
 
 /**

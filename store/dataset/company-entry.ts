@@ -2,13 +2,11 @@
 import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 import { companySchema, type Company, type SnapshotEntry } from './company.ts'
 
-const QUARANTINE_MARK = '"quarantined"'
-
 /** All fields but the number and the address, in their order on disk. The Eircode and the address lines follow them. */
 export const TEXT_FIELDS = companySchema.omit({ company_number: true, registered_address: true }).keyof().options
 
 /** The stored form of a quarantined number. */
-export const QUARANTINED_BYTES = encodeWithChecksum(QUARANTINE_MARK)
+export const QUARANTINED_BYTES = encodeWithChecksum('"quarantined"')
 
 /**
  * Encodes an entry as JSON of its values without names, which halves its length, with a checksum. The company number is

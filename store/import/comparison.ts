@@ -26,13 +26,6 @@ export interface Finding {
   column?: string
 }
 
-/** Counts of numbers: only in the new file, only in the served snapshot, or in both with different records. */
-interface SnapshotChanges {
-  added: number
-  removed: number
-  changed: number
-}
-
 const KEPT_SHARE_MIN = 0.9
 /** The register changes fewer than one in a hundred records a day. */
 const CHANGED_SHARE_MAX = 0.2
@@ -50,7 +43,8 @@ const GARBLED = /[\uFFFDÃÂ]|â€/
 
 /** Companies are numbers that are not quarantined. */
 export class Comparison {
-  readonly changes: SnapshotChanges = { added: 0, removed: 0, changed: 0 }
+  /** Counts of numbers: only in the new file, only in the served snapshot, or in both with different records. */
+  readonly changes = { added: 0, removed: 0, changed: 0 }
   readonly #days: number
   readonly #served: ReturnType<typeof storedEntries>
   #next: StoredEntry | undefined

@@ -1,7 +1,7 @@
 /** Builds the candidate for a company number: an explicit one, or one in the text of a query (contract 12.4, 12.20). */
 import type { Company } from '../../../store/dataset/company.ts'
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
-import { normaliseText, normaliseWords } from '../../../store/index/normalise-name.ts'
+import { normaliseText } from '../../../store/index/normalise-name.ts'
 import { openQueryBudgets } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
 import { editDistance, haveCompatibleNumbers, isNumeral, toCodeUnits } from '../../../store/index/spelling.ts'
@@ -75,50 +75,65 @@ function compareNames(
   return { similarity, isOtherName: isOtherName || isNameOfAnother }
 }
 
-/** Words in the text around a name that say nothing about which company it is. */
+/** Words in the text behind a name that say nothing about which company it is. */
 const NEUTRAL: ReadonlySet<string> = new Set(
   (
     'and at branch co company county dissolved examinership head in ireland irish irl liquidation limited ltd of off ' +
-    'office receivership registered republic struck the voluntary'
+    'office receivership registered republic struck voluntary'
   ).split(' '),
 )
 
 /**
- * The typed name is that of another company if one of its words resembles no word of the record's name or address. The
- * last word may be the beginning of a word of the name. Words of `NEUTRAL` do not count.
+ * The typed name is that of another company if one of its words is neither in the record's name nor, behind a word of
+ * the name, neutral or in the address, or if it lacks a number or more than half of the record's name.
  */
 function compareSimilarName({ names }: Register, company: Company, query: QueryName) {
   const { core, suffix } = query.similar
   const { spelling, pairs } = openQueryBudgets()
   const position = names.findByNumber(company.company_number)
   if (position === undefined) throw new Error('The name index does not fit its snapshot')
-  const { similarity } = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })(
-    position,
+  const measure = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })
+  const { similarity } = measure(position)
+  const legal = normaliseText(company.legal_name)
+  const named = legal.split(' ')
+  const lastOfBeginning = named[query.normal.split(' ').length - 1] ?? ''
+  if (legal.startsWith(query.normal) && !isNumeral(lastOfBeginning)) return { similarity, isOtherName: false }
+  const last = core.at(-1) ?? ''
+  const isCut = (word: string) => last.length > 1 && word.startsWith(last) && !isNumeral(word)
+  const isNamed = (word: string, at: number) => isWithin(word, named) || (at === core.length - 1 && named.some(isCut))
+  const first = core.findIndex(isNamed)
+  const isNeutral = neutralFilter(company.registered_address, core)
+  const isAgainst = core.some(
+    (word, at) => word !== 'the' && !isNamed(word, at) && (at < first || !isNeutral(word, at)),
   )
-  if (normaliseText(company.legal_name).startsWith(query.normal)) return { similarity, isOtherName: false }
-  const { lines, eircode } = company.registered_address
-  const neutral = new Set([...NEUTRAL, ...normaliseWords([...lines, eircode ?? ''].join(' '))])
-  const named = names.texts(position)
-  const isInName = (word: string, at: number) =>
-    named.some((each) => isLike(word, each) || (at === core.length - 1 && each.startsWith(word))) ||
-    (word.length > 1 && !isNumeral(word) && named.join('').includes(word))
-  const found = core.filter(isInName)
-  const others = core.filter((word) => !neutral.has(word))
-  const isAgainst = core.some((word, at) => !neutral.has(word) && !isInName(word, at)) || hasMore(others, named)
-  return { similarity, isOtherName: isAgainst || found.length === 0 }
+  let lacking = 0
+  for (const word of names.words(position)) {
+    const text = names.dictionary.text(word)
+    if (!isWithin(text, core) && !isCut(text)) lacking += isNumeral(text) ? Infinity : names.weights[word]!
+  }
+  return { similarity, isOtherName: isAgainst || lacking > names.nameWeights[position]! / 2 }
 }
 
-/** Whether one of the words occurs more often in the first list than in the second. */
-function hasMore(words: readonly string[], named: readonly string[]): boolean {
-  const count = (list: readonly string[], word: string) => list.filter((each) => each === word).length
-  return named.some((word) => count(words, word) > count(named, word))
+/** A number or a letter is one of the address only beside the same word as there. */
+function neutralFilter({ lines, eircode }: Company['registered_address'], core: readonly string[]) {
+  const address = ` ${normaliseText([...lines, eircode ?? ''].join(' '))} `
+  const isInAddress = (...words: unknown[]) => address.includes(` ${words.join(' ')} `)
+  return (word: string, at: number) => {
+    if (word.length > 1 && !isNumeral(word)) return NEUTRAL.has(word) || isInAddress(word)
+    return isInAddress(core[at - 1], word) || isInAddress(word, core[at + 1])
+  }
 }
 
-/** Letters of a word, of which one can be wrong. */
+/** Whether a word is like one of the words, or is written together with others there. */
+function isWithin(word: string, words: readonly string[]): boolean {
+  return words.some((each) => isLike(word, each)) || (word.length >= LETTERS_PER_EDIT && words.join('').includes(word))
+}
+
+/** Letters of a word, of which one can be wrong, but not the first: MIDCO is not BIDCO. */
 const LETTERS_PER_EDIT = 5
 
 function isLike(word: string, named: string): boolean {
   if (word === named || equivalentsOf(word).has(named)) return true
-  const edits = Math.floor(Math.max(word.length, named.length) / LETTERS_PER_EDIT)
+  const edits = word[0] === named[0] ? Math.floor(Math.max(word.length, named.length) / LETTERS_PER_EDIT) : 0
   return haveCompatibleNumbers(word, named) && editDistance(toCodeUnits(word), toCodeUnits(named), edits) <= edits
 }

@@ -49,16 +49,22 @@ export function compareEvidence(
 }
 
 /**
- * Null instead of false for a record without address lines, because an Eircode alone cannot contradict the fragment.
+ * Compares whole words. Null instead of false for a record without address lines, because an Eircode alone cannot
+ * contradict the fragment.
  */
 function addressContains({ lines, eircode }: Company['registered_address'], fragment: string): boolean | null {
   const text = [...lines, eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' ')
-  return containsWords(text, fragment) || (lines.length > 0 ? false : null)
+  const isContained = ` ${normaliseText(text)} `.includes(` ${normaliseText(fragment)} `)
+  return isContained || (lines.length > 0 ? false : null)
 }
 
-/** Compares whole words: "Cork" is not in "Corkagh". */
-function containsWords(text: string, fragment: string): boolean {
-  return ` ${normaliseText(text)} `.includes(` ${normaliseText(fragment)} `)
+/** Whether the words are in the address from the beginning of a line on. One word can be a part of a name. */
+export function beginsInAddress(
+  { registered_address: { lines, eircode } }: Company,
+  words: readonly string[],
+): boolean {
+  const rests = lines.map((_, at) => normaliseText([...lines.slice(at), eircode ?? ''].join(' ')))
+  return words.length > 1 && rests.some((rest) => `${rest} `.startsWith(`${words.join(' ')} `))
 }
 
 interface NameMatch {
@@ -132,12 +138,8 @@ function compareRank(one: Candidate, other: Candidate): number {
 
 /** A number outweighs an Eircode, which outweighs an address. Contradicting evidence ranks below missing evidence. */
 function evidenceRank({ signals: { company_number_exact, eircode_exact, address_contains } }: Candidate): number {
-  return 9 * Number(company_number_exact) + 3 * signalRank(eircode_exact) + signalRank(address_contains)
-}
-
-function signalRank(signal: boolean | null): number {
-  if (signal === null) return 0
-  return signal ? 1 : -1
+  const rank = (signal: boolean | null) => Number(signal === true) - Number(signal === false)
+  return 9 * Number(company_number_exact) + 3 * rank(eircode_exact) + rank(address_contains)
 }
 
 export function isDissolved({ status, dissolved_date }: Company): boolean {

@@ -48,7 +48,8 @@ export function findEqualNames(
 function findWithOtherArticle(register: Register, names: readonly ParsedName[], { accepts, budgets }: Limits) {
   const equal = new Map<number, EqualName>()
   for (const each of names) {
-    const [name, ...others] = [each.core, withOtherArticle(each.core)]
+    const withOtherArticle = each.core[0] === 'the' ? each.core.slice(1) : ['the', ...each.core]
+    const [name, ...others] = [each.core, withOtherArticle]
       .flatMap((words) => register.names.findExact(words))
       .filter((found) => found !== register.withheld)
     if (name === undefined || others.length > 0 || !accepts(name) || !budgets.records.take(1)) continue
@@ -124,13 +125,11 @@ export function exactMatchType(
   return isRelaxed ? 'relaxed_name' : undefined
 }
 
-/** Whether a query with this legal form, or with none, can name a company with that form. */
-export function hasSameForm(query: ParsedName, legal: ParsedName): boolean {
-  return query.suffix === '' || query.suffix === legal.suffix
-}
+const FOREIGN_FORM = /^(?:gmbh|inc|llc|pty|sarl|srl)$/
 
-function withOtherArticle(words: readonly string[]): readonly string[] {
-  return words[0] === 'the' ? words.slice(1) : ['the', ...words]
+/** Whether a query with this legal form, or with none, can name a company with that form. */
+export function hasSameForm({ core, suffix }: ParsedName, legal: ParsedName): boolean {
+  return suffix === legal.suffix || (suffix === '' && !FOREIGN_FORM.test(core.at(-1) ?? ''))
 }
 
 /** The name as it can be written together or apart. */

@@ -14,7 +14,7 @@ import type { Candidate } from '../../operation/result.ts'
 import { CANDIDATES_MAX, foldStatus } from '../../operation/fields.ts'
 import { parseQueryName, type QueryName } from '../../operation/typed-name.ts'
 import { namesCompany } from '../../operation/typed-number.ts'
-import { buildCandidate, type QueryEvidence, TopCandidates } from './candidate.ts'
+import { beginsInAddress, buildCandidate, type QueryEvidence, TopCandidates } from './candidate.ts'
 import { findByTypedNumber } from './by-number.ts'
 import {
   doubtOf,
@@ -147,7 +147,8 @@ function addNamedNames(search: Search, query: QueryName): boolean {
   if (named === undefined) return false
   const { register, top, scored, budgets } = search
   const equal = findEqualNames(register, query, [named], search)
-  if (behind.distinguishing.length > 0) {
+  const isOwnAddress = [...equal.values()].some(({ company }) => beginsInAddress(company, behind.words))
+  if (behind.distinguishing.length > 0 && !isOwnAddress) {
     for (const [position, { company }] of equal) {
       scored.add(position)
       top.add(buildCandidate(company, search.query, { matchType: 'fuzzy_name', similarity: DISTINGUISHED_SIMILARITY }))

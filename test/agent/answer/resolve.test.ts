@@ -9,6 +9,8 @@ const ROWS: Row[] = [
   { number: '101', name: 'HARRINGTON MILLS LTD', eircode: 'T12 AB34', address: '2 MAIN STREET' },
   { number: '102', name: 'NOWHERE KNOWN LIMITED', address: '********NO ADDRESS DETAILS*******' },
   { number: '103', name: 'THE LAND AGENCY', eircode: 'D04 K7X2' },
+  { number: '105', name: 'BRENNER GMBH LIMITED', eircode: 'D04 K7X2' },
+  { number: '104', name: 'SABLE AERO III LIMITED', address: '1 QUAY, DUBLIN 2' },
   // Equal names
   { number: '200', name: 'CLEARWATER POWER CONSULTING LIMITED', eircode: 'D01 A1A1' },
   { number: '201', name: 'CLEARWATER POWER CONSULTING LIMITED', eircode: 'D01 A1A1' },
@@ -104,11 +106,15 @@ describe('resolve', () => {
       expectMatch(resolve({ name: 'Marlow Ltd' }), '300')
       expectMatch(resolve({ name: 'Marlow DAC' }), '301')
       expectMatch(resolve({ name: 'Marlow U.C.' }), '302')
+      expectMatch(resolve({ name: 'Marlow Limit' }), '300')
+      expectMatch(resolve({ name: 'Marlow Designated Activity Comp' }), '301')
       expectNoMatch(resolve({ name: 'Marlow' }), 'ambiguous', ['300', '301', '302'])
       expectNoMatch(resolve({ name: 'Marlow PLC' }), 'ambiguous', ['300', '301', '302'])
     })
 
-    it('[12.4] is not prevented by a missing address fragment or by missing evidence', () => {
+    it('[12.4, 12.10] is not prevented by a missing address fragment, by missing evidence or by the address', () => {
+      expectMatch(resolve({ name: 'Harrington Mills Ltd, 2, Main Street' }), '101')
+      expectNoMatch(resolve({ name: 'Harrington Mills Ltd, 3, Main Street' }), 'ambiguous', ['101'])
       const elsewhere = resolve({ name: 'Kerrigan Foods Limited', address: 'Somewhere else' })
       expectMatch(elsewhere, '100')
       expect(elsewhere.match?.signals.address_contains).to.equal(false)
@@ -170,6 +176,8 @@ describe('resolve', () => {
       const withForm = resolve({ name: 'The Land Agency Limited' })
       expectNoMatch(withForm, 'ambiguous', ['103'])
       expect(withForm.candidates[0]?.match_type).to.equal('fuzzy_name')
+      expectNoMatch(resolve({ name: 'Brenner GmbH' }), 'ambiguous', ['105'])
+      expectMatch(resolve({ name: 'Brenner GmbH', eircode: 'D04 K7X2' }), '105')
     })
   })
 
@@ -209,7 +217,7 @@ describe('resolve', () => {
       'Kerrigan Foods Limited (In Liquidation), Dublin 2/Kerrigan Foods 1 Main Street Cork/The Kerrigan Foods'
     const OTHER =
       'Harrington Mills Ltd/Kerrigan Foods X/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods Limited II/Ireland/' +
-      'Kerrigan Foods 2/Kerrigan Foods Holdings'
+      'Kerrigan Foods 2/Kerrigan Foods Holdings/Kerrigan Foods 1/Merrigan Foods Ltd/Cork Foods Ltd/Irish Foods Ltd'
     it('[12.4] agrees with a similar name and conflicts with another', () => {
       for (const name of SAME.split('/')) {
         const resolved = resolve({ company_number: '100', name })
@@ -221,6 +229,10 @@ describe('resolve', () => {
         expectNoMatch(resolved, 'conflicting', ['100'])
         expect(resolved.candidates[0]?.conflicts, name).to.deep.equal(['name_mismatch'])
       }
+      // A name that lacks the number or most of the name of the record.
+      expectMatch(resolve({ company_number: '104', name: 'Sable Aero 3, Dublin 2' }), '104')
+      for (const name of ['Sable Aero Ltd', 'Sable Aero II', 'Sable Aero 2 Ltd', 'III Ltd'])
+        expectNoMatch(resolve({ company_number: '104', name }), 'conflicting', ['104'])
     })
 
     it('[12.4] conflicts with a similar name that another company has', () => {

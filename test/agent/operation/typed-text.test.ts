@@ -25,7 +25,7 @@ const MEANT: [text: string, words: string][] = [
   ['Caf%C3%A9 Sol', 'cafe sol'],
   ['Kerrigan &amp; Foods', 'kerrigan and foods'],
   ['Caf&eacute;&nbsp;&#x53;ol', 'cafe sol'],
-  ['<b>Kerrigan</b> Foods', 'kerrigan foods'],
+  ['<b>Kerrigan</b> <Foods>', 'kerrigan foods'],
   // A quoted "and"
   ["Fish 'n' Chips", 'fish and chips'],
   ['Fish ’n’ Chips', 'fish and chips'],

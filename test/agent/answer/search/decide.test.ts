@@ -29,7 +29,6 @@ const CASES: [when: string, status: ResolveResponse['status'], candidates: Candi
   ['the pool is truncated', 'ambiguous', [candidate(1000)], true],
   ['the Eircode contradicts', 'conflicting', [candidate(1000, 'eircode_mismatch')]],
   ['the name contradicts', 'conflicting', [candidate(1000, 'name_mismatch')]],
-  ['the Eircode and the name contradict', 'conflicting', [candidate(1000, 'eircode_mismatch', 'name_mismatch')]],
   ['a candidate with a low score is contradicted', 'conflicting', [candidate(500, 'eircode_mismatch')]],
   ['the pool is truncated and the first is contradicted', 'ambiguous', [candidate(1000, 'eircode_mismatch')], true],
   ['only the second is contradicted', 'matched', [candidate(1000), candidate(900, 'eircode_mismatch')]],

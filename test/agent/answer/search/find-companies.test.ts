@@ -189,15 +189,7 @@ describe('finding companies by name', () => {
     let register: TestRegister
 
     before(async () => {
-      const names = [
-        'KERRY FOODS',
-        'KERRI FOODS',
-        'KERRY FOOD',
-        'CLEAR POINT FOODS',
-        'CORK FARMS',
-        'CLEARPOINT',
-        'KERRY FOODS',
-      ]
+      const names = 'KERRY FOODS/KERRI FOODS/KERRY FOOD/CLEAR POINT FOODS/CORK FARMS/CLEARPOINT/KERRY FOODS'.split('/')
       register = await openTestRegister(toRows(names.map((name) => `${name} LIMITED`)))
     })
 
