@@ -1,9 +1,8 @@
 /** Every seeded bug still applies to the compiled code, so that a change of the code cannot disable one unnoticed. */
-import { execFile } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { isProgram, mutate } from './mutants.ts'
 import { MUTANTS } from './mutants/list.ts'
@@ -16,12 +15,12 @@ describe('the seeded bugs', () => {
       expect(mutate(await readFile(compiled(mutant.file), 'utf8'), mutant), mutant.name).to.be.a('string')
   })
 
-  it('each name a program, or a test that exists', async () => {
+  it('each name a program, or a test that exists', () => {
     const named = MUTANTS.filter((mutant) => !isProgram(mutant)).map(({ caughtBy }) => caughtBy.split(': '))
     const files = new Set(named.map(([path = '']) => join('dist', path)))
     const args = [fileURLToPath(import.meta.resolve('mocha/bin/mocha.js')), '--no-package', '--dry-run', ...files]
-    const listed = await promisify(execFile)(process.execPath, [...args, '--reporter', 'json'], { maxBuffer: Infinity })
-    const { tests } = JSON.parse(listed.stdout) as { tests: { file: string; fullTitle: string }[] }
+    const listed = execFileSync(process.execPath, [...args, '--reporter', 'json'], { maxBuffer: Infinity })
+    const { tests } = JSON.parse(listed.toString()) as { tests: { file: string; fullTitle: string }[] }
     for (const [path = '', title = ''] of named)
       expect(
         tests.some(({ file, fullTitle }) => file.endsWith(path) && fullTitle.includes(title)),

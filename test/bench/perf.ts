@@ -43,7 +43,7 @@ const PERF_SIZES: Record<string, PerfSize> = {
   },
 }
 
-/** The rows that are far below their targets even on a loaded machine with cold code. At the size ci half more is met. */
+/** Far below their targets also on a loaded machine with cold code. At the size ci half more is enough. */
 const JUDGED_AT_CI = new Set<PerfRowId>(['receipt jose', 'batch cpu', 'list memory', 'search fuzzy p50', 'history cpu'])
 const CI_FACTOR = 1.5
 
