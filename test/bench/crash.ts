@@ -85,7 +85,7 @@ async function killAll(subject: string, scene: Scene, { runs, seed, call }: Plan
   let deaths = 0
   for (const [run, death] of drawDeaths(points, seed).entries()) {
     // The number of calls varies, so a run can end before its point of death. Another point is then tried.
-    if (deaths >= runs || run >= RUNS_PER_DEATH_MAX * runs) break
+    if (faults.length > 0 || deaths >= runs || run >= RUNS_PER_DEATH_MAX * runs) break
     await scene.run(strace(trace, death))
     if (await wasKilled(trace)) deaths += 1
     note(`killed before ${death.call} ${death.at}`, await scene.recover())

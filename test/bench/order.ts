@@ -13,7 +13,7 @@ import { openRemotes, remotesEnvironment } from '../support/remotes/server.ts'
 import { canTrace, PRINTS_ID } from './crash/trace.ts'
 import { print } from './report.ts'
 
-const CALLS = 'write,writev,pwrite64,pwritev,pwritev2,sendto,sendmsg,fsync,fdatasync,msync,sync_file_range'
+const CALLS = 'write,writev,pwrite64,pwritev,pwritev2,sendto,sendmsg,fsync,fdatasync,msync,openat'
 const STRING_BYTES_MAX = '40000'
 const SETTLE_MS_MAX = 200
 
@@ -65,7 +65,7 @@ function eventsOf(trace: string): SystemCall[] {
     const begun = resumed ? undefined : /^(\w+)\(/.exec(rest)
     if (resumed) {
       const call = open.get(thread)
-      if (call) call.ended = at
+      if (call) Object.assign(call, { ended: at, text: call.text + rest })
       open.delete(thread)
     } else if (begun) {
       const isOpen = rest.endsWith('<unfinished ...>')
@@ -81,6 +81,7 @@ function eventsOf(trace: string): SystemCall[] {
 const holds = (state: string) => `\\"state\\":\\"${state}\\"`
 const isData = ({ text }: SystemCall) => /responses\/data\.mdb>/.test(text)
 const isSync = ({ name }: SystemCall) => ['fsync', 'fdatasync', 'msync'].includes(name)
+const isOpened = ({ name, text }: SystemCall) => name === 'openat' && /responses\/data\.mdb", .*O_DSYNC/.test(text)
 const isSent = ({ name }: SystemCall) => ['write', 'writev', 'sendto', 'sendmsg'].includes(name)
 
 function findFaults(calls: readonly SystemCall[]): string[] {
@@ -93,16 +94,17 @@ function findFaults(calls: readonly SystemCall[]): string[] {
   ]
 }
 
-interface Wanted {
-  state: string
-  before: SystemCall
-  what: string
-}
-
-function faultsOf(calls: readonly SystemCall[], { state, before, what }: Wanted): string[] {
+function faultsOf(
+  calls: readonly SystemCall[],
+  { state, before, what }: { state: string; before: SystemCall; what: string },
+): string[] {
   const written = calls.find((call) => isData(call) && !isSync(call) && call.text.includes(holds(state)))
   if (!written) return [`${state} was never written`]
   if (written.ended >= before.began) return [`${state} was not written before ${what}`]
   const synced = calls.find((call) => isSync(call) && isData(call) && call.began > written.ended)
-  return synced && synced.ended < before.began ? [] : [`${state} was not synced before ${what}`]
+  if (!synced || synced.ended >= before.began) return [`${state} was not synced before ${what}`]
+  // LMDB then writes the page that makes the transaction valid, through a descriptor whose writes are synced.
+  const [, opened] = / = (\d+)</.exec(calls.find(isOpened)?.text ?? '') ?? []
+  const valid = calls.find((call) => call.text.startsWith(`pwrite64(${opened}<`) && call.began > synced.ended)
+  return valid && valid.ended < before.began ? [] : [`${state} was not made valid before ${what}`]
 }

@@ -1,6 +1,6 @@
 /**
  * `bench perf [--size full|ci] [--only NAME]`: what the operations of the service cost, each beside its baselines in
- * the same run. A row that misses its target fails the full size only; a row that cannot be measured always fails.
+ * the same run. Fails if a row misses its target or cannot be measured. Few rows are judged at the size ci.
  */
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { sharedRegisters } from './generated-register.ts'
@@ -19,7 +19,7 @@ import {
   measureReplay,
   measureScrape,
 } from './perf/requests.ts'
-import { PERF_TARGETS, type PerfTarget } from './targets.ts'
+import { PERF_TARGETS, type PerfRowId, type PerfTarget } from './targets.ts'
 import { describeMachine, markdown, print } from './report.ts'
 
 const PERF_SIZES: Record<string, PerfSize> = {
@@ -32,16 +32,20 @@ const PERF_SIZES: Record<string, PerfSize> = {
     queries: 1_000,
     importRows: 1_000_000,
   },
-  // Shows that every row can be measured, and nothing about speed.
+  // Shows that every row can be measured.
   ci: {
     rounds: 2,
     requestShare: 0.02,
     warmUpRequests: 20,
-    registerRows: 3_000,
+    registerRows: 30_000,
     queries: 20,
     importRows: 5_000,
   },
 }
+
+/** Far below their targets also on a loaded machine with cold code. At the size ci half more is enough. */
+const JUDGED_AT_CI = new Set<PerfRowId>(['receipt jose', 'batch cpu', 'list memory', 'search fuzzy p50', 'history cpu'])
+const CI_FACTOR = 1.5
 
 /** The rows that share one running service. */
 const HTTP_FILES = {
@@ -78,36 +82,26 @@ export async function perf({ size = 'full', only }: Record<string, string>): Pro
   if (only !== undefined && !files.includes(only)) throw new Error(`--only is one of ${files.join(', ')}`)
   const directory = await makeTemporaryDirectory()
   const context = { size: chosen, directory, register: sharedRegisters(directory) }
-  const { rows, failures } = await measureAll(context, only)
-  const isJudged = size === 'full'
-  print(`${describeMachine()}; size ${size}\n\n${toTable(rows, isJudged)}`)
-  for (const failure of failures) print(`\n${failure}`)
-  const missed = rows.filter((row) => verdictOf(row) === 'MISSED').length
-  const verdict = isJudged ? `${missed} targets missed` : 'targets not judged at this size'
-  print(`\n${rows.length} rows, ${failures.length} failed, ${verdict}`)
-  return failures.length === 0 && !(isJudged && missed > 0)
+  const rows = await measureAll(context, only)
+  print(`${describeMachine()}; size ${size}\n\n${toTable(rows, size)}`)
+  const missed = rows.filter((row) => verdictOf(row, size) === 'MISSED').length
+  print(`\n${rows.length} rows, ${missed} targets missed`)
+  return missed === 0
 }
 
-/** A file that cannot be measured does not prevent the others. */
-async function measureAll(context: PerfContext, only: string | undefined) {
-  const [rows, failures] = [[] as PerfRow[], [] as string[]]
+async function measureAll(context: PerfContext, only: string | undefined): Promise<PerfRow[]> {
+  const rows: PerfRow[] = []
   const isWanted = (file: string) => only === undefined || only === file
-  const measure = async (file: string, rowsOf: () => Promise<PerfRow[]>) => {
-    try {
-      if (isWanted(file)) rows.push(...(await rowsOf()))
-    } catch (cause) {
-      failures.push(`${file} failed: ${String(cause)}`)
-    }
-  }
   if (Object.keys(HTTP_FILES).some(isWanted)) {
     await using bench = await openHttpBench(context)
-    for (const [file, rowsOf] of Object.entries(HTTP_FILES)) await measure(file, () => rowsOf(bench, context))
+    for (const [file, rowsOf] of Object.entries(HTTP_FILES))
+      if (isWanted(file)) rows.push(...(await rowsOf(bench, context)))
   }
-  for (const [file, rowsOf] of Object.entries(OTHER_FILES)) await measure(file, () => rowsOf(context))
-  return { rows, failures }
+  for (const [file, rowsOf] of Object.entries(OTHER_FILES)) if (isWanted(file)) rows.push(...(await rowsOf(context)))
+  return rows
 }
 
-function toTable(rows: readonly PerfRow[], isJudged: boolean): string {
+function toTable(rows: readonly PerfRow[], size: string): string {
   const show = (value: number | undefined, digits: number) => value?.toFixed(digits) ?? '-'
   const lines = rows.map((row) => {
     const rowTarget: PerfTarget = PERF_TARGETS[row.id]
@@ -121,16 +115,17 @@ function toTable(rows: readonly PerfRow[], isJudged: boolean): string {
       show(row.baseline?.value, digits),
       show(row.ratio, 2),
       limit ? `${limit.of} ${limit.bound} ${Number(limit.value.toFixed(2))}` : '-',
-      isJudged ? verdictOf(row) : 'not judged',
+      verdictOf(row, size),
     ]
   })
   return markdown(['command', 'row', 'unit', 'value', 'baseline', 'its value', 'ratio', 'target', 'verdict'], lines)
 }
 
-function verdictOf({ id, value, ratio = Number.NaN }: PerfRow): 'met' | 'MISSED' | '-' {
+function verdictOf({ id, value, ratio = Number.NaN }: PerfRow, size: string): 'met' | 'MISSED' | '-' {
   const { limit }: PerfTarget = PERF_TARGETS[id]
-  if (!limit) return '-'
+  if (!limit || (size === 'ci' && !JUDGED_AT_CI.has(id))) return '-'
   const judged = limit.of === 'ratio' ? ratio : value
-  const isMet = limit.bound === 'at least' ? judged >= limit.value : judged <= limit.value
+  const bound = limit.value * (size === 'ci' ? CI_FACTOR : 1)
+  const isMet = limit.bound === 'at least' ? judged >= bound : judged <= bound
   return isMet ? 'met' : 'MISSED'
 }

@@ -14,8 +14,6 @@ const SEEDS_DEFAULT = '20000'
 const SHOWN_MAX = 2
 /** Seeds that a thread gets at a time: a few seconds of work, so that all threads finish at about the same time. */
 const BATCH = 500
-/** Most objects of a run are garbage at its end. A young generation that holds several runs is collected less often. */
-const YOUNG_GENERATION_MB = 64
 
 /** Every change of a record, as the simulated log counts it. */
 const CHANGES: readonly string[] = [
@@ -63,9 +61,7 @@ async function runAll({ first, seeds, workers }: Plan): Promise<Tally> {
   const end = first + seeds
   let next = first
   const runSome = async () => {
-    const thread = new Worker(new URL('../programs/simulate-worker.js', import.meta.url), {
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
-    })
+    const thread = new Worker(new URL('../programs/simulate-worker.js', import.meta.url))
     try {
       while (next < end) {
         const work: Batch = { first: next, count: Math.min(BATCH, end - next) }
