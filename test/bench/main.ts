@@ -49,10 +49,14 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
 function readArguments(): { run: Program; options: Record<string, string> } | undefined {
-  const { positionals, values } = parseArgs({ allowPositionals: true, options: OPTIONS })
-  const program = Object.entries(PROGRAMS).find(([name]) => name === positionals[0])?.[1]
-  const options = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
-  return program && { run: program.run, options }
+  try {
+    const { positionals, values } = parseArgs({ allowPositionals: true, options: OPTIONS })
+    const program = Object.entries(PROGRAMS).find(([name]) => name === positionals[0])?.[1]
+    const options = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
+    return program && { run: program.run, options }
+  } catch {
+    return undefined
+  }
 }
 
 const chosen = readArguments()
