@@ -26,11 +26,11 @@ const TRADING_BEHIND_FORM =
 const FORMER = /(?<![\p{L}\p{N}])(?:f\s?\/?\s?k\s?\/?\s?a|formerly|formally|previously)(?![\p{L}\p{N}])/iu
 /** "Limited Edition", "Limited Liability Company", "PLC & Controls", but not "Limited Co. Kerry". */
 const CONTINUES_NAME =
-  /^[^\p{L}\p{N}]*(?:[&+]|(?:and|agus|by|company|co(?!\.?\s+\p{L})|editions?|liability)(?![\p{L}\p{N}]))/iu
+  /^[^\p{L}\p{N}]*(?:[&+]|(?:and|agus|by|company|co(?!\.?\s+(?!op|owner)\p{L})|editions?|liability)(?![\p{L}\p{N}]))/iu
 
 /**
  * Reads a name up to its first legal form. A legal form that is also an ordinary word does not count. Without text
- * behind it, or if the text continues the name, the name is the whole.
+ * behind it, or if that text continues the name, `before` is the whole name.
  */
 export function splitTextBehindForm(name: string): { before: string; behind: TextBehindForm | undefined } {
   const whole = { before: name, behind: undefined }
@@ -53,9 +53,9 @@ export function splitTextBehindForm(name: string): { before: string; behind: Tex
 
 /** Undefined if the text continues the name. */
 function readTextBehindForm(text: string, form: string): TextBehindForm | undefined {
-  const withoutTrading = text.replace(TRADING_BEHIND_FORM, ' ').replace(NORTHERN, ' northern ireland ')
+  const withoutTrading = text.replace(TRADING_BEHIND_FORM, ' ')
   const [current = ''] = withoutTrading.split(FORMER)
-  let rest = NOTES.reduce((left, note) => left.replace(note, ' , '), current)
+  let rest = NOTES.reduce((left, note) => left.replace(note, ' , '), current.replace(NORTHERN, ' northern ireland '))
   if (CONTINUES_NAME.test(rest)) return undefined
   const repeated = parseName(`x ${rest}`)
   if (repeated.suffix !== '') {
@@ -77,9 +77,11 @@ function listDistinguishing(text: string): string[] {
     const isOfAddress = addressFilter(words, at > 0)
     const isDistinguishing = words.some(
       (word, position) =>
-        (isKind(word) || isNumberOrLetter(word) || (at === 0 && isTrade(word))) && !isOfAddress(position),
+        // "Dublin Group", but not "Fund House"
+        (isKind(word) && !STREETS.has(words[position + 1] ?? '')) ||
+        ((isNumberOrLetter(word) || (at === 0 && isTrade(word))) && !isOfAddress(position)),
     )
-    return isDistinguishing || namesCountry(words) ? words : []
+    return isDistinguishing || namesPlaceAbroad(words) ? words : []
   })
 }
 
@@ -117,20 +119,21 @@ const KINDS = toSet(`
   partnerships superannuation retirement now association charity club consortium credit foundation nominee nominees
   society syndicate trustee trustees
 `)
-/** In words of this length, one wrong letter is accepted. */
+/** A longer word may have one wrong letter, if the kind has at least so many. */
 const MISSPELT_LETTERS_MIN = 5
 const MISSPELT_KINDS = [...KINDS].filter(({ length }) => length >= MISSPELT_LETTERS_MIN).map(toCodeUnits)
 
-/** Countries in other notations than those of Unicode, and parts of countries. */
-const OTHER_COUNTRIES = `
-  america, belfast, britain, bvi, cayman, congo, czech republic, dubai, england, great britain, holland, hong kong, korea,
-  london, macau, ni, northern ireland, nz, scotland, turkey, uae, uk, us, usa, virgin islands, wales
+/** Places outside the State that are not in Unicode's list of countries. "Down" alone can be a word of a name. */
+const OTHER_PLACES = `
+  america, antrim, armagh, belfast, britain, bvi, cayman, congo, czech republic, derry, dubai, england, fermanagh,
+  great britain, holland, hong kong, korea, london, londonderry, macau, ni, northern ireland, nz, scotland, turkey,
+  tyrone, uae, uk, us, usa, virgin islands, wales
 `
 const REGION_LETTERS = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
 const REGION_NAMES = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
-/** All countries other than Ireland, normalised. */
-const COUNTRIES = new Set([
-  ...OTHER_COUNTRIES.split(',').map((country) => country.trim().replace(/\s+/g, ' ')),
+/** These and all countries other than Ireland, normalised. */
+const PLACES_ABROAD = new Set([
+  ...OTHER_PLACES.split(',').map((country) => country.trim().replace(/\s+/g, ' ')),
   ...REGION_LETTERS.flatMap((first) => REGION_LETTERS.map((second) => first + second))
     .filter((code) => code !== 'IE')
     .flatMap((code) => normaliseText(REGION_NAMES.of(code) ?? '') || []),
@@ -148,9 +151,9 @@ function isKind(word: string): boolean {
 const isTrade = (word: string) => TRADE_WORDS.has(word) && word !== 'ireland' && word !== 'irish'
 
 /** Not "Belfast Road". */
-function namesCountry(words: readonly string[]): boolean {
-  const text = ` ${words.map((word) => (STREETS.has(word) ? ',' : word)).join(' ')} `
-  return [...COUNTRIES].some((country) => text.includes(` ${country} `) && !text.includes(` ${country} , `))
+function namesPlaceAbroad(words: readonly string[]): boolean {
+  const text = ` ${words.filter((_, at) => !STREETS.has(words[at + 1] ?? '')).join(' ')} `
+  return [...PLACES_ABROAD].some((place) => text.includes(` ${place} `))
 }
 
 /** A number or a letter after one of these words belongs to an address. */
@@ -161,10 +164,10 @@ const UNITS = toSet(`
 const STREETS = toSet(`
   avenue ave bridge building buildings centre center close court courtyard crescent cross dock docks drive estate floor
   gardens gate green grove heights hill house industrial lane lawn lodge mall manor mews park parade place plaza quay quays
-  road rd row square st street strand terrace view village villas walk way wharf yard
+  road rd row square st street strand terrace view village villas walk way wharf yard airport campus
 `)
 
-/** `Co. Down` is not in the State. */
+/** A county of Northern Ireland, written with `Co.` */
 const NORTHERN =
   /(?<![\p{L}\p{N}])co(?:unty)?\b[^\p{L}\p{N}]*(?:antrim|armagh|(?:london)?derry|down|fermanagh|tyrone)(?![\p{L}\p{N}])/giu
 
@@ -174,9 +177,11 @@ const NOTES: readonly RegExp[] = [
   // A telephone number, with a word before it or a prefix.
   /(?<![\p{L}\p{N}])(?:tel|telephone|phone|ph|mob|mobile|fax|[tmpf](?=[.:]))\b[^\p{L}\p{N}+(]*[+(]?[0-9][0-9\s()./-]{4,}[0-9]/giu,
   /(?:\+|(?<![\p{L}\p{N}])00)\s?\(?[0-9][0-9\s()./-]{5,}[0-9]|\(?(?<![\p{L}\p{N}])0[0-9]{1,3}\)?[\s/-][0-9][0-9\s-]{4,}[0-9]/gu,
-  // An Eircode or "D12", a VAT number, a reference with a label, an e-mail or web address, "c/o", a post box.
+  // An Eircode, or a district as "D12".
   /(?<![\p{L}\p{N}])(?:[AC-FHKNPRTV-Y][0-9][0-9W]\s?[0-9AC-FHKNPRTV-Y]{4}|d(?:6w|0?[1-9]|1[0-9]|2[0-4]))(?![\p{L}\p{N}])/giu,
-  /(?<![\p{L}\p{N}])(?:ie\s?[0-9][0-9a-z+*][0-9]{5}[a-w][a-i]?|(?:vat|iban|bic|inv(?:oice)?|ref(?:erence)?|order|po|customer|est|since)\b[^\p{L}\p{N}]*(?:(?:reg|no|number|ie)\b[^\p{L}\p{N}]*)*[a-z]*[0-9]\w*)(?![\p{L}\p{N}])/giu,
+  // A VAT number, or a reference with a label.
+  /(?<![\p{L}\p{N}])(?:ie\s?[0-9][0-9a-z+*][0-9]{5}[a-w][a-i]?|(?:vat|iban|bic|inv(?:oice)?|ref(?:erence)?|order|po|customer|est|since)\b[^\p{L}\p{N}]*(?:(?:reg|no|number|ie)\b[^\p{L}\p{N}]*)*[a-z]{0,4}[0-9]\w{2,})(?![\p{L}\p{N}])/giu,
+  // An e-mail or web address, "c/o", a post box.
   /(?<![\p{L}\p{N}])(?:[ew][.:]\s*)?(?:https?:\/\/\S+|www\.\S+|[\w.+-]+@[\w.-]+|[a-z0-9-]+\.(?:ie|com|net|org|eu|co\.uk)(?![\p{L}\p{N}]))/giu,
   /(?<![\p{L}\p{N}])(?:c\/o(?![\p{L}\p{N}])|p\.?\s?o\.?\s?box\s*[0-9]*)/giu,
 ]

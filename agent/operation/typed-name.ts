@@ -20,7 +20,7 @@ export interface QueryName {
   numbers: TypedNumbers
 }
 
-/** A legal form that is cut, as in a column of 35 characters. */
+/** A legal form that is cut at the end of the text, or `Designated Activity Co.` anywhere. */
 const CUT_FORM =
   /(?<![\p{L}\p{N}])(?:(limite?|limi)$|designated(?: a[ctivy]{0,7}| activity c[ompan]{0,5})?$|designated activity co(?![\p{L}\p{N}])\.?)/iu
 

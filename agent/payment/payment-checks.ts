@@ -74,10 +74,11 @@ function checkTerms({ payment }: SentPayment, requirements: PaymentRequirements)
   return undefined
 }
 
-/** Clients may add members to `extra`, and write addresses in any case. */
-function toComparable({ asset, payTo, extra, ...rest }: Record<string, unknown>) {
+/** Addresses count in any case, and further members of `extra` do not. */
+function toComparable({ asset, payTo, extra, ...members }: Record<string, unknown>) {
   const { name, version } = Object(extra) as PaymentRequirements['extra']
-  return { ...rest, addresses: `${String(asset)} ${String(payTo)}`.toLowerCase(), name, version }
+  const [lowerAsset, lowerPayTo] = [asset, payTo].map((value) => (typeof value === 'string' ? value.toLowerCase() : ''))
+  return { ...members, asset: lowerAsset, payTo: lowerPayTo, extra: { name, version } }
 }
 
 /** Whether a payment comes too late to be sold. It may have been settled earlier. */

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
-import { answers, openRpc } from '../settlement/rpc/json-rpc.ts'
+import { isAnswering, openRpc } from '../settlement/rpc/json-rpc.ts'
 import { writeFileAtomically } from '../../store/files/atomic-file.ts'
 import { makePrivateDirectory } from '../../store/files/private-files.ts'
 import { startAnvil } from './anvil.ts'
@@ -67,10 +67,10 @@ async function findRunning({ directory, chainId }: ChainOptions) {
     const record = await readRecord(directory)
     if (!record || !(await isAlive(record.anvil))) break
     const isServed = await isAlive(record.service)
-    const isAnswering = await answers(record.url)
-    if (record.chainId === chainId && isServed && isAnswering) return { url: record.url, stop: async () => undefined }
+    const isReachable = await isAnswering(record.url)
+    if (record.chainId === chainId && isServed && isReachable) return { url: record.url, stop: async () => undefined }
     // If the chain does not answer, the process id may be that of another program.
-    if (isAnswering && !isServed) sendSignal(record.anvil, 'SIGTERM')
+    if (isReachable && !isServed) sendSignal(record.anvil, 'SIGTERM')
     await sleep(POLL_MS)
   }
   await rm(join(directory, RECORD_FILE), { force: true })

@@ -10,7 +10,7 @@ import { openFacilitators, type Facilitator } from '../settlement/facilitator/fa
 import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
-import { answers, RpcError, WrongChain } from '../settlement/rpc/json-rpc.ts'
+import { isAnswering, RpcError, WrongChain } from '../settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../settlement/rpc/post-json.ts'
 import { isPrivateKey } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
@@ -59,7 +59,7 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
   }
   // The service starts anyway: quotes do not need the node, and the node may recover.
   if (causes.length === rpcUrls.length) {
-    const isViewRefused = causes[0] instanceof RpcError && (await answers(rpcUrl))
+    const isViewRefused = causes[0] instanceof RpcError && (await isAnswering(rpcUrl))
     report(isViewRefused ? 'chain_view_refused' : 'chain_unavailable', causes[0])
   }
   const shared = { chain, payTo, registry: { rpcUrl } }

@@ -47,15 +47,15 @@ export async function reconcileObserved(
   // The request that began this settlement has ended without its outcome.
   const open = record.state === 'settling' ? await advance(payments, record, { state: 'unknown' }) : record
   if (!open) return reload(payments, record)
-  const decided = { record: open, nonceState, now: now(), cause }
-  const action = decide(decided)
+  const known = { record: open, nonceState, now: now(), cause }
+  const action = decide(known)
   if (isDenial(action)) {
     const judged = await judgeDenial(payments, open, observed, { denial: action, cause })
     if (judged !== 'confirmed') return noteDenial(payments, open, judged)
   }
   switch (action) {
     case 'wait':
-      return nonceState.nonce === 'unclear' || isNotFinal(decided) ? open : noteDenial(payments, open, undefined)
+      return nonceState.nonce === 'unclear' || endsOnceFinal(known) ? open : noteDenial(payments, open, undefined)
     case 'settle':
       return settleAgain(payments, open, waitLimit)
     case 'reopen': {
@@ -115,8 +115,8 @@ async function noteDenial(
 }
 
 /**
- * Undefined if the node does not work: it does not answer, its block is old, or it shows the end of the payment in a
- * block that is not final, because its finality may have stopped.
+ * Undefined if the node does not work: it does not answer, its block is old, or only its final block, which may have
+ * stopped, keeps the payment open.
  */
 async function decideFrom(
   payments: PaymentServices,
@@ -127,16 +127,17 @@ async function decideFrom(
   try {
     const [other] = await observeRecords(payments, [record], { withFinal: true, node })
     if (!other || !isNear(other.observation.time, payments.now())) return undefined
-    const decided = { record, nonceState: await other.readNonce(), now: payments.now(), cause }
-    const action = decide(decided)
-    return action === 'wait' && isNotFinal(decided) ? undefined : action
+    const known = { record, nonceState: await other.readNonce(), now: payments.now(), cause }
+    const action = decide(known)
+    return action === 'wait' && endsOnceFinal(known) ? undefined : action
   } catch {
     // Nodes that fail for a minute are reported.
     return undefined
   }
 }
 
-function isNotFinal({ nonceState, ...decided }: Parameters<typeof decide>[0]): boolean {
+/** Whether the payment would end without an answer if the observed block were final. */
+function endsOnceFinal({ nonceState, ...known }: Parameters<typeof decide>[0]): boolean {
   const final = nonceState.nonce === 'free' ? { finalTime: nonceState.time } : { isFinal: true }
-  return isDenial(decide({ ...decided, nonceState: { ...nonceState, ...final } }))
+  return isDenial(decide({ ...known, nonceState: { ...nonceState, ...final } }))
 }

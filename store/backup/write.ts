@@ -65,7 +65,7 @@ export async function backUp(options: BackupOptions) {
   const note = {
     created_at,
     bytes: bytesOf(backup),
-    log_bytes: sizeOf(join((ancestors[0] ?? backup).folder, LOG_PATH)),
+    log_bytes: statSync(join((ancestors[0] ?? backup).folder, LOG_PATH), { throwIfNoEntry: false })?.size,
   }
   if (keep !== undefined) await removeOld(folder, keep)
   // The disk of the data directory can be full or read-only, which is when a backup is needed.

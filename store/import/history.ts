@@ -1,6 +1,7 @@
 /** The actions of the commands `history build` and `verify`. A service may run on the same data directory. */
 import { storedEntries } from '../dataset/snapshot.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../dataset/source.ts'
+import { UNFINISHED_SUFFIX } from '../files/atomic-file.ts'
 import { companyKey, snapshotFolder } from '../files/layout.ts'
 import { StoreError } from '../files/environment.ts'
 import { historyDigest, historyLines } from '../history/digest.ts'
@@ -53,8 +54,8 @@ export async function verifyHistory(options: ArchivesOptions): Promise<boolean> 
 async function recordArchives(history: HistoryDatabase, options: ArchivesOptions): Promise<void> {
   const { archives, now, onProgress, print } = options
   for (const archive of archives) {
-    // A shell's `folder/*` also names the facts.
-    if (archives.some((other) => archive === `${other}.json`)) continue
+    // A shell's `folder/*` also names the facts, and what a kill has left.
+    if (archive.endsWith(UNFINISHED_SUFFIX) || archives.some((other) => archive === `${other}.json`)) continue
     const { path, facts } = await readArchiveFacts(archive)
     const { retrieved_at, source_updated_at } = facts
     const publication = (facts.synthetic ?? options.synthetic) ? SYNTHETIC : CRO_COMPANIES

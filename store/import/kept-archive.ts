@@ -27,7 +27,8 @@ export async function keepArchive(folder: string, path: string, facts: Retrieval
   // By the time of the retrieval, because a file can come back on the same day.
   const kept = join(folder, `${retrieved_at.replaceAll(':', '')}-${archive_sha256.slice(0, SHA256_DIGITS)}`)
   await mkdir(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
-  const unfinished = `${kept}${UNFINISHED_SUFFIX}`
+  // The next import of the same bytes replaces what a kill has left.
+  const unfinished = join(folder, `${archive_sha256}${UNFINISHED_SUFFIX}`)
   await rm(unfinished, { force: true })
   try {
     await copyDurably(path, unfinished)

@@ -15,7 +15,7 @@ describe('the seeded bugs', () => {
       expect(mutate(await readFile(compiled(mutant.file), 'utf8'), mutant), mutant.name).to.be.a('string')
   })
 
-  it('each name a program, or a test that exists', () => {
+  it('that name a test name one that exists', () => {
     const named = MUTANTS.filter((mutant) => !isProgram(mutant)).map(({ caughtBy }) => caughtBy.split(': '))
     const files = new Set(named.map(([path = '']) => join('dist', path)))
     const args = [fileURLToPath(import.meta.resolve('mocha/bin/mocha.js')), '--no-package', '--dry-run', ...files]

@@ -33,7 +33,7 @@ const OPERATIONS = {
   'batch of 100 lookups': 0.1,
 } satisfies Partial<Record<WorkloadName, number>>
 type SizedOperation = keyof typeof OPERATIONS
-/** A little above those of 3,000 companies and 200 sales. Of more, each takes less. PostgreSQL varies too much. */
+/** A little above what 3,000 companies and 200 sales give; more give less. PostgreSQL varies too much for a limit. */
 const MIB_MAX: Record<string, number> = { 'one snapshot': 540, 'LMDB, paid lookup': 12_400, 'LMDB, search': 15_000 }
 const SAMPLES = 20
 /** As many sales as a busy service has in progress. */
@@ -60,7 +60,7 @@ export async function sizing({ rows = '1000000', sales = '10000' }: Record<strin
   print(`${describeMachine()}; a register of ${rows} companies\n\n${table}\n`)
   print(`${markdown(['confirmed payments', 'a second', 'bound by'], rates)}\n`)
   const missed = measured.filter(([what, , mib]) => !(mib > 0 && mib <= (MIB_MAX[what] ?? Infinity)))
-  print(`${sales} sales of each operation in each log, scaled to a million: ${missed.length} sizes above their limits`)
+  print(`${sales} sales of each operation in each log, scaled to a million: ${missed.length} sizes missed`)
   return missed.length === 0
 }
 

@@ -25,9 +25,12 @@ export function candidateByNumber(
 ): Candidate {
   if (name === undefined) return buildCandidate(company, evidence, { matchType, similarity: 0 })
   const query = parseQueryName(name)
-  const isOwnNumber = query.number && isSameNumber(query.number.digits, company.company_number)
-  const comparison = isOwnNumber ? { similarity: 0 } : compareNames(company, query, registers)
-  return buildCandidate(company, { ...evidence, numbers: query.numbers }, { matchType, ...comparison })
+  const { number, numbers } = query
+  const isOwn = (digits: string) => isSameNumber(digits, company.company_number)
+  const own = numbers.others.find(isOwn)
+  const typed = own === undefined ? query : parseQueryName(numbers.rest.replace(own, ' '))
+  const comparison = number && isOwn(number.digits) ? { similarity: 0 } : compareNames(company, typed, registers)
+  return buildCandidate(company, { ...evidence, numbers }, { matchType, ...comparison })
 }
 
 /** The company of the number, if the text is only a number, or if the name beside it agrees. */
@@ -75,7 +78,7 @@ function compareNames(
   return { similarity, isOtherName: isOtherName || isNameOfAnother }
 }
 
-/** Words in the text behind a name that say nothing about which company it is. */
+/** Words behind a name that say nothing about which company it is. */
 const NEUTRAL: ReadonlySet<string> = new Set(
   (
     'and at branch co company county dissolved examinership head in ireland irish irl liquidation limited ltd of off ' +
@@ -84,8 +87,9 @@ const NEUTRAL: ReadonlySet<string> = new Set(
 )
 
 /**
- * The typed name is that of another company if one of its words is neither in the record's name nor, behind a word of
- * the name, neutral or in the address, or if it lacks a number or more than half of the record's name.
+ * The typed name speaks against the record if it has a word that is not in the record's name (behind a word of the name,
+ * neutral words and those of the address do not count), lacks a number of the name, or lacks more than half of it
+ * without being its beginning.
  */
 function compareSimilarName({ names }: Register, company: Company, query: QueryName) {
   const { core, suffix } = query.similar
@@ -95,10 +99,11 @@ function compareSimilarName({ names }: Register, company: Company, query: QueryN
   const measure = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })
   const { similarity } = measure(position)
   const legal = normaliseText(company.legal_name)
-  const named = legal.split(' ')
-  const lastOfBeginning = named[query.normal.split(' ').length - 1] ?? ''
-  if (legal.startsWith(query.normal) && !isNumeral(lastOfBeginning)) return { similarity, isOtherName: false }
-  const last = core.at(-1) ?? ''
+  const [named, typed] = [legal.split(' '), query.normal.split(' ')]
+  const isBeginning = legal.startsWith(query.normal) && query.normal.length >= (named[0] ?? '').length
+  const hasNumbers = named.every((word, at) => !isNumeral(word) || word === typed[at])
+  if (isBeginning && hasNumbers) return { similarity, isOtherName: false }
+  const last = suffix === '' && core.length > 1 ? (core.at(-1) ?? '') : ''
   const isCut = (word: string) => last.length > 1 && word.startsWith(last) && !isNumeral(word)
   const isNamed = (word: string, at: number) => isWithin(word, named) || (at === core.length - 1 && named.some(isCut))
   const first = core.findIndex(isNamed)
@@ -114,22 +119,29 @@ function compareSimilarName({ names }: Register, company: Company, query: QueryN
   return { similarity, isOtherName: isAgainst || lacking > names.nameWeights[position]! / 2 }
 }
 
-/** A number or a letter is one of the address only beside the same word as there. */
+/**
+ * Whether a word behind the name says nothing about the company. A number or letter is one of the address only if the
+ * word before or after it is the same there.
+ */
 function neutralFilter({ lines, eircode }: Company['registered_address'], core: readonly string[]) {
   const address = ` ${normaliseText([...lines, eircode ?? ''].join(' '))} `
   const isInAddress = (...words: unknown[]) => address.includes(` ${words.join(' ')} `)
   return (word: string, at: number) => {
-    if (word.length > 1 && !isNumeral(word)) return NEUTRAL.has(word) || isInAddress(word)
+    if (word.length > 1 && !isNumeral(word))
+      return NEUTRAL.has(word) || [word, ...equivalentsOf(word)].some((each) => isInAddress(each))
     return isInAddress(core[at - 1], word) || isInAddress(word, core[at + 1])
   }
 }
 
 /** Whether a word is like one of the words, or is written together with others there. */
 function isWithin(word: string, words: readonly string[]): boolean {
-  return words.some((each) => isLike(word, each)) || (word.length >= LETTERS_PER_EDIT && words.join('').includes(word))
+  return (
+    words.some((each) => isLike(word, each)) || (word.length >= JOINED_LETTERS_MIN && words.join('').includes(word))
+  )
 }
 
-/** Letters of a word, of which one can be wrong, but not the first: MIDCO is not BIDCO. */
+const JOINED_LETTERS_MIN = 5
+/** One letter in so many can be wrong, but not the first: MIDCO is not BIDCO. */
 const LETTERS_PER_EDIT = 5
 
 function isLike(word: string, named: string): boolean {

@@ -58,7 +58,7 @@ function addressContains({ lines, eircode }: Company['registered_address'], frag
   return isContained || (lines.length > 0 ? false : null)
 }
 
-/** Whether the words are in the address from the beginning of a line on. One word can be a part of a name. */
+/** Whether several words are the beginning of a line of the address, and go on with what follows it. */
 export function beginsInAddress(
   { registered_address: { lines, eircode } }: Company,
   words: readonly string[],

@@ -125,9 +125,10 @@ export function exactMatchType(
   return isRelaxed ? 'relaxed_name' : undefined
 }
 
-const FOREIGN_FORM = /^(?:gmbh|inc|llc|pty|sarl|srl)$/
+/** Forms of other countries: "Brenner GmbH" is not BRENNER GMBH LIMITED. */
+const FOREIGN_FORM = /^(?:bv|corp|gmbh|inc|incorporated|llc|nv|pty|sarl|srl)$/
 
-/** Whether a query with this legal form, or with none, can name a company with that form. */
+/** Whether a query can name a company with the form of `legal`: it has this form, or none, Irish or foreign. */
 export function hasSameForm({ core, suffix }: ParsedName, legal: ParsedName): boolean {
   return suffix === legal.suffix || (suffix === '' && !FOREIGN_FORM.test(core.at(-1) ?? ''))
 }

@@ -50,8 +50,8 @@ const DISTINGUISHED_SIMILARITY = 0.9
 const INITIALS_CANDIDATES_MAX = 3
 const INITIALS_READ_MAX = 30
 /**
- * The second limit after the budgets of operations, which bound the work. A hundred times the slowest query
- * (docs/benchmarks.md), because time also passes while an overloaded machine runs other processes.
+ * The second limit after the budgets of operations, which bound the work. Far above the slowest query
+ * (docs/benchmarks/perf.md), because time also passes while an overloaded machine runs other processes.
  */
 const QUERY_TIME_MAX_MS = 2_000
 

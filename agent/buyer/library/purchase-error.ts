@@ -16,8 +16,7 @@ const ADVICE = {
   spending_unknown: 'Restore the missing or damaged file, or begin the day again with --reset-day.',
   purchase_unreadable: 'Keep the file. It may hold a payment that was sent.',
   outcome_unknown: 'Repeat the same request. The same payment is sent again and charged at most once.',
-  payment_refused:
-    'The same request sends the same payment again. Another one is signed after its end, by the library only with maxAgeSeconds.',
+  payment_refused: 'The same payment is sent until it ends. Then another is signed, by the library with maxAgeSeconds.',
   service_refused: 'Read the code of the answer, and change the request.',
   allowance_used: 'Run the same command again. It shows what remains to be paid, and asks.',
   answer_unexpected: 'Keep the file of the purchase, which has the answer, and contact the operator.',

@@ -62,7 +62,10 @@ export function openSpending({ storage, amountMax, now, readAuthorization }: Spe
       const current = await readChecked(day)
       if (spentOn(current) + wanted.amount > amountMax) {
         if (isChecked || !readAuthorization)
-          throw new PurchaseError('day_limit_reached', 'The payment would exceed the day limit. Nothing was signed')
+          throw new PurchaseError(
+            'day_limit_reached',
+            'The payment would exceed the limit of the day. Nothing was signed',
+          )
         const query = { storage, readAuthorization, now: now() }
         for (const reservation of await findUnusable(current, query))
           await storage.create(releaseOf(reservation), '{}\n')

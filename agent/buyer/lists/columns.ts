@@ -21,7 +21,7 @@ export function findColumns<Field extends string>(
   const find = (name: string) => {
     const named = hasHeader ? headers.indexOf(toName(name)) : -1
     if (hasHeader && headers.lastIndexOf(toName(name)) !== named)
-      throw new Error(`The file has several columns ${name}. Name one by its number, from 1`)
+      throw new Error(`The file has several columns named ${name}. Give the number of one of them, from 1`)
     const index = named === -1 && /^[1-9][0-9]{0,4}$/.test(name) ? Number(name) - 1 : named
     if (index >= 0 && index < headers.length) return index
     const known = hasHeader

@@ -81,7 +81,7 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   const list = await readList(options, choices)
   const keys = new Set(choices && list.rows.map(({ cells }) => reviewKey(cells)))
   const unused = [...(choices?.keys() ?? [])].filter((key) => !keys.has(key)).length
-  if (unused > 0) print(`${unused} numbers in ${review} are for no row of the list, or of the list with other columns.`)
+  if (unused > 0) print(`Numbers in ${review} that belong to no row of the list with these columns: ${unused}.`)
   const readFolder = () => readBought(purchasesFolder(out), { baseUrl, now: now(), listed: list.operations })
   const before = await readFolder()
   const batches = options.isBatched ? planBatches(before, baseUrl, list.operations) : before.batches

@@ -38,7 +38,7 @@ interface WatchOptions {
 interface ListedNumbers {
   /** Sorted, without repetitions. */
   numbers: string[]
-  /** The rows without one that are not blank, as a spreadsheet counts them: the header is row 1. */
+  /** The rows with something else than a company number, as a spreadsheet counts them: the header is row 1. */
   unreadable: number[]
 }
 

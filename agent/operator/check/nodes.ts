@@ -8,7 +8,7 @@ import { readRelayerKey } from '../../service/externals.ts'
 import { openInProcessFacilitator, SETTLEMENTS_LEFT_MIN } from '../../settlement/facilitator/in-process-facilitator.ts'
 import { NODE_MS_MAX } from '../../settlement/rpc/time-limits.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
-import { answers, openRpc, RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
+import { isAnswering, openRpc, RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { failed, passed, warning, type Check, type CheckResult } from './check.ts'
 
 type Node = PromiseSettledResult<Observation>
@@ -61,9 +61,9 @@ async function describeNode(
   }
   const cause: unknown = node?.reason
   if (cause instanceof WrongChain) return failed(`belongs to another chain: name a node of chain ${chainId} in RPC_URL`)
-  if (cause instanceof RpcError && (await answers(url)))
+  if (cause instanceof RpcError && (await isAnswering(url)))
     return unusable('refuses the eth_call without a contract that every sale needs: name another node in RPC_URL')
-  return unusable('does not answer: check its URL and key in RPC_URL, or name another node')
+  return unusable('does not answer, or refuses every call: check its URL and key in RPC_URL, or name another node')
 }
 
 const isFresh = (node: Node, now: () => Date) =>

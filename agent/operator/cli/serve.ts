@@ -83,7 +83,7 @@ export async function serve(
   }
   const service = await Promise.race([startService({ config, externals, allowed, ...runtime }), signal])
   if (typeof service === 'string') {
-    // A start can wait for minutes. What it has begun is what a kill leaves, which the next start continues.
+    // A start can wait for minutes. An end here leaves no more than a kill does.
     log.info({ signal: service }, 'stopping')
     await opened[Symbol.asyncDispose]()
     process.exit()

@@ -8,7 +8,7 @@ import { parseTransfer, readLogs, TRANSFER, USED, type EventLog, type NonceKey, 
 import { isTimeout } from '../rpc/time-limits.ts'
 import { isTooWide, RangeSearch, type BlockRange } from './search-block-ranges.ts'
 
-/** Nonces in one search. If a node refuses this many values of a topic, later searches have half as many. */
+/** Nonces in one search. If a node refuses so many values of a topic, it is asked for half as many until a restart. */
 const VALUES_MAX = 1_000
 
 export interface PaymentQuery extends NonceKey {

@@ -205,7 +205,10 @@ function parseTransactionHash(text: string): string | undefined {
   return digits && `0x${digits.toLowerCase()}`
 }
 
-/** The payload as the client sent it, without nulls, with `accepted` of the quote and with addresses that all read. */
+/**
+ * The payload as the client sent it, with the quoted `accepted`, without a null `resource` or `extensions`, and with
+ * addresses in a case that every facilitator accepts.
+ */
 function toPaymentPayload({ payment, requirements }: FacilitatorRequest): PaymentPayload {
   const { authorization } = payment.payload
   const [from, to] = [readableAddress(authorization.from), readableAddress(authorization.to)]

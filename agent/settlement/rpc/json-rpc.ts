@@ -62,8 +62,8 @@ export function openRpc({ url, timeoutMs = NODE_MS_MAX, signal }: RpcOptions): R
   }
 }
 
-/** Whether a node answers a call that every node and every API key allows. */
-export function answers(url: string): Promise<boolean> {
+/** Whether a node answers a call that it refuses only with a wrong API key. */
+export function isAnswering(url: string): Promise<boolean> {
   return openRpc({ url })('eth_chainId').then(
     () => true,
     () => false,

@@ -118,7 +118,7 @@ describe('the table of a list', () => {
     const header = ['A', ' Company\u00a0 Number ']
     expect(findColumns({ number: 'Company Number', other: '1' }, header, true)).to.deep.equal({ number: 1, other: 0 })
     expect(() => findColumns({ number: 'Number' }, header, true)).to.throw(/Its columns are: A \| Company Number\./)
-    expect(() => findColumns({ number: 'A' }, ['A', 'B', ' A'], true)).to.throw(/several columns A/)
+    expect(() => findColumns({ number: 'A' }, ['A', 'B', ' A'], true)).to.throw(/several columns named A/)
   })
 
   it('makes every text that a spreadsheet would run a plain text', () => {

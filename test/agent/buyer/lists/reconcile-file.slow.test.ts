@@ -167,7 +167,7 @@ describe('[15.11] the command client reconcile', function () {
       expect((await readFile(review)).equals(kept)).to.equal(true)
       expect(await service.transfersOf(() => run(args.slice(0, -1)))).to.equal(0)
       const otherwise = await run([...args.slice(0, -1), '--address-column', 'town'])
-      expect(otherwise.text).to.contain(`1 numbers in ${review} are for no row of the list`)
+      expect(otherwise.text).to.contain(`Numbers in ${review} that belong to no row of the list with these columns: 1.`)
       table.rows[1]!.splice(-1, 1, 'none')
       await writeTable(review, table, { addedFrom: 0 })
       expect((await run(args)).stderr).to.contain('has no company number in chosen_number of row 2')
