@@ -84,7 +84,7 @@ async function killAll(subject: string, scene: Scene, { runs, seed, call }: Plan
   const points = [...(await readPoints(trace))].filter(([name]) => name === (call ?? name))
   let deaths = 0
   for (const [run, death] of drawDeaths(points, seed).entries()) {
-    // The number of calls varies, so a run can end before its point of death. Another point is then tried. One fault is enough.
+    // The number of calls varies, so a run can end before its point of death, and another one is tried, up to a fault.
     if (faults.length > 0 || deaths >= runs || run >= RUNS_PER_DEATH_MAX * runs) break
     await scene.run(strace(trace, death))
     if (await wasKilled(trace)) deaths += 1

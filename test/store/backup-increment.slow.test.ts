@@ -142,7 +142,7 @@ describe('an incremental backup', () => {
     else if (next.length > 0) await log.advance(record, { state: pick(random, next), updated_at: iso() })
   }
 
-  for (const seed of [1, 2, 3, 4, 5, 6]) {
+  for (const seed of [1, 2, 3]) {
     it(`is restored to the log of its time, whatever happened before (seed ${seed})`, async () => {
       const random = randomFor(seed, 0, 0)
       const identities: string[] = []

@@ -87,9 +87,9 @@ const NEUTRAL: ReadonlySet<string> = new Set(
 )
 
 /**
- * The typed name speaks against the record if it has a word that is not in the record's name (behind a word of the name,
- * neutral words and those of the address do not count), lacks a number of the name, or lacks more than half of it
- * without being its beginning.
+ * The typed name speaks against the record in three cases: it has a word that is not in the record's name (behind a
+ * word of the name, neutral words and those of the address do not count); it lacks a number of the name; it lacks more
+ * than half of the name without being its beginning.
  */
 function compareSimilarName({ names }: Register, company: Company, query: QueryName) {
   const { core, suffix } = query.similar
