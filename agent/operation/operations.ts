@@ -6,12 +6,12 @@ import { batchOf } from './batch.ts'
 import { changes } from './changes.ts'
 import { history } from './history.ts'
 import { lookup } from './lookup.ts'
-import type { Operations } from './operation.ts'
+import type { OperationDefinition, Operations } from './operation.ts'
 import { resolve } from './resolve.ts'
 import { search } from './search.ts'
 
 export const SINGLE_OPERATIONS = [lookup, search, resolve, history, asOf, changes] as const
 
-export const batch = batchOf(SINGLE_OPERATIONS)
+export const batch: Extract<OperationDefinition, { kind: 'batch' }> = batchOf(SINGLE_OPERATIONS)
 
 export const OPERATIONS: Operations = [...SINGLE_OPERATIONS, batch]
