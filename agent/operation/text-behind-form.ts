@@ -180,7 +180,7 @@ const NOTES: readonly RegExp[] = [
   // An Eircode, or a district as "D12".
   /(?<![\p{L}\p{N}])(?:[AC-FHKNPRTV-Y][0-9][0-9W]\s?[0-9AC-FHKNPRTV-Y]{4}|d(?:6w|0?[1-9]|1[0-9]|2[0-4]))(?![\p{L}\p{N}])/giu,
   // A VAT number, or a reference with a label.
-  /(?<![\p{L}\p{N}])(?:ie\s?[0-9][0-9a-z+*][0-9]{5}[a-w][a-i]?|(?:vat|iban|bic|inv(?:oice)?|ref(?:erence)?|order|po|customer|est|since)\b[^\p{L}\p{N}]*(?:(?:reg|no|number|ie)\b[^\p{L}\p{N}]*)*[a-z]{0,4}[0-9]\w{2,})(?![\p{L}\p{N}])/giu,
+  /(?<![\p{L}\p{N}])(?:ie\s?[0-9][0-9a-z+*][0-9]{5}[a-w][a-i]?|(?:vat|iban|inv(?:oice)?|ref(?:erence)?|order|po|customer|est|since)\b[^\p{L}\p{N}]*(?:(?:reg|no|number|ie)\b[^\p{L}\p{N}]*)*[a-z]{0,4}[0-9]\w{2,})(?![\p{L}\p{N}])/giu,
   // An e-mail or web address, "c/o", a post box.
   /(?<![\p{L}\p{N}])(?:[ew][.:]\s*)?(?:https?:\/\/\S+|www\.\S+|[\w.+-]+@[\w.-]+|[a-z0-9-]+\.(?:ie|com|net|org|eu|co\.uk)(?![\p{L}\p{N}]))/giu,
   /(?<![\p{L}\p{N}])(?:c\/o(?![\p{L}\p{N}])|p\.?\s?o\.?\s?box\s*[0-9]*)/giu,
