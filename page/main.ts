@@ -240,7 +240,7 @@ listWallets(wallet)
 if (!isSecureContext || location.origin !== baseUrl)
   say(`Open ${baseUrl} to buy. This page has another address.`, 'fault')
 readUrl()
-// The browser restores the form before, for a person who comes back.
+// After "Back" the browser has restored the form by then.
 addEventListener('pageshow', readForm)
 void showState().catch(() => undefined)
 void resumeOpen()

@@ -56,7 +56,7 @@ describe('the deployment files', () => {
     const [, body = ''] = /^ +agent\(\) (\(while[^]*?"\$@"\))$/m.exec(guide) ?? []
     const folder = await mkdtemp(join(tmpdir(), 'guide-'))
     const lines = ['# a comment', '', 'FACILITATOR_AUTHORIZATION=Bearer a b; $(c) "d"=', 'MODE=testnet']
-    // Without a line end at the end of the file.
+    // The last line has no line end.
     await writeFile(join(folder, 'configuration'), lines.join('\n'))
     const print = 'env | grep -E "^(FACILITATOR_AUTHORIZATION|MODE|DATA_DIR)=" | sort'
     const local = body

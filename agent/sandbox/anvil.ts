@@ -29,7 +29,7 @@ const ANVIL_OPTIONS = [
   ['--host', '127.0.0.1', '--port', '0', '--no-cors', '--accounts', '0'],
 ].flat()
 
-/** The output of anvil, in the directory of the chain. */
+/** In the directory of the chain: what anvil prints. */
 const LOG_FILE = 'anvil.log'
 
 /** Ends the process with the id $0 when the standard input of the shell ends, also because the parent was killed. */

@@ -94,10 +94,10 @@ async function start({ directory, chainId }: ChainOptions, load: string[]) {
   try {
     await writeFileAtomically(record, JSON.stringify({ url, chainId, anvil: anvil.pid, service: process.pid }))
     await rm(join(directory, state), { force: true })
-    // The log would cost time, and is not kept.
+    // Lines of anvil cost time, and nobody reads them after the start.
     await openRpc({ url })('anvil_setLoggingEnabled', [false])
   } catch (cause) {
-    // Otherwise two chains would save their states to one file.
+    // If it lived on, it and the next chain would save their states to one file.
     anvil.kill('SIGKILL')
     throw cause
   }

@@ -15,7 +15,7 @@ export interface DocumentedDeployment {
   terms: Terms
   rateLimitPerMinute: number
   a2aEnabled: boolean
-  /** The budget of a client address, in units per minute. */
+  /** Units of work that a client address has each minute. */
   addressBudget: number
   /** The retention period of stored responses. */
   retentionDays: number

@@ -121,7 +121,7 @@ describe('the command serve, if it cannot start', () => {
   })
 
   it('logs a warning of a library as a line, and not as text on stderr', async () => {
-    // The library warns about this mode. No server listens there.
+    // `pg` warns about `sslmode=require`. No server listens at port 1.
     const child = start({ RESPONSE_LOG: 'postgres://log@127.0.0.1:1/log?sslmode=require' })
     expect(await child.ended).to.equal(1)
     const lines = child.stderr().trim().split('\n')

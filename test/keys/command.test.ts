@@ -40,7 +40,7 @@ describe('the command keys', () => {
     const { isDone, lines } = await run(generateFirstKey, folder)
     const kid = kidIn((await filesIn(folder))[0])
     expect(isDone).to.equal(true)
-    // It signs at once.
+    // The first key signs at once, so no line names a time.
     expect(lines).to.deep.equal([`made ${kid}`])
     expect(await announcedKids()).to.deep.equal([kid])
   })

@@ -126,7 +126,7 @@ export async function addWallet(page: BrowserPage, service: TestService, change:
 /** Run in the page. */
 function installWallet() {
   const shared = globalThis as unknown as {
-    /** Resolves with an error that has a `code` if the wallet refuses. */
+    /** The reply of the test's wallet. A refusal is an error with a `code`. */
     askWallet: (call: object) => Promise<Error | string | string[] | null>
     CustomEvent: new (name: string, init: object) => Event
     addEventListener: (name: string, listener: () => void) => void

@@ -58,7 +58,7 @@ function addressContains({ lines, eircode }: Company['registered_address'], frag
   return isContained || (lines.length > 0 ? false : null)
 }
 
-/** Whether several words are the beginning of a line of the address, and go on with what follows it. */
+/** Whether the address, read from the beginning of one of its lines, begins with these words: at least two. */
 export function beginsInAddress(
   { registered_address: { lines, eircode } }: Company,
   words: readonly string[],

@@ -59,7 +59,7 @@ interface JsonPost {
   signal?: AbortSignal | undefined
   /** The longest reply. */
   bytesMax: number
-  /** Whether to send again, over a new connection, if the server closes the connection before its reply begins. */
+  /** Whether the request is sent once more if the server closes the connection without a reply. */
   isRepeatable?: boolean
 }
 

@@ -104,7 +104,7 @@ const STATEMENTS = {
   order by identity limit $1`,
   OWNER: `select log_id, network, asset, pay_to, coalesce(receivers, array[pay_to]) as receivers
   from response_log_owner where id = 1`,
-  /** Inserts the first owner, or replaces the receivers of the owner with the log id $6 if they are still $7 and $8. */
+  /** Inserts the first owner. Of an owner with log id $6, receiver $7 and receivers $8, it replaces the receivers. */
   SET_OWNER: `insert into response_log_owner as stored (id, log_id, network, asset, pay_to, receivers)
   values (1, $1, $2, $3, $4, $5) on conflict (id) do update set pay_to = excluded.pay_to, receivers = excluded.receivers
   where stored.log_id = $6::uuid and stored.pay_to = $7::text

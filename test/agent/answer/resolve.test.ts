@@ -112,7 +112,7 @@ describe('resolve', () => {
       expectNoMatch(resolve({ name: 'Marlow PLC' }), 'ambiguous', ['300', '301', '302'])
     })
 
-    it('[12.4, 12.10] is not prevented by a missing address fragment, by missing evidence or by the address', () => {
+    it('[12.4, 12.10] is found beside an address, although evidence is missing or differs', () => {
       expectMatch(resolve({ name: 'Harrington Mills Ltd, 2, Main Street' }), '101')
       expectNoMatch(resolve({ name: 'Harrington Mills Ltd, 3, Main Street' }), 'ambiguous', ['101'])
       const elsewhere = resolve({ name: 'Kerrigan Foods Limited', address: 'Somewhere else' })

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { print } from '../report.ts'
 
-/** Returns whether strace works; some containers forbid it. If it does not, prints what is skipped. */
+/** Whether strace works. Some containers forbid it. Otherwise prints what is skipped. */
 export function canTrace(skipped: string): boolean {
   const isTracing = spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0
   if (!isTracing) print(`SKIPPED: strace is not installed or may not trace, so ${skipped}`)

@@ -1,4 +1,4 @@
-/** The peak memory of the process `client reconcile`, with a list of names of which most are changed. */
+/** The peak memory of `client reconcile` for a list of names, most of which are misspelt or changed otherwise. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'

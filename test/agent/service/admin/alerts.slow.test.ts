@@ -100,7 +100,7 @@ async function untilShown(series: string, isExpected: (value: number) => boolean
   while (!isExpected(Number((await scrape(new Set([name]))).get(series))))
 }
 
-/** Of a small incremental backup that builds on a full one with a log of this size. */
+/** Writes the note of an incremental backup of ten bytes. `log_bytes`: the log in its full backup. */
 const noteBackup = (log_bytes: number) =>
   writeFile(
     join(service.directory, 'last-backup.json'),
