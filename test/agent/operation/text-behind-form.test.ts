@@ -15,7 +15,7 @@ const NOTES: [name: string, before: string][] = [
   ['Tipperton Limited Riverstick', 'Tipperton Limited'],
   ['Tipperton Ltd, Co. Kerry', 'Tipperton Ltd'],
   ['Tipperton Ltd, 5 Belfast Road, Trust House, D12, D02 X285', 'Tipperton Ltd'],
-  ['Tipperton Ltd, One Custom House Quay, Dublin 6W', 'Tipperton Ltd'],
+  ['Tipperton Ltd Citywest Business Campus, One Custom House Quay, Dublin 6W', 'Tipperton Ltd'],
   ['Tipperton Ltd, 5 Ballymore, Mayo', 'Tipperton Ltd'],
   // Other notes
   ['Tipperton Ltd & Anor', 'Tipperton Ltd'],
@@ -40,7 +40,7 @@ const DISTINGUISHED: [name: string, words: string][] = [
   ['Kerrigan Ltd now Blue Door', 'now blue door'],
   ['Kerrigan Ltd Properties (Cork)', 'properties'],
   ['Kerrigan Ltd (Staff Credit Union)', 'staff credit union'],
-  ['Kerrigan Limited (Jersey), London Road Derry', 'jersey london road derry'],
+  ['Kerrigan Limited (Jersey), Belfast, London Road Derry', 'jersey belfast london road derry'],
   ['Kerrigan Limited, Newry, Co. Down', 'northern ireland'],
   ['Kerrigan Ltd (Cork) (Fund)', 'fund'],
   ['Kerrigan Ltd Fund t/a Blue Door', 'fund'],
