@@ -7,7 +7,7 @@ import { analyseQuery } from '../../../store/index/query.ts'
 import { editDistance, haveCompatibleNumbers, isNumeral, toCodeUnits } from '../../../store/index/spelling.ts'
 import type { Candidate } from '../../operation/result.ts'
 import { isSameNumber, registerNumbers } from '../../operation/typed-number.ts'
-import { buildCandidate, type QueryEvidence } from './candidate.ts'
+import { addressText, buildCandidate, type QueryEvidence } from './candidate.ts'
 import { findEqualNames, exactMatchType, isEqualWhenJoined, joinedNames } from './equal-names.ts'
 import { nameBeforeNotes, parseQueryName, type QueryName } from '../../operation/typed-name.ts'
 import { readCompany, type Register } from './register.ts'
@@ -123,9 +123,9 @@ function compareSimilarName({ names }: Register, company: Company, query: QueryN
  * Whether a word behind the name says nothing about the company. A number or letter is one of the address only if the
  * word before or after it is the same there.
  */
-function neutralFilter({ lines, eircode }: Company['registered_address'], core: readonly string[]) {
-  const address = ` ${normaliseText([...lines, eircode ?? ''].join(' '))} `
-  const isInAddress = (...words: unknown[]) => address.includes(` ${words.join(' ')} `)
+function neutralFilter(registered: Company['registered_address'], core: readonly string[]) {
+  const address = addressText(registered)
+  const isInAddress = (...words: (string | undefined)[]) => address.includes(` ${words.join(' ')} `)
   return (word: string, at: number) => {
     if (word.length > 1 && !isNumeral(word))
       return NEUTRAL.has(word) || [word, ...equivalentsOf(word)].some((each) => isInAddress(each))

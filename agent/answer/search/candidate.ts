@@ -52,19 +52,21 @@ export function compareEvidence(
  * Compares whole words. Null instead of false for a record without address lines, because an Eircode alone cannot
  * contradict the fragment.
  */
-function addressContains({ lines, eircode }: Company['registered_address'], fragment: string): boolean | null {
-  const text = [...lines, eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' ')
-  const isContained = ` ${normaliseText(text)} `.includes(` ${normaliseText(fragment)} `)
-  return isContained || (lines.length > 0 ? false : null)
+function addressContains(address: Company['registered_address'], fragment: string): boolean | null {
+  const isContained = addressText(address).includes(` ${normaliseText(fragment)} `)
+  return isContained || (address.lines.length > 0 ? false : null)
+}
+
+/** The normalised words of the address, from a line on, with a space around each. The Eircode is in both notations. */
+export function addressText({ lines, eircode }: Company['registered_address'], from = 0): string {
+  const text = [...lines.slice(from), eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' ')
+  return ` ${normaliseText(text)} `
 }
 
 /** Whether the address, read from the beginning of one of its lines, begins with these words: at least two. */
-export function beginsInAddress(
-  { registered_address: { lines, eircode } }: Company,
-  words: readonly string[],
-): boolean {
-  const rests = lines.map((_, at) => normaliseText([...lines.slice(at), eircode ?? ''].join(' ')))
-  return words.length > 1 && rests.some((rest) => `${rest} `.startsWith(`${words.join(' ')} `))
+export function beginsInAddress({ registered_address }: Company, words: readonly string[]): boolean {
+  const begins = (_: string, from: number) => addressText(registered_address, from).startsWith(` ${words.join(' ')} `)
+  return words.length > 1 && registered_address.lines.some(begins)
 }
 
 interface NameMatch {
