@@ -1,8 +1,8 @@
 /**
  * `npm run proof`: runs every program at its full size, in a process of its own, and writes its file in
  * docs/benchmarks, which names the commit, proof.md with the verdicts of all, and the figures of docs/benchmarks.md.
- * `--only NAME,...` runs the named programs only. `--former TREE` is the former release of perf. A program that fails is
- * reported; the others still run.
+ * `--only NAME,...` runs the named programs only. `--former TREE` is the former release of perf. A program that fails
+ * is reported; the others still run.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'

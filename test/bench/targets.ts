@@ -37,7 +37,7 @@ const SCRAPE_RATIO_MAX = 5
 /** With a million companies, a search is at least this many times as fast as another search engine. */
 const MILLION_FASTER_MIN = 20
 
-/** CPU time of a sale beside `@x402/express`, which asks no chain and stores nothing: with 64 connections, and alone. */
+/** CPU time of a sale beside `@x402/express`, which asks no chain and stores nothing: 64 connections, and one. */
 const SALE_RATIO_MAX = 0.85
 const SALE_ALONE_RATIO_MAX = 1.7
 

@@ -25,8 +25,8 @@ export interface Child {
 }
 
 /**
- * Starts a compiled file of this project, or the file of an absolute path, possibly by another command. Of the caller's environment, only PATH is passed
- * on.
+ * Starts a compiled file of this project, or the file of an absolute path, possibly by another command. Of the caller's
+ * environment, only PATH is passed on.
  */
 export function startChild(
   file: string,
