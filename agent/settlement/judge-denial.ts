@@ -1,7 +1,4 @@
-/**
- * Confirms what leaves a payment unpaid by a second observation. A payment is denied only if no working node contradicts
- * it.
- */
+/** Confirms what leaves a payment unpaid by a second observation. No working node may contradict it. */
 import type { FirstDenial, ResponseRecord } from '../../store/log/record.ts'
 import { isNear } from './chain/clock.ts'
 import type { Observation } from './chain/observe.ts'

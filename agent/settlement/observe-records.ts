@@ -25,8 +25,8 @@ export interface ObservedRecord {
 }
 
 /**
- * In the order of the records. Rejects if the chain cannot be read. The transfer of a payment that awaits its refusal is
- * tried if it is observed alone.
+ * In the order of the records. Rejects if the chain cannot be read. If a payment that awaits its refusal is observed
+ * alone, its transfer is tried.
  */
 export async function observeRecords(
   observer: Observer,

@@ -136,7 +136,7 @@ describe('[5.7.8] a payment that expires', () => {
 
   for (const id of [chainId, 1])
     for (const errorReason of [undefined, 'settlement_pending', 'insufficient_funds'])
-      it(`[5.7.2] is never refused after ${errorReason ?? 'success'} while a node of chain ${id} does not show its transfer`, async () => {
+      it(`[5.7.2, 5.7.15] is never refused after ${errorReason ?? 'success'} while a node of chain ${id} does not show its transfer`, async () => {
         useNodes(open(id).rpc, right.rpc)
         let transaction: string | undefined
         sale.script.settle = async ({ payload }) => {
@@ -162,7 +162,7 @@ describe('[5.7.8] a payment that expires', () => {
       })
 
   for (const isPoorOnBoth of [true, false])
-    it(`[5.7.2, 5.7.14] ${isPoorOnBoth ? 'is refused if' : 'is not refused unless'} both nodes show that its payer has no money`, async () => {
+    it(`[5.7.14, 5.7.15] ${isPoorOnBoth ? 'is refused if' : 'is not refused unless'} both nodes show that its payer has no money`, async () => {
       const other = open(chainId)
       useNodes(right.rpc, other.rpc)
       sale.script.settle = async ({ payload }) => {

@@ -290,7 +290,7 @@ describe('a sale', () => {
       expect(await stateOf()).to.equal('unknown')
     })
 
-    it('[5.7.2] is remembered until a newer block shows the nonce free, and is not settled again', async () => {
+    it('[5.7.15] is remembered until a newer block shows the nonce free, and is not settled again', async () => {
       sale.script.settle = refuse
       sale.script.nonceState = async () => free()
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')

@@ -75,7 +75,11 @@ const FAULTS: readonly Fault[] = [
     isFalseReport: true,
   },
   { name: 'a false refusal', sends: ['later'], reply: (call) => failure('invalid_exact_evm_signature')(call, '') },
-  { name: 'a failure without a transaction', sends: MAYBE, reply: (call) => failure('unexpected_settle_error')(call, '') },
+  {
+    name: 'a failure without a transaction',
+    sends: MAYBE,
+    reply: (call) => failure('unexpected_settle_error')(call, ''),
+  },
 ]
 
 const FALSE_REPORT_SHARE = 0.03

@@ -114,7 +114,7 @@ describe('the nonce on chain', () => {
     expect(await nonceState(payment)).to.deep.equal({ nonce: 'unclear' })
   })
 
-  it('[5.7.2, 5.7.13] tries a transfer, and changes nothing', async () => {
+  it('[5.7.13, 5.7.15] tries a transfer, and changes nothing', async () => {
     const now = Math.floor(Date.now() / 1000)
     const poor = generatePrivateKey()
     const used = await sign()

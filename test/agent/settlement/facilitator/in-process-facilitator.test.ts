@@ -192,7 +192,7 @@ describe('[5.7.11] a transfer that the token reverts', function () {
     expect([simulations, sent]).to.deep.equal([2, 0])
   })
 
-  it('[5.7.2] because its payer has spent the money is refused', async () => {
+  it('[5.7.15] because its payer has spent the money is refused', async () => {
     const payment = await place.sign()
     const { asset } = testTerms
     afterVerification(() => place.rpc('anvil_setStorageAt', asset, balanceSlot(payment), `0x${'00'.repeat(32)}`))
