@@ -32,6 +32,7 @@ import { WorkQueue } from '../sale/limits/work-queue.ts'
 import { OPERATIONS } from '../operation/operations.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
 import type { Chain } from '../settlement/chain/chain.ts'
+import { FacilitatorDoubts } from '../settlement/doubts.ts'
 import { RecentAttempts } from '../settlement/recent-attempts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
@@ -264,11 +265,21 @@ function createSaleContext(
     },
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
-  const recentAttempts = new RecentAttempts(now)
   return {
     ...shared,
     terms: buildTerms(config.mode, payTo, OPERATIONS, formerReceivers),
-    payments: { log, facilitator, chain, recentAttempts, signReceipt, now, monotonic: clock, timer, report },
+    payments: {
+      log,
+      facilitator,
+      chain,
+      recentAttempts: new RecentAttempts({ log, now, monotonic: clock, timer }),
+      doubts: new FacilitatorDoubts({ log, monotonic: clock }),
+      signReceipt,
+      now,
+      monotonic: clock,
+      timer,
+      report,
+    },
     payers: new PayerReservations(),
     paymentMutex: new KeyedMutex(),
   }

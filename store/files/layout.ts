@@ -20,6 +20,7 @@
  *     'probe'                   -> written to check that the log can be written
  *     'public-keys'             -> AnnouncedKey[]: every public key that a machine has announced
  *     'epoch'                   -> a random id, another one after each restore, for incremental backups
+ *     'note/' and a key         -> a small value that all processes share, such as a sign of life
  *     records: identity         -> ResponseRecord with checksum
  *     unfinished: state:time identity -> true, one per record that is not final, in the order in which they are due
  *     finished: time identity   -> true, one per final record, in the order in which they became final
@@ -60,6 +61,7 @@ export const OWNER_KEY = 'owner'
 export const PUBLIC_KEYS_KEY = 'public-keys'
 export const SALES_KEY = 'sales'
 export const EPOCH_KEY = 'epoch'
+export const NOTE_PREFIX = 'note/'
 
 const BEFORE_A = 'A'.charCodeAt(0) - 1
 

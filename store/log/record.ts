@@ -55,6 +55,8 @@ interface RecordProgress {
   readonly attempt: number
   /** When the last settlement began. Absent while there was only the first one, which began at `prepared_at`. */
   readonly settling_at?: string
+  /** The name of the process that makes the last settlement. Absent in records of older versions. */
+  readonly settling_process?: string
   /** The settlements that the token contract reverted, in a simulation or on chain. Absent means 0. */
   readonly reverts?: number
   /** The transaction that the facilitator reported last, also without success. */

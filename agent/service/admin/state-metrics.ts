@@ -1,4 +1,5 @@
 /** Gauges of the state of a service, read at each scrape: dataset, open payments, rate limit. */
+import { listDoubts } from '../../settlement/doubts.ts'
 import type { Catalog } from '../../../store/dataset/catalog.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
@@ -105,6 +106,11 @@ function addPaymentMetrics(metrics: ServiceMetrics, { log, timer }: ServiceState
     'company_agent_payments_without_record',
     'Payments that the chain shows as settled and that have no record; the answer to them is 409',
     inTime(timer, LOG_MS_MAX, async () => (await log.unrecorded()).length),
+  )
+  metrics.addGauge(
+    'company_agent_settlements_missing',
+    'Payments that a facilitator reported as settled and that are not on chain; its others wait for the chain',
+    inTime(timer, LOG_MS_MAX, async () => (await listDoubts(log)).length),
   )
   metrics.addGauge(
     'company_agent_open_payments',

@@ -60,6 +60,7 @@ const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
      )`,
     ],
   ],
+  [7, ['create table notes (key text primary key, value text not null)']],
 ])
 
 export const SCHEMA_VERSION = Math.max(...MIGRATIONS.keys())
