@@ -50,7 +50,9 @@ export class FacilitatorDoubts {
     await this.#read()
     for (const key of this.#keys) {
       const record = await this.#log.read(identityOf(key))
-      if (record && isPaid(record.state)) await this.#log.setNote(key)
+      if (!record || !isPaid(record.state)) continue
+      await this.#log.setNote(key)
+      this.#keys = this.#keys.filter((each) => each !== key)
     }
   }
 

@@ -93,7 +93,9 @@ export class RecentAttempts {
   /** For a record of an older version: settlements from before the start have ended with the process before it. */
   #isRecent({ updated_at }: ResponseRecord): boolean {
     const [time, updatedAt] = [this.#time(), Date.parse(updated_at)]
-    return updatedAt >= this.#startedAt && Math.abs(time - updatedAt) < CALL_MS_MAX
+    // If the clock was ahead at the start and was set back, the start is in the future and cannot be compared.
+    const isSinceStart = updatedAt >= this.#startedAt || this.#startedAt > time
+    return isSinceStart && Math.abs(time - updatedAt) < CALL_MS_MAX
   }
 
   #signLater(): void {
