@@ -75,7 +75,7 @@ function performUnpaid(context: SaleContext, { operation, client, notSold }: Sal
 }
 
 function requirePayment(context: SaleContext, operation: Operation): PaymentRefused {
-  const required = refusedPayment('payment_required', 'PAYMENT-SIGNATURE header is required')
+  const required = refusedPayment('payment_required', 'Payment is required')
   const noted = describeInput(operation, openAnswerContext(context))
   if (!noted) return required
   return { ...required, refusal: { ...required.refusal, detail: noted.detail }, note: noted.description }

@@ -82,7 +82,8 @@ async function settleOnce(
     report(`settlement_${settlement.kind}`, facilitatorError(record.facilitator, cause))
   }
   // The nonce of a disputed sale may have paid before, so that only its transfer on chain counts.
-  else if (start?.isDisputed !== true && !(await isDoubted(payments, record))) return recordPaid(payments, record, settlement.transaction, told)
+  else if (start?.isDisputed !== true && !(await isDoubted(payments, record)))
+    return recordPaid(payments, record, settlement.transaction, told)
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
   if (start && settlement.kind === 'refused') {
     const refusal = { state: 'unknown', ...told, refused_at: refusalTime(payments, start) } as const

@@ -133,7 +133,9 @@ export class LmdbResponseLog implements ResponseLog {
   /** This process has another name. */
   async hasEnded(name: string): Promise<boolean> {
     const [, id] = /^([0-9]+)\./.exec(name) ?? []
-    return id !== undefined && (Number(id) === process.pid || !readerIdsOf(this.#databases.environment).includes(Number(id)))
+    return (
+      id !== undefined && (Number(id) === process.pid || !readerIdsOf(this.#databases.environment).includes(Number(id)))
+    )
   }
 
   async checkWritable(): Promise<void> {

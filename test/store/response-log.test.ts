@@ -262,6 +262,18 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect((await log.unrecorded()).map(({ identity }) => identity)).to.deep.equal(['b'])
     })
 
+    it('keeps notes that all processes share', async () => {
+      await Promise.all([log.setNote('a/1', 'one'), log.setNote('a/2', 'two'), log.setNote('b/1', 'other')])
+      await log.setNote('a/1', 'three')
+      await reopen()
+      expect([...(await log.notes('a/'))].toSorted()).to.deep.equal([
+        ['a/1', 'three'],
+        ['a/2', 'two'],
+      ])
+      await log.setNote('a/1')
+      expect([...(await log.notes('')).keys()].toSorted()).to.deep.equal(['a/2', 'b/1'])
+    })
+
     it(`lists at most ${UNRECORDED_MAX} payments without a record`, async () => {
       const payment = (identity: string) => ({ identity, transaction: '0x', found_at: updated_at })
       // As many at once as PostgreSQL has connections.

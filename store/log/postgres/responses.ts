@@ -193,6 +193,14 @@ class PostgresResponseLog implements ResponseLog {
 
   async advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
     checkTransition(from, change)
+    // Repeated if another process has noted something in the record, which this change keeps.
+    for (;;) {
+      const result = await this.#tryAdvance(from, change)
+      if (result !== 'changed') return result
+    }
+  }
+
+  async #tryAdvance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | 'changed' | undefined> {
     const current = await this.#find(from.identity)
     if (!current || !isVersion(current.record, from)) return undefined
     const next = applyChange(current.record, change)
@@ -212,7 +220,8 @@ class PostgresResponseLog implements ResponseLog {
     ]
     const { rowCount } = await this.#query(STATEMENTS.REPLACE, values)
     if (rowCount === 1) return next
-    return (await this.#find(from.identity))?.revision === revision ? next : undefined
+    const stored = await this.#find(from.identity)
+    return stored?.revision === revision ? next : 'changed'
   }
 
   unfinished(): Promise<string[]> {

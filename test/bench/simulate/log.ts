@@ -103,8 +103,7 @@ export class SimulatedLog {
       setOwner: async (next) => next,
       announceKey: async () => undefined,
       publicKeys: async () => [],
-      notes: (prefix) =>
-        this.#read(owner, () => new Map([...this.notes].filter(([key]) => key.startsWith(prefix)))),
+      notes: (prefix) => this.#read(owner, () => new Map([...this.notes].filter(([key]) => key.startsWith(prefix)))),
       setNote: (key, value) =>
         this.#write(owner, () => void (value === undefined ? this.notes.delete(key) : this.notes.set(key, value))),
       hasEnded: async () => false,

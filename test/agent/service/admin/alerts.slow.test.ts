@@ -127,6 +127,23 @@ const withChain = (change: (own: Externals['chain']) => Partial<Externals['chain
 })
 
 /** By the name of the alert. */
+const missingSettlement: Scenario = {
+  options: withChain((chain) => ({
+    nodeCount: 2,
+    observe: async (payments, { node, ...options } = {}) => {
+      const observed = await chain.observe(payments, options)
+      return isDown ? showUnpaid(observed, node ?? (options.otherThan === 0 ? 1 : 0)) : observed
+    },
+    findTransfers: async (queries) => queries.map(() => undefined),
+  })),
+  before: buy,
+  cause: () => {
+    isDown = true
+    // The reconciler runs at the start.
+    return service.restart()
+  },
+}
+
 const SCENARIOS: Record<string, Scenario> = {
   CompanyAgentDown: { cause: () => service.stop() },
   CompanyAgentSaleFailed: {
@@ -152,22 +169,8 @@ const SCENARIOS: Record<string, Scenario> = {
     options: withFacilitator(() => ({ settle: () => Promise.reject(new Error('down')) })),
     cause: buy,
   },
-  CompanyAgentSettlementNotOnChain: {
-    options: withChain((chain) => ({
-      nodeCount: 2,
-      observe: async (payments, { node, ...options } = {}) => {
-        const observed = await chain.observe(payments, options)
-        return isDown ? showUnpaid(observed, node ?? (options.otherThan === 0 ? 1 : 0)) : observed
-      },
-      findTransfers: async (queries) => queries.map(() => undefined),
-    })),
-    before: buy,
-    cause: () => {
-      isDown = true
-      // The reconciler runs at the start.
-      return service.restart()
-    },
-  },
+  CompanyAgentSettlementNotOnChain: missingSettlement,
+  CompanyAgentFacilitatorDoubted: missingSettlement,
   CompanyAgentPaymentWithoutRecord: {
     before: loseRecord,
     cause: () => requests().lookup('00000000', payment),
