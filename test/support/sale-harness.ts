@@ -101,7 +101,7 @@ export class SaleHarness {
     },
   }
   readonly #progress = this.script.progress
-  /** Names of the remote calls, in order. */
+  /** Names of the remote calls, and of calls to the client of a request, in order. */
   readonly calls: string[] = []
   readonly reports: string[] = []
   readonly directory: string
@@ -158,7 +158,7 @@ export class SaleHarness {
   }
 
   /** The number of remote calls of this name. */
-  count(name: keyof Script): number {
+  count(name: keyof Script | 'noteSale' | 'takeTurn'): number {
     return this.calls.filter((call) => call === name).length
   }
 
@@ -185,7 +185,14 @@ export class SaleHarness {
 
   perform(operation: SaleRequest['operation'], paymentHeaders: string[]): Promise<Outcome> {
     const url = resourceUrl('http://127.0.0.1:4021', operation)
-    const client = makeClient(this.client, this.budgets)
+    const client = {
+      ...makeClient(this.client, this.budgets),
+      noteSale: () => void this.calls.push('noteSale'),
+      takeTurn: (work: () => void) => {
+        this.calls.push('takeTurn')
+        work()
+      },
+    }
     const limited = client.budget.admit({ mayReplay: paymentHeaders.length > 0 })
     return limited
       ? Promise.resolve(limited)
