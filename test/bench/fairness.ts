@@ -1,8 +1,8 @@
 /**
  * `bench fairness`: attackers that pay nothing, or for one answer, from 1, 50 and 2,300 addresses, beside clients with
- * other addresses, in one attack with the same. No request of these other clients may be refused or reset. The service is the command `serve`, whose
- * log nobody reads; facilitator and node are in another process, and the node answers after 200 ms. All traffic is on
- * loopback addresses, and bounded in number and time.
+ * other addresses, in one attack with the same. No request of these other clients may be refused or reset. The service
+ * is the command `serve`, whose log nobody reads; facilitator and node are in another process, and the node answers
+ * after 200 ms. All traffic is on loopback addresses, and bounded in number and time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'

@@ -43,7 +43,7 @@ const ITERATIONS_PER_TURN = 16
 /** The shortest interval between two log lines with the same text. */
 export const REPORT_INTERVAL_MS = 60_000
 
-/** In the order in which connections are reset. `running`: new, or has a request. `sale`: its payment is new in the log. */
+/** In the order of resets. `running`: new, or has a request. `sale`: the payment of the request is new in the log. */
 const ACTIVITIES = ['idle', 'running', 'sale'] as const
 type Activity = (typeof ACTIVITIES)[number]
 
