@@ -55,7 +55,7 @@ interface Connection {
   /** The value of `#changes` at its last change of activity. */
   changed: number
   /** Of the last request. */
-  client: Client | undefined
+  client?: Client
   /** The responses to its requests, in the order of arrival. The first one is computed or being sent. */
   readonly unanswered: ServerResponse[]
 }
@@ -97,8 +97,8 @@ export class Connections {
   /** Admits a connection, and resets one if there are too many of its address or of all. */
   admit(socket: Socket): void {
     const prefixes = prefixesOf(socket.remoteAddress ?? '') ?? []
-    const state = { activity: 'running', changed: (this.#changes += 1), client: undefined } as const
-    const connection: Connection = { socket, prefixes, ...state, unanswered: [] }
+    const changed = (this.#changes += 1)
+    const connection: Connection = { socket, prefixes, activity: 'running', changed, unanswered: [] }
     this.#newcomers += 1
     this.#open.set(socket, connection)
     this.#tree.add(connection)
