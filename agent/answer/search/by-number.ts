@@ -12,7 +12,7 @@ import { buildCandidate, type NameMatch, type QueryEvidence } from './candidate.
 import { findEqualNames, exactMatchType, findSiblings, isEqualWhenJoined, joinedNames } from './equal-names.ts'
 import { explainedWords, explains } from './explained-words.ts'
 import { readCompany, type Register } from './register.ts'
-import { DOUBTFUL_SIMILARITY, FUZZY_MAX, similarityMeasure } from './similarity.ts'
+import { DOUBTFUL, FUZZY_MAX, similarityMeasure } from './similarity.ts'
 import { parseQueryName, type QueryName } from './typed-name.ts'
 
 const matchType = 'company_number'
@@ -81,8 +81,6 @@ function compareNames(company: Company, query: QueryName, registers: Registers):
     ? { matchType, similarity: compared.similarity, isOtherName }
     : { ...DOUBTFUL, similarity: Math.min(DOUBTFUL.similarity, compared.similarity), isOtherName }
 }
-
-const DOUBTFUL = { matchType: 'fuzzy_name', similarity: DOUBTFUL_SIMILARITY } as const
 
 function compareEqualNames(
   { legal_name, company_number }: Company,

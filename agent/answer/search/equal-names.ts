@@ -100,10 +100,10 @@ export function findSiblings(
 ): number[] {
   if (text.length === 0 || core.some((word) => names.dictionary.find(word) === undefined)) return []
   const words = text.slice(0, SIBLING_WORDS.first)
-  const runs = words.flatMap((word, at) => [
-    ...Array.from({ length: SIBLING_WORDS.together }, (_, more) => words.slice(at, at + 1 + more)),
-    ...Array.from(equivalentsOf(word), (each) => [each]),
-  ])
+  const runs = words.flatMap((word, at) => {
+    const following = Array.from({ length: SIBLING_WORDS.together }, (_, more) => words.slice(at, at + 1 + more))
+    return following.concat(Array.from(equivalentsOf(word), (each) => [each]))
+  })
   const found = new Set<number>()
   for (const form of [[], ...formsOf(suffix).map((each) => each.split(' '))])
     for (const run of isWhole ? [text] : runs)

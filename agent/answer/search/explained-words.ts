@@ -88,7 +88,7 @@ export function hasOtherName(text: string): boolean {
 }
 
 export function explains(company: Company, { open }: TextAround): boolean {
-  return open.length === 0 || open.every((words) => explainedWords(company, words).every(Boolean))
+  return open.every((words) => explainedWords(company, words).every(Boolean))
 }
 
 /**
@@ -126,30 +126,28 @@ interface Phrase {
   least?: number
 }
 
-const whole = (words: readonly string[]): Phrase => ({ words })
+const COUNTY = /^\s*co(?:unty)?(?![\p{L}\p{N}])/iu
 
 function phrasesOf({ registered_address: { lines, eircode }, status, dissolved_date: dissolved }: Company): Phrase[] {
-  const parts = lines.flatMap((line) => line.split(',')).map(normaliseWords)
-  const places = parts.map((part) => (/^co(?:unty)?$/.test(part[0] ?? '') ? part.slice(1) : part)).filter(namesPlace)
-  const statusWords = normaliseWords(status ?? '')
-  const isDissolved = dissolved !== null || statusWords[0] === 'dissolved'
-  const [year = '', ...monthAndDay] = dissolved?.split('-') ?? []
-  const dates = dissolved === null ? [] : [[year], [year, ...monthAndDay], [...monthAndDay.toReversed(), year]]
+  const parts = lines.flatMap((line) => line.split(',')).map((part) => part.replace(COUNTY, ''))
+  const isDissolved = dissolved !== null || /^dissolved/i.test(status ?? '')
+  const [year, month, day] = dissolved?.split('-') ?? []
+  const dates = dissolved === null ? [] : [`${year}`, dissolved, `${day} ${month} ${year}`]
+  const texts = [
+    ...parts.filter(namesPlace).flatMap((place) => [place, `co ${place}`, `county ${place}`]),
+    ...(eircode === null ? [] : [eircode, eircode.replaceAll(' ', '')]),
+    ...(status === null ? [] : [status, `in ${status}`]),
+    ...(isDissolved ? ['', ...dates, ...dates.map((date) => `on ${date}`)].map((date) => `dissolved ${date}`) : []),
+  ]
   return [
-    ...lines.map((_, from) => ({ words: normaliseWords([...lines.slice(from), eircode ?? ''].join(' ')), least: 2 })),
-    ...places.flatMap((place) => [place, ['co', ...place], ['county', ...place]]).map(whole),
-    ...[eircode ?? '', (eircode ?? '').replaceAll(' ', '')].map(normaliseWords).map(whole),
-    // "In Liquidation", "Strike Off Listed", "dissolved 2024"
-    ...[statusWords, statusWords[0] === 'liquidation' ? ['in', ...statusWords] : []].map(whole),
-    ...(isDissolved ? [[], ...dates, ...dates.map((date) => ['on', ...date])] : [])
-      .map((date) => ['dissolved', ...date])
-      .map(whole),
-  ].filter(({ words }) => words.length > 0)
+    ...lines.map((_, from) => ({ words: normaliseWords([...lines.slice(from), eircode].join(' ')), least: 2 })),
+    ...texts.map((text) => ({ words: normaliseWords(text) })),
+  ]
 }
 
 /** A part of an address explains alone if one of its words is not a number, a letter or the State. */
-function namesPlace(part: readonly string[]): boolean {
-  return part.some(
+function namesPlace(part: string): boolean {
+  return normaliseWords(part).some(
     (word) => word.length > 2 && ![word, ...equivalentsOf(word)].some((each) => isNumeral(each) || each === 'ireland'),
   )
 }

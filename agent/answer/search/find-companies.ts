@@ -31,7 +31,7 @@ import {
   containedBound,
   containedMeasure,
   correctedScale,
-  DOUBTFUL_SIMILARITY,
+  DOUBTFUL,
   FOUND_MIN,
   INITIALS_SIMILARITY,
   FUZZY_MAX,
@@ -153,13 +153,10 @@ function addNamedNames(search: Search, query: QueryName): boolean {
   const equal = findEqualNames(register, query, [named], search)
   const isExplained = [...equal.values()].some(({ company }) => explains(company, around))
   if (isExplained) addEqualNames(search, equal)
-  const namesOfAll = new Set(findSiblings(register, named, around.words, { isWhole: true }))
   for (const position of [...(isExplained ? [] : equal.keys()), ...findSiblings(register, named, around.words)]) {
     if (!search.accepts(position) || !budgets.records.take(1)) continue
     scored.add(position)
-    const similarity = namesOfAll.has(position) ? publishedSimilarity(UNCERTAIN_MAX) : DOUBTFUL_SIMILARITY
-    const match = isExplained ? EQUAL : ({ matchType: 'fuzzy_name', similarity } as const)
-    top.add(buildCandidate(readCompany(register, position), search.query, match))
+    top.add(buildCandidate(readCompany(register, position), search.query, isExplained ? EQUAL : DOUBTFUL))
   }
   return isExplained
 }

@@ -111,8 +111,8 @@ export function similarityMeasure(
  * compressed, not cut off, so that the order of names stays the same.
  */
 export const UNCERTAIN_MAX = 0.9165
-/** The similarity of a name that equals a part of the query, while nothing explains the rest. */
-export const DOUBTFUL_SIMILARITY = 0.9
+/** The match of a name that equals a part of the query, while nothing explains the rest. */
+export const DOUBTFUL = { matchType: 'fuzzy_name', similarity: UNCERTAIN_MAX } as const
 const UNCERTAIN_FROM = 0.9
 
 function compressed(similarity: number): number {

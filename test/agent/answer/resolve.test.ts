@@ -222,7 +222,7 @@ describe('resolve', () => {
     const OTHER =
       'Harrington Mills Ltd/Kerrigan Foods X/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods ESOP Ltd/Ireland/' +
       'Kerrigan Foods 2/Kerrigan Foods Holdings/Kerrigan Foods 1/Ker/Ker Ltd/Merrigan Foods Ltd/Cork Foods Ltd/Irish Foods Ltd'
-    it('[12.4] agrees with a similar name, doubts words that nothing explains, and conflicts with another name', () => {
+    it('[12.4, 12.21] agrees with a similar name, doubts words that nothing explains, and conflicts with another name', () => {
       for (const name of DOUBTFUL.split('/')) {
         const resolved = resolve({ company_number: '100', name, eircode: 'D02 X285', address: 'Main Street' })
         expectNoMatch(resolved, 'ambiguous', ['100'])
@@ -393,7 +393,7 @@ describe('resolve, for names that differ little', () => {
       ['13', 'Abbeygate Prop Ltd/Abbeygate Properties S.r.l. Ltd'],
     ]
 
-    it('[12.3, 12.10] is ambiguous with the company first if nothing explains a word, whatever the evidence', () =>
+    it('[12.10, 12.22] is ambiguous with the company first if nothing explains a word, whatever the evidence', () =>
       all((register) => {
         for (const [number, names] of FIRST)
           for (const name of names.split('/')) {
@@ -415,7 +415,7 @@ describe('resolve, for names that differ little', () => {
     it('[12.10] is ambiguous for words that another name has before or behind its form', () =>
       all((register) => {
         for (const [name, found] of [
-          ['Bed Res Ltd (Ireland)', ['3', '2']],
+          ['Bed Res Ltd (Ireland)', ['2', '3']],
           ['Bed Res Ltd, Irl', ['2', '3']],
           ['Fairway Ltd, Quay Street, Cork', ['4', '5']],
           // Explained by the address of both.
