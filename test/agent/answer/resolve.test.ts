@@ -393,7 +393,7 @@ describe('resolve, for names that differ little', () => {
       ['13', 'Abbeygate Prop Ltd/Abbeygate Properties S.r.l. Ltd'],
     ]
 
-    it('[12.10, 12.22] is ambiguous with the company first if nothing explains a word, whatever the evidence', () =>
+    it('[12.10, 12.21] is ambiguous with the company first if nothing explains a word, whatever the evidence', () =>
       all((register) => {
         for (const [number, names] of FIRST)
           for (const name of names.split('/')) {
