@@ -182,7 +182,7 @@ describe('the reconciler', () => {
     expect(await sale.lookup(payment)).to.deep.equal(bought)
   })
 
-  describe('[5.7.16] of a facilitator that reports settlements which it does not make', () => {
+  describe('[5.7.7] of a facilitator that reports settlements which it does not make', () => {
     /** Sells every four seconds, with runs in between as of a service. Returns when the sales were answered. */
     async function sellFor(seconds: number, onSale: (sold: WirePayment) => void = () => undefined): Promise<number[]> {
       const start = clock
