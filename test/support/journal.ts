@@ -1,11 +1,11 @@
 /** Journals for tests, written with the code of an import. */
-import { companyKey, snapshotFolder } from '../../store/files/layout.ts'
+import { companyKey, companyNumberOf, snapshotFolder } from '../../store/files/layout.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import { encodeEntry } from '../../store/dataset/company-entry.ts'
 import type { SnapshotEntry } from '../../store/dataset/company.ts'
 import { storedEntries } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
-import { HistoryDatabase } from '../../store/history/history-database.ts'
+import { decodeVersion, HistoryDatabase } from '../../store/history/history-database.ts'
 import { recordFile } from '../../store/history/record.ts'
 import { buildFile } from '../../store/import/build.ts'
 import { sha256Hex } from '../../store/base/canonical.ts'
@@ -13,6 +13,26 @@ import { makeTemporaryDirectory } from './temporary-directory.ts'
 
 export function noJournal(): never {
   throw new StoreError('There is no journal')
+}
+
+/**
+ * What a journal says, in order: the snapshot ids of its files, each only where it changes, and the versions that begin
+ * at each.
+ */
+export function contentsOf(history: HistoryDatabase): [date: string, what: string, entry?: unknown][] {
+  const steps = [...history.stepKeys()].map((key) => history.findStep(key))
+  return steps.flatMap((step, index) => {
+    if (!step || step.snapshot_id === steps[index - 1]?.snapshot_id) return []
+    const versions = history.versionsFrom({ start: step.key, end: `${step.key}~` })
+    return [
+      [step.date, step.snapshot_id],
+      ...Array.from(versions, ({ key, entry }): [string, string, unknown] => [
+        step.date,
+        companyNumberOf(key),
+        decodeVersion(key, entry),
+      ]),
+    ]
+  })
 }
 
 /** A file of the register: its time, and its entries by number. */
