@@ -61,12 +61,13 @@ export interface Externals {
  * Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification.
  */
 const VERIFICATIONS_MAX = 64
+/** The version that metadata, OpenAPI description and agent card state. The specification fixes it. */
+const SERVICE_VERSION = '0.1.0'
 /** Several monitors can scrape every second, so a scrape shows checks that are at most this old. */
 const CHECKS_MS_MAX = 10_000
 
 interface ServiceOptions {
   config: Config
-  version: string
   externals: Externals
   /** Changes of the response log or of its receiver that the operator has announced. */
   allowed?: AllowedChanges
@@ -94,7 +95,7 @@ type Closer = () => Promise<void> | void
 export async function startService(given: ServiceOptions) {
   const metrics = given.config.admin && new ServiceMetrics()
   const options = metrics ? observeExternals(given, metrics) : given
-  const { config, version, clock, now, timer, report } = options
+  const { config, clock, now, timer, report } = options
   const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
   const queues = { verifications: new WorkQueue(VERIFICATIONS_MAX), computations: new WorkQueue(1) }
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
@@ -148,6 +149,7 @@ export async function startService(given: ServiceOptions) {
     )
 
     const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
+    const version = SERVICE_VERSION
     const deployment = { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
     if (a2aEnabled) {
       // The card is built once, so its examples cannot follow the dataset.

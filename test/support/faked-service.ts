@@ -78,7 +78,6 @@ export async function startFakedService({
   await importRegister(config, now)
   const service = await startService({
     config,
-    version: '0.1.0',
     externals: acceptingExternals({
       now,
       async onSettle() {

@@ -124,7 +124,6 @@ async function startSandboxService({
   const sandbox = await openSandbox({ config, now: () => new Date(), log: () => undefined })
   const service = await startService({
     config,
-    version: '0.1.0',
     externals: replaceExternals(sandbox.externals),
     allowed,
     now,
