@@ -6,7 +6,7 @@ import { Catalog, datasetStatus, type Dataset } from '../../store/dataset/catalo
 import { Journal } from '../../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../../store/files/disk-space.ts'
 import { ImportError } from '../../store/import/errors.ts'
-import type { ImportResult } from '../../store/import/run.ts'
+import type { ImportResult, ImportSteps } from '../../store/import/run.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
@@ -73,6 +73,8 @@ interface ServiceOptions {
   allowed?: AllowedChanges
   /** Opens the response log; the configured one by default. */
   openLog?: (config: Config) => Promise<ResponseLog>
+  /** How a dataset is imported; in child processes by default. */
+  importSteps?: ImportSteps
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
   now: () => Date
@@ -282,7 +284,7 @@ async function startDataset(
   { catalog, metrics }: { catalog: Catalog; metrics: ServiceMetrics | undefined },
   closers: Closer[],
 ): Promise<void> {
-  const { config, now, random, timer } = options
+  const { config, importSteps = openBuildProcesses(), now, random, timer } = options
   const report: Report = (event, cause) => {
     if (event === 'dataset_retrieval_failed') metrics?.countImport(cause instanceof ImportError ? cause.code : 'other')
     options.report(event, cause)
@@ -292,7 +294,7 @@ async function startDataset(
     metrics?.countImport(result.changed ? 'changed' : 'unchanged')
     loadNameIndex(catalog, options.report)
   }
-  const described = { dataDirectory, archiveDirectory, path, catalog, ...openBuildProcesses() }
+  const described = { dataDirectory, archiveDirectory, path, catalog, ...importSteps }
   const schedule = await startDailyRetrieval({ ...described, now, random, timer, report, onRetrieved })
   // The retrieval must end before the catalogue is closed.
   closers.push(() => schedule.stop())

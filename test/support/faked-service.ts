@@ -75,7 +75,7 @@ export async function startFakedService({
   )
   const defaults = { PORT: '0', ADMIN_PORT: 'off', DATASET: dataset, RATE_LIMIT_PER_MINUTE: '20000' }
   const config = readConfig({ DATA_DIR: directory, ...defaults, ...environment })
-  await importRegister(config, now)
+  const imported = await importRegister(config, now)
   const service = await startService({
     config,
     externals: acceptingExternals({
@@ -94,6 +94,7 @@ export async function startFakedService({
       }
       return log
     },
+    ...imported,
     limits,
     now,
     clock,
