@@ -16,13 +16,7 @@ const DOCUMENTS: Record<string, string> = {
   '/robots.txt': 'text/plain; charset=utf-8',
   '/openapi.json': 'application/json; charset=utf-8',
 }
-const JSON_ROUTES = [
-  '/',
-  '/api/v1/meta',
-  '/attribution',
-  '/.well-known/jwks.json',
-  '/.well-known/agent-card.json',
-]
+const JSON_ROUTES = ['/', '/api/v1/meta', '/attribution', '/.well-known/jwks.json', '/.well-known/agent-card.json']
 
 describe('the free documents', () => {
   const { service } = useService(() => startTestService())

@@ -20,19 +20,17 @@ export function noJournal(): never {
  * at each.
  */
 export function contentsOf(history: HistoryDatabase): [date: string, what: string, entry?: unknown][] {
-  const steps = [...history.stepKeys()].map((key) => history.findStep(key))
-  return steps.flatMap((step, index) => {
-    if (!step || step.snapshot_id === steps[index - 1]?.snapshot_id) return []
-    const versions = history.versionsFrom({ start: step.key, end: `${step.key}~` })
-    return [
-      [step.date, step.snapshot_id],
-      ...Array.from(versions, ({ key, entry }): [string, string, unknown] => [
-        step.date,
-        companyNumberOf(key),
-        decodeVersion(key, entry),
-      ]),
-    ]
-  })
+  const contents: [string, string, unknown?][] = []
+  let previous: string | undefined
+  for (const step of history.stepKeys()) {
+    const { date, snapshot_id } = history.findStep(step)!
+    if (snapshot_id === previous) continue
+    previous = snapshot_id
+    contents.push([date, snapshot_id])
+    for (const { key, entry } of history.versionsFrom({ start: step, end: `${step}~` }))
+      contents.push([date, companyNumberOf(key), decodeVersion(key, entry)])
+  }
+  return contents
 }
 
 /** A file of the register: its time, and its entries by number. */

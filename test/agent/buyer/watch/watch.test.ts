@@ -1,0 +1,40 @@
+/** The command `client watch` over one change of the register. watch.slow.test.ts has many companies and faults. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { runCommand } from '../../../support/cli.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+import { startWatchedService, type WatchedService } from '../../../support/watched-registers.ts'
+
+describe('client watch of two companies', () => {
+  let watched: WatchedService
+  before(async () => void (watched = await startWatchedService()))
+  after(() => watched.service.stop())
+
+  it('[15.13] buys both once, then only their changes, and reports the old and the new value', async () => {
+    const directory = await makeTemporaryDirectory()
+    const [list, key, state] = ['list.csv', 'buyer.key', 'state.json'].map((name) => join(directory, name)) as [
+      string,
+      string,
+      string,
+    ]
+    await writeFile(key, watched.service.buyerKey, { mode: 0o600 })
+    await writeFile(list, 'Number\n1001\n1008\n')
+    const client = ['client', '--url', watched.service.url, '--key-file', key]
+    const watch = ['watch', list, '--column', 'Number', '--state', state, '--max-total', '1000000', '--yes']
+    /** The exit code, whether the new name was reported, and the payments. */
+    const run = async () => {
+      let code: number | undefined
+      let text = ''
+      const payments = await watched.service.transfersOf(async () => {
+        ;({ code, text } = await runCommand([...client, ...watch]))
+      })
+      return [code, text.includes('legal_name: NUMBER 1001 -> RENAMED'), payments]
+    }
+    expect(await run()).to.deep.equal([0, false, 2])
+    expect(await run()).to.deep.equal([0, false, 0])
+    await watched.importNext()
+    expect(await run()).to.deep.equal([3, true, 2])
+    expect(await run()).to.deep.equal([0, false, 0])
+  })
+})
