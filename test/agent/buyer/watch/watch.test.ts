@@ -13,21 +13,26 @@ describe('client watch of two companies', () => {
 
   it('[15.13] buys both once, then only their changes, and reports the old and the new value', async () => {
     const directory = await makeTemporaryDirectory()
-    const [list, key, state] = ['list.csv', 'buyer.key', 'state.json'].map((name) => join(directory, name)) as [
-      string,
-      string,
-      string,
+    const path = (name: string) => join(directory, name)
+    await writeFile(path('buyer.key'), watched.service.buyerKey, { mode: 0o600 })
+    await writeFile(path('list.csv'), 'Number\n1001\n1008\n')
+    const client = ['client', '--url', watched.service.url, '--key-file', path('buyer.key')]
+    const watch = [
+      'watch',
+      path('list.csv'),
+      '--column',
+      'Number',
+      '--state',
+      path('state.json'),
+      '--max-total',
+      '1000000',
     ]
-    await writeFile(key, watched.service.buyerKey, { mode: 0o600 })
-    await writeFile(list, 'Number\n1001\n1008\n')
-    const client = ['client', '--url', watched.service.url, '--key-file', key]
-    const watch = ['watch', list, '--column', 'Number', '--state', state, '--max-total', '1000000', '--yes']
     /** The exit code, whether the new name was reported, and the payments. */
     const run = async () => {
       let code: number | undefined
       let text = ''
       const payments = await watched.service.transfersOf(async () => {
-        ;({ code, text } = await runCommand([...client, ...watch]))
+        ;({ code, text } = await runCommand([...client, ...watch, '--yes']))
       })
       return [code, text.includes('legal_name: NUMBER 1001 -> RENAMED'), payments]
     }
