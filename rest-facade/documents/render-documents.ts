@@ -131,7 +131,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['extension_uri', paymentExtensionUri(baseUrl)],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
     // robots.txt matches prefixes, so each path ends before its first parameter.
-    ['paid_paths', paidPaths.map((path) => `Disallow: ${path.replace(/\{.*/, '')}`).join('\n')],
+    ['paid_paths', [...new Set(paidPaths.map((path) => `Disallow: ${path.replace(/\{.*/, '')}`))].join('\n')],
     ['first_url', resourceUrl(baseUrl, first)],
     ['statuses', deployment.statuses === '' ? 'no dataset is loaded' : deployment.statuses],
     ['licence', licence.name],
