@@ -65,7 +65,7 @@ function compareNames(company: Company, query: QueryName, registers: Registers):
   const ofWhole = compareEqualNames(company, query, { names: whole, registers })
   if (ofWhole.own) return { matchType, similarity: 1, exact: ofWhole.own }
   const ofNamed = compareEqualNames(company, query, { names: named ? [named] : [], registers })
-  const isExplained = !query.isPart && explains(company, around)
+  const isExplained = explains(company, around)
   if (ofNamed.own && isExplained) return { matchType, similarity: 1, exact: ofNamed.own }
   // The typed name, or name and text, are the name of another company.
   const isNameOfAnother =

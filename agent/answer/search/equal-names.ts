@@ -117,10 +117,9 @@ export function findSiblings(
  */
 export function doubtOf(register: Register, query: QueryName): (position: number) => boolean {
   const { names } = register
-  const { around, isPart } = query
+  const { around } = query
   const sameLetters = findNamesWithLetters(register, query)
   return (position) =>
-    isPart ||
     [...sameLetters].some((other) => other !== position) ||
     (around.open.length > 0 && !explains(readCompany(register, position), around)) ||
     findSiblings(register, { core: names.texts(position), suffix: names.suffixOf(position) }, around.words).length > 0

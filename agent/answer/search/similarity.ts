@@ -71,8 +71,10 @@ export function similarityMeasure(
     const words = index.words(name)
     const possible = listPairs(index, query, { targets, words })
     const weight = query.totalWeight + index.nameWeights[name]!
-    if (isLenient && sumOf(choosePairs(possible)) < FOUND_MIN * weight) return NOT_SIMILAR
-    for (const pair of listCutPairs(index, cutWords, words)) possible.push(pair)
+    if (isLenient) {
+      if (sumOf(choosePairs(possible)) < FOUND_MIN * weight) return NOT_SIMILAR
+      possible.push(...listCutPairs(index, cutWords, words))
+    }
     budget.take(words.length * (1 + query.splits.length + possible.length))
     const pairs = choosePairs(possible)
     let paired = 0

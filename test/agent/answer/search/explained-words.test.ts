@@ -106,9 +106,9 @@ describe('the words around a name', () => {
       expect(coreOf(name)).to.deep.equal(['kerrigan'])
     for (const name of ['Blue Door t/a Kerrigan Ltd', 'Blue Door (trading as Kerrigan Limited)']) {
       expect(coreOf(name)).to.deep.equal(['kerrigan'])
-      expect(splitTradingName(name).isLast).to.equal(true)
+      expect(splitTradingName(name).outside).to.match(/^Blue Door/)
     }
     for (const name of ['Kerrigan Ta Foods', 'T/A Kerrigan', 'Cat/Apple'])
-      expect(splitTradingName(name)).to.deep.equal({ named: name, isLast: false })
+      expect(splitTradingName(name)).to.deep.equal({ named: name, outside: '' })
   })
 })
