@@ -164,7 +164,6 @@ const LABELS = [
   String.raw`(?:invoice|inv|reference|ref|order|p\.?o\.?)${AFTER}${NO_LETTER}*(?:${NUMBER}${AFTER}${NO_LETTER}*)?`,
   String.raw`(?:customer|client|account|a\/c)${NO_LETTER}*(?:${NUMBER}|ref)${AFTER}${NO_LETTER}*`,
 ]
-const CURRENCY = '(?:€|£|\\$|eur|gbp|usd|euros?)'
 const AMOUNT = String.raw`[0-9](?:[0-9.,']*[0-9])?(?:k|m|bn)?`
 
 /** Texts that identify themselves, whatever the company is. */
@@ -186,8 +185,10 @@ const PATTERNS: readonly Replace[] = [
     String.raw`${BEFORE}(?:vat${AFTER}${NO_LETTER}*(?:${NUMBER}${AFTER}${NO_LETTER}*)*[a-z]{0,2}\s?[0-9][0-9a-z+*]{4,12}|ie\s?[0-9][0-9a-z+*][0-9]{5}[a-w][a-i]?)${AFTER}`,
   ),
   pattern(String.raw`${BEFORE}(?:${LABELS.join('|')})[a-z]{0,4}[-/]?[0-9][\w/-]{2,}${AFTER}`),
+  // "USD 2" can be the name of a series
   pattern(
-    String.raw`${BEFORE}${CURRENCY}\s?${AMOUNT}${AFTER}|[€£$]\s?${AMOUNT}${AFTER}|${BEFORE}${AMOUNT}\s?(?:[€£$]|${CURRENCY}${AFTER})`,
+    String.raw`(?:[€£$]|${BEFORE}(?:eur|gbp|usd))\s?${AMOUNT}${AFTER}|${BEFORE}${AMOUNT}\s?(?:[€£$]|(?:eur|gbp|usd|euros?)${AFTER})`,
+    (found) => /[€£$]/.test(found) || digitsOf(found) >= 3,
   ),
   // A telephone number: with a label, international, Irish
   pattern(

@@ -57,6 +57,7 @@ const OPEN: [text: string, words: string][] = [
   ['Ref 2', 'ref 2'],
   ['Client 2020', 'client 2020'],
   ['01/02/2024', '01 02 2024'],
+  ['Euro 2020, USD 2', 'euro 2020 usd 2'],
   ['Limited Partners', 'partners'],
 ]
 
