@@ -408,6 +408,8 @@ describe('resolve, for names that differ little', () => {
         expect(register.resolve({ name: 'Song Sleuth Ltd Holdings', company_number: '6' }).status).to.equal(
           'conflicting',
         )
+        // Name and text are the name of the company itself.
+        expect(register.resolve({ name: 'Marlinspike Ltd Ireland', company_number: '10' }).status).to.equal('ambiguous')
         for (const name of ['(Ltd) Song Sleuth', 'Ltd. Song Sleuth', 'Song Sleuth formerly Blue Door'])
           expect(register.resolve({ name }).candidates[0], name).to.include({ score: 849 })
         // Two letters can begin a word of many names.
