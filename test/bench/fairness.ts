@@ -169,7 +169,7 @@ async function measure(
   let memory = 0
   const readMemory = () => (memory = Math.max(memory, residentMemory(service.pid, 'RssAnon')))
   const sampling = setInterval(readMemory, MEMORY_EVERY_MS)
-  const pauseMs = (clients.length / ATTACKS_PER_SECOND) * 1000
+  const pauseMs = attack.everyMs ?? (clients.length / ATTACKS_PER_SECOND) * 1000
   const attacking = Promise.all(clients.map((client, offset) => repeatAttack(client, { attack, offset, end, pauseMs })))
   const { durations, refused } = await sendAsOtherClients(service, end, attack)
   const sent = (await attacking).reduce((sum, each) => sum + each, 0)
