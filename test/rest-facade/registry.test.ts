@@ -68,7 +68,7 @@ describe('the registry routes', () => {
     REGISTRY_SCHEMAS.ReputationPage.parse(readBody(await get(`${REPUTATION}?${query}`)))
 
   describe('for each identity status', () => {
-    it('return a registered agent and its data', async () => {
+    it('[4.4.6] return a registered agent and its data', async () => {
       const service = await startService({ payTo: owner })
       const agent = await readAgent(service)
       expect(agent).to.deep.include({
@@ -135,7 +135,7 @@ describe('the registry routes', () => {
   })
 
   describe('feedback of one client', () => {
-    it('has pages by index on chain', async () => {
+    it('[4.4.7] has pages by index on chain', async () => {
       const service = await startService()
       const first = await readFeedback(service, `client=${client}`)
       expect(first).to.deep.include({ start: 1, limit: 10, last_index: 15, next_start: 11 })
@@ -251,7 +251,7 @@ describe('the registry routes', () => {
       ...['0', '11', '010', '+5'].map((value) => `${validQuery}&limit=${value}`),
       ...['&page=2', '&', '&=1', '#x'].map((more) => validQuery + more),
     ]
-    it('refuse every invalid query without reading the chain', async () => {
+    it('[4.4.6, 4.4.7] refuse every invalid query without reading the chain', async () => {
       const service = await startService()
       await service.get(AGENT)
       const before = proxy.methods.length
