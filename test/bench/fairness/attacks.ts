@@ -27,7 +27,7 @@ export interface Attack {
   paidCalls?: number
   /** Whether `verify` accepts the payments. `NODE_CALLS_MAX` then does not apply. */
   isVerified?: boolean
-  /** Whether the other clients have an address of the attackers. */
+  /** Whether the other clients have an address of the attackers, if these have several connections of each. */
   sharesAddress?: boolean
   /** Disconnects some milliseconds after each request, or reads no answer. By default waits for each answer. */
   behaviour?: 'leaves' | 'reads nothing'
