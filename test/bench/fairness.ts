@@ -171,7 +171,11 @@ async function measure(
   const sampling = setInterval(readMemory, MEMORY_EVERY_MS)
   const pauseMs = attack.everyMs ?? (clients.length / ATTACKS_PER_SECOND) * 1000
   const attacking = Promise.all(clients.map((client, offset) => repeatAttack(client, { attack, offset, end, pauseMs })))
-  const { durations, refused } = await sendAsOtherClients(service, end, attack.sharesAddress === true && count < clients.length)
+  const { durations, refused } = await sendAsOtherClients(
+    service,
+    end,
+    attack.sharesAddress === true && count < clients.length,
+  )
   const sent = (await attacking).reduce((sum, each) => sum + each, 0)
   for (const client of clients) client.close()
   clearInterval(sampling)
