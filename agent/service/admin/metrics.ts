@@ -12,7 +12,6 @@ import { toUsdc } from '../../payment/terms.ts'
 import { isTimeout } from '../../settlement/rpc/time-limits.ts'
 import { RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../settlement/rpc/post-json.ts'
-import type { SaleLine } from './instrumentation.ts'
 
 /** From a cached quote to the longest sale. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90]
@@ -110,7 +109,7 @@ export class ServiceMetrics {
     this.#outcomes.inc({ operation, outcome: outcome.kind === 'answer' ? 'answer' : outcome.refusal.code })
   }
 
-  countPaidRequest({ result, reason = '' }: SaleLine): void {
+  countPaidRequest({ result, reason = '' }: { result: string; reason?: string }): void {
     this.#paidRequests.inc({ result, reason })
   }
 
