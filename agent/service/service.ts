@@ -4,7 +4,7 @@ import { createApp } from '../../rest-facade/app.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { ImportError } from '../../store/import/errors.ts'
-import type { ImportResult } from '../../store/import/run.ts'
+import type { ImportResult, ImportSteps } from '../../store/import/run.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
@@ -43,17 +43,20 @@ import { cachedNameIndex } from '../answer/registers.ts'
  * Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification.
  */
 const VERIFICATIONS_MAX = 64
+/** The version that metadata, OpenAPI description and agent card state. The specification fixes it. */
+const SERVICE_VERSION = '0.1.0'
 /** How long lost log lines count. */
 const LOST_LINES_MS = 600_000
 
 interface ServiceOptions {
   config: Config
-  version: string
   externals: Externals
   /** Changes of the response log or of its receiver that the operator has announced. */
   allowed?: AllowedChanges
   /** Opens the response log; the configured one by default. */
   openLog?: (config: Config) => Promise<ResponseLog>
+  /** How a dataset is imported; in child processes by default. */
+  importSteps?: ImportSteps
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
   now: () => Date
@@ -74,7 +77,7 @@ interface ServiceOptions {
 type Closer = () => Promise<void> | void
 
 export async function startService(given: ServiceOptions) {
-  const { config, version, externals, clock, now, timer, onSale = () => undefined } = given
+  const { config, externals, clock, now, timer, onSale = () => undefined } = given
   const metrics = config.admin && new ServiceMetrics()
   const instruments = new Instrumentation({ metrics, clock, report: given.report, onSale })
   const { report } = instruments
@@ -133,6 +136,7 @@ export async function startService(given: ServiceOptions) {
     closers.push(() => reconciler.stop())
 
     const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
+    const version = SERVICE_VERSION
     const deployment = { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
     if (a2aEnabled) {
       // The card is built once, so its examples cannot follow the dataset.
@@ -240,7 +244,7 @@ async function startDataset(
   { catalog, metrics }: { catalog: Catalog; metrics: ServiceMetrics | undefined },
   closers: Closer[],
 ): Promise<NonNullable<Running['retrieval']>> {
-  const { config, now, random, timer } = options
+  const { config, importSteps = openBuildProcesses(), now, random, timer } = options
   let hasFailed = false
   const report: Report = (event, cause) => {
     if (event === 'dataset_retrieval_failed') {
@@ -255,7 +259,7 @@ async function startDataset(
     metrics?.countImport(result.changed ? 'changed' : 'unchanged')
     loadNameIndex(catalog, options.report)
   }
-  const described = { dataDirectory, archiveDirectory, path, catalog, ...openBuildProcesses() }
+  const described = { dataDirectory, archiveDirectory, path, catalog, ...importSteps }
   const schedule = await startDailyRetrieval({ ...described, now, random, timer, report, onRetrieved })
   // The retrieval must end before the catalogue is closed.
   closers.push(() => schedule.stop())

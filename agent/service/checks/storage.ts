@@ -44,7 +44,7 @@ export async function checkKeys({ config, log: openLog, allowed, running }: Subj
   const fault = running?.keys?.fault()
   if (running) return fault === undefined ? passed('can be read') : failed(`${fault}: see the log`)
   const { keysDirectory } = config
-  const keys = (await readDirectory(keysDirectory)).filter(({ privateKey }) => privateKey)
+  const keys = await readDirectory(keysDirectory)
   // A log that cannot be opened has a check of its own.
   const log = await openLog().catch(() => undefined)
   if (log && allowed?.newKeys !== true) await checkReceiptKeys(log, keysDirectory)

@@ -97,7 +97,7 @@ describe('[15.12] the command reconcile-service', function () {
         identifierSpace: `${service.url}/api/v1/company/`,
         schemaSpace: `${service.url}/docs/api.md`,
         documentation: `${service.url}/docs`,
-        serviceVersion: '0.1.0',
+        serviceVersion: '1.0.0',
         defaultTypes: [{ id: 'company', name: 'Irish company' }],
         batchSize: 10,
       })
