@@ -21,6 +21,8 @@ export interface LedgerAccount {
   balance?: number
   /** Whether the wallet contract rejects every signature. */
   isRefused?: boolean
+  /** Milliseconds that a settlement of its payments takes. */
+  settleMs?: number
   /** Whether it has no money any more when its payment is settled. */
   isEmptiedAfterVerify?: boolean
 }
@@ -39,6 +41,8 @@ export class Ledger {
   readonly accounts = new Map<string, LedgerAccount>()
   /** The observations of each payer, by address in lower case. */
   readonly observed = new Map<string, number>()
+  /** Settlements of a payment that was settled before. */
+  repeated = 0
   readonly chainId: number
   /** Blocks above the newest final block. */
   readonly unfinalBlocks: number
@@ -79,13 +83,18 @@ export class Ledger {
 
   /** Whether the payer still has the amount after the facilitator has verified the payment. */
   canSettle(authorization: AuthorizationFields): boolean {
-    const isEmptied = this.accounts.get(authorization.from.toLowerCase())?.isEmptiedAfterVerify ?? false
-    return !isEmptied && this.canPay(authorization)
+    const account = this.accounts.get(authorization.from.toLowerCase())
+    if (account?.isEmptiedAfterVerify === true) account.balance = 0
+    return this.canPay(authorization)
   }
 
   noteObserved(payer: string): LedgerAccount {
     this.observed.set(payer, (this.observed.get(payer) ?? 0) + 1)
     return this.accounts.get(payer) ?? {}
+  }
+
+  settleMsOf({ from }: AuthorizationFields): number {
+    return this.accounts.get(from.toLowerCase())?.settleMs ?? 0
   }
 
   isUsed(nonce: string): boolean {
@@ -109,7 +118,10 @@ export class Ledger {
   /** Undefined if the nonce was used before. */
   transfer(authorization: AuthorizationFields, block = this.newest): LedgerTransfer | undefined {
     const { nonce } = authorization
-    if (this.#byNonce.has(nonce)) return undefined
+    if (this.#byNonce.has(nonce)) {
+      this.repeated += 1
+      return undefined
+    }
     const account = this.accounts.get(authorization.from.toLowerCase())
     if (account?.balance !== undefined) account.balance -= Number(authorization.value)
     const transaction = `0x${createHash('sha256').update(nonce).digest('hex')}`

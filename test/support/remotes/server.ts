@@ -44,6 +44,8 @@ export async function openRemotes({ unfinalBlocks, settleMsMax = 0, rpcMs = 0 }:
         return {}
       case '/observed':
         return Object.fromEntries(ledger.observed)
+      case '/repeated':
+        return ledger.repeated
       case '/verify':
         return verify(authorizationIn(body))
       case '/settle':
@@ -62,6 +64,7 @@ export async function openRemotes({ unfinalBlocks, settleMsMax = 0, rpcMs = 0 }:
   }
 
   async function settle(authorization: AuthorizationFields) {
+    await sleep(ledger.settleMsOf(authorization))
     if (settleMsMax > 0) await sleep(Math.random() * settleMsMax)
     const common = { network: testTerms.network, payer: authorization.from }
     if (!ledger.canSettle(authorization))
