@@ -18,7 +18,7 @@ export function openLogRanges(dataDirectory: string, { readOnly = false } = {}) 
 }
 
 /** The key of a record that is in the log. */
-export const keyOf = (ranges: LogRanges, identity: string): string => {
+const keyOf = (ranges: LogRanges, identity: string): string => {
   const keys = [...ranges.records.keys()]
   const key = keys.find((each) =>
     String(ranges.records.getBinary(each)).includes(`"identity":${JSON.stringify(identity)}`),
