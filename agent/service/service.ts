@@ -161,6 +161,7 @@ export async function startService(given: ServiceOptions) {
         ...parts,
         registry: await registeredAgent(options, baseUrl),
         sandboxAccount: options.externals.sandboxAccount,
+        operator: config.operator,
         observe: metrics?.observeRequests(),
       }),
     )
