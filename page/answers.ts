@@ -7,7 +7,7 @@ import type { ResolveResponse } from '../agent/operation/resolve.ts'
 import { SCORE_MAX, type Candidate } from '../agent/operation/result.ts'
 import type { SearchResponse } from '../agent/operation/search.ts'
 import type { Company } from '../store/dataset/company.ts'
-import { create, facts, link, paragraph, plural, showDay, table, type Content } from './elements.ts'
+import { create, facts, link, paragraph, plural, shortDay, showDay, table, type Content } from './elements.ts'
 import { urlOf } from './question.ts'
 import { addressOf, showRecord, showSource, statusOf, type Provenance } from './record.ts'
 
@@ -87,8 +87,8 @@ export function candidateTable(candidates: readonly Candidate[]): HTMLElement {
       link(`#${number}`, company.legal_name),
       statusOf(company),
       addressOf(company),
-      registered === null ? '' : showDay(registered),
-      [bar, ` ${score}`],
+      registered === null ? '' : shortDay(registered),
+      [bar, `\u00A0${score}`],
     ]
   })
   return table(['Number', 'Name', 'Status', 'Address', 'Registered', 'Score'], rows)
@@ -96,7 +96,7 @@ export function candidateTable(candidates: readonly Candidate[]): HTMLElement {
 
 function showChange(change: ChangesResponse['changes'][number]): Content[] {
   const [date = '', number = '', ...others] = changeCells(change)
-  return [showDay(date), link(urlOf('lookup', { company_number: number }), number), ...others]
+  return [shortDay(date), link(urlOf('lookup', { company_number: number }), number), ...others]
 }
 
 type Version = HistoryResponse['versions'][number]

@@ -76,7 +76,9 @@ function filesOf(entry: string): string[] {
 }
 
 const integrity = (file: string) =>
-  `sha384-${createHash('sha384').update(readFileSync(`dist/page/assets/${file}`)).digest('base64')}`
+  `sha384-${createHash('sha384')
+    .update(readFileSync(`dist/page/assets/${file}`))
+    .digest('base64')}`
 const main = filesOf('page/main.ts')
 const groups = {
   style: filesOf('page/page.css'),

@@ -53,11 +53,14 @@ export const facts = (values: Record<string, Content | null>): HTMLElement =>
   )
 
 const DAY = new Intl.DateTimeFormat('en-IE', { dateStyle: 'long', timeZone: 'UTC' })
+const SHORT_DAY = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeZone: 'UTC' })
 const TIME = new Intl.DateTimeFormat('en-IE', { timeStyle: 'short' })
 const MOMENT = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeStyle: 'short' })
 
 /** A day of the register has no time zone. Times of this browser are local. */
 export const showDay = (day: string): string => DAY.format(new Date(day))
+/** For a column: without a break. */
+export const shortDay = (day: string): string => SHORT_DAY.format(new Date(day)).replaceAll(' ', '\u00A0')
 export const showTime = (date: Date): string => TIME.format(date)
 export const showMoment = (date: Date): string => MOMENT.format(date)
 

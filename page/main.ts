@@ -7,7 +7,7 @@ import { describeAnswer } from '../agent/buyer/library/purchase-error.ts'
 import { REFUSALS } from '../agent/operation/refusal.ts'
 import type { Operation } from '../agent/operation/operation.ts'
 import { showAnswer } from './answers.ts'
-import { button, create, find, paragraph, showMoment, usdc } from './elements.ts'
+import { button, create, find, usdc } from './elements.ts'
 import { showPayment } from './payment.ts'
 import { showPurchases } from './purchases.ts'
 import { buy, describe, resume, say } from './purchase.ts'
@@ -50,7 +50,7 @@ async function finish(operation: Operation, response: Response): Promise<void> {
 }
 
 function showBought(bought: Bought): void {
-  const { operation, purchase, state, amount } = bought
+  const { operation, purchase, state } = bought
   const saved = purchase.answer
   if (saved?.status !== 200) {
     const { code } = describeAnswer({ status: saved?.status ?? 0, body: saved?.body ?? '' })
@@ -63,14 +63,8 @@ function showBought(bought: Bought): void {
   say('')
   showView(bought)
   const again = button(`Buy the current answer, ${usdc(priceOf(operation))}`, () => void submit(operation, true))
-  const when = paragraph(`Bought ${showMoment(new Date(purchase.signed_at))} for ${usdc(amount)}. `, 'quiet')
-  when.append(again)
-  const body = JSON.parse(saved.body) as object
-  answer.replaceChildren(
-    create('div', {}, showAnswer(operation, body, location.hash.slice(1))),
-    showPayment(bought),
-    when,
-  )
+  const shown = showAnswer(operation, JSON.parse(saved.body) as object, location.hash.slice(1))
+  answer.replaceChildren(create('div', {}, shown), showPayment(bought, again))
 }
 
 /** With an answer, the page is the box and the answer. */

@@ -14,7 +14,7 @@ const explored = (kind: 'address' | 'tx', text: string): Content =>
   shortened(text, EXPLORER && `${EXPLORER}/${kind}/${text}`)
 
 /** One line, which opens to quote, addresses, transaction and checks. */
-export function showPayment(bought: Bought): HTMLElement {
+export function showPayment(bought: Bought, buyAgain: HTMLElement): HTMLElement {
   const { name, purchase, amount } = bought
   const payment = parsePayment(purchase)
   const settled = readSettlementResponse(purchase.answer?.payment_response ?? '')
@@ -30,7 +30,7 @@ export function showPayment(bought: Bought): HTMLElement {
   return create(
     'details',
     { class: 'payment' },
-    create('summary', {}, `Paid ${usdc(amount)}, `, state),
+    create('summary', {}, `Paid ${usdc(amount)}, `, state, `, ${showMoment(new Date(purchase.signed_at))}`),
     facts({
       For: purchase.request.url,
       Price: `${usdc(amount)} on ${payment?.network}`,
@@ -38,10 +38,10 @@ export function showPayment(bought: Bought): HTMLElement {
       From: payment && explored('address', payment.payer),
       To: payment && explored('address', payment.pay_to),
       Transaction: settled && explored('tx', settled.transaction),
-      Signed: showMoment(new Date(purchase.signed_at)),
     }),
     checks,
     create('p', { class: 'actions' }, [
+      buyAgain,
       button('Check the receipt again', () => void check()),
       button('Download the purchase', () => save(`purchase-${name}`, 'application/json', JSON.stringify(purchase))),
     ]),
@@ -64,8 +64,7 @@ async function checkReceipt({ purchase }: Bought): Promise<Checked> {
   if (purchasedReceipt(purchase) === undefined || url === undefined)
     return { text: 'without a receipt', kind: 'fault', list: [] }
   const keySet = await fetchKeySet((...input) => fetch(...input), url).catch(() => undefined)
-  if (keySet === undefined)
-    return { text: 'receipt not checked: the keys cannot be read', kind: 'fault', list: [] }
+  if (keySet === undefined) return { text: 'receipt not checked: the keys cannot be read', kind: 'fault', list: [] }
   const { isValid, checks } = await verifyPurchase(purchase, keySet)
   return { text: isValid ? 'receipt valid' : 'RECEIPT NOT VALID', kind: isValid ? 'done' : 'fault', list: checks }
 }

@@ -19,7 +19,12 @@ export const addressOf = ({ registered_address: { lines, eircode } }: Company): 
 export function statusOf({ status, dissolved_date }: Company): HTMLElement {
   const isEnded = dissolved_date !== null || /^(?:dissolved|ceased|deleted)/i.test(status ?? '')
   const [kind, sign] = isEnded ? ['ended', '✕'] : /^normal$/i.test(status ?? '') ? ['normal', '✓'] : ['doubt', '!']
-  return create('span', { class: `status ${kind}` }, create('b', { 'aria-hidden': 'true' }, sign), status ?? 'no status')
+  return create(
+    'span',
+    { class: `status ${kind}` },
+    create('b', { 'aria-hidden': 'true' }, sign),
+    status ?? 'no status',
+  )
 }
 
 const YEAR_DAYS = 365.2425
@@ -49,7 +54,7 @@ export function showRecord(company: Company, provenance: Provenance, today = toD
     create('h1', {}, name),
     paragraph([statusOf(company), ' ', company.company_type ?? '']),
     facts({
-      Number: [create('span', { class: 'number' }, number), ' ', copyButton(number)],
+      Number: number,
       Address: addressOf(company),
       Registered: since(company.registered_date, today),
       Dissolved: since(company.dissolved_date, today),
@@ -84,12 +89,15 @@ function showTools(company: Company, provenance: Provenance): HTMLElement {
   const text = [`${name} (${number})`, status, addressOf(company)].join('\n')
   const command = `printf 'Number\\n${number}\\n' > watch.csv
 irish-company-agent client watch watch.csv --column Number --state watch.json`
-  const watch = create('div', { class: 'menu' }, create('pre', { tabindex: '0' }, command), copyButton(command))
+  const watch = create('div', {}, create('pre', { tabindex: '0' }, command), copyButton(command))
   const json = JSON.stringify({ company, ...provenance }, null, 2)
-  return create('div', { class: 'actions tools' }, [
-    copyButton(text, 'Copy'),
-    button('Print', () => print()),
-    ['xlsx', 'csv', 'json'].map((format) => button(`.${format}`, () => void download(company, provenance, format))),
+  return create('div', { class: 'tools' }, [
+    create('p', { class: 'actions' }, [
+      copyButton(text, 'Copy'),
+      button('Print', () => print()),
+      'Download ',
+      ['xlsx', 'csv', 'json'].map((format) => button(`.${format}`, () => void download(company, provenance, format))),
+    ]),
     create('details', {}, create('summary', {}, 'Watch by command'), watch),
     create('details', {}, create('summary', {}, 'JSON'), create('pre', { tabindex: '0' }, json)),
   ])

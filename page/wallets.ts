@@ -47,8 +47,7 @@ export function listWallets(choice: HTMLSelectElement): void {
 export async function connectWallet(id: string, payment: Payment): Promise<Signer> {
   const { chainId, asset } = payment.deployment
   const provider = found.get(id)?.provider ?? (globalThis as { ethereum?: Wallet['provider'] }).ethereum
-  if (!provider)
-    throw new WalletError('This browser has no wallet. Install one, or buy from code. Nothing was paid')
+  if (!provider) throw new WalletError('This browser has no wallet. Install one, or buy from code. Nothing was paid')
   const ask = async (method: string, ...params: unknown[]) =>
     Promise.race([
       provider.request({ method, params }).catch(({ code }: { code?: unknown }) => {
@@ -69,7 +68,9 @@ export async function connectWallet(id: string, payment: Payment): Promise<Signe
   const reply = await ask('eth_call', { to: asset, data }, 'latest')
   const balance = /^0x[0-9a-f]{64}$/i.test(String(reply)) ? Number(reply) : 0
   if (!provider.funded && balance < payment.amount)
-    throw new WalletError(`The account has ${usdc(balance)}, and the price is ${usdc(payment.amount)}. Nothing was paid`)
+    throw new WalletError(
+      `The account has ${usdc(balance)}, and the price is ${usdc(payment.amount)}. Nothing was paid`,
+    )
   return {
     address,
     async signTypedData(typed) {

@@ -34,7 +34,10 @@ export function openShownDataset(mode: 'mainnet' | 'testnet', current: () => Dat
       const exampleNumbers = ifReadable(() => findExamples(dataset)) ?? []
       const [company_number] = exampleNumbers
       const found = company_number === undefined ? undefined : { company_number, date: dateOfSource(dataset.source) }
-      last = { dataset, shown: { exampleCompany: synthetic ?? found, exampleNumbers, statuses: ifReadable(statuses) ?? '' } }
+      last = {
+        dataset,
+        shown: { exampleCompany: synthetic ?? found, exampleNumbers, statuses: ifReadable(statuses) ?? '' },
+      }
     }
     return last.shown
   }

@@ -50,10 +50,7 @@ const LABELS: Record<string, string> = {
 }
 
 /** The values of a deployment that every page shows. The data of the register is in none of them. */
-export type PageDeployment = Pick<
-  DocumentedDeployment,
-  'baseUrl' | 'version' | 'terms' | 'sandboxAccount' | 'operator'
->
+export type PageDeployment = Pick<DocumentedDeployment, 'baseUrl' | 'version' | 'terms' | 'sandboxAccount' | 'operator'>
 
 interface Shown {
   title: string
@@ -129,9 +126,11 @@ export function renderPage(deployment: DocumentedDeployment, values: ReadonlyMap
   const { terms, exampleNumbers } = deployment
   const { mode, operations } = terms
   const samples = SAMPLES.filter(([name]) => name !== 'Python' || mode === 'testnet')
-  const links = exampleNumbers.map((number) => `<a href="/?operation=lookup&amp;company_number=${number}">${number}</a>`)
+  const links = exampleNumbers.map(
+    (number) => `<a href="/?operation=lookup&amp;company_number=${number}">${number}</a>`,
+  )
   const form = renderForm(deployment, {
-    intro: '<h1>Any Irish company, for a cent or less</h1><p>The open register, one paid answer at a time. No account.</p>',
+    intro: `<h1>Look up any Irish company</h1><p>From the open register, from ${values.get('usd_lookup')} USDC an answer. No account.</p>`,
     fields: [readPageFile('box.html'), ...operations.map((each) => renderFields(each))].join('\n'),
     button: VERBS['find'] ?? '',
     price: `${values.get('usd_lookup')} USDC`,
@@ -232,7 +231,9 @@ function renderField(id: string, member: string, schema: MemberSchema): string {
 function renderControl(id: string, member: string, schema: MemberSchema): string {
   const named = `id="${id}" name="${member}"`
   if (schema.enum) {
-    const options = ['', ...schema.enum].map((each) => `<option value="${each}"${each === schema.value ? ' selected' : ''}>${titleOf(each) || 'Any'}</option>`)
+    const options = ['', ...schema.enum].map(
+      (each) => `<option value="${each}"${each === schema.value ? ' selected' : ''}>${titleOf(each) || 'Any'}</option>`,
+    )
     return `<select ${named}>${options.join('')}</select>`
   }
   const type = schema.format === 'date' ? 'date' : schema.type === 'integer' ? 'number' : 'text'

@@ -29,7 +29,10 @@ export type Documents = ReadonlyMap<string, WrittenDocument>
 /** The page at `/`, which no other path has. */
 export const PAGE = 'page'
 
-interface DocumentOptions extends Omit<DocumentedDeployment, 'exampleCompany' | 'exampleNumbers' | 'statuses' | 'licence'> {
+interface DocumentOptions extends Omit<
+  DocumentedDeployment,
+  'exampleCompany' | 'exampleNumbers' | 'statuses' | 'licence'
+> {
   shown: () => Pick<DocumentedDeployment, 'exampleCompany' | 'exampleNumbers' | 'statuses'>
   catalog: Pick<Catalog, 'retrieval'>
 }
