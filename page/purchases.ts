@@ -1,5 +1,4 @@
 /** The purchases of this browser as a table, and their removal after a question. */
-import { maySign } from '../agent/buyer/library/purchase-state.ts'
 import { button, create, find, link, plural, save, showMoment, table, usdc, type Content } from './elements.ts'
 import { urlOfOperation } from './question.ts'
 import { readPurchases, requestOf, storage, type Bought } from './storage.ts'
@@ -23,7 +22,6 @@ export async function showPurchases(): Promise<void> {
   const bought = await readPurchases().catch(() => [])
   if (!shown || bought.length === 0) return
   const rows = bought.map((each): Content[] => {
-    const isOpen = !maySign(each.state) && each.state !== 'paid'
     const { operation, purchase, state, amount, name } = each
     return [
       link(urlOfOperation(operation), titleOf(each)),
@@ -32,7 +30,7 @@ export async function showPurchases(): Promise<void> {
       STATES[state] ?? state,
       [
         button('Download', () => save(`purchase-${name}`, 'application/json', JSON.stringify(purchase))),
-        isOpen ? [] : [' ', button('Delete', () => void remove(each, bought))],
+        state === 'open' ? [] : [' ', button('Delete', () => void remove(each, bought))],
       ],
     ]
   })

@@ -1,9 +1,10 @@
 /** The question: the form, its URL, and the operation that both name. */
-import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.ts'
+import { findRoute, textInput } from '../agent/operation/resource.ts'
 import { OPERATIONS, SINGLE_OPERATIONS } from '../agent/operation/operations.ts'
-import { parseOperation, type Operation } from '../agent/operation/operation.ts'
+import { parseOperation, toNamed, type Operation } from '../agent/operation/operation.ts'
 import { readTypedNumber } from '../agent/operation/typed-number.ts'
 import { amountOf, type Mode } from '../agent/payment/terms.ts'
+import { operationDigest } from '../store/base/canonical.ts'
 import { find, usdc } from './elements.ts'
 
 export const { baseUrl, mode, account } = document.body.dataset as { baseUrl: string; mode: Mode; account: string }
@@ -17,10 +18,14 @@ type Members = Record<string, string>
 export const urlOf = (operation: string, members: Record<string, unknown>): string =>
   `/?${new URLSearchParams({ operation, ...(members as Members) }).toString()}`
 
-/** The URL that fills the form with the operation: that of the document, if it is the quote of this operation. */
+export const isSame = (one: Operation, other: Operation): boolean =>
+  operationDigest(toNamed(one)) === operationDigest(toNamed(other))
+
+/** The URL that fills the form with the operation: that of the document, if it names the operation. */
 export function urlOfOperation(operation: Operation): string {
-  const here = location.pathname + location.search
-  return resourceUrl('', operation) === here ? here : urlOf(operation.definition.name, operation.input)
+  const named = askedByUrl()
+  const isNamed = named !== undefined && isSame(named, operation)
+  return isNamed ? location.pathname + location.search : urlOf(operation.definition.name, operation.input)
 }
 
 /** The name and the members in the URL, which is that of the page or of a quote. */

@@ -2,7 +2,7 @@
 import { listPurchases, type ListedPurchase } from '../agent/buyer/library/purchase-state.ts'
 import type { BuyerStorage } from '../agent/buyer/library/storage.ts'
 import type { Operation } from '../agent/operation/operation.ts'
-import { resourceUrl } from '../agent/operation/resource.ts'
+import { isSame } from './question.ts'
 
 const DATABASE = 'irish-company-purchases'
 const ENTRIES = 'entries'
@@ -57,8 +57,5 @@ export const requestOf = ({ name }: Bought): string => name.replace(/-\d+\.json$
 
 /** The newest purchase of an operation. */
 export async function findBought(operation: Operation): Promise<Bought | undefined> {
-  const key = keyOf(operation)
-  return (await readPurchases()).find((each) => keyOf(each.operation) === key)
+  return (await readPurchases()).find((each) => isSame(each.operation, operation))
 }
-
-const keyOf = (operation: Operation) => resourceUrl('', operation) + JSON.stringify(operation.input)
