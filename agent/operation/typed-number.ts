@@ -1,6 +1,6 @@
 /**
- * Company numbers as people type them: `335801`, `335,801.0`, `IE335801`, `CRO 335801`, `Company No. 335801`. Shared by
- * all transports and by the lists of the buyer.
+ * Company numbers as people type them: `335801`, `335 801`, `335,801.0`, `IE335801`, `CRO 335801`, `No. 335801`. Shared
+ * by all transports and by the programs of the buyer (contract 12.20).
  */
 
 export interface TypedNumber {
@@ -32,11 +32,21 @@ const NUMBER = '(?:number|num|no|nr|id)'
 /** `CRO`, `Company No.`, `Co. Reg. Number:`, `Reg. No. IE`. */
 const LABEL = String.raw`(?:cro(?:${NO_LETTER}+${NUMBER})?${NO_LETTER}*|(?:${COMPANY}|${REGISTERED})(?:${NO_LETTER}+${REGISTERED})?${NO_LETTER}+${NUMBER}${NO_LETTER}+)(?:ie\s?)?`
 /** `Company 335801`, only if there is no other text: `Holding Company 81427` is a name. */
-const WEAK_LABEL = String.raw`(?:${COMPANY}|${REGISTERED}|ie)${NO_LETTER}*`
-const AMOUNT = String.raw`[0-9]{1,3}(?:[,'][0-9]{3})+|[0-9]+`
+const WEAK_LABEL = String.raw`(?:${COMPANY}|ie)${NO_LETTER}*`
+/** `No. 335801`, `Reg 335801`. `No 57` can be a name. */
+const NEUTRAL_LABEL = String.raw`(?:${REGISTERED}|${NUMBER})${NO_LETTER}*`
+/** With separators of thousands, or without. */
+const AMOUNT = String.raw`[0-9]{1,3}(?:[,'’][0-9]{3})+|[0-9]{1,3}(?:[ -][0-9]{3}){1,2}(?![0-9])|[0-9]+`
+const SPACED = /[ -]/
+/** More digits with spaces between them are a telephone number. */
+const SPACED_DIGITS_MAX = 7
+const TELEPHONE = /^[^0-9]*(?:\+|00[1-9][0-9]{9})|^[^0-9]*0[1-9][0-9]{7,9}[^0-9]*$/
 const LONG = `[0-9]{${UNLABELLED_DIGITS_MIN},${DIGITS_MAX}}`
 
-const WHOLE = new RegExp(String.raw`^${NO_LETTER}*(${LABEL}|${WEAK_LABEL})?(${AMOUNT})(?:\.0*)?${NO_LETTER}*$`, 'iu')
+const WHOLE = new RegExp(
+  String.raw`^${NO_LETTER}*(?:(${LABEL}|${WEAK_LABEL})|(${NEUTRAL_LABEL}))?(${AMOUNT})(?:\.0*)?${NO_LETTER}*$`,
+  'iu',
+)
 /** A cell of a spreadsheet in scientific notation. */
 const SCIENTIFIC = /^[0-9](?:\.([0-9]+))?e\+?([0-9]{1,2})$/i
 const LABELLED = new RegExp(String.raw`${BEFORE}${LABEL}(${AMOUNT})${AFTER}`, 'giu')
@@ -51,10 +61,19 @@ export function readTypedNumber(text: string): TypedNumber | undefined {
     return decimals.length === Number(exponent) && decimals.length < DIGITS_MAX
       ? { digits: `${scientific[0]}${decimals}`, isLabelled: false }
       : undefined
-  const [, label, amount = ''] = WHOLE.exec(trimmed) ?? []
+  const [, label, neutral, amount = ''] = WHOLE.exec(trimmed) ?? []
+  const digits = toDigits(amount, { isClear: neutral === undefined })
+  return digits === '' || (label === undefined && TELEPHONE.test(trimmed))
+    ? undefined
+    : { digits, isLabelled: label !== undefined }
+}
+
+/** Empty if the amount is not a company number. Spaces need as many digits as a missing label does. */
+function toDigits(amount: string, { isClear }: { isClear: boolean }): string {
   const digits = amount.replace(/[^0-9]/g, '')
-  if (digits === '' || digits.length > DIGITS_MAX) return undefined
-  return { digits, isLabelled: label !== undefined }
+  const isSpaced = SPACED.test(amount)
+  const isLong = digits.length >= UNLABELLED_DIGITS_MIN && digits.length <= (isSpaced ? SPACED_DIGITS_MAX : DIGITS_MAX)
+  return isLong || (isClear && !isSpaced && digits.length <= DIGITS_MAX) ? digits : ''
 }
 
 /** Whether a text that is only this number names a company. */
@@ -66,8 +85,8 @@ export function namesCompany({ digits, isLabelled }: TypedNumber): boolean {
 export function findTypedNumbers(text: string): TypedNumbers {
   const labelled: string[] = []
   const rest = text.replace(LABELLED, (written, amount: string) => {
-    const digits = amount.replace(/[^0-9]/g, '')
-    if (digits.length < LABELLED_DIGITS_MIN || digits.length > DIGITS_MAX) return written
+    const digits = toDigits(amount, { isClear: true })
+    if (digits.length < LABELLED_DIGITS_MIN) return written
     labelled.push(digits)
     return ' '
   })

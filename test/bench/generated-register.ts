@@ -21,11 +21,16 @@ import { shuffled } from './quality/sample.ts'
 
 const CORPUS_COMPANIES = 300
 
+const IMPORT_PROGRAM = 'test/programs/run-import.js'
+
 /**
  * Runs `run-import` in a process of its own, so that its memory and CPU time are its own. `memory`: the peak, in MiB.
+ *
+ * @param tree that of a former release, built; by default this one
  */
-async function runImport(path: string, directory: string) {
-  const child = startChild('test/programs/run-import.js', ['import', path, directory], {})
+export async function runImport(path: string, directory: string, tree?: string) {
+  const program = tree === undefined ? IMPORT_PROGRAM : join(tree, 'dist', IMPORT_PROGRAM)
+  const child = startChild(program, ['import', path, directory], {})
   if ((await child.ended) !== 0) throw new Error(child.stderr())
   const read = (name: string) => Number(child.said.get(name))
   return { rows: read('rows'), seconds: read('seconds'), cpuSeconds: read('cpu'), memory: read('memory') }

@@ -19,7 +19,7 @@ import { print } from './report.ts'
 type Program = (options: Record<string, string>) => Promise<boolean>
 
 const PROGRAMS: Record<string, { run: Program; usage: string }> = {
-  perf: { run: perf, usage: '[--size full|ci] [--only NAME]' },
+  perf: { run: perf, usage: '[--size full|ci] [--only NAME] [--former TREE]' },
   quality: {
     run: quality,
     usage: '[--dataset FILE | --rows N] [--samples N] [--half tuning|report] [--peers] [--debug FILE]',
@@ -32,7 +32,7 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },
   leak: { run: leak, usage: '[--requests N] [--only TEXT]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
-  proof: { run: proof, usage: '[--only NAME,...]' },
+  proof: { run: proof, usage: '--former TREE [--only NAME,...]' },
 }
 
 /** An option with a value has it in capitals or as a list of words. */

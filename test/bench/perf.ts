@@ -1,10 +1,13 @@
 /**
- * `bench perf [--size full|ci] [--only NAME]`: what the operations of the service cost, each beside its baselines in
- * the same run. Fails if a row misses its target or cannot be measured. At the size ci only some rows are judged.
+ * `bench perf [--size full|ci] [--only NAME] [--former TREE]`: what the operations of the service cost, each beside its
+ * baselines in the same run. Fails if a row misses its target or cannot be measured. At the size ci only some rows are
+ * judged. TREE is a former release, built.
  */
+import { basename, resolve } from 'node:path'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { sharedRegisters } from './generated-register.ts'
 import { measureBatch } from './perf/batch.ts'
+import { measureFormer } from './perf/former.ts'
 import { measureHistory } from './perf/history.ts'
 import { openHttpBench } from './perf/http-rounds.ts'
 import { measureList } from './perf/list.ts'
@@ -28,6 +31,7 @@ const PERF_SIZES: Record<string, PerfSize> = {
     rounds: 5,
     requestShare: 1,
     warmUpRequests: 1_500,
+    warmUpSales: 6_000,
     registerRows: 100_000,
     queries: 1_000,
     importRows: 1_000_000,
@@ -37,6 +41,7 @@ const PERF_SIZES: Record<string, PerfSize> = {
     rounds: 2,
     requestShare: 0.02,
     warmUpRequests: 20,
+    warmUpSales: 20,
     registerRows: 30_000,
     queries: 20,
     importRows: 5_000,
@@ -58,6 +63,7 @@ const HTTP_FILES = {
   mcp: measureMcp,
   batch: measureBatch,
   list: measureList,
+  former: measureFormer,
 }
 const measureImport: MeasureRows = async ({ size, register }) => {
   const { cost } = await register(size.importRows)
@@ -75,15 +81,17 @@ const OTHER_FILES = {
   history: measureHistory,
 }
 
-export async function perf({ size = 'full', only }: Record<string, string>): Promise<boolean> {
+export async function perf({ size = 'full', only, former }: Record<string, string>): Promise<boolean> {
   const chosen = PERF_SIZES[size]
   if (!chosen) throw new Error(`--size is ${Object.keys(PERF_SIZES).join(' or ')}`)
   const files = [...Object.keys(HTTP_FILES), ...Object.keys(OTHER_FILES)]
   if (only !== undefined && !files.includes(only)) throw new Error(`--only is one of ${files.join(', ')}`)
   const directory = await makeTemporaryDirectory()
-  const context = { size: chosen, directory, register: sharedRegisters(directory) }
+  const tree = former === undefined ? undefined : resolve(former)
+  const context = { size: chosen, directory, register: sharedRegisters(directory), former: tree }
   const rows = await measureAll(context, only)
-  print(`${describeMachine()}; size ${size}\n\n${toTable(rows, size)}`)
+  const release = tree === undefined ? 'no former release' : `former release ${basename(tree)}`
+  print(`${describeMachine()}; size ${size}; ${release}\n\n${toTable(rows, size)}`)
   const missed = rows.filter((row) => verdictOf(row, size) === 'MISSED').length
   print(`\n${rows.length} rows, ${missed} targets missed`)
   return missed === 0

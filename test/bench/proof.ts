@@ -1,12 +1,13 @@
 /**
  * `npm run proof`: runs every program at its full size, in a process of its own, and writes its file in
  * docs/benchmarks, which names the commit, proof.md with the verdicts of all, and the figures of docs/benchmarks.md.
- * `--only NAME,...` runs the named programs only. A program that fails is reported; the others still run.
+ * `--only NAME,...` runs the named programs only. `--former TREE` is the former release of perf. A program that fails
+ * is reported; the others still run.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { format, resolveConfig } from 'prettier'
@@ -50,16 +51,17 @@ const PROOF_SECTIONS: readonly ProofSection[] = [
   ['sizing', '--rows 1000000 --sales 3000', 'no size is above its limit'],
 ]
 
-export async function proof({ only }: Record<string, string>): Promise<boolean> {
+export async function proof({ only, former }: Record<string, string>): Promise<boolean> {
   const names = PROOF_SECTIONS.map(([name]) => name)
   const wanted = only?.split(',') ?? names
   if (!wanted.every((name) => names.includes(name))) throw new Error(`--only is a list of ${names.join(', ')}`)
+  if (wanted.includes('perf') && former === undefined) throw new Error('--former names the tree of a former release')
   const commit = describeCommit()
   const style = { ...(await resolveConfig(PAGE)), parser: 'markdown' }
   const write = async (name: string, text: string) => writeFile(join(OUT, `${name}.md`), await format(text, style))
   let failed = 0
   for (const section of PROOF_SECTIONS.filter(([name]) => wanted.includes(name))) {
-    const run = await runSection(section, commit)
+    const run = await runSection(section, commit, section[0] === 'perf' ? former : undefined)
     if (!run.isPassed) failed += 1
     await write(run.name, toFile(run))
     const written = names.filter((name) => existsSync(join(OUT, `${name}.md`)))
@@ -78,12 +80,18 @@ function describeCommit(): string {
   return git('rev-parse', '--short', 'HEAD') + (changes && ' with changes')
 }
 
-async function runSection([name, options, target]: ProofSection, commit: string): Promise<ProvedRun> {
+async function runSection(
+  [name, options, target]: ProofSection,
+  commit: string,
+  former: string | undefined,
+): Promise<ProvedRun> {
   const args = [name, ...options.split(' ').filter(Boolean)]
-  const command = `npm run bench -- ${args.join(' ')}`
+  // Without the folder, which differs between machines.
+  const release = former === undefined ? '' : ` --former ${basename(former)}`
+  const command = `npm run bench -- ${args.join(' ')}${release}`
   print(command)
   const began = performance.now()
-  const { isPassed, output } = await runProgram(args)
+  const { isPassed, output } = await runProgram(former === undefined ? args : [...args, '--former', resolve(former)])
   const seconds = Math.round((performance.now() - began) / 1000)
   if (!isPassed) print(`${output}\n${name} failed`)
   const last = output.split('\n').at(-1) ?? ''

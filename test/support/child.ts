@@ -1,6 +1,7 @@
 /** Starts programs as child processes, for tests of kills, signals, exit codes and output. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** Far above any start on a loaded machine. */
@@ -24,8 +25,8 @@ export interface Child {
 }
 
 /**
- * Starts a compiled file of this project, possibly by another command. Of the caller's environment, only PATH is passed
- * on.
+ * Starts a compiled file of this project, or the file of an absolute path, possibly by another command. Of the caller's
+ * environment, only PATH is passed on.
  */
 export function startChild(
   file: string,
@@ -49,7 +50,7 @@ export const withUmask = (umask: string) => ['sh', '-c', `umask ${umask}; exec "
 export const withFileLimit = (blocks: number) => ['sh', '-c', `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" "$@"`]
 
 function compiled(file: string): string {
-  return fileURLToPath(new URL(import.meta.resolve(`#root/dist/${file}`)))
+  return isAbsolute(file) ? file : fileURLToPath(import.meta.resolve(`#root/dist/${file}`))
 }
 
 function start(command: string, args: string[], environment: Record<string, string>): Child {

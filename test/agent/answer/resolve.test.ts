@@ -420,6 +420,9 @@ describe('resolve, for names that differ little', () => {
       withRegister(rows, (register) => {
         for (const [name, number] of [
           ['335801', '335801'],
+          ['335 801', '335801'],
+          ['Nr. 335801', '335801'],
+          ['CRO 335 801', '335801'],
           ['081615', '81615'],
           ['CRO 999', '999'],
         ] as const) {

@@ -11,7 +11,7 @@ import {
 const NUMBERS =
   '335801|IE335801|IE 335801|#335801|CRO 335801|CRO335801|CRO No. 335801|Company No. 335801|Co. No. 335801|Reg. No. 335801|' +
   'Company Reg. No. 335801|company registration number: 335801|Company 335801|335801.0|335801.|335,801|(335801)|="335801"|' +
-  ' 335801 |3.35801E+05'
+  ' 335801 |3.35801E+05|335 801|335-801|335\u00a0801|335’801|CRO 335 801|No 335801|No. 335 801|Nr. 335801|Number: 335801|Reg 335801'
 
 const OTHER_TEXT = [
   'Kerrigan 335801',
@@ -25,6 +25,17 @@ const OTHER_TEXT = [
   '1.5E+01x',
   '3.3E-05',
   '3.358E+05',
+  'No 57',
+  'Reg. 1234',
+  '1 234',
+  '12-34',
+  '2019-05-04',
+  '04 05 2019',
+  '+353 851 234',
+  '0851234567',
+  '085 123 456',
+  '01 234 5678',
+  '00353851234567',
 ]
 
 describe('a typed company number', () => {
@@ -47,6 +58,7 @@ describe('a typed company number', () => {
   })
 
   it('[12.20] may have zeros before it', () => {
+    expect(readTypedNumber('00335801')?.digits).to.equal('00335801')
     expect(registerNumbers('081615')).to.deep.equal(['081615', '81615'])
     expect(registerNumbers('00000000')).to.deep.equal(['00000000', '0'])
     expect(isSameNumber('081615', '81615')).to.equal(true)
@@ -63,6 +75,7 @@ describe('a typed company number', () => {
       'Kerrigan Designated Activity Company ( )',
     ],
     ['Kerrigan Public Limited Company Reg. No. 335801', ['335801'], [], 'Kerrigan Public Limited Company  '],
+    ['Kerrigan Ltd (CRO 335 801)', ['335801'], [], 'Kerrigan Ltd ( )'],
     ['335801 Kerrigan 61807', [], ['335801', '61807'], '335801 Kerrigan 61807'],
     // Parts of names
     ['Kerrigan Holding Company 81427 Ltd', [], ['81427'], 'Kerrigan Holding Company 81427 Ltd'],

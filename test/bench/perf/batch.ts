@@ -46,7 +46,7 @@ async function measureCost(bench: HttpBench, size: PerfSize): Promise<PerfRow[]>
   const results = await measureRounds(bench, {
     workload: 'batch of 100 lookups',
     connections: 1,
-    size: { ...size, warmUpRequests: Math.ceil(size.warmUpRequests * WARM_UP_SHARE) },
+    size: { ...size, warmUpSales: Math.ceil(size.warmUpSales * WARM_UP_SHARE) },
     sides: { [SERVICE]: { server: SERVICE }, [SINGLE]: { server: SERVICE, workload: 'paid lookup' } },
   })
   const singles = (results.get(SINGLE) ?? []).map((result) =>

@@ -28,10 +28,16 @@ import { priceOf } from '../../support/operations.ts'
 export const SERVICE = 'service'
 export const BARE = 'bare node:http'
 export const STOCK = '@x402/express'
+export const FORMER = 'former release'
 
 /** The paths of the bare server: responses as long as a quote and as a stored response. */
 export const BARE_PATHS = { quote: '/quote', sold: '/sold' } as const
 
+/** In the tree of a former release. */
+const FORMER_MODULES = {
+  load: 'dist/test/bench/load/server-process.js',
+  rounds: 'dist/test/bench/perf/http-rounds.js',
+}
 const WARM_UP_CONNECTIONS = 16
 /** More connections get more requests, up to this factor. */
 const CONNECTIONS_SCALED_MAX = 4
@@ -45,12 +51,14 @@ export interface HttpBench extends AsyncDisposable {
   remotes: string
   corpus: Corpus
   servers: Map<string, ServerProcess>
+  /** The workloads that a server is warm for. */
+  warm: Set<string>
   /** The URL of the admin address of the service. */
   adminUrl: string
 }
 
 /** The service on a generated register, and its baselines with responses of the same size. */
-export async function openHttpBench({ size, directory, register }: PerfContext): Promise<HttpBench> {
+export async function openHttpBench({ size, directory, register, former }: PerfContext): Promise<HttpBench> {
   await installPeers()
   const { archive } = await register(size.registerRows)
   const dataDirectory = join(directory, 'served')
@@ -67,8 +75,12 @@ export async function openHttpBench({ size, directory, register }: PerfContext):
     servers.set(SERVICE, service)
     const corpus = await readCorpus(dataDirectory)
     for (const baseline of await startBaselines(service, corpus, remotes.url)) servers.set(baseline.name, baseline)
+    if (former !== undefined)
+      for await (const server of startFormer(former, join(directory, 'former'), archive))
+        servers.set(server.name, server)
     const adminUrl = `http://127.0.0.1:${adminPort}`
-    return { dataset: archive, remotes: remotes.url, corpus, servers, adminUrl, [Symbol.asyncDispose]: stopAll }
+    const bench = { dataset: archive, remotes: remotes.url, corpus, servers, warm: new Set<string>(), adminUrl }
+    return { ...bench, [Symbol.asyncDispose]: stopAll }
   } catch (cause) {
     await stopAll()
     throw cause
@@ -89,6 +101,15 @@ async function startBaselines(service: ServerProcess, corpus: Corpus, remotes: s
     await startServer({ name: BARE, program: testProgram('bare-server'), args: [JSON.stringify(responses)] }),
     await startServer({ name: STOCK, program: peerPath('x402-express'), args: [JSON.stringify(stock)] }),
   ]
+}
+
+/** The service of a former release, with the facilitator and the node of its own benchmark. */
+async function* startFormer(tree: string, dataDirectory: string, dataset: string): AsyncGenerator<ServerProcess> {
+  const load = (await import(join(tree, FORMER_MODULES.load))) as typeof import('../load/server-process.ts')
+  const rounds = (await import(join(tree, FORMER_MODULES.rounds))) as typeof import('./http-rounds.ts')
+  const remotes = await load.startRemotes()
+  yield { ...remotes, name: `remotes of the ${FORMER}` }
+  yield load.startService(FORMER, rounds.serviceEnvironment(dataDirectory, { dataset, remotes: remotes.url }))
 }
 
 /** The limits of the service but for the rate, which is out of reach. */
@@ -132,7 +153,13 @@ export async function measureRounds(
     const { connectionsMax = atOnce, usesRemotes = false } = WORKLOADS[own]
     return sendLoad(server, { requests, connections: Math.min(atOnce, connectionsMax), usesRemotes })
   }
-  for (const side of Object.values(sides)) await load(side, size.warmUpRequests, WARM_UP_CONNECTIONS)
+  for (const side of Object.values(sides)) {
+    const { server, workload: own = workload } = side
+    const isWarm = bench.warm.has(`${server} ${own}`)
+    bench.warm.add(`${server} ${own}`)
+    const count = WORKLOADS[own].usesRemotes ? size.warmUpSales : size.warmUpRequests
+    if (!isWarm) await load(side, count, WARM_UP_CONNECTIONS)
+  }
   const count = Math.ceil(
     WORKLOADS[workload].requests * size.requestShare * Math.min(connections, CONNECTIONS_SCALED_MAX),
   )
@@ -144,6 +171,10 @@ export async function measureRounds(
   }
   return results
 }
+
+export const p50 = (result: LoadResult) => result.p50
+export const cpu = (result: LoadResult) => result.cpuMicroseconds
+export const rate = (result: LoadResult) => result.rate
 
 /**
  * The row of one side, by default the service, beside one baseline: medians, and the median of the ratios of each
@@ -162,4 +193,20 @@ export function compareRounds(
   const baselines = (results.get(baseline) ?? []).map(pick)
   const ratio = median(values.map((value, round) => value / (baselines[round] ?? Number.NaN)))
   return { id, value: median(values), baseline: { name: baseline, value: median(baselines) }, ratio }
+}
+
+/** The rows of one side beside the former release, if there is one. */
+export function compareWithFormer(
+  results: Map<string, LoadResult[]>,
+  picks: Partial<Record<PerfRowId, (result: LoadResult) => number>>,
+): PerfRow[] {
+  if (!results.has(FORMER)) return []
+  return Object.entries(picks).map(([id, pick]) =>
+    compareRounds(results, { id: id as PerfRowId, baseline: FORMER, pick }),
+  )
+}
+
+/** The side of the former release, if there is one. */
+export function formerSide({ servers }: HttpBench): Record<string, Side> {
+  return servers.has(FORMER) ? { [FORMER]: { server: FORMER } } : {}
 }

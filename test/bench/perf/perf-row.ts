@@ -9,6 +9,8 @@ export interface PerfSize {
   requestShare: number
   /** Requests before the first round, so that V8 has compiled what they run. */
   warmUpRequests: number
+  /** The same of requests that are sold: the response log and the reconciler then work as in a busy service. */
+  warmUpSales: number
   /** Companies in the register of the HTTP and search rows. */
   registerRows: number
   /** Queries of each kind. */
@@ -23,6 +25,8 @@ export interface PerfContext {
   directory: string
   /** A register with this many rows. All rows of the benchmark share it. */
   register: (rows: number) => Promise<ImportedRegister>
+  /** The tree of a former release, built, which is measured in turn with the service. */
+  former: string | undefined
 }
 
 export interface PerfRow {

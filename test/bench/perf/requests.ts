@@ -4,20 +4,27 @@
  */
 import { CALLS_MAX } from '../../../agent/transport/call-limits.ts'
 import { PAYMENT_HEADERS } from '../../../agent/payment/terms.ts'
-import type { LoadRequest, LoadResult } from '../load/client.ts'
+import type { LoadRequest } from '../load/client.ts'
 import type { ServerProcess } from '../load/server-process.ts'
 import { FORGERIES } from '../load/forgeries.ts'
 import { BATCH_PATH, REFUSED_BODIES } from '../load/refused-bodies.ts'
 import type { PerfRowId } from '../targets.ts'
-import { BARE, BARE_PATHS, compareRounds, measureRounds, SERVICE, STOCK, type HttpBench } from './http-rounds.ts'
+import {
+  BARE,
+  BARE_PATHS,
+  compareRounds,
+  cpu,
+  measureRounds,
+  p50,
+  SERVICE,
+  STOCK,
+  type HttpBench,
+} from './http-rounds.ts'
 import type { PerfContext, PerfRow } from './perf-row.ts'
 
 const QUOTE = 'quote'
 const METRICS = 'metrics of the service'
 const REST = 'paid lookup over REST'
-
-const p50 = (result: LoadResult) => result.p50
-const cpu = (result: LoadResult) => result.cpuMicroseconds
 
 /** Beside a bare server that sends as many bytes and beside `@x402/express`. */
 export async function measureQuote(bench: HttpBench, { size }: PerfContext): Promise<PerfRow[]> {

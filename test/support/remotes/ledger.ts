@@ -39,6 +39,8 @@ export class Ledger {
   readonly accounts = new Map<string, LedgerAccount>()
   /** The observations of each payer, by address in lower case. */
   readonly observed = new Map<string, number>()
+  /** Settlements of a payment that was settled before. */
+  repeated = 0
   readonly chainId: number
   /** Blocks above the newest final block. */
   readonly unfinalBlocks: number
@@ -109,7 +111,10 @@ export class Ledger {
   /** Undefined if the nonce was used before. */
   transfer(authorization: AuthorizationFields, block = this.newest): LedgerTransfer | undefined {
     const { nonce } = authorization
-    if (this.#byNonce.has(nonce)) return undefined
+    if (this.#byNonce.has(nonce)) {
+      this.repeated += 1
+      return undefined
+    }
     const account = this.accounts.get(authorization.from.toLowerCase())
     if (account?.balance !== undefined) account.balance -= Number(authorization.value)
     const transaction = `0x${createHash('sha256').update(nonce).digest('hex')}`

@@ -44,6 +44,8 @@ export async function openRemotes({ unfinalBlocks, settleMsMax = 0, rpcMs = 0 }:
         return {}
       case '/observed':
         return Object.fromEntries(ledger.observed)
+      case '/repeated':
+        return ledger.repeated
       case '/verify':
         return verify(authorizationIn(body))
       case '/settle':
