@@ -96,7 +96,7 @@ describe('a purchase in the page', function () {
     await pay(page)
     await sold(page, /for “Plain Fixture”/)
     await click(page, '#answer td a')
-    await sold(page, /Next annual return/)
+    await sold(page, /← All results/)
     await page.goBack()
     await sold(page, /for “Plain Fixture”/)
     await page.goBack()
