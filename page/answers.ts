@@ -52,7 +52,10 @@ const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = 
   },
   history: (answer: HistoryResponse) => [
     create('h1', {}, answer.versions.at(-1)?.company?.legal_name ?? `Company ${answer.company_number}`),
-    paragraph(`Recorded since ${showDay(answer.complete_since)}. ${plural(answer.gaps.length, 'day')} without a file.`),
+    paragraph([
+      `Recorded since ${showDay(answer.complete_since)}.`,
+      answer.gaps.length === 0 ? '' : ` ${plural(answer.gaps.length, 'day')} without a file.`,
+    ]),
     create('ol', { class: 'timeline' }, answer.versions.map(showVersion).toReversed()),
     answer.next_before === null
       ? []
@@ -95,7 +98,7 @@ export function candidateTable(candidates: readonly Candidate[]): HTMLElement {
 }
 
 function showChange(change: ChangesResponse['changes'][number]): Content[] {
-  const [date = '', number = '', ...others] = changeCells(change)
+  const [date = '', number = '', ...others] = changeCells(change).map((cell) => cell.replaceAll('_', ' '))
   return [shortDay(date), link(urlOf('lookup', { company_number: number }), number), ...others]
 }
 

@@ -34,9 +34,6 @@ const REPLACED: readonly (readonly [path: RegExp, text: string])[] = [
   ],
 ]
 
-/** Entered by `import()`. */
-const LATER: string[] = []
-
 process.chdir(fileURLToPath(new URL('.', import.meta.resolve('#root/package.json'))))
 rmSync('dist/page/assets', { recursive: true, force: true })
 
@@ -55,6 +52,7 @@ const { metafile } = await build({
   legalComments: 'none',
   // The page has no private key, so it never imports this.
   external: ['*/private-key-signer.ts'],
+  alias: { 'csv-parse/sync': 'csv-parse/browser/esm/sync' },
   plugins: [
     {
       name: 'replace-modules',
@@ -80,13 +78,15 @@ const integrity = (file: string) =>
     .update(readFileSync(`dist/page/assets/${file}`))
     .digest('base64')}`
 const main = filesOf('page/main.ts')
-const groups = {
+const entries = {
   style: filesOf('page/page.css'),
   main,
   sandbox: filesOf('page/sandbox.ts').filter((file) => !main.includes(file)),
   guide: filesOf('page/guide.ts'),
-  later: [...new Set(LATER.flatMap(filesOf))].filter((file) => !main.includes(file)),
 }
-const files = readdirSync('dist/page/assets').map((file) => [file, integrity(file)])
-writeFileSync('dist/page/assets.json', JSON.stringify({ ...groups, integrity: Object.fromEntries(files) as object }))
-for (const name of ['page.html', 'box.html', 'buy.html', 'home.html']) copyFileSync(`page/${name}`, `dist/page/${name}`)
+const files = readdirSync('dist/page/assets')
+const later = files.filter((file) => !Object.values(entries).flat().includes(file))
+const hashes = Object.fromEntries(files.map((file) => [file, integrity(file)]))
+writeFileSync('dist/page/assets.json', JSON.stringify({ ...entries, later, integrity: hashes }))
+for (const name of ['page.html', 'box.html', 'buy.html', 'list.html', 'home.html'])
+  copyFileSync(`page/${name}`, `dist/page/${name}`)

@@ -87,8 +87,10 @@ export function copyButton(text: string, label = 'Copy'): HTMLElement {
   return made
 }
 
-/** The beginning and the end of a hash or an address, and a button that copies all of it. */
+export const shorten = (text: string): string => `${text.slice(0, 8)}…${text.slice(-6)}`
+
+/** A hash or an address, and a button that copies all of it. */
 export const shortened = (text: string, href?: string): Content => {
-  const short = create('code', { title: text }, `${text.slice(0, 8)}…${text.slice(-6)}`)
+  const short = create('code', { title: text }, shorten(text))
   return [href === undefined ? short : create('a', { href, rel: 'noreferrer' }, short), ' ', copyButton(text)]
 }

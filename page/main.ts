@@ -2,7 +2,8 @@
  * The page. The URL is the question, and the stored purchases are the answers: a reload, Back or another tab shows what
  * was bought, and continues what is open.
  */
-import { isRefused } from '../agent/buyer/library/purchase-state.ts'
+import { describeOutcome } from '../agent/buyer/library/outcome.ts'
+import { isRefused, outcomeOf } from '../agent/buyer/library/purchase-state.ts'
 import { describeAnswer } from '../agent/buyer/library/purchase-error.ts'
 import { REFUSALS } from '../agent/operation/refusal.ts'
 import type { Operation } from '../agent/operation/operation.ts'
@@ -35,41 +36,40 @@ function submit(operation: Operation, isAgain = false): Promise<void> {
   return exclusively(async () => {
     const url = urlOfOperation(operation)
     if (url !== location.pathname + location.search) history.pushState(null, '', url)
-    showView(undefined)
+    clear()
     await finish(operation, await buy(operation, isAgain))
   })
 }
 
 /** Shows the purchase that the storage has now, or the refusal of a request that was not paid. */
 async function finish(operation: Operation, response: Response): Promise<void> {
-  const bought = response.headers.has('Purchase') ? await findBought(operation) : undefined
+  const bought = await findBought(operation)
   if (bought) return showBought(bought)
   const { code } = describeAnswer({ status: response.status, body: await response.text() })
-  const refusal = code && REFUSALS[code]
-  say(`${refusal?.message ?? `The service answered ${response.status}.`} Nothing was paid.`, { kind: 'fault' })
+  say(`${(code && REFUSALS[code].message) ?? `The service answered ${response.status}.`} Nothing was paid.`, {
+    kind: 'fault',
+  })
 }
 
-function showBought(bought: Bought): void {
-  const { operation, purchase, state } = bought
+async function showBought(bought: Bought): Promise<void> {
+  const { operation, purchase } = bought
   const saved = purchase.answer
   if (saved?.status !== 200) {
     const { code } = describeAnswer({ status: saved?.status ?? 0, body: saved?.body ?? '' })
-    const certainty = state === 'refused' ? '' : ' That is certain when the payment has ended, within six minutes.'
-    showView(undefined)
-    return say(`Not sold: ${(code && REFUSALS[code].message) ?? 'no answer.'} Nothing was charged.${certainty}`, {
-      kind: 'fault',
-    })
+    const outcome = describeOutcome(await outcomeOf(purchase, new Date()))
+    return say(`${(code && REFUSALS[code].message) ?? ''} ${outcome}`, { kind: 'fault' })
   }
   say('')
-  showView(bought)
+  document.body.classList.add('answered')
   const again = button(`Buy the current answer, ${usdc(priceOf(operation))}`, () => void submit(operation, true))
   const shown = showAnswer(operation, JSON.parse(saved.body) as object, location.hash.slice(1))
   answer.replaceChildren(create('div', {}, shown), showPayment(bought, again))
 }
 
-/** With an answer, the page is the box and the answer. */
-function showView(bought: Bought | undefined): void {
-  document.body.classList.toggle('answered', bought !== undefined)
+/** Removes an answer. With one, the page is the box and the answer. */
+function clear(): void {
+  say('')
+  document.body.classList.remove('answered')
   answer.replaceChildren()
 }
 
@@ -77,29 +77,38 @@ function showView(bought: Bought | undefined): void {
 async function open(): Promise<void> {
   fillForm()
   readForm()
-  say('')
-  showView(undefined)
+  clear()
+  if (shownFields() === 'list') return openLists()
   const operation = askedByUrl()
   const bought = operation && (await findBought(operation).catch(() => undefined))
   if (!operation || !bought) return
-  const { state, purchase } = bought
-  if (state === 'open' && !isRefused(purchase.answer?.status))
-    return exclusively(async () => finish(operation, await resume(operation)))
-  showBought(bought)
+  if (isUnanswered(bought)) return exclusively(async () => finish(operation, await resume(operation)))
+  await showBought(bought)
 }
+
+/** The code of lists is loaded when it is needed. */
+async function openLists(): Promise<void> {
+  document.head.append(find<HTMLTemplateElement>('#later').content.cloneNode(true))
+  const { openList } = await import('./lists.ts')
+  buyList = openList()
+}
+
+let buyList: (() => Promise<void>) | undefined
+
+const isUnanswered = ({ state, purchase }: Bought): boolean => state === 'open' && !isRefused(purchase.answer)
 
 /** Sends payments again whose answer a closed document has not seen. */
 async function resumeOthers(): Promise<void> {
-  for (const { operation, state, purchase } of await readPurchases().catch(() => []))
-    if (state === 'open' && !isRefused(purchase.answer?.status))
-      await exclusively(async () => void (await resume(operation).then(() => say(''))))
+  for (const bought of await readPurchases().catch(() => []))
+    if (isUnanswered(bought)) await exclusively(async () => void (await resume(bought.operation).then(() => say(''))))
 }
 
 form.addEventListener('input', readForm)
 form.addEventListener('submit', (event) => {
   event.preventDefault()
+  if (shownFields() === 'list') return void exclusively(async () => buyList?.())
   const operation = readForm()
-  if (operation && shownFields() !== 'list') void submit(operation)
+  if (operation) void submit(operation)
 })
 addEventListener('popstate', () => void open())
 

@@ -1,12 +1,13 @@
 /** The purchases of this browser as a table, and their removal after a question. */
+import { isRefused } from '../agent/buyer/library/purchase-state.ts'
 import { button, create, find, link, plural, save, showMoment, table, usdc, type Content } from './elements.ts'
 import { urlOfOperation } from './question.ts'
 import { readPurchases, requestOf, storage, type Bought } from './storage.ts'
 
 const STATES: Record<string, string> = {
   paid: 'Sold',
-  open: 'Open: its outcome is not known',
-  refused: 'Not sold, nothing was charged',
+  open: 'Open: not known yet',
+  refused: 'Not sold',
   expired: 'Ended without an answer',
 }
 
@@ -27,7 +28,7 @@ export async function showPurchases(): Promise<void> {
       link(urlOfOperation(operation), titleOf(each)),
       usdc(amount),
       showMoment(new Date(purchase.signed_at)),
-      STATES[state] ?? state,
+      state === 'open' && isRefused(purchase.answer) ? STATES['refused'] : STATES[state],
       [
         button('Download', () => save(`purchase-${name}`, 'application/json', JSON.stringify(purchase))),
         state === 'open' ? [] : [' ', button('Delete', () => void remove(each, bought))],

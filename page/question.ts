@@ -86,7 +86,7 @@ export function readForm(): Operation | undefined {
   const boxed = number === undefined ? { ...members, q: text } : { company_number: number }
   const named = number === undefined ? members : { ...members, company_number: number }
   const definition = SINGLE_OPERATIONS.find((each) => each.name === name)
-  if (!definition) return undefined
+  if (!definition) return void (go.textContent = go.dataset[name] ?? '')
   const parsed = parseOperation(definition, textInput(Object.entries(fields.name === 'box' ? boxed : named)))
   const fault = parsed.kind === 'invalid' ? parsed.fault : undefined
   const wrong = inputs.find((input) => input.name === fault?.field) ?? inputs[0]

@@ -3,7 +3,7 @@ import { filingStatus } from '../agent/operation/filing-status.ts'
 import { DAY_MS, toDay } from '../store/base/day.ts'
 import type { Company } from '../store/dataset/company.ts'
 import { dateOfSource, type Source } from '../store/dataset/source.ts'
-import { button, copyButton, create, facts, link, paragraph, plural, save, showDay } from './elements.ts'
+import { button, copyButton, create, facts, find, link, paragraph, plural, save, showDay } from './elements.ts'
 import { urlOf } from './question.ts'
 
 /** The parts of an answer that name its file of the register. */
@@ -103,7 +103,14 @@ irish-company-agent client watch watch.csv --column Number --state watch.json`
   ])
 }
 
+/** The fields of the record as a table of one row. */
 async function download(company: Company, { source, snapshot_id }: Provenance, format: string): Promise<void> {
+  const { registered_address: _, ...fields } = company
+  const row = { ...fields, registered_address: addressOf(company), source: source.dataset_url, snapshot_id }
+  document.head.append(find<HTMLTemplateElement>('#later').content.cloneNode(true))
+  const { encodeTable } = await import('../agent/command-line/table/write-table.ts')
   const name = `${company.company_number}.${format}`
-  save(name, 'application/json', JSON.stringify({ company, source, snapshot_id }, null, 2))
+  const csv = { kind: 'csv', separator: ',', lineEnd: '\r\n', hasByteOrderMark: true } as const
+  const bytes = await encodeTable([Object.keys(row), Object.values(row)], { name, format: csv, addedFrom: 0 })
+  save(name, 'application/octet-stream', bytes as BlobPart)
 }

@@ -20,7 +20,7 @@ interface Payment {
   /** Ends the wait for a wallet that does not answer. Its later answer is ignored. */
   signal: AbortSignal
   /** Shows what the wallet is about to sign. */
-  onSigning: (account: string, typed: AuthorizationTypedData) => Promise<void>
+  onSigning: (typed: AuthorizationTypedData) => Promise<void>
 }
 
 /** The codes of EIP-1193, EIP-1474 and EIP-3085. */
@@ -74,7 +74,7 @@ export async function connectWallet(id: string, payment: Payment): Promise<Signe
   return {
     address,
     async signTypedData(typed) {
-      await payment.onSigning(address, typed)
+      await payment.onSigning(typed)
       const signed = String(await ask('eth_signTypedData_v4', address, JSON.stringify(typed)))
       // Some hardware wallets end it with 0 or 1, for 27 or 28. The account of a contract has a longer one.
       const signature = signed.replace(/^(0x.{128})0([01])$/, (_, rs, v) => `${rs}1${v === '0' ? 'b' : 'c'}`)

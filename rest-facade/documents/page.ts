@@ -27,7 +27,7 @@ const VERBS: Record<string, string> = {
   history: 'Show the history',
   as_of: 'Show that day',
   changes: 'Show the changes',
-  list: 'Check the list',
+  list: 'Buy the list',
 }
 
 /** The members of the operations as a person reads them. */
@@ -131,7 +131,10 @@ export function renderPage(deployment: DocumentedDeployment, values: ReadonlyMap
   )
   const form = renderForm(deployment, {
     intro: `<h1>Look up any Irish company</h1><p>From the open register, from ${values.get('usd_lookup')} USDC an answer. No account.</p>`,
-    fields: [readPageFile('box.html'), ...operations.map((each) => renderFields(each))].join('\n'),
+    fields: ['box', 'list']
+      .map((name) => readPageFile(`${name}.html`))
+      .concat(operations.map((each) => renderFields(each)))
+      .join('\n'),
     button: VERBS['find'] ?? '',
     price: `${values.get('usd_lookup')} USDC`,
     quotedUrl: values.get('first_url') ?? '',
