@@ -5,27 +5,11 @@ import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-/** Modules that are replaced to make the bundle smaller: the page does not run them, or needs only a short form. */
+/** Modules that are replaced, because the page needs only a short form of them, or does not run them. */
 const REPLACED: readonly (readonly [path: RegExp, text: string])[] = [
   [/library\/folder-storage\.ts$/, "export { openStorage } from './no-folder.ts'"],
   // No check of an address that the page makes needs it.
   [/viem\/_esm\/index\.js$/, 'export const isAddress = undefined, zeroAddress = undefined'],
-  // Only documents need JSON Schema.
-  [/operation\/json-schema\.ts$/, 'export const toJsonSchema = () => ({})'],
-  [/zod\/v4\/core\/json-schema-(processors|generator)\.js$/, 'module.exports = {}'],
-  [
-    /zod\/v4\/core\/to-json-schema\.js$/,
-    `export const createToJSONSchemaMethod = () => undefined
-     export const createStandardJSONSchemaMethod = () => undefined
-     export const initializeContext = 0, process = 0, extractDefs = 0, finalize = 0`,
-  ],
-  [
-    /safe-stable-stringify\/esm\/wrapper\.js$/,
-    `const sort = ([one], [other]) => (one < other ? -1 : 1)
-     const sorted = (value) => value && typeof value === 'object' && !Array.isArray(value)
-       ? Object.fromEntries(Object.entries(value).sort(sort)) : value
-     export const configure = () => (value) => JSON.stringify(value, (_, each) => sorted(each))`,
-  ],
   [
     /viem\/_esm\/utils\/index\.js$/,
     `import { sha256 as hash } from '@noble/hashes/sha256'

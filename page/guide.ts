@@ -1,8 +1,4 @@
 /** A guide: a button to copy each block of code. */
-import { copyButton, create } from './elements.ts'
+import { copyButton } from './elements.ts'
 
-for (const code of document.querySelectorAll('pre')) {
-  const block = create('div', { class: 'code' })
-  code.replaceWith(block)
-  block.append(code, copyButton(code.textContent))
-}
+for (const code of document.querySelectorAll('pre')) code.after(copyButton(code.textContent))

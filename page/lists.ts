@@ -62,6 +62,7 @@ async function show(bytes: Uint8Array, encoding?: string): Promise<void> {
 /** @param headerRow from 1, or 0 without a header */
 async function preview(headerRow: number, chosen?: RowCells): Promise<void> {
   if (!read) return
+  document.body.classList.remove('answered')
   const { rows } = read
   const header = rows[Math.max(0, headerRow - 1)] ?? []
   const columns = chosen ?? proposeColumns(header, headerRow > 0)
@@ -98,7 +99,12 @@ async function preview(headerRow: number, chosen?: RowCells): Promise<void> {
   )
   const go = find('#go')
   go.textContent = plan.left === 0 ? `Show ${plural(list.rows.length, 'row')}` : `Buy the list, ${usdc(plan.left)}`
-  run = () => buyList(list, plan)
+  run = async () => {
+    await buyList(list, plan)
+    // The rows of the next run are paid.
+    go.textContent = 'Back to the list'
+    run = () => preview(headerRow, columns)
+  }
 }
 
 /** Without a known header, the fullest column is that of the names. */
@@ -161,10 +167,11 @@ async function buyList(list: List, plan: Plan): Promise<void> {
     () => say(''),
     (cause: unknown) => say(`${describe(cause)} The rows that are paid are kept.`, { kind: 'fault' }),
   )
+  document.body.classList.add('answered')
   showResults(list, done)
 }
 
-/** The rows that a person has to decide come first. */
+/** The rows of the list in its order, of one decision if a person has chosen it. */
 function showResults(list: List, rows: Row[]): void {
   const decisions = [...new Set(rows.map(({ result }) => decisionOf(result)))]
   const filter = create('select', { 'aria-label': 'Decision', change: () => draw() })
@@ -198,7 +205,8 @@ function showResults(list: List, rows: Row[]): void {
     save(`${name.replace(/\.\w+$/, '')}-companies.${end}`, 'application/octet-stream', bytes as BlobPart)
   }
   const saves = ['xlsx', 'csv'].map((end) => button(`Save as .${end}`, () => void download(end)))
-  answer.replaceChildren(create('div', { class: 'actions' }, filter, saves), shown)
+  const title = create('h1', {}, `${plural(rows.length, 'row')} of ${list.rows.length}`)
+  answer.replaceChildren(title, create('div', { class: 'actions' }, filter, saves), shown)
 }
 
 /** @param redraw called when a person has chosen a candidate */

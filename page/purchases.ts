@@ -25,7 +25,7 @@ export async function showPurchases(): Promise<void> {
   const rows = bought.map((each): Content[] => {
     const { operation, purchase, state, amount, name } = each
     return [
-      link(urlOfOperation(operation), titleOf(each)),
+      operation.definition.kind === 'batch' ? titleOf(each) : link(urlOfOperation(operation), titleOf(each)),
       usdc(amount),
       showMoment(new Date(purchase.signed_at)),
       state === 'open' && isRefused(purchase.answer) ? STATES['refused'] : STATES[state],

@@ -56,6 +56,7 @@ export function fillForm(): void {
   for (const fields of form.querySelectorAll('fieldset')) {
     fields.hidden = fields.disabled = fields !== (isBox ? box : own)
     if (fields.disabled) continue
+    if (own && !isBox) find('#intro h1').textContent = find('legend', fields).textContent
     for (const field of fields.querySelectorAll<HTMLInputElement>('[name]'))
       field.value = (values as Partial<Members>)[field.name] ?? ''
     // Filled options are seen.
