@@ -197,7 +197,7 @@ async function checkRefusal(
   if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
   if (Number(observation.time) * 1000 < repliedAt - REPLY_TO_BLOCK_MS_MAX) return UNAVAILABLE
   // A free nonce contradicts a use that the facilitator reports, whatever else the token refuses.
-  if (observation.isTransferable === true || told === 'authorization_used') return undefined
+  if (observation.trial === 'made' || told === 'authorization_used') return undefined
   const isCovered = payer.balance >= BigInt(payload.authorization.value)
   return refusedPayment('payment_rejected', isCovered ? told : 'insufficient_funds')
 }

@@ -4,6 +4,7 @@
  */
 import type { RecordState, ResponseRecord } from '../../store/log/record.ts'
 import type { NonceUse } from './chain/chain.ts'
+import type { TransferTrial } from './chain/token.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
 import { isLate } from '../payment/payment-checks.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
@@ -21,8 +22,11 @@ const REVERTS_MAX = 2
 
 /** The nonce of a payment, as an observation shows it. */
 export type NonceState =
-  /** In a block at `time`. `finalTime` is that of the newest final block, 0 if it was not observed. Both in seconds. */
-  { nonce: 'free'; time: bigint; finalTime: bigint } | NonceUse
+  /**
+   * In a block at `time`. `finalTime` is that of the newest final block, 0 if it was not observed. Both in seconds. The
+   * transfer is tried for a payment that awaits its refusal.
+   */
+  { nonce: 'free'; time: bigint; finalTime: bigint; trial?: TransferTrial | undefined } | NonceUse
 
 export const CHAIN_STATUSES = [
   /** The nonce was used by Transfer(payer, payTo, amount). Any account may have sent the transaction. */
@@ -114,13 +118,11 @@ const ENDED = Object.fromEntries(CHAIN_STATUSES.map((chainStatus) => [chainStatu
 /** A retry, or the operator, finds the transfer of a payment that seemed not to be paid. */
 const VOID: ActionsByChainStatus = { ...ENDED, paid: 'settled', paid_final: 'settled' }
 
-const ACTIONS: Record<RecordState | 'unknown_refused', ActionsByChainStatus> = {
+const ACTIONS: Record<RecordState, ActionsByChainStatus> = {
   prepared: OPEN,
   settling: OPEN,
   /** Settled without a retry: the client was told to keep the payment, and a transfer may be pending. */
   unknown: OPEN,
-  /** The facilitator has refused its first settlement. A free nonce confirms that. */
-  unknown_refused: { ...OPEN, free: 'refused', expiring: 'refused' },
   /** Never settled again, because the buyer was told to sign again. A transfer that appears on chain still counts. */
   refused: { ...OPEN, free: 'wait' },
   settled: SETTLED,
@@ -139,13 +141,17 @@ interface Decided {
 export function decide({ record, nonceState, now, cause }: Decided): Action {
   const { state, refused_at = '', updated_at } = record
   const { payment, requirements } = recordedPayment(record)
-  const chainStatus = interpretNonce({ nonceState, authorization: payment.payload.authorization, requirements, now })
-  const action = ACTIONS[state === 'unknown' && refused_at !== '' ? 'unknown_refused' : state][chainStatus]
+  const { authorization } = payment.payload
+  const action = ACTIONS[state][interpretNonce({ nonceState, authorization, requirements, now })]
+  if (awaitsRefusal(record) && nonceState.nonce === 'free' && nonceState.time < BigInt(authorization.validBefore)) {
+    const { trial } = nonceState
+    if (trial === undefined || !isShownAfter(Date.parse(refused_at), nonceState)) return 'wait'
+    // Any other reason can pass, so the payment is settled again.
+    if (trial !== 'made' && trial !== 'other') return 'refused'
+  }
   switch (action) {
     case 'settle':
       return maySettle(cause, record, now) ? action : 'wait'
-    case 'refused':
-      return isShownAfter(Date.parse(refused_at), nonceState) ? action : 'wait'
     case 'reopen': {
       // A recorded time in the future is ignored: the clock was ahead, and no block may reach that time for weeks.
       const settledAt = Date.parse(updated_at)
@@ -155,6 +161,11 @@ export function decide({ record, nonceState, now, cause }: Decided): Action {
     default:
       return action
   }
+}
+
+/** Whether the facilitator has refused its first settlement, and the chain has not decided whether that is true. */
+export function awaitsRefusal({ state, attempt, refused_at }: ResponseRecord): boolean {
+  return state === 'unknown' && attempt === 1 && refused_at !== undefined
 }
 
 /** By the record alone, so that it holds after a restart and on every machine that shares the response log. */

@@ -7,7 +7,8 @@ import type { ResponseRecord } from '../../store/log/record.ts'
 import type { Observation, ObserveOptions } from './chain/observe.ts'
 import { ANCHOR_DEPTH_BLOCKS } from './chain/view.ts'
 import { WrongChain } from './rpc/json-rpc.ts'
-import { isPayment, type NonceState } from './decide.ts'
+import { transferCall } from './chain/token.ts'
+import { awaitsRefusal, isPayment, type NonceState } from './decide.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import { ACCEPTED_SECONDS_MAX } from '../payment/terms.ts'
@@ -23,13 +24,19 @@ export interface ObservedRecord {
   readNonce: () => Promise<NonceState>
 }
 
-/** In the order of the records. Rejects if the chain cannot be read. */
+/**
+ * In the order of the records. Rejects if the chain cannot be read. If a payment that awaits its refusal is observed
+ * alone, its transfer is tried.
+ */
 export async function observeRecords(
   observer: Observer,
   records: readonly ResponseRecord[],
   options?: ObserveOptions,
 ): Promise<ObservedRecord[]> {
-  const observation = await observer.chain.observe(records.map(toObserved), options)
+  const [first] = records
+  const isTried = first && records.length === 1 && awaitsRefusal(first)
+  const trial = isTried ? { transfer: transferCall(recordedPayment(first).payment.payload) } : {}
+  const observation = await observer.chain.observe(records.map(toObserved), { ...options, ...trial })
   return records.map((record, index) => ({
     observation,
     isNonceUsed: observation.payments[index]?.isNonceUsed ?? false,
@@ -98,10 +105,10 @@ async function readNonce(
   const { from_block_hash: hash } = record
   // Records of older versions have no hash.
   const isOwnChain = hash === undefined || payment.recordedHash === hash
-  const { time, final } = observation
+  const { time, final, trial } = observation
   if (!payment.isNonceUsed) {
     if (!isOwnChain) throw new WrongChain()
-    return { nonce: 'free', time, finalTime: final?.time ?? 0n }
+    return { nonce: 'free', time, finalTime: final?.time ?? 0n, trial }
   }
   const { recordedBlock: block, ...nonce } = toObserved(record)
   const { payment: paid, requirements } = recordedPayment(record)

@@ -7,10 +7,12 @@ import { isFinal, type ResponseRecord } from '../../store/log/record.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import { PAYMENTS_MAX } from './chain/view.ts'
+import { awaitsRefusal } from './decide.ts'
 import { findPayments, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { advance } from './record-decision.ts'
 import type { PaymentServices } from './services.ts'
-import { APART_MS, reconcileObserved } from './reconcile.ts'
+import { APART_MS } from './judge-denial.ts'
+import { reconcileObserved } from './reconcile.ts'
 
 const INTERVAL_MS = 10_000
 /** Records that are read and observed together. */
@@ -135,9 +137,12 @@ class Reconciler {
     const observed = await unlessUnreadable(payments, () => findPayments(payments, settled, options))
     if (!observed) return new Map()
     const others = records.filter((record) => !observed.has(record))
-    const parts = Array.from({ length: Math.ceil(others.length / PAYMENTS_MAX) }, (_, index) =>
-      others.slice(index * PAYMENTS_MAX, (index + 1) * PAYMENTS_MAX),
-    )
+    // Alone, because a call tries one transfer.
+    const alone = others.filter(awaitsRefusal)
+    const together = others.filter((record) => !awaitsRefusal(record))
+    const parts = Array.from({ length: Math.ceil(together.length / PAYMENTS_MAX) }, (_, index) =>
+      together.slice(index * PAYMENTS_MAX, (index + 1) * PAYMENTS_MAX),
+    ).concat(alone.map((record) => [record]))
     let failures = 0
     for (let part = parts.shift(); part && failures < FAILURES_MAX; part = parts.shift()) {
       const states = await this.#observePart(part, options)

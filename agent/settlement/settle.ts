@@ -11,6 +11,7 @@ import type { Observation } from './chain/observe.ts'
 import { withDeadline } from './rpc/deadline.ts'
 import { isTimeout } from './rpc/time-limits.ts'
 import { decide } from './decide.ts'
+import { judgeDenial } from './judge-denial.ts'
 import type { PaymentServices } from './services.ts'
 import { advance, advanceOrReload, recordDecision, recordPaid, reload, type Decision } from './record-decision.ts'
 
@@ -62,20 +63,19 @@ export async function settle(
   const { facilitator, timer, report } = payments
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
   const told = {
-    ...(settlement.transaction !== undefined && { reported_transaction: settlement.transaction }),
-    ...(settlement.kind === 'unclear' && settlement.isReverted && { reverts: (record.reverts ?? 0) + 1 }),
+    ...(settlement.kind !== 'refused' &&
+      settlement.transaction !== undefined && { reported_transaction: settlement.transaction }),
+    ...(settlement.kind !== 'settled' && settlement.isReverted && { reverts: (record.reverts ?? 0) + 1 }),
   }
-  if (settlement.kind !== 'settled')
-    report(
-      `settlement_${settlement.kind}`,
-      settlement.kind === 'unclear' ? facilitatorError(record.facilitator, settlement.cause) : settlement.reason,
-    )
+  if (settlement.kind !== 'settled') {
+    const cause = settlement.kind === 'unclear' ? settlement.cause : undefined
+    report(`settlement_${settlement.kind}`, facilitatorError(record.facilitator, cause))
+  }
   // The nonce of a disputed sale may have paid before, so that only its transfer on chain counts.
   else if (start?.isDisputed !== true) return recordPaid(payments, record, settlement.transaction, told)
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
-  const isRefused = start && settlement.kind === 'refused' && settlement.transaction === undefined
-  if (isRefused) {
-    const refusal = { state: 'unknown', refused_at: refusalTime(payments, start) } as const
+  if (start && settlement.kind === 'refused') {
+    const refusal = { state: 'unknown', ...told, refused_at: refusalTime(payments, start) } as const
     const refused = await advanceOrReload(payments, record, refusal)
     const decision = await awaitDecision(payments, refused, waitLimit)
     return decision ? recordDecision(payments, refused, decision) : refused
@@ -88,8 +88,8 @@ export async function settle(
 }
 
 /**
- * A block after this time shows whether a refused payment was sent. The chain may be ahead of the local clock, so its
- * time counts too.
+ * A block after this time shows whether the refusal is true. The chain may be ahead of the local clock, so its time
+ * counts too.
  */
 function refusalTime({ now, monotonic }: PaymentServices, { observation, observedAt }: SaleStart): string {
   const chainTime = Number(observation.time) * 1000 + (monotonic() - observedAt)
@@ -137,10 +137,14 @@ async function awaitDecision(
 async function decideAtOnce(
   payments: PaymentServices,
   record: ResponseRecord,
-  { observation, readNonce }: ObservedRecord,
+  observed: ObservedRecord,
 ): Promise<Decision | undefined> {
-  const nonceState = await readNonce()
-  const action = decide({ record, nonceState, now: payments.now(), cause: 'request' })
-  // Other ends need a second observation.
-  return action === 'refused' || action === 'settled' ? { action, nonceState, observation } : undefined
+  const nonceState = await observed.readNonce()
+  const cause = 'request'
+  const action = decide({ record, nonceState, now: payments.now(), cause })
+  // Other ends need observations that are a minute apart.
+  if (action !== 'settled' && action !== 'refused') return undefined
+  const isDecided =
+    action === 'settled' || (await judgeDenial(payments, record, observed, { denial: action, cause })) === 'confirmed'
+  return isDecided ? { action, nonceState, observation: observed.observation } : undefined
 }

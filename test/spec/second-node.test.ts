@@ -10,6 +10,7 @@ import { RateLimited, ReplyError } from '../../agent/settlement/rpc/post-json.ts
 import { LaggingChain } from '../support/lagging-chain.ts'
 import { signedPayment, testTerms, type AuthorizationFields } from '../support/payments.ts'
 import { codeOf, SaleHarness } from '../support/sale-harness.ts'
+import { pausesOnly } from '../support/timers.ts'
 
 const { chainId } = DEPLOYMENTS.testnet
 const MINUTE_MS = 60_000
@@ -135,7 +136,7 @@ describe('[5.7.8] a payment that expires', () => {
 
   for (const id of [chainId, 1])
     for (const errorReason of [undefined, 'settlement_pending', 'insufficient_funds'])
-      it(`[5.7.2] is never refused after ${errorReason ?? 'success'} while a node of chain ${id} does not show its transfer`, async () => {
+      it(`[5.7.2, 5.7.15] is never refused after ${errorReason ?? 'success'} while a node of chain ${id} does not show its transfer`, async () => {
         useNodes(open(id).rpc, right.rpc)
         let transaction: string | undefined
         sale.script.settle = async ({ payload }) => {
@@ -159,6 +160,25 @@ describe('[5.7.8] a payment that expires', () => {
         expect(codes.at(-1)).to.equal('answer')
         expect((await payments.log.read(paymentIdentity(payment as never)))?.state).to.equal('confirmed')
       })
+
+  for (const isPoorOnBoth of [true, false])
+    it(`[5.7.14, 5.7.15] ${isPoorOnBoth ? 'is refused if' : 'is not refused unless'} both nodes show that its payer has no money`, async () => {
+      const other = open(chainId)
+      useNodes(right.rpc, other.rpc)
+      sale.script.settle = async ({ payload }) => {
+        const { from } = (payload as { authorization: AuthorizationFields }).authorization
+        for (const each of isPoorOnBoth ? [right, other] : [right])
+          each.ledger.accounts.set(from.toLowerCase(), { balance: 0 })
+        clock += 2_000
+        return { success: false, errorReason: 'insufficient_funds', transaction: '', network: testTerms.network }
+      }
+      sale.context.payments.timer = (callback, milliseconds) => {
+        if (milliseconds <= 2_000) clock += milliseconds
+        return pausesOnly(callback, milliseconds)
+      }
+      const outcome = await sale.lookup(await signedPayment())
+      expect(codeOf(outcome)).to.equal(isPoorOnBoth ? 'payment_failed' : 'payment_outcome_unknown')
+    })
 
   it('[5.7.14] is answered by the node that shows it, although its block was recorded from another chain', async () => {
     const wrong = open(chainId)

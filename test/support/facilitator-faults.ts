@@ -1,6 +1,7 @@
 /** A faulty HTTP facilitator, a chain with the true outcome, and the expected responses of the service. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json as readBody } from 'node:stream/consumers'
+import type { TransferTrial } from '../../agent/settlement/chain/token.ts'
 import type { NonceState } from '../../agent/settlement/decide.ts'
 import { TRANSFER_REVERTED } from '../../agent/settlement/facilitator/facilitator.ts'
 import { chainOf } from './fake-chain.ts'
@@ -30,6 +31,8 @@ interface FacilitatorFault {
   expected: readonly [first: string, retry: string, restarted: string]
   /** Transfers to the receiver in the end. */
   transfers: 0 | 1
+  /** What the token does with the transfer when a refusal is checked. Default: it lacks the funds. */
+  trial?: TransferTrial
 }
 
 const success = (payer: string) => ({ success: true, transaction: TRANSACTION, network: testTerms.network, payer })
@@ -65,7 +68,7 @@ const DONE = '200'
 const PAID = { chain: 'paid', expected: [DONE, DONE, DONE], transfers: 1 } as const
 /** Nothing was sent. A retry settles again, which succeeds with a correct facilitator. */
 const LOST = { chain: 'untouched', expected: [UNKNOWN, UNKNOWN, DONE], transfers: 1 } as const
-/** Refused before broadcast. */
+/** Refused, and the token reverts the transfer. */
 const REFUSED = { chain: 'untouched', expected: [FAILED, FAILED, FAILED], transfers: 0 } as const
 /** Never paid. The refusal needs two observations of the chain that are a minute apart. */
 const SPENT = { expected: [UNKNOWN, UNKNOWN, UNKNOWN], transfers: 0 } as const
@@ -123,12 +126,20 @@ export const FAULTS: FacilitatorFault[] = [
     settle: reply(() => failure('invalid_exact_evm_nonce_already_used')),
   },
   {
-    name: 'a transfer that the token reverts',
+    name: 'a transfer that the token reverts for an unknown reason',
     chain: 'untouched',
     settle: reply(() => failure(TRANSFER_REVERTED)),
     expected: [UNKNOWN, UNKNOWN, UNKNOWN],
     transfers: 0,
+    trial: 'other',
   },
+  {
+    name: 'an invalid signature that the token accepts',
+    ...LOST,
+    settle: reply(() => failure('invalid_exact_evm_signature')),
+    trial: 'made',
+  },
+  { name: 'a refusal for a policy', ...LOST, settle: reply(() => failure('address_kyt_denied')) },
   { name: 'success as 500', ...PAID, settle: reply(success, 500) },
   { name: 'insufficient funds as 500', ...LOST, settle: reply(() => failure('insufficient_funds'), 500) },
   { name: '502 from a proxy', ...PAID, settle: reply(() => '<h1>Bad Gateway</h1>', 502, 'text/html') },
@@ -209,7 +220,7 @@ export async function startFaultyFacilitator(now: () => Date) {
       const payment = payments.get(nonce)
       if (payment) payment.reads += 1
       const found = payment?.nonceState ?? freeAt(now())
-      return found.nonce === 'free' ? freeAt(now()) : found
+      return found.nonce === 'free' ? { ...freeAt(now()), trial: payment?.fault.trial } : found
     }),
     /** Requests for other paths, which only a followed redirect sends. */
     unexpectedRequests,
@@ -228,6 +239,6 @@ export async function startFaultyFacilitator(now: () => Date) {
 }
 
 /** A free nonce, read in a block that is two seconds ahead of the clock and therefore newer than every record. */
-function freeAt(now: Date): NonceState {
+function freeAt(now: Date): Extract<NonceState, { nonce: 'free' }> {
   return { nonce: 'free', time: BigInt(Math.floor(now.getTime() / 1000) + 2), finalTime: 0n }
 }

@@ -1,5 +1,6 @@
 /** A chain whose state a test states. */
 import type { Chain } from '../../agent/settlement/chain/chain.ts'
+import type { TransferTrial } from '../../agent/settlement/chain/token.ts'
 import type { Observation } from '../../agent/settlement/chain/observe.ts'
 import type { ObservedPayment } from '../../agent/settlement/chain/view.ts'
 import type { NonceState } from '../../agent/settlement/decide.ts'
@@ -10,8 +11,8 @@ const ANCHOR_HASH = `0x${'b1'.repeat(32)}`
 
 /** A payer without code, with money and with a free nonce, unless stated otherwise. */
 export type FakeState = Partial<Omit<Observation['payments'][number], 'recordedHash'>> & {
-  /** Whether the token would make a transfer that a refusal is checked with. By default it confirms the refusal. */
-  isTransferable?: boolean
+  /** What the token does with a transfer that a refusal is checked with. By default it confirms the refusal. */
+  trial?: TransferTrial | undefined
   /** The time of the newest block in seconds, if it differs from the clock. */
   time?: bigint
 }
@@ -28,7 +29,7 @@ export function observationOf(
     number: time,
     time,
     anchor: { number: time - 64n, hash: ANCHOR_HASH },
-    isTransferable: states[0]?.isTransferable ?? false,
+    trial: states[0]?.trial ?? 'balance',
     payments: payments.map((_, index) => {
       const { codeBytes = 0, balance = BALANCE, isNonceUsed = false } = states[index] ?? {}
       return { codeBytes, balance, isNonceUsed, recordedHash: ANCHOR_HASH }
@@ -51,7 +52,10 @@ export function chainOf(now: () => Date, nonceStateOf: (nonce: string) => Promis
     ...WORKING,
     async observe(payments) {
       const found = await Promise.all(payments.map(async ({ nonce }) => nonceStateOf(nonce)))
-      const states = found.map(({ nonce }) => ({ isNonceUsed: nonce !== 'free' }))
+      const states = found.map((state) => ({
+        isNonceUsed: state.nonce !== 'free',
+        trial: state.nonce === 'free' ? state.trial : undefined,
+      }))
       const observation = observationOf(now(), payments, states)
       const [first] = found
       // Before a sale no block is recorded, and the newest block is as old as the clock.

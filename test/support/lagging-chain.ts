@@ -26,7 +26,7 @@ interface Options {
 
 export class LaggingChain {
   readonly #options: Options
-  readonly #ledger: Ledger
+  readonly ledger: Ledger
   calls = 0
 
   constructor(options: Options) {
@@ -34,12 +34,12 @@ export class LaggingChain {
     const { chainId, blockMs, now } = options
     // A block has a time in whole seconds.
     const originMs = Math.floor(now() / 1000) * 1000 - FIRST_BLOCK * blockMs
-    this.#ledger = new Ledger({ unfinalBlocks: UNFINAL_BLOCKS, chainId, blockMs, originMs, now })
+    this.ledger = new Ledger({ unfinalBlocks: UNFINAL_BLOCKS, chainId, blockMs, originMs, now })
   }
 
   /** Sends the transfer, and returns the hash of its transaction. */
   send(authorization: AuthorizationFields): string {
-    const transfer = this.#ledger.transfer(authorization, this.#ledger.newest + 1)
+    const transfer = this.ledger.transfer(authorization, this.ledger.newest + 1)
     if (!transfer) throw new Error('The nonce is used')
     return transfer.transaction
   }
@@ -48,6 +48,6 @@ export class LaggingChain {
     const { lags, random, wait } = this.#options
     this.calls += 1
     await wait()
-    return replyTo(this.#ledger, method, params, this.#ledger.newest - pick(random, lags))
+    return replyTo(this.ledger, method, params, this.ledger.newest - pick(random, lags))
   }
 }

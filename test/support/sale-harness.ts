@@ -250,7 +250,8 @@ export class SaleHarness {
   async #observeRecorded(payments: readonly ObservedPayment[]): Promise<Observation> {
     const nonceState = await this.script.nonceState()
     const { time, finalBlock } = await this.script.progress()
-    const observed = observationOf(this.now(), payments, [{ isNonceUsed: nonceState.nonce !== 'free' }])
+    const trial = nonceState.nonce === 'free' ? nonceState.trial : undefined
+    const observed = observationOf(this.now(), payments, [{ isNonceUsed: nonceState.nonce !== 'free', trial }])
     // A transfer of this second is in a final block, if the script says so.
     const shown = nonceState.nonce === 'free' ? { ...nonceState } : { time, finalTime: time + 1n }
     // A test that states the progress of the chain states the time of its newest block.

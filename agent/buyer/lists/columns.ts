@@ -1,7 +1,7 @@
 /** The columns that a list has and gets. Runs in browsers too. */
 import type { Company } from '../../../store/dataset/company.ts'
 import { CANDIDATE_COLUMNS, candidateRows, evidenceOf } from '../../command-line/candidate-row.ts'
-import { toText, type Cell } from '../../command-line/table/read-table.ts'
+import { toText, type Cell } from '../../command-line/table/cell.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
 import type { RowResult } from './rows.ts'
 

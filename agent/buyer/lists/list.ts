@@ -1,5 +1,6 @@
 /** The rows of a list and what each asks for. Runs in browsers too. */
-import { isBlank, type Cell, type Table } from '../../command-line/table/read-table.ts'
+import { isBlank, type Cell } from '../../command-line/table/cell.ts'
+import type { Table } from '../../command-line/table/read-table.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
 import { addedFields, addedHeader, findColumns, readCells, toName, type Columns } from './columns.ts'
 import { parseRow, type ParsedRow, type RowCells, type RowResult } from './rows.ts'

@@ -4,7 +4,8 @@
  */
 import { ifMissing } from '../../../store/base/error-code.ts'
 import { CANDIDATE_COLUMNS, candidateRows } from '../../command-line/candidate-row.ts'
-import { isBlank, type Cell, type Format } from '../../command-line/table/read-table.ts'
+import { isBlank, type Cell } from '../../command-line/table/cell.ts'
+import type { Format } from '../../command-line/table/read-table.ts'
 import { readTable, writeTable } from '../../command-line/table/table-file.ts'
 import { lookup } from '../../operation/lookup.ts'
 import { parseOperation } from '../../operation/operation.ts'

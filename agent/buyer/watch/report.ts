@@ -1,6 +1,6 @@
 /** What `client watch` reports: lines of text, and the rows of a table. */
 import type { Company } from '../../../store/dataset/company.ts'
-import type { Cell } from '../../command-line/table/read-table.ts'
+import type { Cell } from '../../command-line/table/cell.ts'
 import { companyRow } from '../../command-line/candidate-row.ts'
 import { fieldSchema } from '../../operation/result.ts'
 import { filingStatus } from '../../operation/filing-status.ts'

@@ -3,7 +3,7 @@
  * sizes that it states can be wrong.
  */
 import { streamXlsxRows } from 'hucre/xlsx'
-import type { Cell } from './read-table.ts'
+import type { Cell } from './cell.ts'
 import { TableError } from './table-error.ts'
 
 const INFLATED_BYTES_MAX = 64 * 1024 * 1024

@@ -3,6 +3,7 @@
  * sheet of an .xlsx file. The first bytes decide, not the name. Runs in browsers too.
  */
 import { parse, type Options } from 'csv-parse/sync'
+import { isBlank, type Cell } from './cell.ts'
 import { decodeText } from './decode-text.ts'
 import { readSheet } from './read-sheet.ts'
 import { TableError } from './table-error.ts'
@@ -15,9 +16,6 @@ const ROW_CHARACTERS_MAX = 1024 * 1024
 const SAMPLE_CHARACTERS = 64 * 1024
 const SAMPLE_ROWS = 20
 const SEPARATORS = [',', ';', '\t', '|']
-
-/** A cell of a CSV is text. A cell of a sheet can have another type, and is null if empty. */
-export type Cell = string | number | boolean | Date | null
 
 /** How a table was written, so that it is written in the same way. */
 export interface Format {
@@ -98,12 +96,22 @@ function findSeparator(text: string): string {
   const cut = text.slice(0, SAMPLE_CHARACTERS)
   const isCut = cut.length < text.length
   const sample = isCut ? cut.slice(0, Math.max(cut.lastIndexOf('\n'), cut.lastIndexOf('\r')) + 1) : text
-  const [best] = SEPARATORS.map((separator) => {
-    const counts = countFields(sample, separator)
-    const [fields = 0] = counts
-    return { separator, fields, isPossible: counts.every((count) => count <= fields) }
-  }).toSorted((one, other) => Number(other.isPossible) - Number(one.isPossible) || other.fields - one.fields)
-  return best?.separator ?? ','
+  const found = SEPARATORS.map((separator) => ({ separator, counts: countFields(sample, separator) }))
+  const [best] = found
+    .map(({ separator, counts: [fields = 0, ...others] }) => ({
+      separator,
+      fields,
+      isPossible: others.every((count) => count <= fields),
+    }))
+    .toSorted((one, other) => Number(other.isPossible) - Number(one.isPossible) || other.fields - one.fields)
+  const below = found.find(({ separator, counts }) => !sample.includes(`${separator} `) && isBelowTitle(counts))
+  return (best?.isPossible && best.fields > 1 ? best : (below ?? best))?.separator ?? ','
+}
+
+/** Whether some rows without a separator stand above at least two rows with equally many fields. */
+function isBelowTitle(counts: readonly number[]): boolean {
+  const rows = counts.slice(counts.findIndex((count) => count > 1))
+  return rows.length > 1 && rows.length < counts.length && rows.every((count) => count === rows[0] && count > 1)
 }
 
 /** Empty lines do not count. */
@@ -116,24 +124,17 @@ function countFields(text: string, separator: string): number[] {
   }
 }
 
-/** A cell as text: a date as YYYY-MM-DD, a number without the format of its sheet. */
-export function toText(cell: Cell | undefined): string {
-  return cell instanceof Date ? cell.toISOString().slice(0, 10) : String(cell ?? '')
-}
-
-export const isBlank = (cell: Cell | undefined): boolean => toText(cell).trim() === ''
-
 /** Rows above the header, such as a title, are few. */
 const ROWS_ABOVE_MAX = 20
 
-/** Proposes the row of the header, from 1: the first one with at least half as many texts as the fullest row has. */
+/** Proposes the row of the header, from 1: the first one with more than half as many texts as the fullest row has. */
 export function findHeaderRow(rows: readonly Cell[][]): number {
   const counts = rows.slice(0, ROWS_ABOVE_MAX).map((row) => row.filter((cell) => !isBlank(cell)).length)
   return (
     1 +
     Math.max(
       0,
-      counts.findIndex((count) => count > 0 && count * 2 >= Math.max(...counts)),
+      counts.findIndex((count) => count * 2 > Math.max(...counts)),
     )
   )
 }

@@ -2,7 +2,8 @@
 import { open } from 'node:fs/promises'
 import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
 import { readUpTo } from '../../../store/files/bounded-read.ts'
-import { parseTable, TABLE_BYTES_MAX, type Cell, type ReadOptions, type Table } from './read-table.ts'
+import type { Cell } from './cell.ts'
+import { parseTable, TABLE_BYTES_MAX, type ReadOptions, type Table } from './read-table.ts'
 import { TableError } from './table-error.ts'
 import { createEncoder, type WriteOptions } from './write-table.ts'
 

@@ -1,6 +1,7 @@
 /** Tables as the bytes of a CSV, of an .xlsx file or of JSON, by the end of their name. Runs in browsers too. */
 import { toSafeCell } from '../safe-cell.ts'
-import { toText, type Cell, type Format } from './read-table.ts'
+import { toText, type Cell } from './cell.ts'
+import type { Format } from './read-table.ts'
 
 export interface WriteOptions {
   /** Ends with `.xlsx` or `.json`; every other name is that of a CSV. */

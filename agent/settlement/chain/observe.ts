@@ -8,6 +8,7 @@ import { RateLimited, ReplyError } from '../rpc/post-json.ts'
 import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
 import { NodeStates } from './node-states.ts'
+import type { TransferTrial } from './token.ts'
 import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './view.ts'
 import { isTimeout } from '../rpc/time-limits.ts'
 
@@ -35,8 +36,8 @@ export interface Observation {
   anchor: { number: bigint; hash: string }
   /** In the order of the call. */
   payments: ChainState['payments']
-  /** Whether the token would make the transfer that was tried. */
-  isTransferable?: boolean | undefined
+  /** What the token did with the transfer that was tried. */
+  trial?: TransferTrial | undefined
   /** The newest final block, if it was asked for and is an ancestor of the newest block. */
   final?: { number: bigint; time: bigint } | undefined
 }
@@ -152,7 +153,7 @@ async function readState(
   const data = encodeView(payments, { checkedBlock: final?.number, transfer })
   const state = decodeView(await rpc('eth_call', [{ data }, 'latest']), payments)
   if (state.chainId !== BigInt(options.chainId)) throw new WrongChain()
-  const { anchor, number, time, isTransferable } = state
+  const { anchor, number, time, trial } = state
   if (anchor.hash === undefined) throw new ReplyError('NO_BLOCK_HASH')
   const states = await completeHashes(rpc, state, payments)
   const isAncestor = final !== undefined && (await checkFinal(rpc, state, final))
@@ -162,7 +163,7 @@ async function readState(
     time,
     anchor: { ...anchor, hash: anchor.hash },
     payments: states,
-    isTransferable,
+    trial,
     final: isAncestor ? { number: final.number, time: final.timestamp } : undefined,
   }
 }

@@ -19,6 +19,28 @@ export function transferCall({ authorization, signature }: Payment['payload']): 
   })
 }
 
+/**
+ * What the token does with a transfer: makes it, or reverts it for one of these reasons. `other` can pass: the token is
+ * paused, an account is blocked, or the reason is not known.
+ */
+export type TransferTrial = 'made' | 'balance' | 'signature' | 'authorization' | 'other'
+
+/** The texts with which USDC reverts a transfer. */
+const REVERTS = [
+  ['balance', /ERC20: transfer amount exceeds balance/],
+  ['signature', /(FiatTokenV2|ECRecover): invalid signature/],
+  ['authorization', /FiatTokenV2: authorization is (not yet valid|expired|used or canceled)/],
+] as const
+
+export function revertReason(text: string): Exclude<TransferTrial, 'made'> {
+  return REVERTS.find(([, pattern]) => pattern.test(text))?.[0] ?? 'other'
+}
+
+/** The text in the data of a revert. */
+export function textOf(data: string): string {
+  return Buffer.from(data.slice(2), 'hex').toString('latin1')
+}
+
 interface TokenQuery {
   asset: Hex
   chainId: number

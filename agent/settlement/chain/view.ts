@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { decodeAbiParameters, encodeDeployData, parseAbiParameters, zeroHash, type Abi, type Hex } from 'viem'
 import { ReplyError } from '../rpc/post-json.ts'
+import { revertReason, textOf, type TransferTrial } from './token.ts'
 
 /** Limited by the size of code (24 KiB), which the result must not exceed, and by the gas of a call. */
 export const PAYMENTS_MAX = 100
@@ -43,8 +44,8 @@ interface ChainState {
   anchor: { number: bigint; hash: string | undefined }
   /** The hash of the block that the caller named, or undefined. */
   checkedHash: string | undefined
-  /** Whether the token would make the transfer in this state. Undefined if none was tried. */
-  isTransferable: boolean | undefined
+  /** Undefined if no transfer was tried. */
+  trial: TransferTrial | undefined
   /** In the order of the call. */
   payments: PaymentState[]
 }
@@ -61,7 +62,7 @@ const { abi, creation } = JSON.parse(readFileSync(FILE, 'utf8')) as { abi: Abi; 
 
 /** What the constructor returns. */
 const RESULT = parseAbiParameters([
-  'uint256 chainId, uint256 number, uint256 time, bytes32 anchor, bytes32 checked, uint256 outcome, State[] states',
+  'uint256 chainId, uint256 number, uint256 time, bytes32 anchor, bytes32 checked, uint256 outcome, bytes reason, State[] states',
   'struct State { uint256 codeBytes; uint256 balance; bool isNonceUsed; bytes32 recordedHash; }',
 ])
 
@@ -81,7 +82,7 @@ export function encodeView(
 
 /** @throws ReplyError if the result has another form */
 export function decodeView(result: unknown, payments: readonly ObservedPayment[]): ChainState {
-  const [chainId, number, time, anchor, checked, outcome, states] = decodeResult(result)
+  const [chainId, number, time, anchor, checked, outcome, reason, states] = decodeResult(result)
   if (states.length !== payments.length) throw new ReplyError('NO_CHAIN_VIEW')
   return {
     chainId,
@@ -89,7 +90,7 @@ export function decodeView(result: unknown, payments: readonly ObservedPayment[]
     time,
     anchor: { number: number > ANCHOR_DEPTH_BLOCKS ? number - ANCHOR_DEPTH_BLOCKS : 0n, hash: unlessZero(anchor) },
     checkedHash: unlessZero(checked),
-    isTransferable: outcome === 0n ? undefined : outcome === 1n,
+    trial: outcome === 0n ? undefined : outcome === 1n ? 'made' : revertReason(textOf(reason)),
     payments: states.map(({ codeBytes, balance, isNonceUsed, recordedHash }) => ({
       codeBytes: Number(codeBytes),
       balance,

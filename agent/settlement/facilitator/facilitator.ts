@@ -1,6 +1,6 @@
 /**
- * Calls a facilitator and trusts explicit, consistent answers only: a success whose fields match, or a refusal for a
- * reason that occurs only before broadcast. Everything else is `unclear`, including errors and timeouts.
+ * Calls a facilitator and counts explicit, consistent answers only: a success whose fields match, or a refusal, which
+ * the chain checks. Everything else is `unclear`, including errors and timeouts.
  */
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
@@ -49,23 +49,16 @@ const KNOWN_REASONS: ReadonlyMap<string, QuoteReason> = new Map([
   ['invalid_exact_evm_payload_authorization_valid_after', 'invalid_exact_evm_payload_authorization_valid_after'],
 ])
 
-/** Settlement errors that occur only before the transaction is sent. After any other error the outcome is unknown. */
-export const REFUSED_BEFORE_BROADCAST: ReadonlySet<string> = new Set([
-  'insufficient_funds',
-  'invalid_exact_evm_insufficient_balance',
-  'invalid_exact_evm_signature',
-  'invalid_exact_evm_payload_signature',
-  'invalid_exact_evm_payload_authorization_valid_before',
-  'invalid_exact_evm_payload_authorization_valid_after',
-])
-
 /**
  * Refusals of a payer or a receiver by a rule of the facilitator, such as sanctions. The chain cannot check them, and
  * no other facilitator is asked to break the rule.
  */
 const POLICY_REASON = /kyt|sanction|block(ed|list)|blacklist|denied|compliance|policy/i
 
-/** The error reason of the in-process facilitator if the token reverted the transfer, in a simulation or on chain. */
+/**
+ * The error reason of the in-process facilitator if the token reverted the transfer other than for lack of funds, in a
+ * simulation or on chain.
+ */
 export const TRANSFER_REVERTED = 'transfer_reverted'
 
 type Verify = FacilitatorClient['verify']
@@ -134,8 +127,8 @@ export type Verification =
 
 type Settlement =
   | { kind: 'settled'; transaction: string }
-  /** Refused before broadcast according to the facilitator. Final only if the nonce is free on chain. */
-  | { kind: 'refused'; reason: string; transaction?: string | undefined }
+  /** Explicitly, without a transaction. Not a fact yet: the chain decides. */
+  | { kind: 'refused'; isReverted: boolean }
   | { kind: 'unclear'; cause: unknown; transaction?: string | undefined; isReverted?: boolean }
 
 interface FacilitatorRequest {
@@ -192,11 +185,10 @@ function checkSuccess(reply: SettleReply, { payment, requirements }: Facilitator
 
 function toRefusal({ errorReason, transaction: text }: SettleReply): Settlement {
   const transaction = parseTransactionHash(text)
-  if (typeof errorReason === 'string' && REFUSED_BEFORE_BROADCAST.has(errorReason))
-    return { kind: 'refused', reason: errorReason, transaction }
-  if (errorReason === TRANSFER_REVERTED)
-    return { kind: 'unclear', cause: new ReplyError('REVERTED'), transaction, isReverted: true }
-  return { kind: 'unclear', cause: new ReplyError('NOT_BEFORE_BROADCAST'), transaction }
+  const isReverted = errorReason === TRANSFER_REVERTED
+  // The chain cannot check a policy.
+  if (text === '' && !POLICY_REASON.test(errorReason ?? '')) return { kind: 'refused', isReverted }
+  return { kind: 'unclear', cause: new ReplyError('NOT_REFUSED'), transaction, isReverted }
 }
 
 /** In lower case with `0x`. Undefined if the text is no transaction hash. */

@@ -2,27 +2,20 @@
  * The facilitator of x402 in this process, with a relayer key that pays for gas. Its answers are checked like those of
  * a remote one (`facilitator.ts`). Its store of pending settlements is disabled, because the response log replaces it.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { x402Facilitator, type PendingSettlementStore } from '@x402/core/facilitator'
 import type { FacilitatorClient } from '@x402/core/server'
-import type { SettleResponse } from '@x402/core/types'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
-import {
-  BaseError,
-  ContractFunctionRevertedError,
-  createWalletClient,
-  custom,
-  defineChain,
-  publicActions,
-  type Hex,
-} from 'viem'
+import { createWalletClient, custom, defineChain, publicActions, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
 import type { Report } from '../../../store/base/runtime.ts'
 import { RELAYER_NODE_MS_MAX } from '../rpc/time-limits.ts'
-import { inTurn, onChain, openRpc } from '../rpc/json-rpc.ts'
-import { REFUSED_BEFORE_BROADCAST, TRANSFER_REVERTED } from './facilitator.ts'
+import { inTurn, isRevert, onChain, openRpc, RpcError, type Rpc } from '../rpc/json-rpc.ts'
+import { revertReason, textOf } from '../chain/token.ts'
+import { TRANSFER_REVERTED } from './facilitator.ts'
 import type { NetworkDeployment } from '../../payment/terms.ts'
 
 /** Below FACILITATOR_MS_MAX. */
@@ -81,26 +74,17 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
         try {
           return await wallet.writeContract({ ...call, gas: GAS_MAX } as never)
         } catch (cause) {
-          // x402 reads refusal reasons from error messages. A node reports a relayer without gas as "insufficient
-          // funds", which would look like a refusal of the payer before broadcast.
           report('transaction_not_sent', cause)
-          // oxlint-disable-next-line preserve-caught-error -- the cause is reported, and x402 must not read it
-          throw new Error('The transaction was not sent')
+          throw cause
         }
       }),
     waitForTransactionReceipt: ({ hash, timeout }: { hash: Hex; timeout: number }) =>
       pollReceipt(wallet, { hash, timeoutMs: timeout, pollingMs: options.pollingMs }),
   }
-  const open = (observed: typeof sender) => {
-    // The transaction types of x402's signer and of viem differ. The signer does not use them.
-    const signer = toFacilitatorEvmSigner(observed as never, { confirmationTimeoutMs: confirmationMs })
-    const scheme = new ExactEvmScheme(signer, {
-      pendingSettlementStore: NO_PENDING_SETTLEMENTS,
-      simulateInSettle: true,
-    })
-    return new x402Facilitator().register(network, scheme)
-  }
-  const facilitator = open(sender)
+  // The transaction types of x402's signer and of viem differ. The signer does not use them.
+  const signer = toFacilitatorEvmSigner(sender as never, { confirmationTimeoutMs: confirmationMs })
+  const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: NO_PENDING_SETTLEMENTS, simulateInSettle: true })
+  const facilitator = new x402Facilitator().register(network, scheme)
 
   const checkBalance = createBalanceCheck(options, wallet)
   void checkBalance()
@@ -111,12 +95,14 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
       void checkBalance()
       let isSettled = false
       try {
-        // A sender for each settlement, because x402 does not tell a revert from other failures.
-        const observed = observeReverts(sender)
-        const reply = await open(observed).settle(payload, requirements)
+        const calls: NodeCalls = { reverted: undefined, failure: undefined }
+        const reply = await nodeCalls.run(calls, () => facilitator.settle(payload, requirements))
         isSettled = reply.success
-        const isReverted = observed.isReverted() && !isSettled && !isRefused(reply)
-        return isReverted ? { ...reply, errorReason: TRANSFER_REVERTED } : reply
+        if (isSettled) return reply
+        const { reverted, failure } = calls
+        // x402 gives refusals of the payer as the reason for failed calls.
+        if (reverted === undefined && failure !== undefined) throw failure
+        return reverted === undefined || reverted === 'balance' ? reply : { ...reply, errorReason: TRANSFER_REVERTED }
       } finally {
         // Takes the nonce from the node again, because a dropped transaction leaves a gap that blocks later ones.
         if (!isSettled) await enqueue(async () => nonces.reset({ address: account.address, chainId }))
@@ -143,37 +129,28 @@ async function pollReceipt(
   }
 }
 
-interface RevertingCalls {
-  readContract: RelayerWallet['readContract']
-  waitForTransactionReceipt: (wait: { hash: Hex; timeout: number }) => ReturnType<typeof pollReceipt>
+/** What the node calls of one settlement have shown. x402 does not tell a revert from other failures. */
+interface NodeCalls {
+  /** Why the token reverted a simulation or the transaction. */
+  reverted: ReturnType<typeof revertReason> | undefined
+  failure: unknown
 }
+const nodeCalls = new AsyncLocalStorage<NodeCalls>()
 
-/** Notes whether the token reverts a simulation or the transaction. */
-function observeReverts<Sender extends RevertingCalls>(sender: Sender) {
-  let isReverted = false
-  return {
-    ...sender,
-    isReverted: () => isReverted,
-    readContract: async (call: Parameters<Sender['readContract']>[0]) => {
-      try {
-        return await sender.readContract(call)
-      } catch (cause) {
-        isReverted ||=
-          cause instanceof BaseError && cause.walk((each) => each instanceof ContractFunctionRevertedError) !== null
-        throw cause
-      }
-    },
-    waitForTransactionReceipt: async (wait: Parameters<Sender['waitForTransactionReceipt']>[0]) => {
-      const receipt = await sender.waitForTransactionReceipt(wait)
-      isReverted ||= receipt.status === 'reverted'
-      return receipt
-    },
+function observed(rpc: Rpc): Rpc {
+  return async (method, params) => {
+    const calls = nodeCalls.getStore()
+    try {
+      const result = await rpc(method, params)
+      if (calls && method === 'eth_getTransactionReceipt' && Object(result).status === '0x0') calls.reverted = 'other'
+      return result
+    } catch (cause) {
+      if (calls && cause instanceof RpcError && isRevert(cause))
+        calls.reverted ??= revertReason(`${cause.message} ${textOf(String(cause.data))}`)
+      else if (calls) calls.failure = cause
+      throw cause
+    }
   }
-}
-
-/** Whether x402 refused before broadcast. This costs no gas and may be temporary, so it does not count as a revert. */
-function isRefused({ errorReason }: SettleResponse): boolean {
-  return errorReason !== undefined && REFUSED_BEFORE_BROADCAST.has(errorReason)
 }
 
 type RelayerWallet = ReturnType<typeof openWallet>['wallet']
@@ -184,7 +161,7 @@ function openWallet(
 ) {
   // Two nodes that hang leave time for a third one within the 30 s of a call.
   const timeoutMs = rpcUrls.length > 1 ? RELAYER_NODE_MS_MAX / 2 : RELAYER_NODE_MS_MAX
-  const rpc = inTurn(rpcUrls.map((url) => onChain(openRpc({ url, timeoutMs }), chainId)))
+  const rpc = observed(inTurn(rpcUrls.map((url) => onChain(openRpc({ url, timeoutMs }), chainId))))
   const account = privateKeyToAccount(relayerKey, { nonceManager })
   const wallet = createWalletClient({
     account,

@@ -128,6 +128,6 @@ export function inTurn(nodes: readonly Rpc[]): Rpc {
 }
 
 /** `message` is compared only, because not all nodes send the code or the data. */
-function isRevert({ code, message, data }: RpcError): boolean {
+export function isRevert({ code, message, data }: RpcError): boolean {
   return code === 3 || (typeof data === 'string' && data.startsWith('0x')) || /revert/i.test(message)
 }

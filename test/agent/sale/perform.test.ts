@@ -290,7 +290,7 @@ describe('a sale', () => {
       expect(await stateOf()).to.equal('unknown')
     })
 
-    it('[5.7.2] is remembered until a newer block shows the nonce free, and is not settled again', async () => {
+    it('[5.7.15] is remembered until a newer block shows the nonce free, and is not settled again', async () => {
       sale.script.settle = refuse
       sale.script.nonceState = async () => free()
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
@@ -307,7 +307,7 @@ describe('a sale', () => {
 
   it('[6.2.3] costs the budget of the address if the chain contradicts a refusal, unlike no answer', async () => {
     sale.budgetOf(20)
-    sale.script.observe = async () => ({ isTransferable: true })
+    sale.script.observe = async () => ({ trial: 'made' })
     sale.script.verify = () => Promise.reject(new ReplyError('UNREACHABLE'))
     for (let times = 0; times < 10; times += 1)
       expect(summarize(await sale.lookup(await signedPayment()))).to.equal('payment_verification_unavailable')

@@ -12,6 +12,7 @@ import {
   type NonceState,
 } from '../../../agent/settlement/decide.ts'
 import { isVoid, RECORD_STATES, TRANSITIONS, type RecordState, type ResponseRecord } from '../../../store/log/record.ts'
+import type { TransferTrial } from '../../../agent/settlement/chain/token.ts'
 import { BUYER, makeRecord, RECEIVER } from '../../support/records.ts'
 
 const NOW = 1_800_000_000
@@ -63,7 +64,7 @@ const NONCES: Record<ChainStatus, { nonceState: NonceState; secondsLeft?: number
   spent_final: { nonceState: { nonce: 'cancelled', isFinal: true } },
   free: { nonceState: { nonce: 'free', time: BigInt(NOW), finalTime: 0n } },
   expiring: { nonceState: { nonce: 'free', time: BigInt(NOW), finalTime: 0n }, secondsLeft: 1 },
-  expired_final: { nonceState: { nonce: 'free', time: BigInt(NOW), finalTime: BigInt(END) }, secondsLeft: -1 },
+  expired_final: { nonceState: { nonce: 'free', time: BigInt(END + 1), finalTime: BigInt(END) }, secondsLeft: -1 },
   unclear: { nonceState: { nonce: 'unclear' } },
 }
 
@@ -92,8 +93,10 @@ function decideFor(
   chainStatus: ChainStatus,
   cause: Cause,
   change: Partial<ResponseRecord> = {},
+  trial?: TransferTrial,
 ): Action {
-  const { nonceState, secondsLeft = END - NOW } = NONCES[chainStatus]
+  const { nonceState: shown, secondsLeft = END - NOW } = NONCES[chainStatus]
+  const nonceState = shown.nonce === 'free' ? { ...shown, trial } : shown
   const earlier = new Date((NOW - 300) * 1000).toISOString()
   const record = makeRecord({ state, validBefore: String(END), prepared_at: earlier, updated_at: earlier, ...change })
   return decide({ record, nonceState, now: new Date((END - secondsLeft) * 1000), cause })
@@ -140,15 +143,22 @@ describe('decide', () => {
         }
   })
 
-  describe('[5.7.2] after a refusal of the first settlement', () => {
+  describe('[5.7.15] after a refusal of the first settlement', () => {
     const at = (seconds: number) => ({ refused_at: new Date((NOW + seconds) * 1000).toISOString() })
 
     for (const chainStatus of ['free', 'expiring'] as const)
       for (const cause of CAUSES)
-        it(`refuses if the nonce is ${chainStatus} in a block after it, and else waits, for the cause ${cause}`, () => {
-          expect(decideFor('unknown', chainStatus, cause, at(-0.001))).to.equal('refused')
-          expect(decideFor('unknown', chainStatus, cause, at(0))).to.equal('wait')
-          expect(decideFor('unknown', chainStatus, cause, at(1))).to.equal('wait')
+        it(`needs a revert in a block after it if the nonce is ${chainStatus}, for the cause ${cause}`, () => {
+          const unrefused = decideFor('unknown', chainStatus, cause)
+          for (const trial of ['balance', 'signature', 'authorization'] as const) {
+            expect(decideFor('unknown', chainStatus, cause, at(-0.001), trial)).to.equal('refused')
+            expect(decideFor('unknown', chainStatus, cause, at(0), trial)).to.equal('wait')
+            expect(decideFor('unknown', chainStatus, cause, at(1), trial)).to.equal('wait')
+            expect(decideFor('unknown', chainStatus, cause, { ...at(-1), attempt: 2 }, trial)).to.equal(unrefused)
+          }
+          for (const trial of ['made', 'other'] as const)
+            expect(decideFor('unknown', chainStatus, cause, at(-1), trial)).to.equal(unrefused)
+          expect(decideFor('unknown', chainStatus, cause, at(-1))).to.equal('wait')
         })
 
     it('decides by the chain if the nonce is used or expired', () => {

@@ -74,11 +74,11 @@ const FAULTS: readonly Fault[] = [
     reply: (call) => success(call, `0x${'ee'.repeat(32)}`),
     isFalseReport: true,
   },
+  { name: 'a false refusal', sends: ['later'], reply: (call) => failure('invalid_exact_evm_signature')(call, '') },
   {
-    name: 'a false refusal',
-    sends: ['later'],
-    reply: (call) => failure('insufficient_funds')(call, ''),
-    isFalseReport: true,
+    name: 'a failure without a transaction',
+    sends: MAYBE,
+    reply: (call) => failure('unexpected_settle_error')(call, ''),
   },
 ]
 
@@ -93,10 +93,11 @@ export class SimulatedFacilitator {
    * need not show the transfers of older blocks (docs/reliability.md, assumptions).
    */
   wereRefusalsUncheckable = false
-  /** Payments that it refused before broadcast. */
+  /** Payments that it refused without a transaction. */
   readonly refused = new Set<string>()
   readonly #misreported = new Set<string>()
-  readonly #refusedAfterTransfer = new Set<string>()
+  /** Refused although they were transferred, or could be later. */
+  readonly #refusedWrongly = new Set<string>()
   readonly #sim: Simulator
   readonly #chain: SimulatedChain
   readonly #faultShare: number
@@ -114,7 +115,7 @@ export class SimulatedFacilitator {
   hasMisreported(key: string): boolean {
     if (this.#misreported.has(key)) return true
     const couldMiss = this.wereRefusalsUncheckable || this.#chain.everUndone.has(key)
-    return couldMiss && this.#refusedAfterTransfer.has(key)
+    return couldMiss && this.#refusedWrongly.has(key)
   }
 
   /** The client of one server process. The invariants see when a call to settle begins and when it has its response. */
@@ -178,7 +179,7 @@ export class SimulatedFacilitator {
     if (reason !== undefined) {
       sim.trace('facilitator', () => `refuses ${short(call.key)}: ${reason}`)
       this.refused.add(call.key)
-      if (this.#chain.spends.has(call.key)) this.#refusedAfterTransfer.add(call.key)
+      if (this.#chain.spends.has(call.key)) this.#refusedWrongly.add(call.key)
       return answer(failure(reason)(call, ''))
     }
     this.#await(this.#send(call), sim.now + RECEIPT_MS_MAX, { call, answer })
@@ -191,8 +192,11 @@ export class SimulatedFacilitator {
     sim.count(`fault settle: ${name}`)
     sim.trace('facilitator', () => `${name}, sends ${sending}: ${short(call.key)}`)
     if (isFalseReport) this.#misreported.add(call.key)
-    else if (name === 'a refusal before broadcast') this.refused.add(call.key)
-    else if (name === 'a refusal after the transfer') this.#refusedAfterTransfer.add(call.key)
+    else if (/refusal|without a transaction/.test(name)) this.refused.add(call.key)
+    if (/false refusal|refusal after|without a transaction/.test(name)) this.#refusedWrongly.add(call.key)
+    // Its payer has moved the money elsewhere since the verification.
+    if (name === 'a refusal before broadcast' && sim.chance(0.5))
+      this.#chain.balances.set(call.authorization.from, BigInt(call.authorization.value) - 1n)
     const canSend = this.#objection(call) === undefined
     let hash = this.#chain.hash()
     if (sending === 'now' && canSend) hash = this.#send(call).hash

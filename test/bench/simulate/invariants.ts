@@ -145,6 +145,8 @@ export class Invariants {
       case 'refused':
         if (!facilitator.refused.has(key) && !facilitator.hasMisreported(key))
           this.fail('I4 refused without a refusal', short(key))
+        if (before?.state !== state && !spend && (chain.balances.get(key.slice(0, key.indexOf('/'))) ?? 0n) >= PRICE)
+          this.fail('I4 refused although the token makes the transfer', short(key))
         break
       case 'rejected':
         if (!spend || this.isPaid(key) || !chain.isFinal(spend)) this.fail('I4 rejected before it is final', short(key))

@@ -81,8 +81,9 @@ export class Ledger {
 
   /** Whether the payer still has the amount after the facilitator has verified the payment. */
   canSettle(authorization: AuthorizationFields): boolean {
-    const isEmptied = this.accounts.get(authorization.from.toLowerCase())?.isEmptiedAfterVerify ?? false
-    return !isEmptied && this.canPay(authorization)
+    const account = this.accounts.get(authorization.from.toLowerCase())
+    if (account?.isEmptiedAfterVerify === true) account.balance = 0
+    return this.canPay(authorization)
   }
 
   noteObserved(payer: string): LedgerAccount {

@@ -10,6 +10,8 @@ const CODE_DIGITS = encodeView([]).length - 5 * WORD_DIGITS
 /** The selector of a function. */
 const SELECTOR_DIGITS = 8
 const WORDS_PER_PAYMENT = 4
+/** Fits each text of the token. */
+const REASON_BYTES = 96
 /** Blocks between the newest block and the anchor. */
 const ANCHOR_DEPTH = 64
 const ASSET = DOMAIN.verifyingContract.toLowerCase()
@@ -55,7 +57,8 @@ export function toView(data: string, { chainId, newest, hashOf, stateOf }: Viewe
   })
   const [, ...tried] = payments.slice(states.length * WORDS_PER_PAYMENT)
   const transfer = tried.join('').slice(SELECTOR_DIGITS)
-  const outcome = transfer === '' ? 0 : isTransferable(transfer, newest, states[0]) ? 1 : 2
+  const reason = transfer === '' ? undefined : revertOf(transfer, newest, states[0])
+  const outcome = transfer === '' ? 0 : reason === undefined ? 1 : 2
   const words = states.map(({ codeBytes, balance, isUsed, recorded }) => [
     word(codeBytes),
     word(balance),
@@ -64,16 +67,22 @@ export function toView(data: string, { chainId, newest, hashOf, stateOf }: Viewe
   ])
   const head = [word(chainId), word(newest.number), word(newest.time), hash(newest.number - ANCHOR_DEPTH)]
   const checkedHash = hash(Number(`0x${checked}`))
-  const list = [word((head.length + 3) * 32), word(states.length), ...words.flat()]
-  return `0x${[...head, checkedHash, word(outcome), ...list].join('')}`
+  const text = Buffer.alloc(REASON_BYTES)
+  const reasonLength = text.write(reason ?? '')
+  const reasonAt = (head.length + 4) * 32
+  const offsets = [word(reasonAt), word(reasonAt + 32 + REASON_BYTES)]
+  const list = [word(states.length), ...words.flat()]
+  return `0x${[...head, checkedHash, word(outcome), ...offsets, word(reasonLength), text.toString('hex'), ...list].join('')}`
 }
 
-/** What the token checks of a transfer, but for its signature. */
-function isTransferable(transfer: string, { time }: NodeBlock, state: ViewedState | undefined): boolean {
+/** Why the token reverts a transfer. Undefined if it makes the transfer. Signatures are valid unless refused. */
+function revertOf(transfer: string, { time }: NodeBlock, state: ViewedState | undefined): string | undefined {
   const [, , value = '', after = '', before = ''] = transfer.match(/.{64}/g) ?? []
-  if (!state || state.isUsed || state.isRefused === true) return false
-  const [validAfter, validBefore] = [Number(`0x${after}`), Number(`0x${before}`)]
-  return BigInt(state.balance) >= BigInt(`0x${value}`) && time > validAfter && time < validBefore
+  if (time <= Number(`0x${after}`)) return 'FiatTokenV2: authorization is not yet valid'
+  if (time >= Number(`0x${before}`)) return 'FiatTokenV2: authorization is expired'
+  if (state?.isUsed === true) return 'FiatTokenV2: authorization is used or canceled'
+  if (!state || state.isRefused === true) return 'FiatTokenV2: invalid signature'
+  return BigInt(state.balance) < BigInt(`0x${value}`) ? 'ERC20: transfer amount exceeds balance' : undefined
 }
 
 /** A word of 32 bytes in hex. A text is a hash with 0x. */

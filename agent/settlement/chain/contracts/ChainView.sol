@@ -45,19 +45,21 @@ contract ChainView {
             );
         }
         // Last, because it changes the state.
-        uint256 outcome = transfer.length == 0 ? 0 : tryTransfer(payments[0].token, transfer);
+        (uint256 outcome, bytes memory reason) =
+            transfer.length == 0 ? (0, transfer) : tryTransfer(payments[0].token, transfer);
         bytes32 anchor = hashOf(block.number > DEPTH ? block.number - DEPTH : 0);
-        bytes memory result =
-            abi.encode(block.chainid, block.number, block.timestamp, anchor, hashOf(checkedBlock), outcome, states);
+        bytes memory result = abi.encode(
+            block.chainid, block.number, block.timestamp, anchor, hashOf(checkedBlock), outcome, reason, states
+        );
         assembly {
             return(add(result, 32), mload(result))
         }
     }
 
-    /// 1 if the token makes the transfer, 2 if it reverts.
-    function tryTransfer(Token token, bytes memory transfer) private returns (uint256) {
-        (bool isMade,) = address(token).call{gas: TRANSFER_GAS}(transfer);
-        return isMade ? 1 : 2;
+    /// 1 if the token makes the transfer, 2 and the reason if it reverts.
+    function tryTransfer(Token token, bytes memory transfer) private returns (uint256, bytes memory) {
+        (bool isMade, bytes memory reason) = address(token).call{gas: TRANSFER_GAS}(transfer);
+        return (isMade ? 1 : 2, reason);
     }
 
     /// Zero if the hash is not available.

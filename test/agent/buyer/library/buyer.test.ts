@@ -162,7 +162,10 @@ describe('createBuyer', () => {
       expect(await (await buyer().fetch(urlOf('meta'))).json()).to.have.property('access')
       expect((await buyer().fetch(urlOf('company/abc'))).status).to.equal(400)
       const unreachable = buyer({ fetch: () => Promise.reject(new TypeError('fetch failed')) })
-      expect(await failureOf(unreachable.fetch(urlOf(COMPANY)))).to.include({ code: 'service_unreachable', charged: 'no' })
+      expect(await failureOf(unreachable.fetch(urlOf(COMPANY)))).to.include({
+        code: 'service_unreachable',
+        charged: 'no',
+      })
       expect(await readdir(folder)).to.deep.equal([])
     }))
 

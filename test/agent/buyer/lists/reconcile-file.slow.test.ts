@@ -151,8 +151,8 @@ describe('[15.11] the command client reconcile', function () {
       const shown = table.rows.map((row) => [row[1], row[2], row[4], row[7], row[9]])
       expect(shown.slice(0, 4)).to.deep.equal([
         ['name', 'decision', 'candidate_number', 'candidate_address', 'candidate_registered_date'],
-        ['Twin Fixture', 'ambiguous', '1004', '1 FIXTURE STREET, FIXTURETOWN, CORK, Ireland', '1990-01-01'],
-        ['Twin Fixture', 'ambiguous', '1005', '1 FIXTURE STREET, FIXTURETOWN, CORK, Ireland', '1990-01-01'],
+        ['Twin Fixture', 'ambiguous', '1004', '4 FIXTURE STREET, SLIGO, Ireland', '2022-02-02'],
+        ['Twin Fixture', 'ambiguous', '1005', '4 FIXTURE STREET, SLIGO, Ireland', '2022-02-02'],
         ['Unheard Of Holdings', 'no_match', ...Array.from({ length: 3 }, () => (format === 'xlsx' ? undefined : ''))],
       ])
       const choose = async (number: string | number) => {
@@ -316,11 +316,11 @@ describe('[15.11] the command client reconcile', function () {
     await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
     await writeFile(file, 'name\nPlain Fixture\n')
     const refused = await run(['--column', 'name', '--yes'])
-    expect(refused.code).to.equal(4)
+    expect(refused.code).to.equal(6)
     expect(refused.stderr).to.contain('insufficient_funds')
     await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
     const again = await run(['--column', 'name'])
-    expect(again.code).to.equal(4)
+    expect(again.code).to.equal(6)
     expect(again.text).to.contain('0 paid, 1 open, 0 to pay.\nAt most 0 USDC will be paid')
     await expirePayments()
     const asked = await run(['--column', 'name'])

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { findColumns } from '../../../../agent/buyer/lists/columns.ts'
 import { toSafeCell } from '../../../../agent/command-line/safe-cell.ts'
 import { readList } from '../../../../agent/buyer/lists/list.ts'
+import { findHeaderRow } from '../../../../agent/command-line/table/read-table.ts'
 import { readTable, writeTable } from '../../../../agent/command-line/table/table-file.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
@@ -89,7 +90,37 @@ describe('the table of a list', () => {
     )
     expect(await faultOf(`a,b\n1,2\n"${'x,y\n'.repeat(600_000)}`)).to.equal('FILE is not valid CSV after line 2')
     expect(await faultOf(Buffer.from('name\nTwin\n', 'utf16le'))).to.match(/^FILE is not text in UTF-8/)
-    expect(await faultOf(Buffer.from('PK\u0003\u0004nothing'))).to.match(/^FILE is not an \.xlsx file/)
+  })
+
+  it('doubts a text that is perhaps not in Windows-1252, and reads it in the encoding that is named', async () => {
+    // "Café Sol" in CP850, "café" on an old Macintosh, and Windows-1252.
+    for (const [bytes, encoding, cell] of [
+      [[0x43, 0x61, 0x66, 0x82, 0x20, 0x53, 0x6f, 0x6c], 'cp850', 'Café Sol'],
+      [[0x63, 0x61, 0x66, 0x8e], 'macintosh', 'café'],
+      [[0x4d, 0xa0, 0x69, 0x72, 0xa1, 0x6e], 'cp850', 'Máirín'],
+    ] as const) {
+      const error = await read(Buffer.from([...bytes, 0x0a])).catch((cause: unknown) => cause)
+      expect(error).to.include({ doubt: 'encoding' })
+      expect((await readTable(path, { encoding })).rows).to.deep.equal([[cell]])
+    }
+    expect((await read(Buffer.from('O\x92Brien \x96 \x8aibenik \x84x\x93 10 \x80\n', 'latin1'))).rows).to.deep.equal([
+      ['O’Brien – Šibenik „x“ 10 €'],
+    ])
+    expect(await readTable(path, { encoding: 'x' }).catch(({ message }: Error) => message)).to.match(/^There is no enc/)
+  })
+
+  it('reads UTF-16 with its mark, and proposes the row of the header', async () => {
+    const text = 'Suppliers 2026\n\nname\tnumber\nFoo\t7\n'
+    const { rows } = await read(Buffer.from(`\uFEFF${text}`, 'utf16le'))
+    expect([findHeaderRow(rows), rows[2]]).to.deep.equal([3, ['name', 'number']])
+    const table = await read(Buffer.from(`\uFEFF${text}`, 'utf16le').swap16())
+    expect(table.rows).to.deep.equal(rows)
+    expect(() => readList(table, { columns: { name: 'name' }, headerRow: 1 })).to.throw('add --header-row 3')
+    const list = readList(table, { columns: { name: 'name' }, headerRow: 3 })
+    expect([list.above, list.rows.map(({ at, row }) => [at, row])]).to.deep.equal([
+      [['Suppliers 2026'], ['']],
+      [[4, ['Foo', '7']]],
+    ])
   })
 
   it('writes Windows-1252 as UTF-8 with a byte order mark', async () => {

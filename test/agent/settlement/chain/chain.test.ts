@@ -114,7 +114,7 @@ describe('the nonce on chain', () => {
     expect(await nonceState(payment)).to.deep.equal({ nonce: 'unclear' })
   })
 
-  it('[5.7.13] tries a transfer, and changes nothing', async () => {
+  it('[5.7.13, 5.7.15] tries a transfer, and changes nothing', async () => {
     const now = Math.floor(Date.now() / 1000)
     const poor = generatePrivateKey()
     const used = await sign()
@@ -124,19 +124,19 @@ describe('the nonce on chain', () => {
     const tried = async ({ payload }: WirePayment) => {
       const { from, nonce } = payload.authorization
       const transfer = transferCall(payload)
-      const { isTransferable, payments } = await chain.observe([{ asset, payer: from, nonce }], { transfer })
-      return [isTransferable, payments[0]?.isNonceUsed]
+      const { trial, payments } = await chain.observe([{ asset, payer: from, nonce }], { transfer })
+      return [trial, payments[0]?.isNonceUsed]
     }
     const valid = await sign()
-    for (let times = 0; times < 2; times += 1) expect(await tried(valid)).to.deep.equal([true, false])
-    expect(await tried(used)).to.deep.equal([false, true])
-    for (const refused of [
-      forged,
-      await sign({ validAfter: String(now + 1_000) }),
-      await sign({ validBefore: String(now - 1_000) }),
-      await signedPayment({ key: poor }),
-    ])
-      expect(await tried(refused)).to.deep.equal([false, false])
+    for (let times = 0; times < 2; times += 1) expect(await tried(valid)).to.deep.equal(['made', false])
+    expect(await tried(used)).to.deep.equal(['authorization', true])
+    for (const [refused, reason] of [
+      [forged, 'signature'],
+      [await sign({ validAfter: String(now + 1_000) }), 'authorization'],
+      [await sign({ validBefore: String(now - 1_000) }), 'authorization'],
+      [await signedPayment({ key: poor }), 'balance'],
+    ] as const)
+      expect(await tried(refused)).to.deep.equal([reason, false])
   })
 
   describe('[5.7.12] without a recorded block', () => {

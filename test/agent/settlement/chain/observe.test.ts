@@ -25,7 +25,7 @@ const word = (value: number | Hex) => (typeof value === 'number' ? numberToHex(v
 /** The result of the view on a node in this state. */
 function viewOf({ chainId = CHAIN_ID, number = 1_000, time = NOW, anchor = HASH, payments = [] }: State = {}): Hex {
   return concat([
-    ...[chainId, number, time, anchor, '0x0' as const, 0, 224, payments.length / 4].map(word),
+    ...[chainId, number, time, anchor, '0x0' as const, 0, 256, 288, 0, payments.length / 4].map(word),
     ...payments,
   ])
 }
@@ -73,7 +73,7 @@ describe('an observation of the chain', () => {
       time: BigInt(NOW),
       anchor: { number: 936n, hash: HASH },
       payments: [{ codeBytes: 23, balance: 5n, isNonceUsed: true, recordedHash: HASH }],
-      isTransferable: undefined,
+      trial: undefined,
       final: undefined,
     })
     expect(calls).to.deep.equal([0])

@@ -23,11 +23,13 @@ const REPLIES: [reply: string, change: object | Error, kind: string][] = [
   ['a success without a transaction', { transaction: '' }, 'unclear'],
   ['a success with a transaction of 33 bytes', { transaction: `${transaction}ab` }, 'unclear'],
   ['a connection that was reset', new Error('reset'), 'unclear'],
-  ['a refusal before broadcast', { success: false, errorReason: 'insufficient_funds' }, 'refused'],
-  ['a refusal for another reason', { success: false, errorReason: 'settlement_refused' }, 'unclear'],
+  ['a refusal without a transaction', { success: false, errorReason: 'unknown', transaction: '' }, 'refused'],
+  ['a refusal without a reason', { success: false, errorReason: null, transaction: '' }, 'refused'],
+  ['a refusal for a policy', { success: false, errorReason: 'kyt_failed', transaction: '' }, 'unclear'],
+  ['a refusal that names its transaction', { success: false, errorReason: 'insufficient_funds' }, 'unclear'],
 ]
 
-describe('[5.7.1] a reply to a settlement', () => {
+describe('[5.7.1, 5.7.2] a reply to a settlement', () => {
   for (const [reply, change, kind] of REPLIES) {
     it(`counts as ${kind} if it is ${reply}`, async () => {
       const payment = (await signedPayment({ requirements })) as unknown as Payment

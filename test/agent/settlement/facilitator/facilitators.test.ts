@@ -162,7 +162,7 @@ describe('[5.8.1] several facilitators', () => {
     const refuse = (invalidReason: string) => () => ({ status: 200, body: { isValid: false, invalidReason } })
 
     beforeEach(() => {
-      sale.script.observe = async () => ({ isTransferable: true })
+      sale.script.observe = async () => ({ trial: 'made' })
     })
 
     it('[5.7.13] the second one is asked, and settles', async () => {

@@ -1,6 +1,7 @@
 /** The in-process facilitator on a real chain: dropped transactions, and a relayer without gas. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { concat, keccak256, numberToHex, pad, type Hex } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
 import type { Outcome } from '../../../../agent/operation/outcome.ts'
 import {
@@ -103,6 +104,9 @@ describe('a relayer without gas', function () {
 
 /** `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)` */
 const TRANSFER_SELECTOR = '0xe3ee160e'
+/** Where the test token has the balance of the payer. */
+const balanceSlot = ({ payload }: WirePayment): Hex =>
+  keccak256(concat([pad(payload.authorization.from as Hex), numberToHex(1, { size: 32 })]))
 const REVERT = { error: { code: 3, message: 'execution reverted', data: '0x' } }
 
 describe('[5.7.11] a transfer that the token reverts', function () {
@@ -113,8 +117,11 @@ describe('[5.7.11] a transfer that the token reverts', function () {
   let simulated: object | undefined
   let simulations: number
   let sent: number
+  /** The reply to the next call. */
+  let intercept: () => object | undefined
 
   beforeEach(async () => {
+    intercept = () => undefined
     simulations = 0
     sent = 0
     simulated = undefined
@@ -123,6 +130,8 @@ describe('[5.7.11] a transfer that the token reverts', function () {
       node.fail(
         replying(({ method, params }) => {
           if (method === 'eth_sendRawTransaction') sent += 1
+          const intercepted = intercept()
+          if (intercepted) return intercepted
           const isSimulation = method === 'eth_call' && JSON.stringify(params[0]).includes(TRANSFER_SELECTOR)
           if (isSimulation) simulations += 1
           return isSimulation ? simulated : undefined
@@ -144,10 +153,22 @@ describe('[5.7.11] a transfer that the token reverts', function () {
     }
   }
 
-  function afterVerification(change: () => void): void {
+  function afterVerification(change: () => unknown): void {
     const { facilitator } = place.sale.context.payments
     const verify = facilitator.verify.bind(facilitator)
-    facilitator.verify = (...call) => verify(...call).finally(change)
+    facilitator.verify = async (...call) => {
+      const reply = await verify(...call)
+      await change()
+      return reply
+    }
+    const settle = facilitator.settle.bind(facilitator)
+    facilitator.settle = async (...call) => settle(...call).finally(mineLater)
+  }
+
+  /** A refusal is judged in a block after it. */
+  async function mineLater(): Promise<void> {
+    await place.rpc('evm_increaseTime', 5)
+    await place.rpc('evm_mine')
   }
 
   it('on chain is sent twice', async () => {
@@ -169,6 +190,30 @@ describe('[5.7.11] a transfer that the token reverts', function () {
     expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_outcome_unknown')
     await retry(payment)
     expect([simulations, sent]).to.deep.equal([2, 0])
+  })
+
+  it('[5.7.15] because its payer has spent the money is refused', async () => {
+    const payment = await place.sign()
+    const { asset } = testTerms
+    afterVerification(() => place.rpc('anvil_setStorageAt', asset, balanceSlot(payment), `0x${'00'.repeat(32)}`))
+    expect(codeOf(await place.sale.lookup(payment))).to.equal('payment_failed')
+    expect(sent).to.equal(0)
+  })
+
+  it('[5.7.2] in no call, while a failed node call is no refusal, is sold later', async () => {
+    let calls = -Infinity
+    afterVerification(() => (calls = 0))
+    for (let failing = 1, isReached = true; isReached; failing += 1) {
+      const payment = await place.sign()
+      calls = -Infinity
+      intercept = () => ((calls += 1), calls === failing ? { error: { code: 429, message: 'too many' } } : undefined)
+      const first = codeOf(await place.sale.lookup(payment))
+      isReached = calls >= failing
+      intercept = () => undefined
+      expect(first, `call ${failing}`).to.be.oneOf(['answer', 'payment_outcome_unknown'])
+      place.sale.pass(30_000)
+      expect(codeOf(await place.sale.lookup(payment)), `after call ${failing}`).to.equal('answer')
+    }
   })
 
   it('in no simulation is sent as soon as the node answers', async () => {

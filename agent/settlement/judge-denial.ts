@@ -1,0 +1,78 @@
+/** Confirms what leaves a payment unpaid by a second observation. No working node may contradict it. */
+import type { FirstDenial, ResponseRecord } from '../../store/log/record.ts'
+import { isNear } from './chain/clock.ts'
+import type { Observation } from './chain/observe.ts'
+import { decide, type Action, type Cause } from './decide.ts'
+import { observeRecords, type ObservedRecord } from './observe-records.ts'
+import type { PaymentServices } from './services.ts'
+
+/** The shortest distance of two observations that end a payment, on the local clock and in block time. */
+export const APART_MS = 60_000
+
+/** Actions that leave a payment unpaid. One observation can come from a fork, so two must agree. */
+type Denial = 'refused' | 'reopen' | 'rejected' | 'expired'
+
+export function isDenial(action: Action): action is Denial {
+  return action === 'refused' || action === 'reopen' || action === 'rejected' || action === 'expired'
+}
+
+/**
+ * A payment ends without an answer only if two observations agree and no working node contradicts them. The two are of
+ * two nodes. While no other node works, they are of one, with a minute and a new final block between them. If this one
+ * is not confirmed, returns it for the record.
+ */
+export async function judgeDenial(
+  payments: PaymentServices,
+  record: ResponseRecord,
+  { observation }: ObservedRecord,
+  { denial, cause }: { denial: Denial; cause: Cause },
+): Promise<'confirmed' | FirstDenial | undefined> {
+  const { chain, now } = payments
+  const others = Array.from({ length: chain.nodeCount }, (_, node) => node).filter((node) => node !== observation.node)
+  const decisions = await Promise.all(others.map((node) => decideFrom(payments, record, node, cause)))
+  const actions = decisions.filter((action) => action !== undefined)
+  if (actions.length > 0) return actions.every((action) => action === denial) ? 'confirmed' : undefined
+  // The token has reverted the transfer.
+  if (denial === 'refused') return 'confirmed'
+  const { first_denial: first } = record
+  const { time, final } = observation
+  const at = now()
+  const isSame = first?.action === denial && Date.parse(first.at) <= at.getTime()
+  if (isSame && at.getTime() - Date.parse(first.at) < APART_MS) return first
+  if (isSame && isLater(observation, first)) return 'confirmed'
+  // The first one can come from a fork that is ahead of the chain, so it is replaced after a minute.
+  return { action: denial, time: String(time), final_block: String(final?.number ?? ''), at: at.toISOString() }
+}
+
+function isLater({ time, final }: Observation, first: FirstDenial): boolean {
+  const isFinalNewer = final !== undefined && first.final_block !== '' && final.number > BigInt(first.final_block)
+  return isFinalNewer && Number(time - BigInt(first.time)) * 1000 >= APART_MS
+}
+
+/**
+ * Undefined if the node does not work: it does not answer, its block is old, or only its final block, which may have
+ * stopped, keeps the payment open.
+ */
+async function decideFrom(
+  payments: PaymentServices,
+  record: ResponseRecord,
+  node: number,
+  cause: Cause,
+): Promise<Action | undefined> {
+  try {
+    const [other] = await observeRecords(payments, [record], { withFinal: true, node })
+    if (!other || !isNear(other.observation.time, payments.now())) return undefined
+    const known = { record, nonceState: await other.readNonce(), now: payments.now(), cause }
+    const action = decide(known)
+    return action === 'wait' && endsOnceFinal(known) ? undefined : action
+  } catch {
+    // Nodes that fail for a minute are reported.
+    return undefined
+  }
+}
+
+/** Whether the payment would end without an answer if the observed block were final. */
+export function endsOnceFinal({ nonceState, ...known }: Parameters<typeof decide>[0]): boolean {
+  const final = nonceState.nonce === 'free' ? { finalTime: nonceState.time } : { isFinal: true }
+  return isDenial(decide({ ...known, nonceState: { ...nonceState, ...final } }))
+}
