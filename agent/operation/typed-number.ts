@@ -93,6 +93,14 @@ export function findTypedNumbers(text: string): TypedNumbers {
   return { labelled, others: Array.from(rest.matchAll(UNLABELLED), ([, digits = '']) => digits), rest }
 }
 
+/** The text without a number and the word before it that only says that it is one. */
+export function withoutNumber(text: string, digits: string): string {
+  return text.replace(
+    new RegExp(`${BEFORE}(?:(?:${REGISTERED}|${NUMBER}|ie)${NO_LETTER}*)?${digits}${AFTER}`, 'iu'),
+    ' ',
+  )
+}
+
 /** The numbers of the register that a typed number can be: as typed, and without the zeros before it. */
 export function registerNumbers(digits: string): string[] {
   return [...new Set([digits, digits.replace(/^0+(?=[0-9])/, '')])]

@@ -219,6 +219,53 @@ describe('a purchase in the page', function () {
     await sold(page, /FIRST TWIN LIMITED/)
   })
 
+  describe('of a list', () => {
+    const go = () => page.evaluate(`document.querySelector('#go').innerText`) as Promise<string>
+    const openList = async () => {
+      await open('/?operation=list')
+      await page.waitForFunction('globalThis.document.querySelector("link[href*=lists]")')
+    }
+
+    it('shows columns, faults, price and signatures first, is bought as batches, decided by hand and saved', async () => {
+      await openList()
+      const names = Array.from({ length: 26 }, (_, at) => `Unknown Name Number ${at} Ltd\t`)
+      const rows = ['Supplier\tCRO', '=1+1 Trading\t', '\t73,848', 'First Twin Ltd\t', 'x\t', ...names]
+      await page.fill('#lines', rows.join('\n'))
+      const shown = await seen(page, '#answer', /signature/)
+      expect(shown).to.contain('30 rows, 1 that cannot be read. 0.057 USDC to pay. The wallet asks for 3 signatures.')
+      expect(shown).to.match(/Row 5: name must have 3/).and.contain('Supplier → name').and.contain('CRO → company number')
+      expect(await go()).to.equal('Buy the list, 0.057 USDC')
+      expect(await service.transfersOf(() => pay(page).then(() => sold(page, /30 rows of 30/)))).to.equal(3)
+      await page.selectOption('#answer select', 'ambiguous')
+      await seen(page, '#answer tbody', /2 candidates/)
+      await click(page, '#answer li:nth-child(2) button')
+      await page.selectOption('#answer select', 'chosen')
+      await seen(page, '#answer tbody', /FIRST TWIN LIMITED 12/)
+      const csv = await savedBy(page, '#answer .actions button:last-child')
+      expect(csv.split(/\r?\n/)[0]).to.match(/^Supplier\tCRO\t"?company_number/)
+      expect(csv).to.match(/First Twin Ltd\t\t12\t/).and.contain('=1+1 Trading')
+      await click(page, '#go')
+      await seen(page, '#answer', /29 bought before. 0 USDC to pay/)
+      expect(await service.transfersOf(() => click(page, '#go').then(() => sold(page, /30 rows of 30/)))).to.equal(0)
+    })
+
+    it('reads a file in any usual form, and says what the stored purchases say after a refusal in the wallet', async () => {
+      const { default: writeSheet } = await import('write-excel-file/universal')
+      const cells = [['List of July'], [], ['Id', 'Company'], ['1', 'Plain Fixture Ltd'], ['2', '73848']]
+      const sheet = await writeSheet(cells.map((row) => row.map((value) => ({ value })))).toBlob()
+      const csv = Buffer.from('Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf\u00e9 Ltd\r\n', 'latin1')
+      await addWallet(page, service, { eth_signTypedData_v4: () => new Refusal(4001) })
+      await openList()
+      await page.setInputFiles('#file', { name: 'list.csv', mimeType: 'text/csv', buffer: csv })
+      expect(await seen(page, '#answer', /signature/)).to.contain('2 rows. 0.004 USDC').and.contain('Café Ltd')
+      const buffer = Buffer.from(await sheet.arrayBuffer())
+      await page.setInputFiles('#file', { name: 'list.xlsx', mimeType: 'application/zip', buffer })
+      expect(await seen(page, '#answer', /Company → name/)).to.contain('2 rows. 0.003 USDC')
+      await pay(page, 'stub')
+      await status(page, /You refused in the wallet. Nothing was paid.* paid are kept/)
+    })
+  })
+
   describe('with a wallet', () => {
     it('pays with its account, and takes its first announcement', async () => {
       const calls = await addWallet(page, service)

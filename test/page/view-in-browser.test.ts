@@ -76,6 +76,12 @@ describe('the page in a browser', function () {
       void (paused.isPaid ? paused.fulfill(status, headers, body) : paused.continue())
     })
   const buyNumber = () => open().then(() => ask(page, '00000000'))
+  const typeList = async () => {
+    await open('/?operation=list')
+    await seen(page, '#intro', /list/)
+    await page.waitForFunction('globalThis.document.querySelector("link[href*=lists]")')
+    await page.fill('#lines', 'Supplier\tCRO\nPlain Fixture Ltd\t\n\t00000000\nx\t\nNothing Of The Kind\t')
+  }
   const holdWallet = (method: string) => addWallet(page, service, { [method]: () => new Promise(() => undefined) })
   const payWithStub = () => open().then(() => ask(page, '00000000', 'stub'))
 
@@ -137,6 +143,12 @@ describe('the page in a browser', function () {
       await click(page, '#bought tbody button:last-child')
       await seen(page, 'dialog', /Delete/)
     },
+    'a list': () => typeList().then(() => seen(page, '#answer', /signature/)),
+    'a bought list': () =>
+      typeList()
+        .then(() => pay(page))
+        .then(() => sold(page, /rows of/))
+        .then(openAll),
     'a quote': () => open('/api/v1/search?q=sample%20trading'),
     'an unknown path': () => open('/nothing'),
     'the guide': () => open('/docs'),

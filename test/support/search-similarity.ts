@@ -14,6 +14,8 @@ export interface SearchSimilarity {
   similarity: (isAlone: boolean) => number
   /** The similarity of a resolution. */
   measured: number
+  /** The similarity of a resolution that has found no name. */
+  lenient: number
 }
 
 /** `isDoubtful`: whether the query can mean another company than a similar one. */
@@ -25,13 +27,16 @@ export function searchMeasure(
   const options = { suffix, isDoubtful, budget: unlimited() }
   const contained = findContainedWords(index, core, { isOpenEnded: suffix === '', budget: unlimited() })
   const containing = contained && containedMeasure(index, contained, options)
-  const measure = similarityMeasure(index, analyseQuery(index, core, unlimited()), options)
+  const query = analyseQuery(index, core, unlimited())
+  const measure = similarityMeasure(index, query, options)
+  const measureLeniently = similarityMeasure(index, query, { ...options, isLenient: true })
   return (name) => {
     const { similarity: measured } = measure(name)
+    const { similarity: lenient } = measureLeniently(name)
     const found = containing?.(name) ?? 0
-    if (found > 0) return { isContaining: true, similarity: () => found, measured }
+    if (found > 0) return { isContaining: true, similarity: () => found, measured, lenient }
     const isCandidate = measured >= SIMILARITY_MIN.always
     const similarity = (isAlone: boolean) => (isCandidate ? correctedScale({ isAlone })(measured) : 0)
-    return { isContaining: false, similarity, measured }
+    return { isContaining: false, similarity, measured, lenient }
   }
 }

@@ -5,13 +5,15 @@ import { normaliseText } from '../../../store/index/normalise-name.ts'
 import { openQueryBudgets } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
 import { editDistance, haveCompatibleNumbers, isNumeral, toCodeUnits } from '../../../store/index/spelling.ts'
+import type { ParsedName } from '../../../store/index/suffixes.ts'
 import type { Candidate } from '../../operation/result.ts'
-import { isSameNumber, registerNumbers } from '../../operation/typed-number.ts'
-import { addressText, buildCandidate, type QueryEvidence } from './candidate.ts'
-import { findEqualNames, exactMatchType, isEqualWhenJoined, joinedNames } from './equal-names.ts'
-import { nameBeforeNotes, parseQueryName, type QueryName } from '../../operation/typed-name.ts'
+import { isSameNumber, registerNumbers, withoutNumber } from '../../operation/typed-number.ts'
+import { buildCandidate, type NameMatch, type QueryEvidence } from './candidate.ts'
+import { findEqualNames, exactMatchType, findSiblings, isEqualWhenJoined, joinedNames } from './equal-names.ts'
+import { explainedWords, explains } from './explained-words.ts'
 import { readCompany, type Register } from './register.ts'
-import { FUZZY_MAX, similarityMeasure } from './similarity.ts'
+import { DOUBTFUL, FUZZY_MAX, similarityMeasure } from './similarity.ts'
+import { parseQueryName, type QueryName } from './typed-name.ts'
 
 const matchType = 'company_number'
 
@@ -28,9 +30,12 @@ export function candidateByNumber(
   const { number, numbers } = query
   const isOwn = (digits: string) => isSameNumber(digits, company.company_number)
   const own = numbers.others.find(isOwn)
-  const typed = own === undefined ? query : parseQueryName(numbers.rest.replace(own, ' '))
-  const comparison = number && isOwn(number.digits) ? { similarity: 0 } : compareNames(company, typed, registers)
-  return buildCandidate(company, { ...evidence, numbers }, { matchType, ...comparison })
+  const typed = own === undefined ? query : parseQueryName(withoutNumber(numbers.rest, own))
+  const isNumber = number !== undefined && isOwn(number.digits)
+  const match = isNumber ? ({ matchType, similarity: 0 } as const) : compareNames(company, typed, registers)
+  // The number is known, also if the name leaves doubt.
+  const others = [...numbers.others, company.company_number]
+  return buildCandidate(company, { ...evidence, numbers: { ...numbers, others } }, match)
 }
 
 /** The company of the number, if the text is only a number, or if the name beside it agrees. */
@@ -47,38 +52,52 @@ export function findByTypedNumber(
     if (position === undefined) continue
     const company = readCompany(register, position)
     if (number) return buildCandidate(company, evidence, { matchType, similarity: 0 })
-    const name = parseQueryName(labelled.includes(digits) ? rest : rest.replace(digits, ' '))
-    const comparison = compareNames(company, name, [register])
-    if (!comparison.isOtherName) return buildCandidate(company, evidence, { matchType, ...comparison })
+    const name = parseQueryName(labelled.includes(digits) ? rest : withoutNumber(rest, digits))
+    const match = compareNames(company, name, [register])
+    if (match.isOtherName !== true) return buildCandidate(company, evidence, match)
   }
   return undefined
 }
 
-function compareNames(
-  company: Company,
+/** With doubt, the match has the type and the score of a similar name (contract 12.4). */
+function compareNames(company: Company, query: QueryName, registers: Registers): NameMatch {
+  const { whole, named, around } = query
+  const ofWhole = compareEqualNames(company, query, { names: whole, registers })
+  if (ofWhole.own) return { matchType, similarity: 1, exact: ofWhole.own }
+  const ofNamed = compareEqualNames(company, query, { names: named ? [named] : [], registers })
+  const isExplained = !query.isPart && explains(company, around)
+  if (ofNamed.own && isExplained) return { matchType, similarity: 1, exact: ofNamed.own }
+  // The typed name, or name and text, are the name of another company.
+  const isNameOfAnother =
+    ofWhole.isOfOthers ||
+    (!ofNamed.own && ofNamed.isOfOthers) ||
+    registers.some((each) => named && findSiblings(each, named, around.words, { isWhole: true }).length > 0)
+  if (ofNamed.own) return { ...DOUBTFUL, isOtherName: isNameOfAnother }
+  if (isExplained && joinedNames(query).some((each) => isEqualWhenJoined(each, company.legal_name)))
+    return { matchType, similarity: FUZZY_MAX, isOtherName: isNameOfAnother }
+  const compared = compareSimilarName(registers[0], company, query)
+  const isOtherName = compared.isOtherName || isNameOfAnother
+  return isExplained && compared.isExplained
+    ? { matchType, similarity: compared.similarity, isOtherName }
+    : { ...DOUBTFUL, similarity: Math.min(DOUBTFUL.similarity, compared.similarity), isOtherName }
+}
+
+function compareEqualNames(
+  { legal_name, company_number }: Company,
   query: QueryName,
-  registers: Registers,
-): { similarity: number; exact?: 'strict_name' | 'relaxed_name'; isOtherName: boolean } {
-  const named = nameBeforeNotes(query)
-  const names = named ? [...query.whole, named] : query.whole
-  const exact = exactMatchType(query, company.legal_name, names)
-  if (exact) return { similarity: 1, exact, isOtherName: false }
+  { names, registers }: { names: readonly ParsedName[]; registers: Registers },
+) {
   const equal = registers.flatMap((each) => {
     const accepts = (position: number) => position !== each.withheld
     return [...findEqualNames(each, query, names, { accepts, budgets: openQueryBudgets() }).values()]
   })
   // The names can differ in a leading "the".
-  const own = equal.find((each) => each.company.company_number === company.company_number)
-  if (own) return { similarity: 1, exact: own.exact, isOtherName: false }
-  // The typed name equals the name of another company, so it contradicts the number.
-  const isNameOfAnother = equal.length > 0
-  if (joinedNames(query).some((each) => isEqualWhenJoined(each, company.legal_name)))
-    return { similarity: FUZZY_MAX, isOtherName: isNameOfAnother }
-  const { similarity, isOtherName } = compareSimilarName(registers[0], company, query)
-  return { similarity, isOtherName: isOtherName || isNameOfAnother }
+  const found = equal.find((each) => each.company.company_number === company_number)?.exact
+  const own = names.length > 0 ? (exactMatchType(query, legal_name, names) ?? found) : undefined
+  return { own, isOfOthers: equal.length > 0 }
 }
 
-/** Words behind a name that say nothing about which company it is. */
+/** Words behind a name that do not contradict it. They leave doubt, as do all words without an explanation. */
 const NEUTRAL: ReadonlySet<string> = new Set(
   (
     'and at branch co company county dissolved examinership head in ireland irish irl liquidation limited ltd of off ' +
@@ -88,8 +107,8 @@ const NEUTRAL: ReadonlySet<string> = new Set(
 
 /**
  * The typed name speaks against the record in three cases: it has a word that is not in the record's name (behind a
- * word of the name, neutral words and those of the address do not count); it lacks a number of the name; it lacks more
- * than half of the name without being its beginning.
+ * word of the name, neutral words and those that the record explains do not count); it lacks a number of the name; it
+ * lacks more than half of the name without being its beginning.
  */
 function compareSimilarName({ names }: Register, company: Company, query: QueryName) {
   const { core, suffix } = query.similar
@@ -102,35 +121,21 @@ function compareSimilarName({ names }: Register, company: Company, query: QueryN
   const [named, typed] = [legal.split(' '), query.normal.split(' ')]
   const isBeginning = legal.startsWith(query.normal) && query.normal.length >= (named[0] ?? '').length
   const hasNumbers = named.every((word, at) => !isNumeral(word) || word === typed[at])
-  if (isBeginning && hasNumbers) return { similarity, isOtherName: false }
+  if (isBeginning && hasNumbers) return { similarity, isOtherName: false, isExplained: true }
   const last = suffix === '' && core.length > 1 ? (core.at(-1) ?? '') : ''
   const isCut = (word: string) => last.length > 1 && word.startsWith(last) && !isNumeral(word)
-  const isNamed = (word: string, at: number) => isWithin(word, named) || (at === core.length - 1 && named.some(isCut))
-  const first = core.findIndex(isNamed)
-  const isNeutral = neutralFilter(company.registered_address, core)
-  const isAgainst = core.some(
-    (word, at) => word !== 'the' && !isNamed(word, at) && (at < first || !isNeutral(word, at)),
-  )
+  const isNamed = (word: string, at: number) =>
+    word === 'the' || isWithin(word, named) || (at === core.length - 1 && named.some(isCut))
+  const first = core.findIndex((word, at) => word !== 'the' && isNamed(word, at))
+  const explained = explainedWords(company, core, isNamed)
+  const isAgainst = core.some((word, at) => (at < first ? !isNamed(word, at) : !explained[at] && !NEUTRAL.has(word)))
   let lacking = 0
   for (const word of names.words(position)) {
     const text = names.dictionary.text(word)
     if (!isWithin(text, core) && !isCut(text)) lacking += isNumeral(text) ? Infinity : names.weights[word]!
   }
-  return { similarity, isOtherName: isAgainst || lacking > names.nameWeights[position]! / 2 }
-}
-
-/**
- * Whether a word behind the name says nothing about the company. A number or letter is one of the address only if the
- * word before or after it is the same there.
- */
-function neutralFilter(registered: Company['registered_address'], core: readonly string[]) {
-  const address = addressText(registered)
-  const isInAddress = (...words: (string | undefined)[]) => address.includes(` ${words.join(' ')} `)
-  return (word: string, at: number) => {
-    if (word.length > 1 && !isNumeral(word))
-      return NEUTRAL.has(word) || [word, ...equivalentsOf(word)].some((each) => isInAddress(each))
-    return isInAddress(core[at - 1], word) || isInAddress(word, core[at + 1])
-  }
+  const isOtherName = isAgainst || lacking > names.nameWeights[position]! / 2
+  return { similarity, isOtherName, isExplained: explained.every(Boolean) }
 }
 
 /** Whether a word is like one of the words, or is written together with others there. */

@@ -53,23 +53,13 @@ export function compareEvidence(
  * contradict the fragment.
  */
 function addressContains(address: Company['registered_address'], fragment: string): boolean | null {
-  const isContained = addressText(address).includes(` ${normaliseText(fragment)} `)
-  return isContained || (address.lines.length > 0 ? false : null)
+  const { lines, eircode } = address
+  const text = normaliseText([...lines, eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' '))
+  const isContained = ` ${text} `.includes(` ${normaliseText(fragment)} `)
+  return isContained || (lines.length > 0 ? false : null)
 }
 
-/** The normalised words of the address, from a line on, with a space around each. The Eircode is in both notations. */
-export function addressText({ lines, eircode }: Company['registered_address'], from = 0): string {
-  const text = [...lines.slice(from), eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' ')
-  return ` ${normaliseText(text)} `
-}
-
-/** Whether the address, read from the beginning of one of its lines, begins with these words: at least two. */
-export function beginsInAddress({ registered_address }: Company, words: readonly string[]): boolean {
-  const begins = (_: string, from: number) => addressText(registered_address, from).startsWith(` ${words.join(' ')} `)
-  return words.length > 1 && registered_address.lines.some(begins)
-}
-
-interface NameMatch {
+export interface NameMatch {
   matchType: Candidate['match_type']
   similarity: number
   /** How the name equals the legal name, if it does. */

@@ -4,7 +4,8 @@ import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { parseName, normaliseText, normaliseWords } from '../../../store/index/normalise-name.ts'
 import type { QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { formsOf, type ParsedName, splitAttachedSuffix } from '../../../store/index/suffixes.ts'
-import { type QueryName, nameBeforeNotes } from '../../operation/typed-name.ts'
+import { explains } from './explained-words.ts'
+import type { QueryName } from './typed-name.ts'
 import { readCompany, type Register } from './register.ts'
 import { joinedKey } from '../../../store/index/name-keys.ts'
 import { isNumeral } from '../../../store/index/spelling.ts'
@@ -38,18 +39,17 @@ export function findEqualNames(
     const exact = exactMatchType(query, company.legal_name, names)
     if (exact !== undefined) equal.set(name, { company, exact })
   }
-  return equal.size > 0 ? equal : findWithOtherArticle(register, names, limits)
+  return equal.size > 0 ? equal : findWithOtherWord(register, names, limits)
 }
 
 /**
- * A name that differs in "the" at its beginning is equal if no other name of the snapshot has these words (contract
- * 12.1).
+ * A name that differs in "the" at its beginning, or in "co" for "company" at its end, is equal if no other name of the
+ * snapshot has these words (contract 12.1).
  */
-function findWithOtherArticle(register: Register, names: readonly ParsedName[], { accepts, budgets }: Limits) {
+function findWithOtherWord(register: Register, names: readonly ParsedName[], { accepts, budgets }: Limits) {
   const equal = new Map<number, EqualName>()
   for (const each of names) {
-    const withOtherArticle = each.core[0] === 'the' ? each.core.slice(1) : ['the', ...each.core]
-    const [name, ...others] = [each.core, withOtherArticle]
+    const [name, ...others] = withOtherWords(each.core)
       .flatMap((words) => register.names.findExact(words))
       .filter((found) => found !== register.withheld)
     if (name === undefined || others.length > 0 || !accepts(name) || !budgets.records.take(1)) continue
@@ -57,6 +57,20 @@ function findWithOtherArticle(register: Register, names: readonly ParsedName[], 
     if (hasSameForm(each, parseName(company.legal_name))) equal.set(name, { company, exact: 'relaxed_name' })
   }
   return equal
+}
+
+const COMPANY_WORDS = new Map([
+  ['co', 'company'],
+  ['company', 'co'],
+])
+
+/** The words as they are, with and without "the", and with the other notation of "company". */
+function withOtherWords(core: readonly string[]): (readonly string[])[] {
+  const other = core.length > 1 ? COMPANY_WORDS.get(core.at(-1) ?? '') : undefined
+  return [core, ...(other === undefined ? [] : [[...core.slice(0, -1), other]])].flatMap((words) => [
+    words,
+    words[0] === 'the' ? words.slice(1) : ['the', ...words],
+  ])
 }
 
 /** Two names are enough to know that the letters do not belong to one company. */
@@ -75,39 +89,41 @@ export function findNamesWithLetters({ names, withheld }: Register, query: Query
 const SIBLING_WORDS = { first: 16, together: 4 }
 
 /**
- * The registered names that consist of this name and words of the text behind its legal form: `Bed Res Ireland
- * Limited` for `Bed Res Ltd (Ireland)`.
+ * The registered names that consist of this name and words of the text behind its legal form, or all of them if
+ * `isWhole`: `Bed Res Ireland Limited` for `Bed Res Ltd (Ireland)`.
  */
 export function findSiblings(
   { names, withheld }: Register,
   { core, suffix }: ParsedName,
   text: readonly string[],
+  { isWhole }: { isWhole: boolean } = { isWhole: false },
 ): number[] {
+  if (text.length === 0 || core.some((word) => names.dictionary.find(word) === undefined)) return []
   const words = text.slice(0, SIBLING_WORDS.first)
-  const endings = words.flatMap((word, at) => {
-    const runs = Array.from({ length: SIBLING_WORDS.together }, (_, more) => words.slice(at, at + 1 + more))
-    return runs.concat(Array.from(equivalentsOf(word), (each) => [each]))
+  const runs = words.flatMap((word, at) => {
+    const following = Array.from({ length: SIBLING_WORDS.together }, (_, more) => words.slice(at, at + 1 + more))
+    return following.concat(Array.from(equivalentsOf(word), (each) => [each]))
   })
   const found = new Set<number>()
   for (const form of [[], ...formsOf(suffix).map((each) => each.split(' '))])
-    for (const ending of endings)
-      for (const name of names.findExact([...core, ...form, ...ending])) if (name !== withheld) found.add(name)
+    for (const run of isWhole ? [text] : runs)
+      for (const name of names.findExact([...core, ...form, ...run])) if (name !== withheld) found.add(name)
   return [...found]
 }
 
 /**
- * Returns a check whether a similar name can be another company: the query has distinguishing text, another name has
- * its letters, or another name consists of this one and words of the note.
+ * Returns a check whether a similar name can be another company: nothing explains a word of the query, another name has
+ * its letters, or another name consists of this one and words around it.
  */
 export function doubtOf(register: Register, query: QueryName): (position: number) => boolean {
   const { names } = register
-  const { words, distinguishing } = query.behind
+  const { around, isPart } = query
   const sameLetters = findNamesWithLetters(register, query)
   return (position) =>
-    distinguishing.length > 0 ||
+    isPart ||
     [...sameLetters].some((other) => other !== position) ||
-    (words.length > 0 &&
-      findSiblings(register, { core: names.texts(position), suffix: names.suffixOf(position) }, words).length > 0)
+    (around.open.length > 0 && !explains(readCompany(register, position), around)) ||
+    findSiblings(register, { core: names.texts(position), suffix: names.suffixOf(position) }, around.words).length > 0
 }
 
 /**
@@ -135,8 +151,8 @@ export function hasSameForm({ core, suffix }: ParsedName, legal: ParsedName): bo
 
 /** The name as it can be written together or apart. */
 export function joinedNames(query: QueryName): ParsedName[] {
-  const named = nameBeforeNotes(query)
-  return [...query.whole, ...(named ? [named] : []), query.similar].map(splitAttachedSuffix)
+  const { whole, named, similar } = query
+  return [...whole, ...(named ? [named] : []), similar].map(splitAttachedSuffix)
 }
 
 /** Whether the names differ only in spaces between words and in "and" (contract 12.11). */

@@ -12,9 +12,8 @@ import { analyseQuery } from '../../../store/index/query.ts'
 import type { ParsedName } from '../../../store/index/suffixes.ts'
 import type { Candidate } from '../../operation/result.ts'
 import { CANDIDATES_MAX, foldStatus } from '../../operation/fields.ts'
-import { parseQueryName, type QueryName } from '../../operation/typed-name.ts'
 import { namesCompany } from '../../operation/typed-number.ts'
-import { beginsInAddress, buildCandidate, type QueryEvidence, TopCandidates } from './candidate.ts'
+import { buildCandidate, type QueryEvidence, TopCandidates } from './candidate.ts'
 import { findByTypedNumber } from './by-number.ts'
 import {
   doubtOf,
@@ -25,25 +24,27 @@ import {
   isEqualWhenJoined,
   joinedNames,
 } from './equal-names.ts'
+import { explains } from './explained-words.ts'
 import { readCompany, type Register } from './register.ts'
 import { highestScore, scoreCandidates, type Search } from './score-candidates.ts'
 import {
   containedBound,
   containedMeasure,
   correctedScale,
+  DOUBTFUL,
+  FOUND_MIN,
   INITIALS_SIMILARITY,
   FUZZY_MAX,
   publishedSimilarity,
   similarityMeasure,
   UNCERTAIN_MAX,
 } from './similarity.ts'
+import { parseQueryName, type QueryName } from './typed-name.ts'
 
 /** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
-export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
+export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67, lenient: 0.6 } as const
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
-/** The similarity of a name that equals the query without its distinguishing text. */
-const DISTINGUISHED_SIMILARITY = 0.9
 /**
  * Candidates reserved for names whose initials are the query, because corrections of a short word could fill all ten.
  */
@@ -141,29 +142,26 @@ function addDecidingNames(search: Search, name: QueryName): (typeof CERTAINTIES)
   return addNamedNames(search, name) ? 'named' : 'similar'
 }
 
-/** Adds the names before the text behind a legal form. Returns whether they decide. */
+/**
+ * Adds the names before the text behind a legal form, and the names with words of this text. Returns whether they
+ * decide: every word of the text is explained for one of the companies.
+ */
 function addNamedNames(search: Search, query: QueryName): boolean {
-  const { named, behind } = query
+  const { named, around } = query
   if (named === undefined) return false
   const { register, top, scored, budgets } = search
   const equal = findEqualNames(register, query, [named], search)
-  const isOwnAddress = [...equal.values()].some(({ company }) => beginsInAddress(company, behind.words))
-  if (behind.distinguishing.length > 0 && !isOwnAddress) {
-    for (const [position, { company }] of equal) {
-      scored.add(position)
-      top.add(buildCandidate(company, search.query, { matchType: 'fuzzy_name', similarity: DISTINGUISHED_SIMILARITY }))
-    }
-    return false
-  }
-  if (!addEqualNames(search, equal)) return false
-  for (const position of findSiblings(register, named, behind.words)) {
+  const isExplained = [...equal.values()].some(({ company }) => explains(company, around))
+  if (isExplained) addEqualNames(search, equal)
+  for (const position of [...(isExplained ? [] : equal.keys()), ...findSiblings(register, named, around.words)]) {
     if (!search.accepts(position) || !budgets.records.take(1)) continue
     scored.add(position)
-    const match = { matchType: 'relaxed_name', similarity: 1, exact: 'relaxed_name' } as const
-    top.add(buildCandidate(readCompany(register, position), search.query, match))
+    top.add(buildCandidate(readCompany(register, position), search.query, isExplained ? EQUAL : DOUBTFUL))
   }
-  return true
+  return isExplained
 }
+
+const EQUAL = { matchType: 'relaxed_name', similarity: 1, exact: 'relaxed_name' } as const
 
 function addEqualNames({ query, top, scored }: Search, equal: ReturnType<typeof findEqualNames>): boolean {
   for (const [position, { company, exact }] of equal) {
@@ -182,10 +180,7 @@ function addNamesLike(search: Search, name: QueryName): boolean {
   const isTruncated = isSearch && addContainingNames(search, asked)
   const scale = isSearch ? correctedScale({ isAlone: scored.size === 0 }) : (similarity: number) => similarity
   if (isSearch && !top.canEnter(highestScore(search, scale(FUZZY_MAX)))) return isTruncated
-  const isSimilarTruncated = addSimilarNames(search, asked, {
-    similarityMin: SIMILARITY_MIN[isSearch ? 'always' : 'without_exact'],
-    scale,
-  })
+  const isSimilarTruncated = addSimilarNames(search, asked, scale)
   return isTruncated || isSimilarTruncated
 }
 
@@ -223,23 +218,32 @@ function addContainingNames(search: Search, { core, suffix, isDoubtful }: AskedN
   })
 }
 
-/** Adds names that have only some words of the query, or spelling variants of them. */
+/**
+ * Adds names that have only some words of the query, or spelling variants of them. A resolution without any compares
+ * once more, leniently.
+ */
 function addSimilarNames(
   search: Search,
   { core, suffix, isDoubtful }: AskedName,
-  { similarityMin, scale }: { similarityMin: number; scale: (similarity: number) => number },
+  scale: (similarity: number) => number,
 ): boolean {
-  const { register, budgets, accepts } = search
+  const { register, budgets, accepts, isSearch, top } = search
   const { names } = register
   const nameQuery = analyseQuery(names, core, budgets.spelling)
-  const limits = { similarityMin, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
-  const pool = selectCandidates(names, nameQuery, limits)
-  const measure = similarityMeasure(names, nameQuery, { suffix, isDoubtful, budget: budgets.pairs })
-  const similarityOf = (name: number) => {
-    const { similarity } = measure(name)
-    return similarity < similarityMin ? 0 : scale(similarity)
+  const add = (similarityMin: number, { isLenient }: { isLenient: boolean }) => {
+    const poolMin = isLenient ? FOUND_MIN : similarityMin
+    const limits = { similarityMin: poolMin, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
+    const measure = similarityMeasure(names, nameQuery, { suffix, isDoubtful, budget: budgets.pairs, isLenient })
+    const similarityOf = (name: number) => {
+      const { similarity } = measure(name)
+      return similarity < similarityMin ? 0 : scale(similarity)
+    }
+    const highestOf = isLenient ? () => FUZZY_MAX : scale
+    return scoreCandidates(search, selectCandidates(names, nameQuery, limits), { similarityOf, highestOf })
   }
-  return scoreCandidates(search, pool, { similarityOf, highestOf: scale })
+  if (isSearch) return add(SIMILARITY_MIN.always, { isLenient: false })
+  const isTruncated = add(SIMILARITY_MIN.without_exact, { isLenient: false })
+  return isTruncated || top.candidates().length > 0 ? isTruncated : add(SIMILARITY_MIN.lenient, { isLenient: true })
 }
 
 /** The best candidates, followed by the first names whose initials are the query. */

@@ -49,6 +49,11 @@ interface MeasureOptions {
   budget: OperationBudget
   /** Whether the query can mean another company than a similar one. */
   isDoubtful?: ((name: number) => boolean) | undefined
+  /**
+   * Whether a query word that begins a word of the name counts as that word, and words before a whole name count less.
+   * Such names are doubtful.
+   */
+  isLenient?: boolean
 }
 
 /**
@@ -58,36 +63,41 @@ interface MeasureOptions {
 export function similarityMeasure(
   index: NameIndex,
   query: NameQuery,
-  { suffix, budget, isDoubtful = () => false }: MeasureOptions,
+  { suffix, budget, isDoubtful = () => false, isLenient = false }: MeasureOptions,
 ): (name: number) => NameSimilarity {
   const targets = findPairTargets(query)
+  const cutWords = isLenient ? findCutWords(index, query) : []
   return (name) => {
     const words = index.words(name)
     const possible = listPairs(index, query, { targets, words })
+    const weight = query.totalWeight + index.nameWeights[name]!
+    if (isLenient && sumOf(choosePairs(possible)) < FOUND_MIN * weight) return NOT_SIMILAR
+    for (const pair of listCutPairs(index, cutWords, words)) possible.push(pair)
     budget.take(words.length * (1 + query.splits.length + possible.length))
     const pairs = choosePairs(possible)
-    let sum = 0
     let paired = 0
     let namePaired = 0
     let isComplete = true
     let isLiteral = true
     for (const pair of pairs) {
-      sum += pair.contribution
       paired += pair.last - pair.first + 1
       namePaired += pair.nameLast - pair.nameFirst + 1
       if (pair.similarity < PAIR_SIMILARITY_MIN) isComplete = false
       if (pair.similarity < 1) isLiteral = false
     }
     const isQueryCovered = paired === query.words.length
-    isComplete = isComplete && isQueryCovered && namePaired === words.length
+    const isEnd = isLenient && pairs[0] !== undefined && query.words.length - pairs[0].first === paired
+    isComplete = isComplete && (isQueryCovered || isEnd) && namePaired === words.length
     const similarity =
-      (sum / (query.totalWeight + index.nameWeights[name]!)) *
+      (sumOf(pairs) / weight) *
       (isComplete ? 1 : PARTIAL_FACTOR) *
       (isInOrder(pairs) ? 1 : OTHER_ORDER_FACTOR) *
       suffixFactor(suffix, index.suffixOf(name))
     const isUncertain = () =>
       similarity > UNCERTAIN_FROM &&
-      (pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words })) || isDoubtful(name))
+      (isLenient ||
+        pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words })) ||
+        isDoubtful(name))
     return {
       similarity: publishedSimilarity(isUncertain() ? compressed(similarity) : similarity),
       isQueryCovered,
@@ -101,6 +111,8 @@ export function similarityMeasure(
  * compressed, not cut off, so that the order of names stays the same.
  */
 export const UNCERTAIN_MAX = 0.9165
+/** The match of a name that equals a part of the query, while nothing explains the rest. */
+export const DOUBTFUL = { matchType: 'fuzzy_name', similarity: UNCERTAIN_MAX } as const
 const UNCERTAIN_FROM = 0.9
 
 function compressed(similarity: number): number {
@@ -133,6 +145,46 @@ function isEquivalentPair(
   [named = '', ...others]: readonly string[],
 ): boolean {
   return more.length + others.length === 0 && equivalentsOf(asked).has(named)
+}
+
+const sumOf = (pairs: readonly Pair[]) => pairs.reduce((sum, { contribution }) => sum + contribution, 0)
+
+/** The overlap by other words from which a lenient measure is used. */
+export const FOUND_MIN = 0.4
+const NOT_SIMILAR: NameSimilarity = { similarity: 0, isQueryCovered: false, isLiteral: false }
+/** Shorter words begin too many words. */
+const CUT_LETTERS_MIN = 3
+const CUT_SIMILARITY = 0.9
+
+interface CutWord {
+  position: number
+  weight: number
+  begins: (word: number) => boolean
+}
+
+/** The words of the query that can be the beginning of a longer word. */
+function findCutWords({ dictionary }: NameIndex, { words, terms }: NameQuery): CutWord[] {
+  return terms.flatMap(({ first, last, weight }) => {
+    const word = words[first]!
+    const isCut = first === last && word.length >= CUT_LETTERS_MIN && !isNumeral(word)
+    return isCut ? [{ position: first, weight, begins: dictionary.prefixFilter(word) }] : []
+  })
+}
+
+function listCutPairs(index: NameIndex, cutWords: readonly CutWord[], words: Uint32Array): Pair[] {
+  const pairs: Pair[] = []
+  for (const { position, weight, begins } of cutWords) {
+    for (const [at, word] of words.entries()) {
+      if (!begins(word)) continue
+      const contribution = CUT_SIMILARITY * (weight + index.weights[word]!)
+      const [ofQuery, ofName] = [
+        { first: position, last: position },
+        { nameFirst: at, nameLast: at },
+      ]
+      pairs.push({ ...ofQuery, ...ofName, similarity: CUT_SIMILARITY, contribution })
+    }
+  }
+  return pairs
 }
 
 /** Rounded down, and below 1. */

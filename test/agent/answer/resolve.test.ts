@@ -115,6 +115,7 @@ describe('resolve', () => {
     it('[12.4, 12.10] is found beside an address, although evidence is missing or differs', () => {
       expectMatch(resolve({ name: 'Harrington Mills Ltd, 2, Main Street' }), '101')
       expectNoMatch(resolve({ name: 'Harrington Mills Ltd, 3, Main Street' }), 'ambiguous', ['101'])
+      expectMatch(resolve({ name: 'Kerrigan Foods Ltd 0851234567, €500.00, LEI 529900T8BM49AURSDO55' }), '100')
       const elsewhere = resolve({ name: 'Kerrigan Foods Limited', address: 'Somewhere else' })
       expectMatch(elsewhere, '100')
       expect(elsewhere.match?.signals.address_contains).to.equal(false)
@@ -213,12 +214,23 @@ describe('resolve', () => {
 
     const SAME =
       'Kerrigan Foods/KERRIGAN FOODS LTD/Kerigan Foods Limited/Kerrigan Foods Limted/Foods Kerrigan/' +
-      'KerriganFoods Limited/Kerrigan Foods DAC/Kerrigan/Kerrigan Foo/Kerrigan Foods Limi/Kerrigan Foods Ireland/' +
-      'Kerrigan Foods Limited (In Liquidation), Dublin 2/Kerrigan Foods 1 Main St Cork/The Kerrigan Foods'
+      'KerriganFoods Limited/Kerrigan Foods DAC/Kerrigan/Kerrigan Foo/Kerrigan Foods Limi/Kerrigan Foods Ltd trading as Zyx/' +
+      'Kerrigan Foods Limited, 1 Main Street/Kerrigan Foods 1 Main St Cork/The Kerrigan Foods'
+    const DOUBTFUL =
+      'Kerrigan Foods Ltd ESOP/Kerrigan Foods Limited II/Kerrigan Foods Ireland/Kerigan Foods Ltd ESOP/' +
+      'Kerrigan Foods Limited (In Liquidation)/Kerrigan Foods Limited, Dublin 2/Zyx trading as Kerrigan Foods Ltd'
     const OTHER =
-      'Harrington Mills Ltd/Kerrigan Foods X/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods Limited II/Ireland/' +
+      'Harrington Mills Ltd/Kerrigan Foods X/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods ESOP Ltd/Ireland/' +
       'Kerrigan Foods 2/Kerrigan Foods Holdings/Kerrigan Foods 1/Ker/Ker Ltd/Merrigan Foods Ltd/Cork Foods Ltd/Irish Foods Ltd'
-    it('[12.4] agrees with a similar name and conflicts with another', () => {
+    it('[12.4, 12.21] agrees with a similar name, doubts words that nothing explains, and conflicts with another name', () => {
+      for (const name of DOUBTFUL.split('/')) {
+        const resolved = resolve({ company_number: '100', name, eircode: 'D02 X285', address: 'Main Street' })
+        expectNoMatch(resolved, 'ambiguous', ['100'])
+        const { score, conflicts, signals } = resolved.candidates[0]!
+        expect(score - 120, name).to.be.at.most(779)
+        expect(conflicts).to.deep.equal([])
+        expect(signals.company_number_exact).to.equal(true)
+      }
       for (const name of SAME.split('/')) {
         const resolved = resolve({ company_number: '100', name })
         expectMatch(resolved, '100')
@@ -244,6 +256,8 @@ describe('resolve', () => {
         expectMatch(resolve({ company_number: '401', name }), '401')
       }
       expectNoMatch(resolve({ company_number: '100', name: 'Marlow' }), 'conflicting', ['100'])
+      // Name and text together.
+      expectNoMatch(resolve({ company_number: '103', name: 'The Land Agency, Kerrigan Foods' }), 'conflicting', ['103'])
       expectMatch(resolve({ company_number: '400', name: 'Ballyprennan Farm Limited' }), '400')
     })
 
@@ -310,9 +324,13 @@ describe('resolve, for names that differ little', () => {
     })
   }
 
-  it('[12.1] reads a name with or without The as relaxed if the register has no other such name', async () => {
+  it('[12.1] reads The, and Co for Company, as relaxed if the register has no other such name', async () => {
     const rows = [
       ...rowsOf('THE LANTERN ROOMS LIMITED', 'HARBOUR LIGHTS LIMITED', 'THE COPPER POT LIMITED', 'COPPER POT DAC'),
+      { number: '20', name: 'LAREINE & CO. LIMITED' },
+      { number: '21', name: 'DOVEPHARM COMPANY LIMITED' },
+      { number: '22', name: 'TWIN ELMS COMPANY LIMITED' },
+      { number: '23', name: 'TWIN ELMS CO LIMITED', status: 'Dissolved', dissolved: '2020-01-01' },
       { number: '7', name: 'TWIN OAKS LIMITED' },
       { number: '8', name: 'TWIN OAKS LIMITED', status: 'Dissolved', dissolved: '2020-01-01' },
       { number: '9', name: 'THE OLD MILL LIMITED' },
@@ -324,6 +342,9 @@ describe('resolve, for names that differ little', () => {
         ['Lantern Rooms', '1'],
         ['The Harbour Lights Limited', '2'],
         ['The Harbour Lights Limited T/A The Bar', '2'],
+        ['LAREINE AND COMPANY LIMITED', '20'],
+        ['The Lareine & Company', '20'],
+        ['Dovepharm Co Ltd', '21'],
       ] as const) {
         const { status, match } = register.resolve({ name })
         expect(status, name).to.equal('matched')
@@ -333,7 +354,7 @@ describe('resolve, for names that differ little', () => {
       }
       // Another legal form, and a name that two companies have.
       expect(register.resolve({ name: 'The Harbour Lights DAC' })).to.include({ match: null })
-      for (const name of ['Copper Pot Limited', 'The Twin Oaks Limited'])
+      for (const name of ['Copper Pot Limited', 'The Twin Oaks Limited', 'The Twin Elms Co Ltd', 'Lareine Company Ltd'])
         expect(register.resolve({ name }), name).to.include({ match: null })
       expect(register.resolve({ name: 'Old Mill Limited' }).match?.company.company_number).to.equal('10')
       expect(register.resolve({ name: 'The Old Mill Limited' }).match?.company.company_number).to.equal('9')
@@ -354,37 +375,58 @@ describe('resolve, for names that differ little', () => {
       'STRATUM INVESTMENTS IV DESIGNATED ACTIVITY COMPANY',
       'MARLINSPIKE IRELAND LIMITED',
       'MARLINSPIKE IRELAND L LIMITED',
+      'HAIWA INTERNATIONAL LIMITED',
+      'ABBEYGATE PROPERTIES LIMITED',
     ]
     const all = (use: (register: TestRegister) => void) => withRegister(rowsOf(...NAMES), use)
 
-    it('[12.10] does not match a name without the text that distinguishes, whatever the evidence', () =>
+    const FIRST: [number: string, names: string][] = [
+      [
+        '1',
+        'Stewley Ltd 1/Stewley Ltd (Holdings)/Stewley Ltd, Edinburgh/Stewley Ltd ESOP/Stewley Ltd SPV/Stewley Ltd GmbH/' +
+          'Stewley Ltd (Jordan Murphy)/Stewley Ltd (John Murphy)/Stewley Ltd became Dotted Line/Stewley Ltd Co/' +
+          'Stewley Ltd Limited Edition/Stewley Ltd (dissolved 2024)/Stewley Ltd; Bluebell Oak/Stewley Ltd Creditors/' +
+          'Zyx trading as Stewley Ltd',
+      ],
+      ['6', '(Ltd) Song Sleuth/Ltd. Song Sleuth/Customer: Song Sleuth Ltd'],
+      ['12', 'HAIWA INT LTD/Haiwa Intern Limited/Supplier - Haiwa International Ltd'],
+      ['13', 'Abbeygate Prop Ltd/Abbeygate Properties S.r.l. Ltd'],
+    ]
+
+    it('[12.10, 12.21] is ambiguous with the company first if nothing explains a word, whatever the evidence', () =>
       all((register) => {
-        for (const text of ['1', '(Holdings)', '(Jersey)']) {
-          const bare = register.resolve({ name: `Stewley Ltd ${text}` })
-          expect(bare.status, text).to.equal('ambiguous')
-          expect(bare.candidates[0]?.company.company_number).to.equal('1')
-          expect(bare.candidates[0]?.score).to.be.at.most(779)
-          expect(register.resolve({ name: `Stewley Ltd ${text}`, ...evidence }).status, text).to.equal('ambiguous')
-        }
+        for (const [number, names] of FIRST)
+          for (const name of names.split('/')) {
+            const bare = register.resolve({ name })
+            expect(bare.status, name).to.equal('ambiguous')
+            expect(bare.candidates[0]?.company.company_number, name).to.equal(number)
+            expect(bare.candidates[0]?.score).to.be.at.most(779)
+            expect(register.resolve({ name, ...evidence }).status, name).to.equal('ambiguous')
+          }
         expect(register.resolve({ name: 'Song Sleuth Ltd Holdings', ...evidence }).status).to.equal('ambiguous')
         expect(register.resolve({ name: 'Song Sleuth Holdings Ltd' }).match?.company.company_number).to.equal('7')
+        expect(register.resolve({ name: 'Song Sleuth Ltd Holdings', company_number: '6' }).status).to.equal(
+          'conflicting',
+        )
+        // A single letter can begin a word of any name.
+        expect(register.resolve({ name: 'Haiwa In Ltd' }).status).to.equal('no_match')
       }))
 
-    it('[12.10] is ambiguous for a note that another name has before or behind its form', () =>
+    it('[12.10] is ambiguous for words that another name has before or behind its form', () =>
       all((register) => {
         for (const [name, found] of [
           ['Bed Res Ltd (Ireland)', ['2', '3']],
           ['Bed Res Ltd, Irl', ['2', '3']],
-          ['Fairway Ltd, Main Street, Cork', ['4', '5']],
+          ['Fairway Ltd, Quay Street, Cork', ['4', '5']],
+          // Explained by the address of both.
+          ['Fairway Ltd, Quay Street', ['4']],
         ] as const) {
-          const ambiguous = register.resolve({ name })
-          expect(ambiguous.status, name).to.equal('ambiguous')
-          expect(companyNumbers(ambiguous)).to.deep.equal(found)
-          expect(new Set(ambiguous.candidates.map(({ score }) => score)).size).to.equal(1)
-          expect(register.resolve({ name, ...evidence }).status, name).to.equal('ambiguous')
+          const resolved = register.resolve({ name })
+          expect(resolved.status, name).to.equal(found.length > 1 ? 'ambiguous' : 'matched')
+          expect(companyNumbers(resolved)).to.deep.equal(found)
+          if (found.length > 1) expect(register.resolve({ name, ...evidence }).status, name).to.equal('ambiguous')
         }
-        expect(register.resolve({ name: 'Bed Res Ltd (Cork)' }).match?.company.company_number).to.equal('2')
-        // A similar name, of which another is the same with the words of the note.
+        // A similar name, of which another is the same with the words of the text.
         expect(register.resolve({ name: 'Bed Ress Ltd (Ireland)', ...evidence }).status).to.equal('ambiguous')
       }))
 

@@ -1,6 +1,7 @@
 /** Text around a name: trading names, places and notes, and words behind the legal form of another company. */
-import { below, pick, type Random } from '../../support/random.ts'
+import { pick, type Random } from '../../support/random.ts'
 import type { QueryInput } from './classes.ts'
+import { pickFragment } from './evidence.ts'
 import { LEGAL_FORMS, partsOf } from './names.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
 
@@ -13,29 +14,18 @@ const KINDS =
   )
 const COUNTRIES =
   '(Jersey)|(UK)|Northern Ireland|(Isle of Man)|- Germany|USA|(Luxembourg)|, Scotland|(U.K.)|France Branch'.split('|')
-const STREETS = ['Main Street', 'Ballymore Road', 'The Mews', 'Custom House Quay', 'Park Lane'] as const
-const COUNTIES = ['Kerry', 'Cork', 'Mayo', 'Dublin', 'Offaly'] as const
 
-const NOTES: readonly ((random: Random) => string)[] = [
-  (random) => `, Co. ${pick(random, COUNTIES)}`,
-  (random) => ` Co ${pick(random, COUNTIES)}`,
-  (random) => `, County ${pick(random, COUNTIES)}`,
-  (random) => ` (${pick(random, COUNTIES)})`,
-  () => ' (Ireland)',
-  () => ' Irish Branch',
-  () => ' & Anor',
-  () => ' and others',
-  () => ' (in liquidation)',
-  () => ' - head office',
-  () => ' +353 1 234 5678',
-  () => ' Tel: 01 234 5678',
-  () => ' info@qxzkvw.ie',
-  () => ' www.qxzkvw.ie',
-  () => ', D02 X285',
-  (random) => `, ${1 + below(random, 99)} ${pick(random, STREETS)}, Dublin ${1 + below(random, 24)}`,
-  (random) => `, Unit ${1 + below(random, 30)}, ${pick(random, STREETS)}, ${pick(random, COUNTIES)}`,
-  (random) => ` formerly ${pick(random, ['Qxzkvw', 'Zwkqx'])} Holdings Ltd`,
-]
+/** Notes that explain themselves. */
+const NOTES = (
+  ' & Anor| and others| +353 1 234 5678| Tel: 01 234 5678| 0851234567| info@qxzkvw.ie| www.qxzkvw.ie| Invoice 12345|' +
+  ' €500.00| VAT No. IE6388047V| LEI 529900T8BM49AURSDO55| formerly Qxzkvw Holdings Ltd| (formerly known as Zwkqx)'
+).split('|')
+/** Text that nothing explains. */
+const OTHER_TEXT = (
+  ' ESOP| SPV| (Jordan Murphy)|, Edinburgh| (Delaware)| UKI| GmbH| S.r.l.| became Zwkqx| Irish Branch| - head office| Ireland|' +
+  ' (Healthcare)| Creditors| Hospital| TA Zwkqx Fund| previously owned by Zwkqx| / Bluebell Oak| est. 1987| c/o Zwkqx|' +
+  ', 99 Zwkqx Road, Dublin 9|, Z99 Z999| Co'
+).split('|')
 
 export type Behind = (random: Random, company: BenchCompany, register: ReferenceRegister) => string | undefined
 
@@ -48,7 +38,8 @@ const behindForm =
 export const withNumber = behindForm((random) => ` ${pick(random, NUMBERS)}`)
 export const withKind = behindForm((random) => ` ${pick(random, KINDS)}`)
 export const withCountry = behindForm((random) => ` ${pick(random, COUNTRIES)}`)
-export const withNote = behindForm((random) => pick(random, NOTES)(random))
+export const withNote = behindForm((random) => pick(random, NOTES))
+export const withOtherText = behindForm((random) => pick(random, OTHER_TEXT))
 export const withOtherNumber = behindForm((random, { number }) => ` (${pick(random, LABELS)} ${otherNumber(number)})`)
 
 const LABELS = ['CRO', 'CRO No.', 'Company No.', 'Reg. No.', 'Company number:'] as const
@@ -91,7 +82,6 @@ export function formCutOrRepeated(random: Random, { name }: BenchCompany): strin
 
 const TRADE_NAMES = ['THE CORNER SHOP', 'QUICKFIX', 'BLUE DOOR CAFE', 'CITY CARS', 'HARBOUR LIGHTS'] as const
 const TRADING_AS = [' T/A ', ' t/a ', ' trading as ', '. T/A '] as const
-const PLACES = ['RIVERSTICK', 'CORK', 'DUBLIN 2', 'HEAD OFFICE', 'MANOR ESTATE'] as const
 
 /** Undefined for a name without a legal form, after which the text could be a part of the name. */
 export function withTradingName(random: Random, name: string): string | undefined {
@@ -101,9 +91,10 @@ export function withTradingName(random: Random, name: string): string | undefine
   return pick(random, written)
 }
 
-export function withTextAfterForm(random: Random, { name, number }: BenchCompany): string | undefined {
-  if (partsOf(name).form === undefined) return undefined
-  const place = pick(random, PLACES)
+/** A part of the registered address, or the number. */
+export function withTextAfterForm(random: Random, { name, number, addressLines }: BenchCompany): string | undefined {
+  const place = pickFragment(addressLines, random)
+  if (partsOf(name).form === undefined || place === undefined) return undefined
   return pick(random, [`${name} (${place})`, `${name} - ${place}`, `${name}, ${place}`, `${name} (CRO No. ${number})`])
 }
 

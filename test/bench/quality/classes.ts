@@ -111,7 +111,7 @@ export const CLASSES: readonly QuestionClass[] = [
   { id: '18b', label: 'one typo, with Eircode and address', perturb: evidence.typoWithEvidence, ...SHORT },
   { id: '19', label: 'with a part of the address', perturb: evidence.withAddressFragment },
   { id: '20', label: 'a trading name after the name', perturb: byName(around.withTradingName), ...SAME_IN_TEXT },
-  { id: '21', label: 'a place or number after the name', perturb: around.withTextAfterForm, ...SAME_IN_TEXT },
+  { id: '21', label: 'its place or number after the name', perturb: around.withTextAfterForm, ...SAME_IN_TEXT },
   { id: '22', label: '& or and omitted', perturb: byName(around.andDropped) },
   { id: '23', label: 'a company number after the name', perturb: around.withCompanyNumber, ...SAME_IN_TEXT },
   { id: '25', label: 'The added or omitted', perturb: byName(words.articleChanged), ...SAME_IN_TEXT },
@@ -122,7 +122,8 @@ export const CLASSES: readonly QuestionClass[] = [
   ...behindForm('37', 'another country', around.withCountry),
   ...behindForm('38', 'another company number', around.withOtherNumber),
   ...behindForm('39', 'a word that another name has', around.withWordsOfLongerName),
-  { id: '40', label: 'a note behind the form', perturb: around.withNote, ...SAME_IN_TEXT },
+  ...behindForm('42', 'text that nothing explains', around.withOtherText),
+  { id: '40', label: 'a note that explains itself behind the form', perturb: around.withNote, ...SAME_IN_TEXT },
   { id: '41', label: 'the form cut or repeated', perturb: around.formCutOrRepeated, ...SAME_IN_TEXT },
   {
     id: 's1',

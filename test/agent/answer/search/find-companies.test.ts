@@ -8,7 +8,7 @@ import {
   isEqualWhenJoined,
   joinedNames,
 } from '../../../../agent/answer/search/equal-names.ts'
-import { parseQueryName, type QueryName } from '../../../../agent/operation/typed-name.ts'
+import { parseQueryName, type QueryName } from '../../../../agent/answer/search/typed-name.ts'
 import { findCompanies, type CompanyQuery } from '../../../../agent/answer/search/find-companies.ts'
 import { compareEvidence, computeScore, isDissolved } from '../../../../agent/answer/search/candidate.ts'
 import type { Company } from '../../../../store/dataset/company.ts'
@@ -100,8 +100,10 @@ function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
     found: measure(names.findByNumber(company.company_number)!),
   }))
   const isAlone = measured.every(({ company, exact, found }) => !exact && !isSame(company) && !found.isContaining)
+  const isFound = measured.some(({ company, exact, found }) => exact || isSame(company) || found.measured >= 0.67)
   const scored = measured.flatMap(({ company, exact, found }) => {
-    const inResolve = found.measured < 0.67 ? 0 : found.measured
+    const [similarityInResolve, least] = isFound ? [found.measured, 0.67] : [found.lenient, 0.6]
+    const inResolve = similarityInResolve < least ? 0 : similarityInResolve
     const joined = isJoinable(company) ? 0.9999 : 0.9165
     const other = query.fuzzy === 'always' ? found.similarity(isAlone) : inResolve
     const similar = isSame(company) ? joined : other

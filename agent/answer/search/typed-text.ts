@@ -2,16 +2,14 @@
  * Text as people type or copy it: escapes of HTML and URLs, web and e-mail addresses, letters that a wrong encoding
  * changed. Returns the text that was meant.
  */
-import MarkdownIt from 'markdown-it'
+import { decodeHTMLStrict } from 'entities'
 
-/** Decodes entities of HTML, which Markdown has too, and drops a backslash before punctuation. */
-const { unescapeAll } = new MarkdownIt().utils
 const TAG = /<\/?(?:a|b|big|br|div|em|font|h[1-6]|i|li|p|small|span|strong|su[bp]|t[dr]|u)\b[^<>]{0,80}>/giu
 const PERCENT = /(?:%[0-9A-F]{2})+/giu
 
 export function unescapeText(text: string): string {
   if (!/[%&<]/.test(text)) return text
-  return unescapeAll(text.replace(PERCENT, decodePercent)).replace(TAG, ' ')
+  return decodeHTMLStrict(text.replace(PERCENT, decodePercent)).replace(TAG, ' ')
 }
 
 function decodePercent(escapes: string): string {
