@@ -1,13 +1,7 @@
 /** A list: its table before the purchase, its progress, and its results, which a person can decide and save. */
 import { candidateRows } from '../agent/command-line/candidate-row.ts'
-import {
-  findHeaderRow,
-  isBlank,
-  parseTable,
-  toText,
-  type Cell,
-  type Table,
-} from '../agent/command-line/table/read-table.ts'
+import { isBlank, toText, type Cell } from '../agent/command-line/table/cell.ts'
+import { findHeaderRow, parseTable, type Table } from '../agent/command-line/table/read-table.ts'
 import { TableError } from '../agent/command-line/table/table-error.ts'
 import { encodeTable } from '../agent/command-line/table/write-table.ts'
 import { decisionOf } from '../agent/buyer/lists/columns.ts'
