@@ -81,7 +81,7 @@ const VERDICTS: Record<string, string> = {
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** Best first. Each name leads to the record, which the answer has. */
-export function candidateTable(candidates: readonly Candidate[]): HTMLElement {
+function candidateTable(candidates: readonly Candidate[]): HTMLElement {
   const rows = candidates.map(({ company, score }) => {
     const { company_number: number, registered_date: registered } = company
     const bar = create('meter', { max: String(SCORE_MAX), value: String(score), 'aria-label': 'Score' })

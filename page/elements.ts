@@ -22,8 +22,8 @@ export const button = (text: Content, click: () => void, kind = 'plain'): HTMLEl
 export const link = (href: string, text: Content): HTMLElement => create('a', { href }, text)
 
 /** The first element that fits. Throws if there is none. */
-export function find<Type extends HTMLElement>(selector: string, within: ParentNode = document): Type {
-  const found = within.querySelector<Type>(selector)
+export function find(selector: string, within: ParentNode = document): HTMLElement {
+  const found = within.querySelector<HTMLElement>(selector)
   if (!found) throw new Error(`The page lacks ${selector}`)
   return found
 }
@@ -77,13 +77,12 @@ export function save(name: string, type: string, content: BlobPart): void {
 
 /** A button that copies the text, and says so. */
 export function copyButton(text: string, label = 'Copy'): HTMLElement {
-  const made = button(label, () => {
-    const restore = () => void (made.textContent = label)
-    void navigator.clipboard.writeText(text).then(() => {
-      made.textContent = 'Copied'
-      setTimeout(restore, 1_500)
-    })
-  })
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    made.textContent = 'Copied'
+    setTimeout(() => (made.textContent = label), 1_500)
+  }
+  const made: HTMLElement = button(label, () => void copy())
   return made
 }
 

@@ -26,8 +26,8 @@ const FIELDS = Object.keys(HEADERS) as (keyof RowCells)[]
 const ROWS_SHOWN = 5
 const FAULTS_SHOWN = 5
 
-const lines = find<HTMLTextAreaElement>('#lines')
-const file = find<HTMLInputElement>('#file')
+const lines = find('#lines') as HTMLTextAreaElement
+const file = find('#file') as HTMLInputElement
 const answer = find('#answer')
 
 let read: Table | undefined

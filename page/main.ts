@@ -88,7 +88,7 @@ async function open(): Promise<void> {
 
 /** The code of lists is loaded when it is needed. */
 async function openLists(): Promise<void> {
-  document.head.append(find<HTMLTemplateElement>('#later').content.cloneNode(true))
+  document.head.append((find('#later') as HTMLTemplateElement).content.cloneNode(true))
   const { openList } = await import('./lists.ts')
   buyList = openList()
 }
@@ -100,7 +100,11 @@ const isUnanswered = ({ state, purchase }: Bought): boolean => state === 'open' 
 /** Sends payments again whose answer a closed document has not seen. */
 async function resumeOthers(): Promise<void> {
   for (const bought of await readPurchases().catch(() => []))
-    if (isUnanswered(bought)) await exclusively(async () => void (await resume(bought.operation).then(() => say(''))))
+    if (isUnanswered(bought))
+      await exclusively(async () => {
+        await resume(bought.operation)
+        say('')
+      })
 }
 
 form.addEventListener('input', readForm)

@@ -36,7 +36,7 @@ export function say(text: string, { kind = '', total, done, next = [] }: Shown =
   status.className = kind
   status.textContent = text
   find('#next').replaceChildren(...next)
-  const bar = find<HTMLProgressElement>('#progress progress')
+  const bar = find('#progress progress') as HTMLProgressElement
   bar.hidden = total === undefined
   clearInterval(timer)
   if (total === undefined) return
@@ -92,7 +92,7 @@ export async function connect(amount: number): Promise<Signer> {
   await storage.replace('probe', new Date().toISOString()).catch(() => {
     throw new WalletError('This browser cannot keep a payment, for example in a private window. Nothing was signed')
   })
-  return connectWallet(find<HTMLSelectElement>('#wallet').value, {
+  return connectWallet((find('#wallet') as HTMLSelectElement).value, {
     deployment: DEPLOYMENTS[mode],
     amount,
     signal: stop.signal,

@@ -10,7 +10,7 @@ import { find, usdc } from './elements.ts'
 export const { baseUrl, mode, account } = document.body.dataset as { baseUrl: string; mode: Mode; account: string }
 export const priceOf = (operation: Operation): number => amountOf({ mode }, operation)
 
-export const form = find<HTMLFormElement>('#ask')
+export const form = find('#ask') as HTMLFormElement
 const go = find('#go')
 
 type Members = Record<string, string>
@@ -66,7 +66,7 @@ export function fillForm(): void {
 }
 
 /** The name of the fields that are shown. */
-export const shownFields = (): string => find<HTMLFieldSetElement>('fieldset:enabled', form).name
+export const shownFields = (): string => (find('fieldset:enabled', form) as HTMLFieldSetElement).name
 
 /** Rules of the members in the words of the page. The others are those of the operation. */
 const RULES: Record<string, string> = {
@@ -78,7 +78,7 @@ const RULES: Record<string, string> = {
 
 /** The operation that the form asks for, if it is valid. Shows its price, and marks the field that is wrong. */
 export function readForm(): Operation | undefined {
-  const fields = find<HTMLFieldSetElement>('fieldset:enabled', form)
+  const fields = find('fieldset:enabled', form) as HTMLFieldSetElement
   const inputs = [...fields.querySelectorAll<HTMLInputElement>('[name]')]
   const typed = Object.fromEntries(inputs.map(({ name, value }) => [name, value]).filter(([, value]) => value !== ''))
   const { text = '', ...members } = typed

@@ -107,7 +107,7 @@ irish-company-agent client watch watch.csv --column Number --state watch.json`
 async function download(company: Company, { source, snapshot_id }: Provenance, format: string): Promise<void> {
   const { registered_address: _, ...fields } = company
   const row = { ...fields, registered_address: addressOf(company), source: source.dataset_url, snapshot_id }
-  document.head.append(find<HTMLTemplateElement>('#later').content.cloneNode(true))
+  document.head.append((find('#later') as HTMLTemplateElement).content.cloneNode(true))
   const { encodeTable } = await import('../agent/command-line/table/write-table.ts')
   const name = `${company.company_number}.${format}`
   const csv = { kind: 'csv', separator: ',', lineEnd: '\r\n', hasByteOrderMark: true } as const

@@ -9,7 +9,7 @@ export function highlight(code: string): string {
   let html = ''
   let end = 0
   for (const { 0: text, index, groups = {} } of code.matchAll(TOKENS)) {
-    const [kind = ''] = Object.keys(groups).filter((name) => groups[name] !== undefined)
+    const kind = Object.keys(groups).find((name) => groups[name] !== undefined)
     html += `${escapeHtml(code.slice(end, index))}<span class="${kind}">${escapeHtml(text)}</span>`
     end = index + text.length
   }

@@ -201,7 +201,7 @@ function renderFields(definition: OperationDefinition, values?: ReadonlyMap<stri
   if (kind === 'batch') return ''
   const { properties } = toJsonSchema(inputSchema, 'input') as { properties: Record<string, MemberSchema> }
   const required = requiredMembers(definition)
-  const isShown = (member: string) => required.includes(member) || SHOWN.includes(member)
+  const isShown = (member: string) => required.includes(member) || SHOWN.has(member)
   const render = (isWanted: boolean) =>
     Object.entries(properties)
       .filter(([member]) => isShown(member) === isWanted)
@@ -216,7 +216,7 @@ ${more && `<details><summary>More options</summary>${more}</details>`}
 }
 
 /** Optional members that a person usually fills in. */
-const SHOWN: readonly string[] = ['name', 'eircode', 'address', 'until', 'company_numbers']
+const SHOWN: ReadonlySet<string> = new Set(['name', 'eircode', 'address', 'until', 'company_numbers'])
 
 interface MemberSchema {
   type?: string

@@ -62,7 +62,9 @@ describe('the page', () => {
       expect(policy).to.match(/^default-src 'none'; style-src http/)
       const allowed = [...policy.matchAll(/(?<=src .*)http\S+?(?=[ ;])/g)].map(([url]) => url)
       expect(policy.replaceAll(/http\S+?(?=[ ;])/g, '')).not.to.match(/unsafe|\*|https?:|sha256/)
-      const files = [...text.matchAll(/<(?:link|script)[^>]* (?:href|src)="([^"]*\/assets\/[^"]*)" integrity="([^"]*)"/g)]
+      const files = [
+        ...text.matchAll(/<(?:link|script)[^>]* (?:href|src)="([^"]*\/assets\/[^"]*)" integrity="([^"]*)"/g),
+      ]
       expect(files.map(([, url]) => url)).to.have.members(allowed)
       for (const [, url = '', integrity] of files) {
         const asset = await getAsset(url)
@@ -80,7 +82,9 @@ describe('the page', () => {
     for (const { name, inputSchema, prices } of SINGLE_OPERATIONS) {
       const [, form = ''] = new RegExp(`<fieldset name="${name}"[^]*?>([^]*?)</fieldset>`).exec(page) ?? []
       for (const member of Object.keys(inputSchema.shape))
-        expect(form).to.contain(`name="${member}"`).and.match(new RegExp(`<label for="${name}-${member}">[A-Z][a-z ]+`))
+        expect(form)
+          .to.contain(`name="${member}"`)
+          .and.match(new RegExp(`<label for="${name}-${member}">[A-Z][a-z ]+`))
       expect(page).to.contain(`<td>${prices.testnet / 1e6}</td>`)
     }
     expect(page).to.contain('min="1" max="100"').and.contain('type="date"')
@@ -140,7 +144,10 @@ describe('the page', () => {
   describe('[5.1.1] the quote of a GET', () => {
     const ROUTES: [path: string, fields: RegExp][] = [
       [LOOKUP, /name="company_number" [^>]*value="00000000"/],
-      ['/api/v1/search?q=a%22%3Cb%3E%26&limit=3', /name="q" [^>]*value="a&#34;&#60;b&#62;&#38;"[^]*name="limit" [^>]*value="3"/],
+      [
+        '/api/v1/search?q=a%22%3Cb%3E%26&limit=3',
+        /name="q" [^>]*value="a&#34;&#60;b&#62;&#38;"[^]*name="limit" [^>]*value="3"/,
+      ],
       [`/api/v1/company/7/as-of/2026-01-02`, /value="7"[^]*name="date" [^>]*value="2026-01-02"/],
       ['/api/v1/changes?since=2026-01-02&kind=added', /value="2026-01-02"[^]*<option value="added" selected>/],
     ]
