@@ -19,7 +19,7 @@ type KeysCommandOptions = {
 /** Creates the first key. Refuses if the directory has a key. */
 export async function generateFirstKey(options: KeysCommandOptions): Promise<void> {
   const { directory } = options
-  const key = (await readDirectory(directory)).find(({ privateKey }) => privateKey)
+  const [key] = await readDirectory(directory)
   if (key) throwKeyError(directory, `has the key ${key.publicJwk.kid}: to replace it, run keys rotate`)
   await makeKey(options)
 }
@@ -27,7 +27,7 @@ export async function generateFirstKey(options: KeysCommandOptions): Promise<voi
 /** Creates the next key and prints from when it signs. */
 export async function rotateKeys(options: KeysCommandOptions): Promise<void> {
   const { directory, now } = options
-  const newest = (await readDirectory(directory)).find(({ privateKey }) => privateKey)
+  const [newest] = await readDirectory(directory)
   if (!newest) return throwKeyError(directory, 'has no key to replace: run the command keys generate')
   const nextSeconds = newest.madeAtSeconds + ROTATION_SECONDS_MIN
   if (nowInSeconds(now) < nextSeconds) {

@@ -1,6 +1,6 @@
 /**
- * The key files of a machine. A file has one ES256 key as a JWK (RFC 7517) and is named after its RFC 7638 thumbprint:
- * `<kid>.jwk.json`. Earlier versions replaced the private member `d` by `retired_at` or `compromised_at`.
+ * The key files of a machine. A file has one private ES256 key as a JWK (RFC 7517) and is named after its RFC 7638
+ * thumbprint: `<kid>.jwk.json`.
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -24,8 +24,6 @@ const SECONDS_MAX = 253_402_300_799
 /** 32 bytes in base64url. The unused bits of the last character must be zero (RFC 4648 section 3.5). */
 const coordinate = z.string().regex(/^[\w-]{42}[AEIMQUYcgkosw048]$/)
 
-const seconds = z.int().nonnegative().max(SECONDS_MAX)
-
 /** Parsing drops other members, so that no other member can be published. */
 const publicSchema = z.object({
   kty: z.literal('EC'),
@@ -37,20 +35,13 @@ const publicSchema = z.object({
   alg: z.literal('ES256'),
 })
 
-const keyFileSchema = publicSchema.extend({
-  d: coordinate.optional(),
-  iat: seconds,
-  compromised_at: seconds.optional(),
-})
+const keyFileSchema = publicSchema.extend({ d: coordinate, iat: z.int().nonnegative().max(SECONDS_MAX) })
 
 /** Times are seconds since 1970, in UTC. */
 interface StoredKey {
   readonly publicJwk: z.infer<typeof publicSchema>
   readonly madeAtSeconds: number
-  /** Undefined for a key that only verifies. */
-  readonly privateKey: KeyObject | undefined
-  /** In a file of an earlier version. Today the response log has this time. */
-  readonly compromisedAtSeconds: number | undefined
+  readonly privateKey: KeyObject
 }
 
 /**
@@ -89,18 +80,15 @@ async function readKeyFile(path: string): Promise<StoredKey> {
   const parsed = keyFileSchema.safeParse(parseJson(readText(path)) ?? throwKeyError(path, 'is not JSON'))
   if (!parsed.success)
     throwKeyError(path, `is not an ES256 key: it has a wrong ${String(parsed.error.issues[0]?.path[0])}`)
-  const { d, iat: madeAtSeconds, compromised_at: compromisedAtSeconds } = parsed.data
-  if (d !== undefined && compromisedAtSeconds !== undefined)
-    throwKeyError(path, 'has both a private part and the time of a compromise')
+  const { d, iat: madeAtSeconds } = parsed.data
   const publicJwk = publicSchema.parse(parsed.data)
   const thumbprint = await calculateJwkThumbprint(publicJwk)
   if (publicJwk.kid !== thumbprint || basename(path) !== `${thumbprint}${KEY_FILE_SUFFIX}`)
     throwKeyError(path, `must have its RFC 7638 thumbprint ${thumbprint} as its kid and in its name`)
-  const jwk = d === undefined ? publicJwk : { ...publicJwk, d }
+  const jwk = { ...publicJwk, d }
   // Web Crypto checks that the point is on the curve and that the private part matches it.
   await importJWK(jwk, 'ES256').catch(() => throwKeyError(path, 'has x, y and d that do not belong together'))
-  const privateKey = d === undefined ? undefined : createPrivateKey({ key: jwk, format: 'jwk' })
-  return { publicJwk, madeAtSeconds, privateKey, compromisedAtSeconds }
+  return { publicJwk, madeAtSeconds, privateKey: createPrivateKey({ key: jwk, format: 'jwk' }) }
 }
 
 /** Follows no symbolic link. */

@@ -2,7 +2,6 @@
  * Which key signs, and which keys are published. The private keys are in the key directory of each machine. The public
  * keys of all machines, and which of them are compromised, are in the response log (docs/decisions.md, D118).
  */
-import type { KeyObject } from 'node:crypto'
 import type { AnnouncedKey, ResponseLog } from '../store/log/responses.ts'
 import { generateKey, nowInSeconds, readDirectory, throwKeyError } from './key-files.ts'
 
@@ -18,7 +17,6 @@ export const PUBLISHED_MS = 2 * KEYS_REFRESH_MS
 
 type KeyLog = Pick<ResponseLog, 'announceKey' | 'publicKeys'>
 type StoredKey = Awaited<ReturnType<typeof readDirectory>>[number]
-type SigningKey = StoredKey & { readonly privateKey: KeyObject }
 /** By kid, first announced first. */
 type AnnouncedKeys = ReadonlyMap<string, AnnouncedKey>
 
@@ -65,12 +63,8 @@ export async function openKeyring({ directory, log, now, previous }: KeyringOpti
 export async function announceKeys(log: KeyLog, own: readonly StoredKey[]): Promise<AnnouncedKeys> {
   const read = async () => new Map((await log.publicKeys()).map((key) => [key.kid, key]))
   const known = await read()
-  for (const { publicJwk, compromisedAtSeconds } of own.toReversed()) {
-    const key = known.get(publicJwk.kid)
-    if (key && (compromisedAtSeconds === undefined || key.compromised_at !== null)) continue
-    const compromised_at = compromisedAtSeconds === undefined ? null : toIsoTime(compromisedAtSeconds)
-    await log.announceKey({ kid: publicJwk.kid, jwk: publicJwk, compromised_at })
-  }
+  for (const { publicJwk } of own.toReversed())
+    if (!known.has(publicJwk.kid)) await log.announceKey({ kid: publicJwk.kid, jwk: publicJwk, compromised_at: null })
   return read()
 }
 
@@ -78,17 +72,12 @@ export async function announceKeys(log: KeyLog, own: readonly StoredKey[]): Prom
  * The newest key that is old enough and published by every machine, or else the oldest one. If it is compromised, the
  * oldest newer one signs at once. A key that was replaced never signs again.
  */
-export function selectSigner(
-  own: readonly StoredKey[],
-  announced: AnnouncedKeys,
-  atMs: number,
-): SigningKey | undefined {
-  const keys = own.filter((key): key is SigningKey => key.privateKey !== undefined)
+export function selectSigner(own: readonly StoredKey[], announced: AnnouncedKeys, atMs: number): StoredKey | undefined {
   const isOld = (key: StoredKey) => signsFromSeconds(key) <= nowInSeconds(() => atMs)
   const isPublished = ({ publicJwk }: StoredKey) => remainingMs(announced.get(publicJwk.kid), atMs) === 0
-  // An upgraded service announces all of its keys at once.
-  const newest = keys.find((key) => isOld(key) && isPublished(key)) ?? keys.find(isOld) ?? keys.at(-1)
-  const candidates = newest ? keys.slice(0, keys.indexOf(newest) + 1) : []
+  // With a new log, all keys of the directory are announced at once.
+  const newest = own.find((key) => isOld(key) && isPublished(key)) ?? own.find(isOld) ?? own.at(-1)
+  const candidates = newest ? own.slice(0, own.indexOf(newest) + 1) : []
   return candidates.findLast(({ publicJwk }) => announced.get(publicJwk.kid)?.compromised_at === null)
 }
 

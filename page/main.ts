@@ -116,7 +116,7 @@ form.addEventListener('submit', (event) => {
 })
 addEventListener('popstate', () => void open())
 
-listWallets(find('#wallet'))
+listWallets(find('#wallet') as HTMLSelectElement)
 if (!isSecureContext || location.origin !== baseUrl)
   say(`Open ${baseUrl} to buy. This page has another address.`, { kind: 'fault' })
 void open().then(showPurchases).then(resumeOthers)

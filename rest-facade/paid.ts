@@ -1,8 +1,9 @@
 /** The paid routes: steps 1 and 2 of contract 6.1.1 (method, size, content type, input), then the executor. */
 import { Router, type Request } from 'express'
 import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
+import type { Client } from '../agent/sale/limits/address-budget.ts'
 import { refuse, renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
-import type { Clients, HttpClient } from '../agent/transport/http/connections.ts'
+import type { Clients } from '../agent/transport/http/connections.ts'
 import { hasBody, headerValues, isJsonRequest, readBody, requestIdOf } from '../agent/transport/http/request.ts'
 import { refused, type Outcome, type Refused } from '../agent/operation/outcome.ts'
 import { inputRefusal, parseOperation, queryMembers } from '../agent/operation/operation.ts'
@@ -45,7 +46,7 @@ export function paidRoutes(options: PaidRouteOptions): Router {
   return router
 }
 
-type Route = FoundRoute & { client: HttpClient }
+type Route = FoundRoute & { client: Client }
 
 /**
  * Quoted URLs begin with the configured base URL. A request target may be absolute and name any host (RFC 9112, 3.2.2).

@@ -1,7 +1,6 @@
 /**
  * The three testnet-only routes about the agent in the ERC-8004 registries (contract 4.4.6 to 4.4.8). Results are kept
- * for some seconds, and concurrent requests share one read. The budget of the client pays for a read, and few reads run
- * at once.
+ * for some seconds, and concurrent requests share one read. An address reads few pages, and few reads run at once.
  */
 import { Router } from 'express'
 import { LRUCache } from 'lru-cache'
@@ -10,7 +9,7 @@ import * as z from 'zod'
 import type { Report, Timer } from '../store/base/runtime.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
 import { refuse } from '../agent/transport/http/response.ts'
-import { ALWAYS_OPEN, WEIGHTS, type Client } from '../agent/sale/limits/address-budget.ts'
+import { ALWAYS_OPEN, type Client } from '../agent/sale/limits/address-budget.ts'
 import { WorkQueue } from '../agent/sale/limits/work-queue.ts'
 import { withDeadline } from '../agent/settlement/rpc/deadline.ts'
 import { inputRefusal, parseInput } from '../agent/operation/operation.ts'
@@ -31,13 +30,22 @@ import { parseQueryString, rawQuery } from './query.ts'
 const NO_QUERY = z.strictObject({})
 
 const CACHE_SECONDS = 15
+/** A failure is kept as long as its `Retry-After` says. */
+const FAILED_SECONDS = 5
 const CACHED_RESULTS_MAX = 512
 /** For all calls of one read. */
 const READ_MS_MAX = 3_000
 const CONCURRENT_READS_MAX = 16
+/** Pages that one address reads in five seconds, which the specification names. Pages that are kept are free. */
+const ADDRESS_PAGES_MAX = 5
+const PAGES_SECONDS = 5
+const ADDRESSES_MAX = 10_000
 
-/** The refusal if the budget of the client is spent or the queue is full. The specification names five seconds. */
-const BUSY = refused({ code: 'rate_limited', retryAfterSeconds: 5 })
+const BUSY = refused({
+  code: 'rate_limited',
+  detail: 'this address has read too many pages of feedback in five seconds',
+  retryAfterSeconds: PAGES_SECONDS,
+})
 
 interface Registry {
   agentId: bigint
@@ -73,8 +81,7 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
       if (parsed.kind === 'invalid')
         return refuse(response, inputRefusal({ inputFault: 'invalid_query' }, parsed.fault))
       const client = clients.of(request)
-      if (client.budget.raiseTo(WEIGHTS.request)) return refuse(response, BUSY.refusal)
-      const identity = (await reads?.identity(client)) ?? { kind: 'computed', answer: NOT_REGISTERED }
+      const identity = (await reads?.identity()) ?? { kind: 'computed', answer: NOT_REGISTERED }
       const body = identity.kind === 'computed' ? await respond(identity.answer, parsed.input, client) : identity
       if (body.kind === 'refused') return refuse(response, body.refusal)
       sendCurrent(response, body.answer, CACHE_SECONDS)
@@ -98,38 +105,47 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
 
 function openReads({ clock, timer, report, ...node }: Registry & Omit<RegistryRouteOptions, 'clients'>) {
   const queue = new WorkQueue(CONCURRENT_READS_MAX)
-  const lifetime = { ttl: CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
-  const outcomes = new LRUCache<string, Promise<Computed<unknown>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
+  const ttl = (seconds: number) => ({ ttl: 1000 * seconds, ttlResolution: 0, perf: { now: clock } })
+  const outcomes = new LRUCache<string, Promise<Computed<unknown>>>({ max: CACHED_RESULTS_MAX, ...ttl(CACHE_SECONDS) })
+  /** The pages that each address has read in the seconds since the first of them. */
+  const pages = new LRUCache<string, number>({ max: ADDRESSES_MAX, noUpdateTTL: true, ...ttl(PAGES_SECONDS) })
 
-  function readCached<Result>(
-    { key, event, client }: { key: string; event: string; client: Client },
-    read: (signal: AbortSignal) => Promise<Result>,
-  ): Promise<Computed<Result>> {
+  function readCached<Result>(key: string, event: string, read: () => Promise<Result>): Promise<Computed<Result>> {
     const known = outcomes.get(key)
     // All results with the same key have the same type.
     if (known) return known as Promise<Computed<Result>>
-    if (client.budget.spend(WEIGHTS.remoteCall)) return Promise.resolve(BUSY)
-    const readInTurn = async (): Promise<Computed<Result>> => {
-      // Goes on without the client, because others share the read.
-      using place = await queue.enter({ ...client, ...ALWAYS_OPEN })
-      if (!place) return BUSY
-      return { kind: 'computed', answer: await withDeadline({ timer, milliseconds: READ_MS_MAX }, read) }
-    }
-    const outcome = readInTurn().catch((cause: unknown) => {
-      report(event, cause)
-      return refused({ code: 'registry_unchecked' })
-    })
+    const outcome = read().then(
+      (answer): Computed<Result> => ({ kind: 'computed', answer }),
+      (cause: unknown) => {
+        report(event, cause)
+        outcomes.set(key, outcome, { ttl: 1000 * FAILED_SECONDS })
+        return refused({ code: 'registry_unchecked' })
+      },
+    )
     outcomes.set(key, outcome)
-    void outcome.then(({ kind }) => kind === 'refused' && outcomes.delete(key))
     return outcome
+  }
+  const deadline = { timer, milliseconds: READ_MS_MAX }
+
+  function mayReadPage({ prefixes }: Client): boolean {
+    const address = prefixes.at(-1) ?? ''
+    const count = (pages.get(address) ?? 0) + 1
+    if (count <= ADDRESS_PAGES_MAX) pages.set(address, count)
+    return count <= ADDRESS_PAGES_MAX
   }
 
   return {
-    identity: (client: Client) =>
-      readCached({ key: 'identity', event: 'registry_unread', client }, (signal) => readIdentity(node, signal)),
-    page(query: Parameters<typeof readPage>[1], client: Client) {
+    identity: () =>
+      readCached('identity', 'registry_unread', () => withDeadline(deadline, (signal) => readIdentity(node, signal))),
+    async page(query: Parameters<typeof readPage>[1], client: Client) {
       const key = `${query.client}:${query.start}:${query.limit}`
-      return readCached({ key, event: 'reputation_unread', client }, (signal) => readPage(node, query, signal))
+      if (!outcomes.has(key) && !mayReadPage(client)) return BUSY
+      return readCached(key, 'reputation_unread', async () => {
+        // Goes on without the client, because others share the read.
+        using place = await queue.enter({ ...client, ...ALWAYS_OPEN })
+        if (!place) throw new Error('Too many reads wait')
+        return withDeadline(deadline, (signal) => readPage(node, query, signal))
+      })
     },
   }
 }

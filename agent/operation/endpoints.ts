@@ -19,7 +19,6 @@ export const FREE_PATHS = {
   mcpGuide: '/docs/mcp.md',
   llmsTxt: '/llms.txt',
   openApi: '/openapi.json',
-  serverJson: '/server.json',
   robotsTxt: '/robots.txt',
   jwks: '/.well-known/jwks.json',
   agentCard: '/.well-known/agent-card.json',

@@ -132,6 +132,8 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   const { payments } = context
   const { operation, client } = request
 
+  // Thousands may have waited for one settlement.
+  if (hasWaited) await new Promise<void>(client.takeTurn)
   const soldMeanwhile = hasWaited ? await replayIfSold(context, request, sale) : undefined
   if (soldMeanwhile) return soldMeanwhile
 
@@ -144,7 +146,6 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
     return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
   }
   using held = verified
-  client.keepOpen()
   const limited = await refuseUnknown(payments, examined)
   if (limited) return limited
 
@@ -184,6 +185,7 @@ async function claimAndSettle(
   const claim = await storeClaim(payments, purchase)
   if (claim.kind === 'full') return rateLimited(claim.waitMs)
   if (claim.kind === 'taken') return replayToWaiting(payments, claim.record, { client, payment: checked, waitLimit })
+  client.noteSale()
 
   // 11 and 12. Settlement, and its outcome is stored.
   const settled = await settle(payments, claim.record, { start: verified.start, waitLimit })

@@ -58,7 +58,6 @@ function answer(
   { client, waitLimit }: ReplayRequest,
 ): Sold | Promise<Sold> {
   client.budget.refund()
-  client.keepOpen()
   if (!mayChange(record)) {
     const limited = client.budget.chargeReplay(Buffer.byteLength(record.body))
     return limited ?? replayRecord(payments, record, { payment, waitLimit })
@@ -67,6 +66,7 @@ function answer(
   return paymentMutex.run<Sold>(
     record.payment_hash,
     async (hasWaited) => {
+      if (hasWaited) await new Promise<void>(client.takeTurn)
       const current = hasWaited ? await payments.log.read(record.identity) : undefined
       return replayRecord(payments, current ?? record, { payment, waitLimit })
     },

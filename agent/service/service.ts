@@ -6,7 +6,7 @@ import { Catalog, datasetStatus, type Dataset } from '../../store/dataset/catalo
 import { Journal } from '../../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../../store/files/disk-space.ts'
 import { ImportError } from '../../store/import/errors.ts'
-import type { ImportResult } from '../../store/import/run.ts'
+import type { ImportResult, ImportSteps } from '../../store/import/run.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
@@ -61,17 +61,20 @@ export interface Externals {
  * Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification.
  */
 const VERIFICATIONS_MAX = 64
+/** The version that metadata, OpenAPI description and agent card state. The specification fixes it. */
+const SERVICE_VERSION = '0.1.0'
 /** Several monitors can scrape every second, so a scrape shows checks that are at most this old. */
 const CHECKS_MS_MAX = 10_000
 
 interface ServiceOptions {
   config: Config
-  version: string
   externals: Externals
   /** Changes of the response log or of its receiver that the operator has announced. */
   allowed?: AllowedChanges
   /** Opens the response log; the configured one by default. */
   openLog?: (config: Config) => Promise<ResponseLog>
+  /** How a dataset is imported; in child processes by default. */
+  importSteps?: ImportSteps
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
   now: () => Date
@@ -94,7 +97,7 @@ type Closer = () => Promise<void> | void
 export async function startService(given: ServiceOptions) {
   const metrics = given.config.admin && new ServiceMetrics()
   const options = metrics ? observeExternals(given, metrics) : given
-  const { config, version, clock, now, timer, report } = options
+  const { config, clock, now, timer, report } = options
   const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
   const queues = { verifications: new WorkQueue(VERIFICATIONS_MAX), computations: new WorkQueue(1) }
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
@@ -148,6 +151,7 @@ export async function startService(given: ServiceOptions) {
     )
 
     const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
+    const version = SERVICE_VERSION
     const deployment = { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
     if (a2aEnabled) {
       // The card is built once, so its examples cannot follow the dataset.
@@ -281,7 +285,7 @@ async function startDataset(
   { catalog, metrics }: { catalog: Catalog; metrics: ServiceMetrics | undefined },
   closers: Closer[],
 ): Promise<void> {
-  const { config, now, random, timer } = options
+  const { config, importSteps = openBuildProcesses(), now, random, timer } = options
   const report: Report = (event, cause) => {
     if (event === 'dataset_retrieval_failed') metrics?.countImport(cause instanceof ImportError ? cause.code : 'other')
     options.report(event, cause)
@@ -291,7 +295,7 @@ async function startDataset(
     metrics?.countImport(result.changed ? 'changed' : 'unchanged')
     loadNameIndex(catalog, options.report)
   }
-  const described = { dataDirectory, archiveDirectory, path, catalog, ...openBuildProcesses() }
+  const described = { dataDirectory, archiveDirectory, path, catalog, ...importSteps }
   const schedule = await startDailyRetrieval({ ...described, now, random, timer, report, onRetrieved })
   // The retrieval must end before the catalogue is closed.
   closers.push(() => schedule.stop())

@@ -7,7 +7,7 @@ import { CRO_COMPANIES, sourceSchema } from '../../store/dataset/source.ts'
 import { snapshotInfoSchema } from '../../store/dataset/snapshot.ts'
 import type { Journal } from '../../store/history/journal.ts'
 
-export const SERVICE_NAME = 'irish-company-agent'
+const SERVICE_NAME = 'irish-company-agent'
 
 const count = z.int().min(0)
 

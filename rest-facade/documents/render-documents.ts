@@ -21,7 +21,6 @@ import { buildOpenApi } from './openapi.ts'
 import { isDocument, listRoutes } from './routes.ts'
 import { renderPage } from './page.ts'
 import { renderGuide } from './readable-guide.ts'
-import { buildServerJson } from './server-json.ts'
 import { fill, readTemplate, type WrittenDocument } from './templates.ts'
 
 export type Documents = ReadonlyMap<string, WrittenDocument>
@@ -74,7 +73,6 @@ export function renderDocuments(deployment: DocumentedDeployment): Documents {
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, jsonDocument(buildOpenApi(deployment, guidance))],
-    [FREE_PATHS.serverJson, jsonDocument(buildServerJson(deployment))],
     [FREE_PATHS.x402, jsonDocument(x402Manifest(deployment))],
     ...(deployment.terms.mode === 'testnet' ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment)] as const] : []),
   ])
@@ -86,7 +84,7 @@ export function jsonDocument(body: object): WrittenDocument {
 
 /** What programs get from `/`. */
 function listLinks({ baseUrl, version, a2aEnabled }: DocumentedDeployment) {
-  const { page, apiGuide, llmsTxt, openApi, metadata, x402, serverJson, agentCard } = FREE_PATHS
+  const { page, apiGuide, llmsTxt, openApi, metadata, x402, agentCard } = FREE_PATHS
   const paths = {
     guide: page,
     api_guide: apiGuide,
@@ -94,7 +92,6 @@ function listLinks({ baseUrl, version, a2aEnabled }: DocumentedDeployment) {
     openapi: openApi,
     metadata,
     x402,
-    mcp_server: serverJson,
     ...(a2aEnabled && { agent_card: agentCard }),
   }
   const links = Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, baseUrl + path]))
@@ -143,7 +140,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['extension_uri', paymentExtensionUri(baseUrl)],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
     // robots.txt matches prefixes, so each path ends before its first parameter.
-    ['paid_paths', paidPaths.map((path) => `Disallow: ${path.replace(/\{.*/, '')}`).join('\n')],
+    ['paid_paths', [...new Set(paidPaths.map((path) => `Disallow: ${path.replace(/\{.*/, '')}`))].join('\n')],
     ['first_url', resourceUrl(baseUrl, first)],
     ['statuses', deployment.statuses === '' ? 'no dataset is loaded' : deployment.statuses],
     ['licence', licence.name],

@@ -242,9 +242,6 @@ const FREE_ROUTES: readonly Route[] = [
   free('getMcpGuide', FREE_PATHS.mcpGuide, 'The guide to buying over MCP', PLAIN),
   free('getLlmsTxt', FREE_PATHS.llmsTxt, 'Short instructions for agents, and links', PLAIN),
   free('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', DOCUMENT),
-  free('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', DOCUMENT, {
-    tag: 'Agent',
-  }),
   free('getX402Manifest', FREE_PATHS.x402, 'The paid routes, for catalogues of x402 services', DOCUMENT),
   free('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', PLAIN),
   free(

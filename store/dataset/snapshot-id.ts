@@ -28,7 +28,7 @@ export class SnapshotHash {
   }
 }
 
-export function canonicalEntry(companyNumber: string, entry: SnapshotEntry): string {
+function canonicalEntry(companyNumber: string, entry: SnapshotEntry): string {
   const members = entry === 'quarantined' ? { company_number: companyNumber, quarantined: true } : sortMembers(entry)
   return JSON.stringify(members)
 }

@@ -142,12 +142,6 @@ export class HistoryDatabase {
     return this.#databases.erased.doesExist(companyKey)
   }
 
-  erasures(): { number: string; time: string }[] {
-    return Array.from(this.#databases.erased.getRange(), ({ key, value }) => {
-      return { number: companyNumberOf(key), time: value }
-    })
-  }
-
   putErasure(companyKey: string, time: string): void {
     this.#databases.erased.putSync(companyKey, time)
   }

@@ -22,7 +22,7 @@ import { newBuildingFolder, removeUntouched } from './old-folders.ts'
 import { DAY_MS } from '../base/day.ts'
 
 /** Replaces the download, the build and the write of the journal, for example with child processes. */
-type ImportSteps = Partial<Omit<ReturnType<typeof openBuildProcesses>, 'peakMemoryBytes'>>
+export type ImportSteps = Partial<Omit<ReturnType<typeof openBuildProcesses>, 'peakMemoryBytes'>>
 
 /** A smaller register can change by more than the limits of contract 11.12. */
 const JUDGED_COMPANIES_MIN = 1_000

@@ -1,8 +1,8 @@
 /**
  * `bench fairness`: attackers that pay nothing, or for one answer, from 1, 50 and 2,300 addresses, beside clients with
- * other addresses. No request of these other clients may be refused or reset. The service is the command `serve`, whose
- * log nobody reads; facilitator and node are in another process, and the node answers after 200 ms. All traffic is on
- * loopback addresses, and bounded in number and time.
+ * other addresses, in one attack with the same. No request of these other clients may be refused or reset. The service
+ * is the command `serve`, whose log nobody reads; facilitator and node are in another process, and the node answers
+ * after 200 ms. All traffic is on loopback addresses, and bounded in number and time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
@@ -164,22 +164,24 @@ async function measure(
   const end = performance.now() + seconds * 1000
   // A connection of its own for each, because a shared agent would reuse the few that are free.
   const clients = Array.from({ length: Math.max(attack.connections ?? CONNECTIONS, count) }, (_, index) => {
-    const at = index % count
-    const address = `127.10.${Math.floor(at / NETWORK_ADDRESSES)}.${(at % NETWORK_ADDRESSES) + 1}`
-    return new AddressedClient(url, address)
+    return new AddressedClient(url, attackerAddress(index % count))
   })
   let memory = 0
   const readMemory = () => (memory = Math.max(memory, residentMemory(service.pid, 'RssAnon')))
   const sampling = setInterval(readMemory, MEMORY_EVERY_MS)
   const pauseMs = (clients.length / ATTACKS_PER_SECOND) * 1000
   const attacking = Promise.all(clients.map((client, offset) => repeatAttack(client, { attack, offset, end, pauseMs })))
-  const { durations, refused } = await sendAsOtherClients(service, end)
+  const { durations, refused } = await sendAsOtherClients(service, end, attack)
   const sent = (await attacking).reduce((sum, each) => sum + each, 0)
   for (const client of clients) client.close()
   clearInterval(sampling)
   const queued = await countQueued(service)
   const nodeCalls = ((await nodeCallsOf(service)) - before - (attack.paidCalls ?? 0)) / count
   return { sent, durations, refused, nodeCalls, memory, queued }
+}
+
+function attackerAddress(at: number): string {
+  return `127.10.${Math.floor(at / NETWORK_ADDRESSES)}.${(at % NETWORK_ADDRESSES) + 1}`
 }
 
 async function repeatAttack(
@@ -199,9 +201,12 @@ async function repeatAttack(
 }
 
 /** Sends one request after the other, without waiting for the answers. */
-async function sendAsOtherClients(service: Service, end: number): Promise<{ durations: number[]; refused: string[] }> {
+async function sendAsOtherClients(
+  service: Service,
+  end: number,
+  { sharesAddress = false }: Attack,
+): Promise<{ durations: number[]; refused: string[] }> {
   const kinds = await otherClientKinds(service)
-  const clients: AddressedClient[] = []
   const durations: number[] = []
   /** The kinds of requests of the other clients that were refused, with the status. */
   const refused: string[] = []
@@ -209,13 +214,16 @@ async function sendAsOtherClients(service: Service, end: number): Promise<{ dura
   for (let index = 0; performance.now() < end; index += 1) {
     const { kind, send, isAnswered, url = service.url } = kinds[index % kinds.length] as (typeof kinds)[number]
     // A new connection for each request: under pressure, the newest one must not be closed.
-    const client = new AddressedClient(url, `127.0.1.${(index % kinds.length) + 1}`)
-    clients.push(client)
+    const client = new AddressedClient(
+      url,
+      sharesAddress ? attackerAddress(0) : `127.0.1.${(index % kinds.length) + 1}`,
+    )
     const sent = await send()
     const start = performance.now()
     sending.push(
       client.send(sent).then((reply) => {
         durations.push(performance.now() - start)
+        client.close()
         if (!isAnswered(reply)) refused.push(`${kind} ${reply.status}`)
         return undefined
       }),
@@ -223,7 +231,6 @@ async function sendAsOtherClients(service: Service, end: number): Promise<{ dura
     await sleep(OTHER_CLIENTS_EVERY_MS)
   }
   await Promise.all(sending)
-  for (const client of clients) client.close()
   return { durations, refused }
 }
 

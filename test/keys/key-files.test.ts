@@ -17,7 +17,7 @@ const WRONG: [name: string, rule: RegExp, text: (jwk: Jwk, other: Jwk) => unknow
   ['d of another key', /do not belong together/, (jwk, other) => ({ ...jwk, d: other.d })],
   ['kid of another key', /RFC 7638/, (jwk, other) => ({ ...jwk, kid: other.kid })],
   ['point of another key', /RFC 7638/, (jwk, { x, y, d }) => ({ ...jwk, x, y, d })],
-  ['both marks', /both a private part and the time/, (jwk) => ({ ...jwk, compromised_at: START_SECONDS })],
+  ['no private part, as of an earlier version', /wrong d/, (jwk) => ({ ...jwk, d: undefined })],
   ['only the private part', /not JSON/, ({ d }) => d],
   ['no object', /not an ES256 key/, (jwk) => [jwk]],
 ]

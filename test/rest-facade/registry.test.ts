@@ -68,7 +68,7 @@ describe('the registry routes', () => {
     REGISTRY_SCHEMAS.ReputationPage.parse(readBody(await get(`${REPUTATION}?${query}`)))
 
   describe('for each identity status', () => {
-    it('return a registered agent and its data', async () => {
+    it('[4.4.6] return a registered agent and its data', async () => {
       const service = await startService({ payTo: owner })
       const agent = await readAgent(service)
       expect(agent).to.deep.include({
@@ -135,7 +135,7 @@ describe('the registry routes', () => {
   })
 
   describe('feedback of one client', () => {
-    it('has pages by index on chain', async () => {
+    it('[4.4.7] has pages by index on chain', async () => {
       const service = await startService()
       const first = await readFeedback(service, `client=${client}`)
       expect(first).to.deep.include({ start: 1, limit: 10, last_index: 15, next_start: 11 })
@@ -172,7 +172,7 @@ describe('the registry routes', () => {
     })
   })
 
-  it('read the chain once for equal requests at once and for 15 seconds, but keep no failure', async () => {
+  it('[4.4.8] read the chain once for equal requests at once and for 15 seconds, and after a failure for five', async () => {
     let time = 1
     const service = await startService({ clock: () => time })
     const page = (start: number) => service.get(`${REPUTATION}?client=${client}&start=${start}`)
@@ -185,6 +185,9 @@ describe('the registry routes', () => {
     proxy.fail(({ response }) => void response.destroy())
     expectRefusal(await service.get(AGENT), 'registry_unchecked')
     proxy.fail(undefined)
+    time += 4_999
+    expectRefusal(await service.get(AGENT), 'registry_unchecked')
+    time += 2
     await expectReads(1, () => service.get(AGENT))
     await expectReads(1, () => Promise.all(Array.from({ length: 20 }, () => page(1))))
     time += 14_999
@@ -248,7 +251,7 @@ describe('the registry routes', () => {
       ...['0', '11', '010', '+5'].map((value) => `${validQuery}&limit=${value}`),
       ...['&page=2', '&', '&=1', '#x'].map((more) => validQuery + more),
     ]
-    it('refuse every invalid query without reading the chain', async () => {
+    it('[4.4.6, 4.4.7] refuse every invalid query without reading the chain', async () => {
       const service = await startService()
       await service.get(AGENT)
       const before = proxy.methods.length
@@ -270,25 +273,22 @@ describe('the registry routes', () => {
       expect(proxy.methods.length).to.equal(before)
     })
 
-    it('[4.4.8] check the query before the budget of the address, and the budget before the identity', async () => {
-      proxy.fail(({ response }) => void response.destroy())
-      let time = 0
-      const budgets = new AddressBudgets({ perMinute: 13, clock: () => time })
-      const service = await startService({ clients: makeClients({ budgets: () => budgets }) })
-      for (let count = 0; count < 2; count += 1) expectRefusal(await service.get(AGENT), 'registry_unchecked')
-      expectRefusal(await service.get(AGENT), 'rate_limited')
-      for (const path of [FILE, AGENT, `${REPUTATION}?${validQuery}`]) {
-        const reply = await service.get(path)
-        expectRefusal(reply, 'rate_limited')
-        expect(reply.headers['retry-after']).to.equal('5')
-        expect(reply.headers['cache-control']).to.contain('no-store')
-      }
+    it('[4.4.8] read five new pages for an address in five seconds, and charge nothing to its budget', async () => {
+      let time = 1
+      const budgets = new AddressBudgets({ perMinute: 0, clock: () => time })
+      const service = await startService({ clock: () => time, clients: makeClients({ budgets: () => budgets }) })
+      const page = (start: number) => service.get(`${REPUTATION}?${validQuery}&start=${start}`)
+      for (let start = 1; start <= 5; start += 1) readBody(await page(start))
+      for (const path of [FILE, AGENT, `${REPUTATION}?${validQuery}&start=5`]) readBody(await service.get(path))
+      time += 4_999
+      const reply = await page(6)
+      expectRefusal(reply, 'rate_limited')
+      expect(reply.text).to.contain('this address has read too many pages of feedback in five seconds')
+      expect(reply.headers).to.include({ 'retry-after': '5', 'cache-control': 'private, no-store' })
       expectRefusal(await service.get(`${AGENT}?a=1`), 'invalid_query')
-      expectRefusal(await service.get(REPUTATION), 'invalid_query')
       expectRefusal(await service.get(AGENT, 'POST'), 'method_not_allowed')
-      time += 61_000
-      expectRefusal(await service.get(AGENT), 'registry_unchecked')
-      proxy.fail(undefined)
+      time += 2
+      readBody(await page(6))
     })
   })
 })

@@ -16,14 +16,7 @@ const DOCUMENTS: Record<string, string> = {
   '/robots.txt': 'text/plain; charset=utf-8',
   '/openapi.json': 'application/json; charset=utf-8',
 }
-const JSON_ROUTES = [
-  '/',
-  '/api/v1/meta',
-  '/attribution',
-  '/server.json',
-  '/.well-known/jwks.json',
-  '/.well-known/agent-card.json',
-]
+const JSON_ROUTES = ['/', '/api/v1/meta', '/attribution', '/.well-known/jwks.json', '/.well-known/agent-card.json']
 
 describe('the free documents', () => {
   const { service } = useService(() => startTestService())
@@ -140,16 +133,6 @@ describe('the free documents', () => {
     }
     for (const accept of ['text/html', '*/*', 'text/html,application/xhtml+xml,*/*;q=0.8', 'application/json'])
       expect((await get('/docs', { Accept: accept })).headers['content-type'], accept).to.match(/^text\/html/)
-  })
-
-  it('[4.6.9] describe the MCP server with the URL and the version of the service', async () => {
-    const { json } = await get('/server.json')
-    const { json: openApi } = await get('/openapi.json')
-    const { version } = openApi['info'] as { version: string }
-    expect(json).to.deep.include({ name: 'localhost/irish-company-agent', version })
-    expect(json['remotes']).to.deep.equal([{ type: 'streamable-http', url: `${service.url}/mcp` }])
-    for (const path of ['/docs/mcp.md', '/llms.txt'])
-      expect((await get(path)).text, path).to.contain(`${service.url}/server.json`)
   })
 
   it('show the quote that the service sends', async () => {

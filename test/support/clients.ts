@@ -28,7 +28,6 @@ export function makeClients({ budgets }: { budgets?: () => AddressBudgets } = {}
           res.once('close', callback)
           return () => void res.off('close', callback)
         },
-        takeTurn: (work) => work(),
       }
     },
   }

@@ -75,10 +75,9 @@ export async function startFakedService({
   )
   const defaults = { PORT: '0', ADMIN_PORT: 'off', DATASET: dataset, RATE_LIMIT_PER_MINUTE: '20000' }
   const config = readConfig({ DATA_DIR: directory, ...defaults, ...environment })
-  await importRegister(config, now)
+  const imported = await importRegister(config, now)
   const service = await startService({
     config,
-    version: '0.1.0',
     externals: acceptingExternals({
       now,
       async onSettle() {
@@ -95,6 +94,7 @@ export async function startFakedService({
       }
       return log
     },
+    ...imported,
     limits,
     now,
     clock,

@@ -1,11 +1,11 @@
 /** Journals for tests, written with the code of an import. */
-import { companyKey, snapshotFolder } from '../../store/files/layout.ts'
+import { companyKey, companyNumberOf, snapshotFolder } from '../../store/files/layout.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import { encodeEntry } from '../../store/dataset/company-entry.ts'
 import type { SnapshotEntry } from '../../store/dataset/company.ts'
 import { storedEntries } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
-import { HistoryDatabase } from '../../store/history/history-database.ts'
+import { decodeVersion, HistoryDatabase } from '../../store/history/history-database.ts'
 import { recordFile } from '../../store/history/record.ts'
 import { buildFile } from '../../store/import/build.ts'
 import { sha256Hex } from '../../store/base/canonical.ts'
@@ -13,6 +13,24 @@ import { makeTemporaryDirectory } from './temporary-directory.ts'
 
 export function noJournal(): never {
   throw new StoreError('There is no journal')
+}
+
+/**
+ * What a journal says, in order: the snapshot ids of its files, each only where it changes, and the versions that begin
+ * at each.
+ */
+export function contentsOf(history: HistoryDatabase): [date: string, what: string, entry?: unknown][] {
+  const contents: [string, string, unknown?][] = []
+  let previous: string | undefined
+  for (const step of history.stepKeys()) {
+    const { date, snapshot_id } = history.findStep(step)!
+    if (snapshot_id === previous) continue
+    previous = snapshot_id
+    contents.push([date, snapshot_id])
+    for (const { key, entry } of history.versionsFrom({ start: step, end: `${step}~` }))
+      contents.push([date, companyNumberOf(key), decodeVersion(key, entry)])
+  }
+  return contents
 }
 
 /** A file of the register: its time, and its entries by number. */

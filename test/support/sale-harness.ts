@@ -101,6 +101,10 @@ export class SaleHarness {
     },
   }
   readonly #progress = this.script.progress
+  /** Payments that are new in the log. */
+  newSales = 0
+  /** Turns that requests have taken after a wait. */
+  turns = 0
   /** Names of the remote calls, in order. */
   readonly calls: string[] = []
   readonly reports: string[] = []
@@ -185,7 +189,14 @@ export class SaleHarness {
 
   perform(operation: SaleRequest['operation'], paymentHeaders: string[]): Promise<Outcome> {
     const url = resourceUrl('http://127.0.0.1:4021', operation)
-    const client = makeClient(this.client, this.budgets)
+    const client = {
+      ...makeClient(this.client, this.budgets),
+      noteSale: () => void (this.newSales += 1),
+      takeTurn: (work: () => void) => {
+        this.turns += 1
+        work()
+      },
+    }
     const limited = client.budget.admit({ mayReplay: paymentHeaders.length > 0 })
     return limited
       ? Promise.resolve(limited)

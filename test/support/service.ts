@@ -36,10 +36,10 @@ export async function startTestService(options: TestServiceOptions = {}) {
   const rpcUrl = await testChainUrl()
   const reports: [event: string, cause: unknown][] = []
   const report = (event: string, cause: unknown) => void reports.push([event, cause])
-  const start = (allowed: StartOptions['allowed'] = {}, isFirst = false) =>
-    startSandboxService({ ...options, rpcUrl, directory, report, allowed, isFirst })
+  const start = (allowed: StartOptions['allowed'] = {}) =>
+    startSandboxService({ ...options, rpcUrl, directory, report, allowed })
 
-  let running = await start({}, true)
+  let running = await start()
   const buyer = privateKeyToAccount(running.sandbox.buyerKey)
   const token = tokenOn(rpcUrl)
   return {
@@ -95,7 +95,6 @@ interface StartOptions extends TestServiceOptions {
   rpcUrl: string
   report: (event: string, cause: unknown) => void
   allowed: AllowedChanges
-  isFirst: boolean
 }
 
 async function startSandboxService({
@@ -109,7 +108,6 @@ async function startSandboxService({
   configure = (config) => config,
   report,
   allowed,
-  isFirst,
 }: StartOptions) {
   const defaults = {
     DATA_DIR: directory,
@@ -120,13 +118,13 @@ async function startSandboxService({
     RATE_LIMIT_PER_MINUTE: '10000',
   }
   const config = configure(readConfig({ ...defaults, ...environment }))
-  if (isFirst) await importRegister(config, now)
+  const imported = await importRegister(config, now)
   const sandbox = await openSandbox({ config, now: () => new Date(), log: () => undefined })
   const service = await startService({
     config,
-    version: '0.1.0',
     externals: replaceExternals(sandbox.externals),
     allowed,
+    ...imported,
     now,
     clock,
     random: () => 0.5,

@@ -159,13 +159,15 @@ function asPurchaseError(cause: unknown): PurchaseError {
 /** Lists the purchases of a folder: time, operation, amount, state and file, the oldest first. */
 export async function printPurchases({ print, now }: ClientContext, folder: string): Promise<void> {
   const storage = folderStorage(folder)
-  const rows = (await listPurchases(storage, now())).map(({ name, purchase, operation, state, amount }) => [
-    purchase.signed_at,
-    operation?.definition.name ?? 'unknown',
-    `${toUsdc(amount)} USDC`,
-    state,
-    storage.locate(name),
-  ])
+  const rows = (await listPurchases(storage, now())).map(
+    ({ name, purchase: { signed_at }, operation, state, amount }) => [
+      signed_at,
+      operation?.definition.name ?? 'unknown',
+      `${toUsdc(amount)} USDC`,
+      state,
+      storage.locate(name),
+    ],
+  )
   for (const line of toTable(rows, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
 }
 

@@ -86,7 +86,7 @@ export async function buyThrough(fetch: BuyerFetch, { url, ...init }: PurchaseRe
 }
 
 /** The outcome in the headers of an answer of `buyer.fetch`. */
-export function readOutcome(headers: Headers): Outcome {
+function readOutcome(headers: Headers): Outcome {
   const from = headers.get('Certain-From')
   if (from !== null) return { kind: 'not_sold_later', certainFrom: new Date(from) }
   const kinds = { yes: 'sold', no: 'not_sold', unknown: 'unknown' } as const

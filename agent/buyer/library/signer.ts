@@ -20,10 +20,10 @@ export type Key = Hex | Signer | LocalAccount
 
 /** The signer that the caller gives, or the account of a private key, which needs the cryptography of viem. */
 export async function signerOf(key: Key): Promise<Signer> {
-  if (typeof key !== 'string') return key as Signer
+  if (typeof key !== 'string') return key
   const { privateKeyToAccount } = await import('./private-key-signer.ts')
   // Its types lack the decimal texts, which it encodes like numbers.
-  return privateKeyToAccount(key) as LocalAccount as Signer
+  return privateKeyToAccount(key) as LocalAccount
 }
 
 /** Numbers are decimal texts, so that it can be sent to a wallet as JSON. */

@@ -33,7 +33,7 @@ export function readList(table: Table, { columns, headerRow }: { columns: RowCel
   const header = headerRow === 0 ? undefined : table.rows[headerRow - 1]
   const rows = fitRows(table, headerRow).map((row, index) => {
     const cells = readCells(row, found)
-    return { ...parseRow(cells), at: headerRow + index + 1, row, cells }
+    return Object.assign(parseRow(cells), { at: headerRow + index + 1, row, cells })
   })
   const width = rows[0]?.row.length ?? 0
   const above = table.rows.slice(0, Math.max(0, headerRow - 1))

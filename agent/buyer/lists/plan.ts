@@ -1,6 +1,6 @@
 /**
- * What each row of a list buys, what is paid already and what the rest costs. The plan reads the purchases, so no row is
- * paid twice if list, options or versions change. Runs in browsers too.
+ * What each row of a list buys, what is paid already and what the rest costs. The plan reads the purchases, so no row
+ * is paid twice if list, options or versions change. Runs in browsers too.
  */
 import { maySign } from '../library/purchase-state.ts'
 import { restRequest } from '../library/purchase-request.ts'

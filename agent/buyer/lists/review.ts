@@ -52,7 +52,7 @@ export async function writeReview(path: string, found: readonly ReviewedRow[], f
     const start = [reviewKey(cells), ...Object.values(cells), decisionOf(result), notes.join('; ')]
     const candidates = result.kind === 'bought' ? candidateRows(result.answer) : []
     const shown = candidates.map((candidate) => CANDIDATE_COLUMNS.map((column) => candidate[column]))
-    return (shown.length > 0 ? shown : [CANDIDATE_COLUMNS.map(() => '')]).map((row) => [...start, ...row, ''])
+    return (shown.length > 0 ? shown : [CANDIDATE_COLUMNS.map(() => '')]).map((row) => [start, row, ''].flat())
   })
   const columns = CANDIDATE_COLUMNS.map((column) => `candidate_${column}`)
   const header = [KEY, ...Object.keys(found[0]?.cells ?? {}), 'decision', 'notes', ...columns, CHOICE]

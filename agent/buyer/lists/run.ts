@@ -90,7 +90,7 @@ const BATCHES_KEPT = 8
  */
 export function createRowBuyer(options: RowsOptions) {
   const results = new Map<Batch, Promise<RowResult[]>>()
-  const buyOnce = (batch: Batch): Promise<RowResult[]> => {
+  const resultsOf = (batch: Batch): Promise<RowResult[]> => {
     const bought = results.get(batch) ?? buyBatch(options, batch)
     results.delete(batch)
     results.set(batch, bought)
@@ -103,7 +103,7 @@ export function createRowBuyer(options: RowsOptions) {
     if (listed.kind === 'empty') return { kind: 'empty' }
     if (!operation) return { kind: 'refused', code: resolve.inputFault }
     const item = options.purchased?.rows.get(rowKey(options.baseUrl, operation))?.item
-    const result = item ? (await buyOnce(item.batch))[item.at] : await buySingle(options, operation)
+    const result = item ? (await resultsOf(item.batch))[item.at] : await buySingle(options, operation)
     if (!result) throw new Error('An answer to a batch has too few results')
     return result.kind === 'found' && isChosen ? { ...result, kind: 'chosen' } : result
   }

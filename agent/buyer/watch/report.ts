@@ -43,7 +43,7 @@ export function describeCompany(
   const lines = rows.map((row) =>
     row.field === undefined ? `${row.date} ${row.event}` : `${row.field}: ${row.before} -> ${row.after}`,
   )
-  return { heading: `${number} ${name}`, lines, rows: rows.map((row) => ({ number, name, ...row })) }
+  return { heading: `${number} ${name}`, lines, rows: rows.map((row) => Object.assign(row, { number, name })) }
 }
 
 function describeChange({ kind, changed, before, after }: Change): string {

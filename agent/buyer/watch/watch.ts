@@ -95,8 +95,8 @@ export async function watch(context: WatchContext, options: WatchOptions): Promi
   }
   if (options.isDryRun) print('Nothing would be paid.')
   else await writeReport(state)
-  print(`Paid: ${toUsdc((await purchases.paid()) - paidBefore)} USDC.`)
-  for (const line of [...toLines(due(state)), `${numbers.length} companies, ${changed} changed`]) print(line)
+  const spent = `Paid: ${toUsdc((await purchases.paid()) - paidBefore)} USDC.`
+  for (const line of [...toLines(due(state)), spent, `${numbers.length} companies, ${changed} changed`]) print(line)
   return changed > 0
 }
 

@@ -5,7 +5,7 @@ import { readUpTo } from '../../../store/files/bounded-read.ts'
 import type { Cell } from './cell.ts'
 import { parseTable, TABLE_BYTES_MAX, type ReadOptions, type Table } from './read-table.ts'
 import { TableError } from './table-error.ts'
-import { createEncoder, type WriteOptions } from './write-table.ts'
+import { createEncoder, encodeTable, type WriteOptions } from './write-table.ts'
 
 /** @throws an error that names the file, and the lines of a fault */
 export async function readTable(path: string, options: Omit<ReadOptions, 'name'> = {}): Promise<Table> {
@@ -26,7 +26,5 @@ export async function writeTable(
   rows: readonly Cell[][],
   options: Omit<WriteOptions, 'name'>,
 ): Promise<void> {
-  const table = openTable(path, options)
-  for (const row of rows) table.add(row)
-  await table.close()
+  await writeFileAtomically(path, await encodeTable(rows, { ...options, name: path }))
 }

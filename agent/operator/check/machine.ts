@@ -52,7 +52,7 @@ async function nearestDirectory(path: string): Promise<string> {
 }
 
 export async function checkKeys({ keysDirectory }: Config): Promise<CheckResult[]> {
-  const keys = (await readDirectory(keysDirectory)).filter(({ privateKey }) => privateKey)
+  const keys = await readDirectory(keysDirectory)
   return passed(keys.length > 0 ? `${keys.length} of receipts and the agent card` : 'the first start creates a key')
 }
 

@@ -13,42 +13,20 @@ ARCHIVE.json, which the service writes if ARCHIVE_DIRECTORY is set. The order of
 
 Examples:
   irish-company-agent history build 2026-01-01.zip=2026-01-01 2026-01-02.zip=2026-01-02
-  irish-company-agent history digest
-  irish-company-agent history verify archives/*
   irish-company-agent history erase 123456`
 
 export const addHistoryCommand: AddCommand = (program, context) => {
-  const history = program
-    .command('history')
-    .description('Build, check or erase past records')
-    .addHelpText('after', HELP)
-  for (const [name, description] of [
-    ['build', 'add archives to the journal of DATA_DIR'],
-    ['verify', 'compare the journal with one that is built from archives'],
-  ] as const) {
-    history
-      .command(name)
-      .description(description)
-      .argument('<archive...>', 'ARCHIVE=DATE, or an archive with ARCHIVE.json beside it')
-      .option('--synthetic', 'the records of archives without ARCHIVE.json are made up')
-      .action(async (archives: string[], { synthetic = false }: { synthetic?: boolean }) => {
-        const { buildHistory, verifyHistory } = await import('../../../store/import/history.ts')
-        const { dataDirectory } = await loadConfig(context)
-        const { now, print } = context
-        const options = { archives, synthetic, dataDirectory, now, print, onProgress: showProgress(context) }
-        if (name === 'build') await buildHistory(options)
-        else context.finish(await verifyHistory(options))
-      })
-  }
+  const history = program.command('history').description('Build or erase past records').addHelpText('after', HELP)
   history
-    .command('digest')
-    .description('print the digest of the journal')
-    .action(async () => {
-      const { historyDigest } = await import('../../../store/history/digest.ts')
-      const { HistoryDatabase } = await import('../../../store/history/history-database.ts')
+    .command('build')
+    .description('add archives to the journal of DATA_DIR')
+    .argument('<archive...>', 'ARCHIVE=DATE, or an archive with ARCHIVE.json beside it')
+    .option('--synthetic', 'the records of archives without ARCHIVE.json are made up')
+    .action(async (archives: string[], { synthetic = false }: { synthetic?: boolean }) => {
+      const { buildHistory } = await import('../../../store/import/history.ts')
       const { dataDirectory } = await loadConfig(context)
-      await using journal = new HistoryDatabase(dataDirectory, { readOnly: true })
-      context.print(`digest  ${historyDigest(journal)}`)
+      const { now, print } = context
+      await buildHistory({ archives, synthetic, dataDirectory, now, print, onProgress: showProgress(context) })
     })
   history
     .command('erase')

@@ -4,7 +4,6 @@
 import { once } from 'node:events'
 import type { AddCommand, CommandContext } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
-import { readVersion } from '../../command-line/version.ts'
 import type { AllowedChanges } from '../../service/check-log-owner.ts'
 import type { Config } from '../../service/config.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
@@ -73,7 +72,6 @@ export async function serve(
   })
   const { externals, lines } = opened
   const runtime = {
-    version: await readVersion(),
     now,
     clock: () => performance.now(),
     random: Math.random,

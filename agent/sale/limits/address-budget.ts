@@ -127,7 +127,8 @@ class RequestBudget {
   #exempt(limited: Refused | undefined): Refused | undefined {
     if (!limited || this.#isExempt) return undefined
     const now = this.#options.clock()
-    if (now - this.#account.exemptedAt < EXEMPT_REPLAY_INTERVAL_MS) return limited
+    const waitMs = this.#account.exemptedAt + EXEMPT_REPLAY_INTERVAL_MS - now
+    if (waitMs > 0) return rateLimited(waitMs)
     this.#account.exemptedAt = now
     this.#isExempt = true
     return undefined
@@ -143,9 +144,19 @@ export interface Client {
   hasLeft: () => boolean
   /** Calls `callback` when the request ends. The result cancels the call. */
   onLeave: (callback: () => void) => () => void
-  /** Call it when the payment is verified or recorded: the connection is then not closed in favour of a new one. */
-  keepOpen: () => void
+  /** Call it when the payment of the request is new in the log: its connection is then reset after others. */
+  noteSale: () => void
+  /**
+   * Runs the work round-robin, so a client with many requests delays each other client by one request. Call it again
+   * after a wait.
+   */
+  takeTurn: (work: () => void) => void
 }
 
 /** The members of a client that never disconnects. For tests and simulations. */
-export const ALWAYS_OPEN = { hasLeft: () => false, onLeave: () => () => undefined, keepOpen: () => undefined }
+export const ALWAYS_OPEN: Omit<Client, 'prefixes' | 'budget'> = {
+  hasLeft: () => false,
+  onLeave: () => () => undefined,
+  noteSale: () => undefined,
+  takeTurn: (work) => work(),
+}

@@ -14,7 +14,7 @@ import { refuse } from './response.ts'
 
 /** Node's defaults are in brackets. */
 export const CONNECTION_LIMITS = {
-  /** Open connections; about 100 MiB with the largest requests. A further connection resets another one [none]. */
+  /** Open connections; about 100 MiB with the largest requests. A further one resets another one [none]. */
   connections: 2_000,
   /** Of one address: twice the sales that it may have in progress. Those of a trusted proxy are not limited [none]. */
   addressConnections: 128,
@@ -43,8 +43,9 @@ const ITERATIONS_PER_TURN = 16
 /** The shortest interval between two log lines with the same text. */
 export const REPORT_INTERVAL_MS = 60_000
 
-/** `running`: new, or has a request. `kept`: the payment of the request is verified or recorded. */
-type Activity = 'idle' | 'running' | 'kept'
+/** In the order of resets. `running`: new, or has a request. `sale`: the payment of the request is new in the log. */
+const ACTIVITIES = ['idle', 'running', 'sale'] as const
+type Activity = (typeof ACTIVITIES)[number]
 
 interface Connection {
   readonly socket: Socket
@@ -53,10 +54,8 @@ interface Connection {
   activity: Activity
   /** The value of `#changes` at its last change of activity. */
   changed: number
-  /** Whether its address had too many connections when it was opened. Its first request is answered with 429. */
-  isSurplus: boolean
   /** Of the last request. */
-  client: HttpClient | undefined
+  client?: Client
   /** The responses to its requests, in the order of arrival. The first one is computed or being sent. */
   readonly unanswered: ServerResponse[]
 }
@@ -76,22 +75,12 @@ interface ConnectionsOptions {
 /** The client of each request. */
 export type Clients = Pick<Connections, 'of'>
 
-export interface HttpClient extends Client {
-  /**
-   * Runs the work round-robin, so a client with many requests delays each other client by one request. Call it again
-   * when the body is read.
-   */
-  takeTurn: (work: () => void) => void
-}
-
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #turns = new WorkQueue(BEGUN_PER_ITERATION_MAX)
   readonly #open = new Map<Socket, Connection>()
   /** The same connections by prefix. */
-  readonly #all = new PrefixTree<Connection>()
-  /** All but those that are `kept`. */
-  readonly #replaceable = new PrefixTree<Connection>()
+  readonly #tree = new PrefixTree<Connection>()
   /** Those with a large answer that the client has not read, and its bytes. */
   readonly #unread = new PrefixTree<Connection>()
   /** Connections that were admitted in this iteration of the event loop or the one before. */
@@ -105,29 +94,24 @@ export class Connections {
     this.#options = options
   }
 
-  /**
-   * Admits a connection, and resets one if there are too many. One too many of its address is closed, with 429 if it
-   * has sent a request.
-   */
+  /** Admits a connection, and resets one if there are too many of its address or of all. */
   admit(socket: Socket): void {
-    const { limits, trustedProxies } = this.#options
     const prefixes = prefixesOf(socket.remoteAddress ?? '') ?? []
-    const state = { activity: 'running', changed: (this.#changes += 1), isSurplus: false, client: undefined } as const
-    const connection: Connection = { socket, prefixes, ...state, unanswered: [] }
+    const changed = (this.#changes += 1)
+    const connection: Connection = { socket, prefixes, activity: 'running', changed, unanswered: [] }
     this.#newcomers += 1
     this.#open.set(socket, connection)
-    this.#all.add(connection)
-    this.#replaceable.add(connection)
-    const ofAddress = this.#all.ofClient(connection).size
-    connection.isSurplus = trustedProxies === 0 && ofAddress > limits.addressConnections
+    this.#tree.add(connection)
     socket.once('close', () => this.#remove(connection))
     // What the client has sent is read in the next iteration of the event loop.
     setImmediate(() => setImmediate(() => this.#endArrival(connection)))
-    if (!connection.isSurplus && this.#open.size > limits.connections) this.#resetSurplus()
+    this.#makeRoom(connection)
+    if (this.#open.size > this.#options.limits.connections)
+      this.#reset(firstToReset(this.#tree.largest(FEW_CONNECTIONS)), 'surplus')
   }
 
   /** The client of a running request. */
-  of({ socket }: IncomingMessage): HttpClient {
+  of({ socket }: IncomingMessage): Client {
     const client = this.#open.get(socket)?.client
     if (!client) throw new Error('The request has no open connection')
     return client
@@ -174,22 +158,22 @@ export class Connections {
 
   #begin(connection: Connection, response: ServerResponse): void {
     const { req: request } = response
-    connection.client = this.#identify(connection, response)
+    const isFirst = connection.client === undefined
+    const client = (connection.client = this.#identify(connection, response))
     this.#change(connection, 'running')
-    if (connection.isSurplus) {
+    if (isFirst && !this.#makeRoom(connection)) {
       closeAfter(response)
       refuse(response, rateLimited(0).refusal)
-    } else connection.client.takeTurn(() => this.#options.answer(request, response))
+    } else client.takeTurn(() => this.#options.answer(request, response))
   }
 
-  #identify(connection: Connection, response: ServerResponse): HttpClient {
+  #identify(connection: Connection, response: ServerResponse): Client {
     const { budgets, trustedProxies } = this.#options
     const { req: request } = response
     if (trustedProxies > 0) {
-      const trees = [this.#all, this.#replaceable]
-      for (const tree of trees) tree.remove(connection)
+      this.#tree.remove(connection)
       connection.prefixes = clientPrefixes(request, trustedProxies)
-      for (const tree of trees) tree.add(connection)
+      this.#tree.add(connection)
     } else if (request.headers['x-forwarded-for'] !== undefined) {
       this.#report(
         'proxy_not_trusted',
@@ -205,9 +189,9 @@ export class Connections {
         response.once('close', callback)
         return () => void response.off('close', callback)
       },
-      // A call that was answered at its deadline can still be verified later.
-      keepOpen: () => {
-        if (!response.writableEnded) this.#change(connection, 'kept')
+      // The payment of a call that was answered at its deadline can be stored later.
+      noteSale: () => {
+        if (!response.writableEnded) this.#change(connection, 'sale')
       },
       takeTurn: (work) =>
         this.#turns.run(prefixes, () => {
@@ -246,31 +230,31 @@ export class Connections {
   }
 
   #change(connection: Connection, activity: Activity): void {
-    if (!this.#open.has(connection.socket)) return
     connection.changed = this.#changes += 1
-    if (activity === 'kept') this.#replaceable.remove(connection)
-    else if (connection.activity === 'kept') this.#replaceable.add(connection)
     connection.activity = activity
   }
 
-  /** Resets one of the largest prefix: the one that is idle longest, or else the oldest request. */
-  #resetSurplus(): void {
-    let surplus: Connection | undefined
-    for (const each of this.#replaceable.largest(FEW_CONNECTIONS))
-      if (!surplus || isLessUsed(each, surplus)) surplus = each
-    if (surplus) this.#reset(surplus, 'surplus')
+  /** If its address has too many connections, resets the one that is idle longest. Returns whether there was one. */
+  #makeRoom(connection: Connection): boolean {
+    const { limits, trustedProxies } = this.#options
+    const own = this.#tree.ofClient(connection)
+    if (trustedProxies > 0 || own.size <= limits.addressConnections) return true
+    const first = firstToReset(own)
+    if (first.activity !== 'idle') return false
+    this.#reset(first, 'surplus')
+    return true
   }
 
   #endArrival(connection: Connection): void {
     this.#newcomers -= 1
-    if (connection.client) return
-    if (connection.isSurplus) this.#reset(connection, 'surplus')
-    else this.#change(connection, 'idle')
+    if (connection.client || !this.#open.has(connection.socket)) return
+    this.#change(connection, 'idle')
+    this.#makeRoom(connection)
   }
 
   #remove(connection: Connection): void {
     if (!this.#open.delete(connection.socket)) return
-    for (const tree of [this.#all, this.#replaceable, this.#unread]) tree.remove(connection)
+    for (const tree of [this.#tree, this.#unread]) tree.remove(connection)
     connection.unanswered.length = 0
   }
 
@@ -291,9 +275,11 @@ export class Connections {
   }
 }
 
-function isLessUsed(one: Connection, other: Connection): boolean {
-  const isIdle = one.activity === 'idle'
-  return isIdle === (other.activity === 'idle') ? one.changed < other.changed : isIdle
+/** Of at least one connection. */
+function firstToReset(connections: Iterable<Connection>): Connection {
+  const order = (one: Connection, other: Connection) =>
+    ACTIVITIES.indexOf(one.activity) - ACTIVITIES.indexOf(other.activity) || one.changed - other.changed
+  return [...connections].reduce((first, each) => (order(each, first) < 0 ? each : first))
 }
 
 function closeAfter(response: ServerResponse): void {

@@ -173,27 +173,8 @@ describe('[14.1] the configuration', () => {
   })
 })
 
-/** What replaces them. */
-const REMOVED: Record<string, string> = {
-  ADDRESS_BUDGET: 'RATE_LIMIT_PER_MINUTE',
-  CDP_API_KEY_SECRET_FILE: 'CDP_API_KEY_SECRET takes the path',
-  CONTACT_EMAIL: 'contact',
-  ERC8004_OWNER: '/agent.json',
-  FINAL_CONFIRMATIONS: '900 blocks',
-  KEYS_DIR: 'DATA_DIR/keys',
-  MCP_ENABLED: 'always on',
-}
-
 describe('[14.1] variables that do nothing', () => {
   const ignoredIn = (environment: Record<string, string>) => findIgnored(environment, readConfig(environment))
-
-  it('include the removed ones, with what replaces them and without their values', () => {
-    for (const [variable, replacement] of Object.entries(REMOVED)) {
-      const [found, ...more] = ignoredIn({ [variable]: 'Zz7value' })
-      expect([found?.variable, more]).to.deep.equal([variable, []])
-      expect(found?.reason).to.contain(replacement).and.not.contain('Zz7value')
-    }
-  })
 
   it('include misspelt names, with the right one, and none that the program reads', () => {
     const read = { RATE_LIMIT_PER_MINUTE: '5', MODE: 'testnet', ERC8004_AGENT_ID: '1', PATH: '/bin' }

@@ -5,6 +5,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { DOMAIN } from '../../support/eip3009.ts'
 import { header, signedPayment, testTerms } from '../../support/payments.ts'
 import type { LedgerAccount } from '../../support/remotes/ledger.ts'
+import { FREE_PATHS } from '../../../agent/operation/endpoints.ts'
 import { amountOf, buildRequirements } from '../../../agent/payment/terms.ts'
 import { BATCH_PATH, REFUSED_BODIES } from '../load/refused-bodies.ts'
 import { AddressedClient, get, LOOKUP, lookupOverA2a, lookupOverMcp, overMcp, post, type Sent } from './clients.ts'
@@ -24,10 +25,14 @@ export interface Attack {
   paidCalls?: number
   /** Whether `verify` accepts the payments. `NODE_CALLS_MAX` then does not apply. */
   isVerified?: boolean
+  /** Whether the other clients have an address of the attackers. */
+  sharesAddress?: boolean
   /** Disconnects some milliseconds after each request, or reads no answer. By default waits for each answer. */
   behaviour?: 'leaves' | 'reads nothing'
 }
 
+/** In a run of six seconds, the connections are open for most of it. */
+const SETTLE_MS = 5_000
 /** The address from which an attacker buys one answer. */
 const BUYING_ADDRESS = '127.0.2.1'
 /** The largest batch by the time that it takes. */
@@ -142,6 +147,16 @@ const SINGLE_ATTACKS = {
     behaviour: 'leaves',
   }),
   'quotes on 2,200 connections': async (): Promise<Attack> => ({ requests: [get(LOOKUP)], connections: 2_200 }),
+  'one payment on 2,200 connections while it settles': async (): Promise<Attack> => {
+    const key = generatePrivateKey()
+    const accounts = { [privateKeyToAddress(key)]: { settleMs: SETTLE_MS } }
+    return { accounts, connections: 2_200, requests: [paying(await signedPayment({ key }))], paidCalls: 3 }
+  },
+  'idle connections of the address of others': async (): Promise<Attack> => ({
+    requests: [get(FREE_PATHS.robotsTxt)],
+    connections: 400,
+    sharesAddress: true,
+  }),
   'batches of wallets emptied after verify': async (): Promise<Attack> => {
     const payments = await many(payingNames)
     const payers = payments.map(({ payload }) => payload.authorization.from)

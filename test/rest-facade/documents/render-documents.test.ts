@@ -129,6 +129,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       expect(resources).to.have.lengthOf(7).and.to.have.members(paid)
       // Some parsers take the longest rule that fits, and others the first.
       const rules = [...readText(pages, '/robots.txt').matchAll(/^(Allow|Disallow): (.+)$/gm)]
+      expect(new Set(rules.map(String))).to.have.property('size', rules.length)
       for (const resource of resources ?? []) {
         const [, verb] = rules.find(([, , path = '']) => resource.split(' ')[1]?.startsWith(path)) ?? []
         expect(verb, resource).to.equal('Disallow')

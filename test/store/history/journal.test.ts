@@ -4,13 +4,13 @@ import { SYNTHETIC, type Source } from '../../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
 import { encodeEntry } from '../../../store/dataset/company-entry.ts'
 import type { SnapshotEntry } from '../../../store/dataset/company.ts'
-import { historyDigest } from '../../../store/history/digest.ts'
 import { HistoryDatabase, type VersionEntry } from '../../../store/history/history-database.ts'
 import { Journal } from '../../../store/history/journal.ts'
 import { eraseNumber, recordFile } from '../../../store/history/record.ts'
 import { stepKeyOf } from '../../../store/history/step.ts'
 import { companyKey } from '../../../store/files/layout.ts'
 import { sha256Hex } from '../../../store/base/canonical.ts'
+import { contentsOf } from '../../support/journal.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 type Register = Record<string, SnapshotEntry>
@@ -113,20 +113,20 @@ describe('the journal', () => {
 
   it('does not depend on the order in which files were added', async () => {
     for (const each of TEN) record(history, each)
-    const digest = historyDigest(history)
+    const contents = contentsOf(history)
     for (let seed = 1; seed <= 6; seed += 1) {
       await history.close()
       directory = await makeTemporaryDirectory()
       history = new HistoryDatabase(directory, { readOnly: false })
       for (const each of shuffled(TEN, seed)) record(history, each)
       expectModel(TEN)
-      expect(historyDigest(history)).to.equal(digest)
+      expect(contentsOf(history)).to.deep.equal(contents)
     }
   })
 
   it('begins again if the first file was interrupted', async () => {
     for (const each of TEN) record(history, each)
-    const digest = historyDigest(history)
+    const contents = contentsOf(history)
     await history.close()
     history = new HistoryDatabase(await makeTemporaryDirectory(), { readOnly: false })
     const interrupted = stepKeyOf(file('2026-01-04', {}).source)
@@ -138,7 +138,7 @@ describe('the journal', () => {
       }
     })
     for (const each of TEN) record(history, each)
-    expect(historyDigest(history)).to.equal(digest)
+    expect(contentsOf(history)).to.deep.equal(contents)
     expect(history.latestOf(companyKey('99'))).to.equal(undefined)
   })
 
@@ -181,7 +181,7 @@ describe('the journal', () => {
           for (const number of ['7', '8']) eraseNumber(history, companyKey(number), 'now')
       }
       for (const number of ['7', '8']) eraseNumber(history, companyKey(number), 'now')
-      digests.add(historyDigest(history))
+      digests.add(JSON.stringify(contentsOf(history)))
     }
     expect([...digests]).to.have.length(1)
     const journal = new Journal(directory)

@@ -5,13 +5,13 @@ import { expect } from 'chai'
 import { Catalog } from '../../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
 import { historyFolder } from '../../../store/files/layout.ts'
-import { historyDigest } from '../../../store/history/digest.ts'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
 import { Journal } from '../../../store/history/journal.ts'
 import { recordRetrievals } from '../../../store/history/record.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { registerRow, toCsv } from '../../support/register.ts'
+import { contentsOf } from '../../support/journal.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const named = (number: string, name: string) => registerRow({ company_num: number, company_name: name })
@@ -45,11 +45,9 @@ describe('an import and the journal', () => {
     return { ...days, changes: steps.map(({ step, company_number }) => `${step.date} ${company_number}`) }
   }
 
-  async function readDigest(): Promise<string> {
-    const history = new HistoryDatabase(directory, { readOnly: true })
-    const digest = historyDigest(history)
-    await history.close()
-    return digest
+  async function readContents() {
+    await using history = new HistoryDatabase(directory, { readOnly: true })
+    return contentsOf(history)
   }
 
   it('records each file that says something else, and each day', async () => {
@@ -85,10 +83,10 @@ describe('an import and the journal', () => {
     await importOn('2026-01-01', FIRST)
     const killed = replaceMethods(catalog, { publish: () => Promise.reject(new Error('killed')) })
     await importOn('2026-01-02T01:00:00Z', SECOND, { catalog: killed }).catch(() => undefined)
-    const digest = await readDigest()
+    const contents = await readContents()
     const { info } = await importOn('2026-01-02T02:00:00Z', SECOND)
     expect(catalog.retrieval()?.snapshot_id).to.equal(info.snapshot_id)
-    expect(await readDigest()).to.equal(digest)
+    expect(await readContents()).to.deep.equal(contents)
     expect((await readSteps()).changes).to.deep.equal(['2026-01-02 2', '2026-01-02 3'])
   })
 

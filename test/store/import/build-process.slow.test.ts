@@ -18,13 +18,14 @@ import { childrenOf, isRunning } from '../../support/child-processes.ts'
 import { startChild } from '../../support/child.ts'
 import { REGISTER } from '../../support/fixtures.ts'
 import { sendBody, sendIfChanged, startPortal, type TestPortal } from '../../support/portal.ts'
-import { outcomeOf } from '../../support/register.ts'
+import { HEADER, outcomeOf } from '../../support/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+import { buildZip } from '../../support/zip.ts'
 
 type Build = ReturnType<typeof openBuildProcesses>['build']
 
-/** Enough to begin a build, and too little for 20,000 rows. */
-const SMALL_HEAP_MIB = 16
+/** More than the memory of the child if it collects them. */
+const COMMAS = 150_000_000
 
 const WITHOUT_NICE = ['setpriv', '--bounding-set', '-sys_nice', '--inh-caps', '-sys_nice']
 const MODIFIED = 'Thu, 01 Jan 2026 04:05:06 GMT'
@@ -44,7 +45,6 @@ describe('a build in a child process', function () {
   })
 
   const processes = openBuildProcesses()
-  const small = openBuildProcesses({ heapMib: SMALL_HEAP_MIB })
 
   const run = (build: Build, path: string, folder = 'data', signal?: AbortSignal) => {
     const request = { dataDirectory: join(directory, folder), path, importedAt: '2026-01-02T03:04:05.000Z' }
@@ -71,6 +71,13 @@ describe('a build in a child process', function () {
     expect(seen).to.deep.include({ phase: 'rows', rows: 30, share: 1 })
     expect(processes.peakMemoryBytes()).to.be.greaterThan(2 ** 20)
     expect(await run(buildFile, REGISTER, 'other')).to.deep.equal(built)
+  })
+
+  it('refuses a row of 150 million commas with a code', async () => {
+    const content = Buffer.concat([Buffer.from(`${HEADER}\n`), Buffer.alloc(COMMAS, ',')])
+    const path = join(directory, 'commas.zip')
+    await writeFile(path, buildZip({ name: 'companies.csv', content }))
+    expect(await outcomeOf(run(processes.build, path))).to.equal('csv_malformed')
   })
 
   it("rejects with the system's code if the folder cannot be written", async () => {
@@ -210,42 +217,6 @@ describe('a build in a child process', function () {
         server.closeAllConnections()
         server.close()
       })
-    })
-  })
-
-  describe('whose archive has crashed an import', () => {
-    const open = () => new Catalog(join(directory, 'data'))
-    const importWith = async (build: Build, path: string, isForced = false) => {
-      const catalog = open()
-      const request = { dataDirectory: join(directory, 'data'), catalog, path, publication: CRO_COMPANIES, isForced }
-      try {
-        return await outcomeOf(importDataset({ ...request, now: () => new Date(), build }))
-      } finally {
-        await catalog.close()
-      }
-    }
-
-    it('[11.10] is not tried again until its bytes change, also after a restart', async () => {
-      const path = await largeFile()
-      let started = 0
-      const counted: Build = (...file) => {
-        started += 1
-        return processes.build(...file)
-      }
-      expect(await importWith(small.build, path)).to.equal('build_crashed')
-      expect(await importWith(counted, path)).to.equal('crashed_before')
-      expect(started).to.equal(0)
-      await writeFile(path, await readFile(REGISTER))
-      expect(await importWith(counted, path)).to.equal('done')
-    })
-
-    it('[11.10] is tried again when an operator forces it, and is forgotten if that succeeds', async () => {
-      const path = await largeFile()
-      expect(await importWith(small.build, path)).to.equal('build_crashed')
-      expect(await importWith(small.build, path, true)).to.equal('build_crashed')
-      expect(await importWith(processes.build, path, true)).to.equal('done')
-      expect(await importWith(processes.build, REGISTER)).to.equal('done')
-      expect(await importWith(processes.build, path)).to.equal('done')
     })
   })
 })

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Catalog } from '../../../store/dataset/catalog.ts'
 import { buildFile } from '../../../store/import/build.ts'
+import { ImportError } from '../../../store/import/errors.ts'
 import { importDataset, type ImportResult } from '../../../store/import/run.ts'
 import type { RegisterRow } from '../../../store/import/rows.ts'
 import { buildingFolder, INFO_KEY, snapshotFolder } from '../../../store/files/layout.ts'
@@ -245,6 +246,30 @@ describe('an import', () => {
       }
       expect(previous.find('1')).to.deep.include({ legal_name: 'ONE' })
       expect(await snapshots()).to.have.lengthOf(3)
+    })
+  })
+
+  describe('of an archive that has crashed an import', () => {
+    /** Builds `one` or `two`; a build of `one` crashes. */
+    const importIt = (row: RegisterRow, isForced = false, crashes = row === one) => {
+      const build = crashes && (() => Promise.reject(new ImportError('build_crashed', 'It crashed')))
+      return outcomeOf(importFile(toCsv(row), { isForced, ...(build && { build }) }))
+    }
+
+    it('[11.10] is not tried again until its bytes change, also after a restart', async () => {
+      expect(await importIt(one)).to.equal('build_crashed')
+      await catalog.close()
+      catalog = new Catalog(directory)
+      expect(await importIt(one)).to.equal('crashed_before')
+      expect(await importIt(two)).to.equal('done')
+    })
+
+    it('[11.10] is tried again when an operator forces it, and is forgotten if that succeeds', async () => {
+      expect(await importIt(one)).to.equal('build_crashed')
+      expect(await importIt(one, true)).to.equal('build_crashed')
+      expect(await importIt(one, true, false)).to.equal('done')
+      expect(await importIt(two)).to.equal('done')
+      expect(await importIt(one, false, false)).to.equal('done')
     })
   })
 

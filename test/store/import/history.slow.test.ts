@@ -1,18 +1,12 @@
-/**
- * The commands `history`: a journal that grew day by day, one that is built from kept archives, and the independent
- * program.
- */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+/** The commands `history`: a journal that grew day by day, and one that is built from kept archives. */
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { historyFolder } from '../../../store/files/layout.ts'
+import { HistoryDatabase } from '../../../store/history/history-database.ts'
 import { registerRow, toCsv } from '../../support/register.ts'
 import { runCommand } from '../../support/cli.ts'
-import { runPython, skipWithoutPython } from '../../support/python.ts'
+import { contentsOf } from '../../support/journal.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
-
-const PROGRAM = fileURLToPath(new URL(import.meta.resolve('#root/test/programs/history_digest.py')))
 
 const named = (number: string, name: string) => registerRow({ company_num: number, company_name: name })
 const STAYS = named('30', 'STAYS LIMITED')
@@ -30,8 +24,7 @@ describe('the commands history', function () {
   let archives: string
   let environment: Record<string, string>
 
-  before(async function () {
-    await skipWithoutPython(this)
+  before(async () => {
     directory = await makeTemporaryDirectory()
     archives = join(directory, 'archives')
     environment = { DATA_DIR: join(directory, 'data'), ARCHIVE_DIRECTORY: archives }
@@ -46,15 +39,20 @@ describe('the commands history', function () {
   }
 
   const history = (...args: string[]) => runCommand(['history', ...args], { environment })
-  const digestOf = (text: string) => /sha256:[0-9a-f]{64}/.exec(text)?.[0]
   const kept = async () => (await readdir(archives)).filter((name) => !name.endsWith('.json')).toSorted()
   const paths = async () => (await kept()).map((name) => join(archives, name))
 
-  async function pythonDigest(...erased: string[]): Promise<string> {
-    const files = (await paths()).map((path, index) => `${DAYS[index]?.[0]}=${path}`)
-    const { stdout, stderr } = await runPython([PROGRAM, ...files.toReversed(), ...erased])
-    expect(stderr).to.equal('')
-    return stdout.trim()
+  async function contents({ DATA_DIR = '' } = environment) {
+    await using journal = new HistoryDatabase(DATA_DIR, { readOnly: true })
+    return contentsOf(journal)
+  }
+
+  /** The versions in the journal: the date, the number, and the name or the state. */
+  async function versions(): Promise<string[]> {
+    return (await contents()).flatMap(([date, number, entry]) => {
+      if (entry === undefined) return []
+      return `${date} ${number} ${typeof entry === 'string' ? entry : (entry as { legal_name: string }).legal_name}`
+    })
   }
 
   it('keeps each archive with its facts', async () => {
@@ -67,41 +65,28 @@ describe('the commands history', function () {
     })
   })
 
-  it('print a digest that the independent program computes from the archives', async () => {
-    const { code, text } = await history('digest')
-    expect(code).to.equal(0)
-    expect(digestOf(text)).to.equal(await pythonDigest())
+  it('have what each file said that the file before did not', async () => {
+    expect(await versions()).to.deep.equal([
+      '2026-01-01 1 ONE',
+      '2026-01-01 2 TWO',
+      '2026-01-01 30 STAYS LIMITED',
+      '2026-01-02 1 RENAMED',
+      '2026-01-04 2 quarantined',
+      '2026-01-05 1 absent',
+      '2026-01-05 2 TWO',
+      '2026-01-05 10 ÉCOLE "TEN"',
+    ])
   })
 
   it('build an equal journal from the archives in another order, also with dates in place of facts', async () => {
-    const { text } = await history('digest')
     const dated = (await paths()).map((path, index) => `${path}=${DAYS[index]?.[0]}`)
     for (const given of [(await paths()).toReversed(), [...dated.slice(2), ...dated.slice(0, 2)]]) {
       const other = { ...environment, DATA_DIR: join(directory, 'built') }
       await rm(other.DATA_DIR, { recursive: true, force: true })
       const built = await runCommand(['history', 'build', ...given], { environment: other })
       expect(built).to.include({ code: 0, stderr: '' })
-      expect(digestOf(built.lines.at(-1) ?? '')).to.equal(digestOf(text))
+      expect(await contents(other)).to.deep.equal(await contents())
     }
-  })
-
-  it('verify the journal, and name the day at which it differs', async () => {
-    expect(await history('verify', ...(await paths()))).to.include({ code: 0 })
-    const without = (await paths()).filter((_, index) => index !== 2)
-    const { code, lines } = await history('verify', ...without)
-    expect(code).to.equal(1)
-    expect(lines.at(-1)).to.equal('differs 2026-01-04')
-  })
-
-  it('verify a day on which a file comes back, from all files of the folder', async () => {
-    const other = { DATA_DIR: join(directory, 'day'), ARCHIVE_DIRECTORY: join(directory, 'day-archives') }
-    for (const [hour, name] of ['ONE', 'RENAMED', 'ONE'].entries())
-      await importAt(`2026-01-01T0${hour}:00:00Z`, toCsv(named('1', name)), other)
-    const files = (await readdir(other.ARCHIVE_DIRECTORY)).map((name) => join(other.ARCHIVE_DIRECTORY, name))
-    expect(await runCommand(['history', 'verify', ...files], { environment: other })).to.include({
-      code: 0,
-      stderr: '',
-    })
   })
 
   it('refuse an archive without facts, with a wrong time, with other bytes, and a second file of one time', async () => {
@@ -116,13 +101,13 @@ describe('the commands history', function () {
     expect((await history('build', first)).lines[0]).to.match(/^known /)
   })
 
-  it('erase the past of a number, and verify and build keep it erased', async () => {
+  it('erase the past of a number, and build keeps it erased', async () => {
     expect(await history('erase', '99')).to.include({ code: 1 })
     expect(await history('erase', '1')).to.include({ code: 0 })
-    expect(digestOf((await history('digest')).text)).to.equal(await pythonDigest('erased=1'))
-    expect(await history('verify', ...(await paths()))).to.include({ code: 0 })
-    await rename(historyFolder(environment['DATA_DIR'] ?? ''), join(directory, 'moved'))
-    await mkdir(historyFolder(environment['DATA_DIR'] ?? ''))
-    expect(await history('verify', ...(await paths()))).to.include({ code: 1 })
+    const erased = await contents()
+    expect(await versions()).to.include.members(['2026-01-01 1 erased', '2026-01-05 1 absent'])
+    expect((await versions()).filter((line) => line.includes('ONE') || line.includes('RENAMED'))).to.deep.equal([])
+    expect(await history('build', ...(await paths()))).to.include({ code: 0 })
+    expect(await contents()).to.deep.equal(erased)
   })
 })

@@ -21,6 +21,8 @@ export interface LedgerAccount {
   balance?: number
   /** Whether the wallet contract rejects every signature. */
   isRefused?: boolean
+  /** Milliseconds that a settlement of its payments takes. */
+  settleMs?: number
   /** Whether it has no money any more when its payment is settled. */
   isEmptiedAfterVerify?: boolean
 }
@@ -89,6 +91,10 @@ export class Ledger {
   noteObserved(payer: string): LedgerAccount {
     this.observed.set(payer, (this.observed.get(payer) ?? 0) + 1)
     return this.accounts.get(payer) ?? {}
+  }
+
+  settleMsOf({ from }: AuthorizationFields): number {
+    return this.accounts.get(from.toLowerCase())?.settleMs ?? 0
   }
 
   isUsed(nonce: string): boolean {

@@ -64,6 +64,7 @@ export async function openRemotes({ unfinalBlocks, settleMsMax = 0, rpcMs = 0 }:
   }
 
   async function settle(authorization: AuthorizationFields) {
+    await sleep(ledger.settleMsOf(authorization))
     if (settleMsMax > 0) await sleep(Math.random() * settleMsMax)
     const common = { network: testTerms.network, payer: authorization.from }
     if (!ledger.canSettle(authorization))

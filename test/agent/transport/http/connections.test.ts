@@ -16,9 +16,9 @@ const LAST = get('/last', 'Connection: close\r\n')
 const LARGE_BYTES = 32 * 1024 * 1024
 
 /**
- * A server whose routes `/held` and `/verified` answer when the test says so, the latter with a verified payment,
- * `/body` after the body, `/late` before its payment is verified, and `/large` with a large body. Others answer at
- * once.
+ * A server whose routes `/held` and `/sale` answer when the test says so, the latter with a payment that is new in the
+ * log, `/body` after the body, `/late` before its payment is in the log, and `/large` with a large body. Others answer
+ * at once.
  */
 async function startTestServer(limits: Partial<HttpServerLimits>) {
   const reports: string[] = []
@@ -30,15 +30,15 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
   app.use((request, response) => {
     paths.push(request.path)
     if (request.path === '/held') held.push(response)
-    else if (request.path === '/verified') {
-      server.clients.of(request).keepOpen()
+    else if (request.path === '/sale') {
+      server.clients.of(request).noteSale()
       held.push(response)
     } else if (request.path === '/late') {
       const client = server.clients.of(request)
-      response.once('finish', () => client.keepOpen())
+      response.once('finish', () => client.noteSale())
       response.end('late')
     } else if (request.path.endsWith('large')) {
-      if (request.path !== '/large') server.clients.of(request).keepOpen()
+      if (request.path !== '/large') server.clients.of(request).noteSale()
       large.push(response)
       response.end(Buffer.alloc(LARGE_BYTES))
     } else if (request.path === '/body') request.on('end', () => response.end('read')).resume()
@@ -197,13 +197,19 @@ describe('the connections of the HTTP server', () => {
       expect(server.reports).to.deep.equal(['connections_reset: surplus'])
     })
 
-    it('[8.12] are 128 of one address; one more gets 429', async () => {
-      for (let count = 1; count <= 128; count += 1) await (await server.dial(get('/one'))).answered(1)
+    it('[8.12] are 128 of one address; one more resets the one that has been idle longest', async () => {
+      const silent = await server.dial()
+      const idle: Client[] = []
+      for (let count = 2; count <= 128; count += 1) {
+        idle.push(await server.dial(get('/one')))
+        await idle.at(-1)?.answered(1)
+      }
       expect(server.reports).to.deep.equal([])
-      const surplus = await server.dial(get('/two'))
-      await surplus.closed
-      expect(surplus.heard).to.match(/^HTTP\/1\.1 429 /)
-      expect(server.paths).not.to.include('/two')
+      for (const gone of [silent, ...idle.slice(0, 2)]) {
+        await (await server.dial(get('/two'))).answered(1)
+        await gone.closed
+      }
+      for (const { socket } of idle.slice(2)) expect(socket.destroyed).to.equal(false)
     })
   })
 
@@ -232,26 +238,27 @@ describe('the connections of the HTTP server', () => {
   describe('with at most two connections of an address', () => {
     useServer({ addressConnections: 2 })
 
-    it('[8.12] answer the request of a further one with 429 and close it, and close one without a request', async () => {
-      const held = [await server.dial(get('/held')), await server.dial()]
-      await until(() => server.held.length === 1)
-      const asking = await server.dial(get('/next'))
-      await asking.closed
-      expect(asking.heard).to.match(/^HTTP\/1\.1 429 /)
-      expect(asking.heard).to.include('\r\nRetry-After: 1\r\n').and.include('\r\nConnection: close\r\n')
+    it('[8.12] answer the request of a further one with 429 if none is idle, and close one without a request', async () => {
+      const held = [await server.dial(get('/held')), await server.dial(get('/sale'))]
+      await until(() => server.held.length === 2)
+      for (const request of [get('/next'), 'POST /next HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody']) {
+        const asking = await server.dial(request)
+        await asking.closed
+        expect(asking.heard).to.match(/^HTTP\/1\.1 429 [^]*\}$/)
+        expect(asking.heard).to.include('\r\nRetry-After: 1\r\n').and.include('\r\nConnection: close\r\n')
+      }
       const silent = await server.dial()
       await silent.closed
       expect(silent.heard).to.equal('')
       const other = await server.dial(get('/other'), '127.0.0.2')
       await other.answered(1)
       for (const { socket } of held) expect(socket.destroyed).to.equal(false)
-      expect(server.paths).to.deep.equal(['/held', '/other'])
-      held[1]?.socket.destroy()
-      for (;;) {
-        const later = await server.dial(get('/later', 'Connection: close\r\n'))
-        await later.closed
-        if (later.answers === 1) break
-      }
+      expect(server.paths).to.deep.equal(['/held', '/sale', '/other'])
+      server.held[0]?.end()
+      await held[0]?.answered(1)
+      await (await server.dial(get('/later'))).answered(1)
+      await held[0]?.closed
+      expect(held[1]?.socket.destroyed).to.equal(false)
     })
   })
 
@@ -272,8 +279,8 @@ describe('the connections of the HTTP server', () => {
       await client.closed
     }
 
-    it('[8.12] reset the slowest reader of an address, also with a verified payment', async () => {
-      const slowest = await neglect('127.0.0.2', '/verified-large')
+    it('[8.12] reset the slowest reader of an address, also with a new sale', async () => {
+      const slowest = await neglect('127.0.0.2', '/sale-large')
       const second = await neglect('127.0.0.2')
       expect(server.reports).to.deep.equal(['connections_reset: unread'])
       await isReset(slowest)
@@ -328,7 +335,7 @@ describe('the connections of the HTTP server', () => {
       await first.answered(6)
     })
 
-    it('[8.12] reset an idle one whose payment is verified after its answer', async () => {
+    it('[8.12] reset an idle one whose payment is stored after its answer', async () => {
       const late = await server.dial(get('/late'), '127.0.0.2')
       await late.answered(1)
       await Promise.all([server.dial(get('/held'), '127.0.0.3'), server.dial(get('/held'), '127.0.0.4')])
@@ -338,8 +345,8 @@ describe('the connections of the HTTP server', () => {
       await late.closed
     })
 
-    it('[8.12] keep a connection with a verified payment until its answer is sent', async () => {
-      const verified = [await server.dial(get('/verified')), await server.dial(get('/verified'))]
+    it('[8.12] keep a connection with a new sale until its answer is sent', async () => {
+      const sales = [await server.dial(get('/sale')), await server.dial(get('/sale'))]
       await until(() => server.held.length === 2)
       const idle = await server.dial(get('/one'), '127.0.0.2')
       await idle.answered(1)
@@ -347,27 +354,27 @@ describe('the connections of the HTTP server', () => {
       await idle.closed
       await next.answered(1)
       for (const response of server.held) response.end()
-      for (const each of verified) await each.answered(1)
+      for (const each of sales) await each.answered(1)
       const last = await server.dial(get('/last'), '127.0.0.4')
       await last.answered(1)
       await next.closed
       await (await server.dial(get('/more'), '127.0.0.5')).answered(1)
-      await verified[0]?.closed
-      expect(verified[1]?.socket.destroyed).to.equal(false)
+      await sales[0]?.closed
+      expect(sales[1]?.socket.destroyed).to.equal(false)
     })
 
-    it('[8.12] reset one that computes an answer if none is idle, but none with a verified payment', async () => {
-      const verified = [await server.dial(get('/verified')), await server.dial(get('/verified'))]
+    it('[8.12] reset one that computes an answer if none is idle, before one with a new sale', async () => {
+      const sales = [await server.dial(get('/sale')), await server.dial(get('/sale'))]
       const computing = await server.dial(get('/held'), '127.0.5.1')
       await until(() => server.held.length === 3)
-      const next = await server.dial(get('/verified'), '127.0.6.1')
+      const next = await server.dial(get('/sale'), '127.0.6.1')
       await computing.closed
       await until(() => server.held.length === 4)
       const surplus = await server.dial('', '127.0.7.1')
       await surplus.closed
       expect(server.reports).to.deep.equal(['connections_reset: surplus'])
       for (const response of server.held) response.end()
-      for (const each of [...verified, next]) await each.answered(1)
+      for (const each of [...sales, next]) await each.answered(1)
     })
 
     it('[8.12] reset the oldest request if none is idle, also one whose client does not send the body', async () => {
@@ -401,6 +408,16 @@ describe('the connections of the HTTP server', () => {
       await until(() => server.held.length === 7)
       const buyers = await dialAll(5, get('/one'), '127.0.5.1')
       for (const each of buyers) await each.answered(1)
+      await (await server.dial(get('/two'), '127.0.7.1')).answered(1)
+      await attackers[0]?.closed
+      for (const { socket } of buyers) expect(socket.destroyed).to.equal(false)
+    })
+
+    it('[6.2.7, 8.12] reset the oldest of the prefix with the most, also if all its connections have new sales', async () => {
+      const attackers = await dialAll(7, get('/sale'), '127.0.6.1')
+      await until(() => server.held.length === 7)
+      const buyers = await dialAll(5, get('/held'), '127.0.5.1')
+      await until(() => server.held.length === 12)
       await (await server.dial(get('/two'), '127.0.7.1')).answered(1)
       await attackers[0]?.closed
       for (const { socket } of buyers) expect(socket.destroyed).to.equal(false)

@@ -105,7 +105,7 @@ describe('[15.12] the command reconcile-service', function () {
         identifierSpace: `${service.url}/api/v1/company/`,
         schemaSpace: `${service.url}/docs/api.md`,
         documentation: `${service.url}/docs`,
-        serviceVersion: '0.1.0',
+        serviceVersion: '1.0.0',
         defaultTypes: [{ id: 'company', name: 'Irish company' }],
         batchSize: 10,
         view: { url: `${service.url}/api/v1/company/{{id}}` },
@@ -176,13 +176,17 @@ describe('[15.12] the command reconcile-service', function () {
       expect(await preview('1002')).to.contain('This record was not bought')
       await post(url, { q0: { query: '1002' } })
       expect(await preview('1002')).to.contain('ALÉO FIXTURE TEORANTA')
-      const row = { status: [{ str: 'Normal' }], registered_date: [{ date: '2022-02-02T00:00:00Z' }] }
+      const row = { status: [{ str: 'Normal' }], registered_date: [{ date: '2021-01-19T00:00:00Z' }] }
       expect(await extend(['1002', '1003', '999999'])).to.deep.equal({
         meta: [
           { id: 'status', name: 'Status' },
           { id: 'registered_date', name: 'Registered' },
         ],
-        rows: { 1002: row, 1003: row, 999999: { status: [], registered_date: [] } },
+        rows: {
+          1002: row,
+          1003: { status: [{ str: 'Dissolved' }], registered_date: [] },
+          999999: { status: [], registered_date: [] },
+        },
       })
       expect(await extend(['1003'])).to.have.property('rows')
       const { properties } = (await (await fetch(`${url}properties?type=company`)).json()) as { properties: object[] }

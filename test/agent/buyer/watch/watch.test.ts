@@ -1,0 +1,45 @@
+/** The command `client watch` over one change of the register. watch.slow.test.ts has many companies and faults. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { runCommand } from '../../../support/cli.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+import { startWatchedService, type WatchedService } from '../../../support/watched-registers.ts'
+
+describe('client watch of two companies', () => {
+  let watched: WatchedService
+  before(async () => void (watched = await startWatchedService()))
+  after(() => watched.service.stop())
+
+  it('[15.13] buys both once, then only their changes, and reports the old and the new value', async () => {
+    const directory = await makeTemporaryDirectory()
+    const path = (name: string) => join(directory, name)
+    await writeFile(path('buyer.key'), watched.service.buyerKey, { mode: 0o600 })
+    await writeFile(path('list.csv'), 'Number\n1001\n1008\n')
+    const client = ['client', '--url', watched.service.url, '--key-file', path('buyer.key')]
+    const watch = [
+      'watch',
+      path('list.csv'),
+      '--column',
+      'Number',
+      '--state',
+      path('state.json'),
+      '--max-total',
+      '1000000',
+    ]
+    /** The exit code, whether the new name was reported, and the payments. */
+    const run = async () => {
+      let code: number | undefined
+      let text = ''
+      const payments = await watched.service.transfersOf(async () => {
+        ;({ code, text } = await runCommand([...client, ...watch, '--yes']))
+      })
+      return [code, text.includes('legal_name: NUMBER 1001 -> RENAMED'), payments]
+    }
+    expect(await run()).to.deep.equal([0, false, 2])
+    expect(await run()).to.deep.equal([0, false, 0])
+    await watched.importNext()
+    expect(await run()).to.deep.equal([3, true, 2])
+    expect(await run()).to.deep.equal([0, false, 0])
+  })
+})
