@@ -56,7 +56,7 @@ describe('the page', () => {
   })
 
   for (const path of ['/', '/docs', '/docs/mcp', LOOKUP, '/nothing']) {
-    it(`[4.4.2] ${path} loads only its own files, by their hashes, and names the operator as text`, async () => {
+    it(`[4.4.14] ${path} loads only its own files, by their hashes, and names the operator as text`, async () => {
       const { text, headers } = await get(path, { Accept: BROWSER }, path !== '/nothing')
       const policy = String(headers['content-security-policy'])
       expect(policy).to.match(/^default-src 'none'; style-src http/)
@@ -141,7 +141,7 @@ describe('the page', () => {
     expectRefusal(await get('/nothing'), 'not_found')
   })
 
-  describe('[5.1.1] the quote of a GET', () => {
+  describe('[5.1.2] the quote of a GET', () => {
     const ROUTES: [path: string, fields: RegExp][] = [
       [LOOKUP, /name="company_number" [^>]*value="00000000"/],
       [
@@ -188,7 +188,7 @@ describe('the page', () => {
     })
   })
 
-  describe('[4.4.2] the account of the sandbox', () => {
+  describe('[4.4.14] the account of the sandbox', () => {
     const sign = (body: unknown, headers: { Origin?: string }, url = service.url) =>
       send({
         url,
