@@ -23,7 +23,7 @@ type CompanyResponse = z.infer<typeof companyResponseSchema>
 type Input<Definition extends OperationDefinition> = z.input<Definition['inputSchema']>
 
 /** A matched answer has a match, and no other has one. */
-export type ResolveAnswer = Omit<ResolveResponse, 'status' | 'match'> &
+type ResolveAnswer = Omit<ResolveResponse, 'status' | 'match'> &
   ({ status: 'matched'; match: Candidate } | { status: Exclude<ResolveResponse['status'], 'matched'>; match: null })
 
 /** The operations of which a batch has several inputs. */
@@ -34,9 +34,8 @@ interface BatchOperations {
 }
 
 /** The result of an input, in the order of the inputs. */
-export type BatchResult<Name extends keyof BatchOperations> =
-  | { status: 200; body: BatchOperations[Name]['answer'] }
-  | { status: 404 | 409; body: z.infer<typeof dataErrorSchema> }
+type BatchResult<Name extends keyof BatchOperations> =
+  { status: 200; body: BatchOperations[Name]['answer'] } | { status: 404 | 409; body: z.infer<typeof dataErrorSchema> }
 
 interface BatchAnswer<Name extends keyof BatchOperations> extends Omit<CompanyResponse, 'company'> {
   results: BatchResult<Name>[]

@@ -1,4 +1,4 @@
-/** Folders, reviews and states of an earlier version, made by it in its sandbox: they open, and nothing is bought again. */
+/** What an earlier version has made in its sandbox: folders, reviews and states open, and nothing is bought again. */
 import { cp, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import { SYNTHETIC_PROVENANCE } from '../../../../store/dataset/synthetic.ts'
 import { runCommand } from '../../../support/cli.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
-const FIXTURES = fileURLToPath(import.meta.resolve('#root/test/fixtures/former-buyer'))
+const FIXTURES = join(fileURLToPath(import.meta.resolve('#root/package.json')), '../test/fixtures/former-buyer')
 /** The sandbox in which the earlier version bought. */
 const URL_BEFORE = 'http://127.0.0.1:45991'
 
@@ -65,11 +65,9 @@ describe('what an earlier version of the buyer has bought', () => {
   })
 
   it('[15.13] is the state of watched companies', async () => {
+    const watch = ['watch', path('watch.csv'), '--column', 'Number', '--state', path('watch.json'), '--max-total', '1']
     const { lines } = await runCommand(
-      [
-        ...['client', '--url', URL_BEFORE, '--key-file', path('buyer.key'), 'watch', path('watch.csv')],
-        ...['--column', 'Number', '--state', path('watch.json'), '--max-total', '1', '--report', path('report.json')],
-      ],
+      ['client', '--url', URL_BEFORE, '--key-file', path('buyer.key'), ...watch, '--report', path('report.json')],
       {
         fetch: async () => {
           const { snapshot_id } = JSON.parse(await readFile(path('watch.json'), 'utf8')) as { snapshot_id: string }
