@@ -211,7 +211,7 @@ async function resumeOpen(): Promise<void> {
   const started = history.state as string | null
   for (const listed of (await showPurchases()).toReversed()) {
     const { state, purchase } = listed
-    const isUnanswered = state === 'open' && !isRefused(purchase.answer?.status)
+    const isUnanswered = state === 'open' && !isRefused(purchase.answer)
     if (!isUnanswered && (started === null || purchase.signed_at < started)) continue
     await resume(listed)
   }

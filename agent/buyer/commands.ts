@@ -7,18 +7,20 @@ import { parseAmount, parseHttpUrl } from '../command-line/arguments.ts'
 import type { AddCommand, CommandContext, FindService } from '../command-line/context.ts'
 import { toJsonSchema } from '../operation/json-schema.ts'
 import type { SingleDefinition } from '../operation/operation.ts'
-import { SINGLE_OPERATIONS } from '../operation/operations.ts'
+import { batch, SINGLE_OPERATIONS } from '../operation/operations.ts'
 import { textInput } from '../operation/resource.ts'
-import { toUsdc } from '../payment/terms.ts'
+import { toUsdc, type Mode } from '../payment/terms.ts'
 import { addDefinition, modeOption, option, type Definition } from './definition.ts'
 import { LISTS } from './lists/commands.ts'
 import { LOCAL_SERVERS } from './local-servers.ts'
+import { readTypedInput } from './typed-input.ts'
 
 const HELP = `
 A purchase asks for a quote, checks it, signs one payment, saves it in the folder of the purchases (DATA_DIR/purchases,
-in irish-company-agent-client ./purchases), sends it, and prints the answer on stdout: readable on a terminal, else as JSON. The exit status is 4 if it is not known whether the payment was
-charged, for example if no answer arrives: repeat the purchase with --retry. The same payment is sent again and is charged
-at most once. "purchases" lists the payments and their states.
+in irish-company-agent-client ./purchases), sends it, and prints the answer on stdout: readable on a terminal, else as JSON.
+The exit status is 4 if it is not known whether the payment was charged, for example if no answer arrives: run the same
+command again, or --retry. The same payment is sent again and is charged at most once. It is 6 if the service refused the
+payment, which is certain later. "purchases" lists the payments and their states.
 
 --mode sets network and token, --max-amount the highest price. The receiver is the one that the service publishes.
 
@@ -61,7 +63,8 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { resolve: ['name
 const toFlag = (member: string) => member.replace(/^company_/, '').replaceAll('_', '-')
 
 /** Derives the command of an operation from its definition. */
-function purchaseOf({ name, inputSchema, tool, prices }: SingleDefinition): Definition {
+function purchaseOf(definition: SingleDefinition): Definition {
+  const { name, inputSchema, tool } = definition
   const { properties, required: needed = [] } = toJsonSchema(inputSchema, 'input') as {
     properties: Record<string, { description?: string }>
     required?: string[]
@@ -78,17 +81,17 @@ function purchaseOf({ name, inputSchema, tool, prices }: SingleDefinition): Defi
   )
   return {
     name: toFlag(name),
-    description: `${tool.title}; ${toUsdc(prices.mainnet)} USDC`,
+    description: `${tool.title}; {${name}}`,
     arguments: Object.fromEntries(members.map(toArgument)),
     options,
     run: async ({ context, args, options: values, target }) => {
-      const { buyAnswer } = await import('./library/commands.ts')
+      const { purchase } = await import('./library/commands.ts')
       const given = others.flatMap((member, index): [string, string][] => {
         const value = values[options[index]?.attributeName() ?? '']
         return value === undefined ? [] : [[member, String(value)]]
       })
-      const input = textInput([...Object.entries(args), ...given])
-      return buyAnswer(context, { ...(await target('url', 'keyFile')), operation: name, input })
+      const input = readTypedInput(textInput([...Object.entries(args), ...given]))
+      return purchase(context, { ...(await target('url', 'keyFile')), definition, input })
     },
   }
 }
@@ -98,10 +101,12 @@ const OTHERS: readonly Definition[] = [
     name: 'batch',
     description: 'Buy many answers of one operation with one payment',
     arguments: { file: ['<file>', 'JSON such as {"operation":"lookup","inputs":[{"company_number":"00000000"}]}'] },
-    run: async ({ context, args: { file = '' }, target, refuse }) => {
-      const { buyAnswer, readInput } = await import('./library/commands.ts')
-      const input = (await readInput(file)) ?? refuse(`${file} has no JSON object`)
-      return buyAnswer(context, { ...(await target('url', 'keyFile')), operation: 'batch', input })
+    options: [option('--dry-run', 'only say the price')],
+    run: async ({ context, args: { file = '' }, options, target, refuse }) => {
+      const { purchase, readInput } = await import('./library/commands.ts')
+      const input = readTypedInput((await readInput(file)) ?? refuse(`${file} has no JSON object`))
+      const isDryRun = options['dryRun'] === true
+      return purchase(context, { ...(await target('url', 'keyFile')), definition: batch, input, isDryRun })
     },
   },
   {
@@ -132,10 +137,23 @@ const OTHERS: readonly Definition[] = [
   },
 ]
 
+/** The description with the price on the network in use. */
+const priced =
+  (parent: Command, { environment }: CommandContext) =>
+  (command: Command) =>
+    command.description().replace(/\{(\w+)\}/, (_, operation) => {
+      const { mode = environment['MODE'] === 'mainnet' ? 'mainnet' : 'testnet' } = parent.opts<{ mode?: Mode }>()
+      const found = SINGLE_OPERATIONS.find(({ name }) => name === operation)
+      return `${toUsdc(found?.prices[mode] ?? 0)} USDC on ${mode}`
+    })
+
 /** Adds the commands of single purchases and of lists to a program, or to a command of it. */
 function addClient(parent: Command, context: CommandContext, findService: FindService): void {
   const names: string[] = []
   for (let each: Command | null = parent; each; each = each.parent) names.unshift(each.name())
+  const describe = priced(parent, context)
+  // Subcommands inherit it.
+  parent.configureHelp({ ...parent.configureHelp(), commandDescription: describe, subcommandDescription: describe })
   parent.addHelpText('after', HELP.replaceAll('PROGRAM', names.join(' ')))
   for (const each of CLIENT_OPTIONS()) parent.addOption(each)
   for (const each of [...SINGLE_OPERATIONS.map(purchaseOf), ...OTHERS, ...LISTS])

@@ -40,11 +40,7 @@ const limitOptions = () => [
   ),
   option('--max-amount <n>', 'pay at most this for an answer; by default the highest usual price', parseAmount),
   option('--max-per-day <n>', 'pay at most this in a UTC day', parseAmount).default(AMOUNT_PER_DAY_MAX_DEFAULT),
-  option(
-    '--rpc <url>',
-    'a node of the chain: a payment that it shows as expired no longer counts for the day',
-    parseHttpUrl,
-  ),
+  option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl),
   option('--reset-day', 'begin the spending of this day again, if its files are lost or damaged, and exit'),
 ]
 

@@ -7,6 +7,10 @@ export const matching = (pattern: RegExp, rule: string) => (text: string) => {
   return text
 }
 
+const checkWhole = matching(/^[1-9][0-9]{0,6}$/, 'It must be a whole number from 1.')
+
+export const parseWholeNumber = (text: string) => Number(checkWhole(text))
+
 const checkAmount = matching(/^[1-9][0-9]{0,14}$/, 'It must be a whole number of micro-USDC.')
 
 export const parseAmount = (text: string) => Number(checkAmount(text))

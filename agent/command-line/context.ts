@@ -27,11 +27,8 @@ export interface CommandContext extends CliContext {
   note: (line: string) => void
 }
 
-/**
- * Whether the command succeeded. `outcome unknown`: a payment was sent and may have been settled. A number is an exit
- * status.
- */
-export type CommandResult = boolean | 'outcome unknown' | number
+/** Whether the command succeeded, or its exit status. */
+export type CommandResult = boolean | number
 
 /** The exit status after wrong arguments. */
 export const EXIT_USAGE = 2

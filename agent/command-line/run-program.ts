@@ -2,14 +2,14 @@
 import { Command, CommanderError } from 'commander'
 import { escapeInvisible } from '../../store/base/hidden.ts'
 import { EXIT_USAGE, type AddCommand, type CliContext, type CommandContext, type CommandResult } from './context.ts'
+import { readVersion } from './version.ts'
 
 const EXIT_DONE = 0
 const EXIT_FAILED = 1
-/** As in testnet-client.py. */
-const EXIT_OUTCOME_UNKNOWN = 4
 
 const EXIT_HELP =
-  '\nExit status: 0 done, 1 failed or refused, 2 wrong arguments, 3 watched companies changed, 4 outcome of a payment unknown.'
+  '\nExit status: 0 done or sold, 1 failed or certainly not sold, 2 wrong arguments, 3 watched companies changed, ' +
+  '4 outcome of a payment unknown, 6 not sold, certain later.'
 
 interface ProgramDefinition {
   name: string
@@ -34,6 +34,7 @@ export async function runProgram(
   const print = (line: string) => context.print(escapeInvisible(line))
   const note = (line: string) => void context.stderr.write(`${escapeInvisible(line)}\n`)
   const program = createProgram(definition, { ...context, print, note, finish: (value) => (result = value) })
+  program.version(await readVersion(), '--version', 'print the version')
   try {
     await program.parseAsync(args, { from: 'user' })
     return exitStatus(result)
@@ -53,7 +54,6 @@ function firstLine(cause: unknown, { describeFailure }: ProgramDefinition): stri
 
 function exitStatus(result: CommandResult): number {
   if (typeof result === 'number') return result
-  if (result === 'outcome unknown') return EXIT_OUTCOME_UNKNOWN
   return result ? EXIT_DONE : EXIT_FAILED
 }
 

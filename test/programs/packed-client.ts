@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
-import { writeTable } from '../../agent/command-line/table-file.ts'
+import { writeTable } from '../../agent/command-line/table/table-file.ts'
 import { stopTestChain } from '../support/chain.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { makeTemporaryDirectory, removeTemporaryDirectories } from '../support/temporary-directory.ts'
@@ -23,10 +23,8 @@ const CLIENT_PACKAGES = [
   '@x402/core',
   'commander',
   'csv-parse',
-  'csv-stringify',
+  'hucre',
   'jose',
-  'lru-cache',
-  'read-excel-file',
   'safe-stable-stringify',
   'viem',
   'write-excel-file',
@@ -107,8 +105,8 @@ async function buyTwice(service: TestService): Promise<void> {
 async function reconcileSheet({ url, buyerKey }: TestService): Promise<void> {
   const keyFile = join(folder, 'analyst.key')
   await writeFile(keyFile, buyerKey, { mode: 0o600 })
-  const format = { separator: ',', lineEnd: '\n', hasByteOrderMark: true } as const
-  await writeTable(join(folder, 'list.xlsx'), { rows: [['Name'], ['Plain Fixture']], format }, { addedFrom: 0 })
+  const format = { kind: 'csv', separator: ',', lineEnd: '\n', hasByteOrderMark: true } as const
+  await writeTable(join(folder, 'list.xlsx'), [['Name'], ['Plain Fixture']], { format, addedFrom: 0 })
   const command = join(folder, 'node_modules/.bin/irish-company-agent-client')
   const args = ['reconcile', 'list.xlsx', '--column', 'Name', '--url', url, '--key-file', keyFile, '--yes']
   const { stdout } = await run(command, args, { cwd: folder, timeout: RUN_MS_MAX })

@@ -11,17 +11,17 @@ import { PAYMENT_IDENTIFIER } from '../../payment/extensions.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import type { ReservedAuthorization } from './authorization-state.ts'
-import { createAuthorization, type Signer, signerOf, typedDataOf } from './signer.ts'
-import { PurchaseError } from './purchase-error.ts'
+import { createAuthorization, signerOf, typedDataOf, type Key, type Signer } from './signer.ts'
+import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
+import { REPEAT_STATUSES } from './purchase-state.ts'
 import { decodeQuote, type DecodedQuote } from './quote.ts'
 import type { openSpending } from './spending.ts'
+import type { OnStep } from './step.ts'
 import { locationOf, type PurchaseEntry } from './storage.ts'
 import { fetchKeySet, keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
 
-/** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */
-export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
 const REPEATS_MAX = 6
 const RETRY_AFTER_SECONDS_DEFAULT = 2
 const RETRY_AFTER_SECONDS_MAX = 60
@@ -78,19 +78,24 @@ interface Signing {
    * signed.
    */
   reserve?: ((authorization: ReservedAuthorization) => Promise<string>) | undefined
+  onStep?: OnStep | undefined
 }
 
 /** Signs one EIP-3009 authorization for a quote that the caller has checked. The purchase is not saved yet. */
 export async function signPurchase(
   request: PurchaseRequest,
   quote: DecodedQuote,
-  { signer, now, reserve }: Signing,
+  { signer, now, reserve, onStep }: Signing,
 ): Promise<Purchase> {
   const { required, requirements } = quote
   const authorization = createAuthorization(quote, signer.address, now)
   const { from, nonce, validBefore } = authorization
   const reservation = await reserve?.({ from, nonce, validBefore })
-  const signature = await signer.signTypedData(typedDataOf(quote, authorization))
+  const typed = typedDataOf(quote, authorization)
+  onStep?.({ kind: 'signing', address: from, typed })
+  const signature = await signer.signTypedData(typed).catch((cause: unknown) => {
+    throw new PurchaseError('signature_failed', 'The signer gave no signature. Nothing was sent', { cause })
+  })
   const { x402Version, resource } = required
   const extensions = withPaymentId(required.extensions)
   const payload = {
@@ -115,8 +120,9 @@ function withPaymentId(extensions: PaymentRequired['extensions']): Record<string
 }
 
 /** Sends the payment in the file of a purchase, repeats it while the outcome is unknown, and saves the answer. */
-async function sendPayment(runtime: BuyerRuntime, entry: PurchaseEntry, purchase: Purchase): Promise<PurchaseAnswer> {
-  const answer = await sendUntilKnown(runtime, purchase)
+async function sendPayment({ runtime, entry, onStep }: CompletedTask, purchase: Purchase): Promise<PurchaseAnswer> {
+  const answer = await sendUntilKnown(runtime, purchase, onStep)
+  onStep?.({ kind: 'answered', status: answer.status })
   // Another process may have saved its answer to the same payment in the meantime.
   const current = (await findPurchase(entry)) ?? purchase
   // A later reply never replaces a bought answer, not even another answer to the same payment.
@@ -150,23 +156,25 @@ function decodeSettlement(header: string | null): Record<string, unknown> | unde
   return z.record(z.string(), z.unknown()).safeParse(json).data
 }
 
-async function sendUntilKnown(runtime: BuyerRuntime, purchase: Purchase): Promise<PurchaseAnswer> {
+async function sendUntilKnown(runtime: BuyerRuntime, purchase: Purchase, onStep?: OnStep): Promise<PurchaseAnswer> {
   for (let repeats = 0; ; repeats += 1) {
     const isLast = repeats === REPEATS_MAX
+    onStep?.({ kind: 'sending', attempt: repeats + 1 })
     const answer = await sendRequest(runtime, purchase.request, purchase.payment).catch((cause: unknown) => {
       if (isLast) throw cause
       return undefined
     })
     if (answer && (isLast || !REPEAT_STATUSES.has(answer.status))) return answer
-    const waitSeconds = answer?.retryAfterSeconds ?? RETRY_AFTER_SECONDS_DEFAULT
-    await runtime.sleep(Math.min(waitSeconds, RETRY_AFTER_SECONDS_MAX) * 1000)
+    const seconds = Math.min(answer?.retryAfterSeconds ?? RETRY_AFTER_SECONDS_DEFAULT, RETRY_AFTER_SECONDS_MAX)
+    onStep?.({ kind: 'waiting', seconds, answer: answer && describeAnswer(answer) })
+    await runtime.sleep(seconds * 1000)
   }
 }
 
 interface PurchaseTask {
   request: PurchaseRequest
   entry: PurchaseEntry
-  key: `0x${string}` | Signer
+  key: Key
   /** Throws or rejects if the quote must not be signed. */
   approve: (quote: DecodedQuote) => void | Promise<void>
   /** Limits what may still be signed. Checked after `approve`. */
@@ -175,8 +183,11 @@ interface PurchaseTask {
   reserve?: ReturnType<typeof openSpending> | undefined
   /** Returns a kept key set. Without it, the key set is fetched for each receipt. */
   readKeySet?: (url: string) => Promise<unknown>
+  onStep?: OnStep | undefined
   runtime: BuyerRuntime
 }
+
+type CompletedTask = Pick<PurchaseTask, 'request' | 'entry' | 'readKeySet' | 'onStep' | 'runtime'>
 
 export interface BoughtAnswer extends PurchaseAnswer {
   /**
@@ -191,15 +202,17 @@ export interface BoughtAnswer extends PurchaseAnswer {
 
 /**
  * Returns the bought answer or the refusal.
- * @throws PurchaseError if the file belongs to another request, if no answer to the payment arrives, or if the receipt
- * is wrong; the error of `approve`; the error of `fetch` before a payment is signed
+ * @throws PurchaseError if the service or the signer does not answer, if the file belongs to another request, or if the
+ * receipt is wrong; the error of `approve` or of the storage
  */
 export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
-  const { request, entry, key, approve, allowance, reserve, runtime } = task
+  const { request, entry, key, approve, allowance, reserve, onStep, runtime } = task
   const saved = await findPurchase(entry)
   if (saved) return completePurchase(task, saved)
 
-  const unpaid = await sendRequest(runtime, request)
+  const unpaid = await sendRequest(runtime, request).catch((cause: unknown) => {
+    throw new PurchaseError('service_unreachable', `Cannot reach ${new URL(request.url).origin}`, { cause })
+  })
   if (unpaid.status !== 402 || unpaid.paymentRequired === null)
     return { ...unpaid, receipt: 'missing', isPaymentSent: false }
   const quote = decodeQuote(unpaid.paymentRequired)
@@ -214,23 +227,21 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
   }
   const reserveAmount =
     reserve && ((authorization: ReservedAuthorization) => reserve({ purchase: entry.name, amount, authorization }))
-  const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reserve: reserveAmount })
+  const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reserve: reserveAmount, onStep })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
   const isCreated = await createPurchase(entry, purchase)
+  onStep?.({ kind: 'stored', file: locationOf(entry), payer: signer.address })
   return completePurchase(task, isCreated ? purchase : await readPurchase(entry))
 }
 
 /** Sends the payment of a purchase that is on disk. Throws as {@link buyIntoFile}. */
-export async function completePurchase(
-  task: Pick<PurchaseTask, 'request' | 'entry' | 'readKeySet' | 'runtime'>,
-  saved: Purchase,
-): Promise<BoughtAnswer> {
-  const { request, entry, runtime } = task
+export async function completePurchase(task: CompletedTask, saved: Purchase): Promise<BoughtAnswer> {
+  const { request, entry } = task
   const file = locationOf(entry)
   if (!isSameRequest(saved.request, request))
     throw new PurchaseError('purchase_unreadable', `${file} is the purchase of another request`, { file })
   const purchase = { ...saved, request }
-  const answer = await sendPayment(runtime, entry, purchase).catch((cause: unknown) => {
+  const answer = await sendPayment(task, purchase).catch((cause: unknown) => {
     if (cause instanceof PurchaseError) throw cause
     const message = 'No answer to the payment arrived, or it could not be saved'
     throw new PurchaseError('outcome_unknown', message, { file, cause })

@@ -8,40 +8,44 @@ import { OPERATIONS } from '../../operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
 import { isPrivateKey } from '../../payment/accounts.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import { buyIntoFile, checkReceipt, REPEAT_STATUSES, RUNTIME, type BoughtAnswer, type BuyerRuntime } from './buy.ts'
+import { buyIntoFile, checkReceipt, RUNTIME, type BoughtAnswer, type BuyerRuntime } from './buy.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
 import { createMethods, type BuyerMethods } from './methods.ts'
-import { describeAnswer, PurchaseError, type Charged } from './purchase-error.ts'
+import { chargedBy, type Outcome } from './outcome.ts'
+import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { openStorage } from './folder-storage.ts'
 import { findPurchase, type Purchase } from './purchase-file.ts'
 import { answersOperation, requestedOperation, toBaseUrl, type PurchaseRequest } from './purchase-request.ts'
 import {
+  compareQuote,
   highestPrice,
-  isWithinLimit,
   pinReceiver,
-  requireTerms,
+  requireChecks,
   type DecodedQuote,
   type ExpectedTerms,
 } from './quote.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
 import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
-import { chargeOf, isRefused, maySign, stateOf } from './purchase-state.ts'
-import type { Signer } from './signer.ts'
+import { hasEnded, isRefused, maySign, outcomeOf, REPEAT_STATUSES, stateOf } from './purchase-state.ts'
+import type { Key } from './signer.ts'
 import { openSpending } from './spending.ts'
+import type { OnStep } from './step.ts'
 import { locationOf, type BuyerStorage, type PurchaseEntry } from './storage.ts'
 import { fetchKeySet, purchasedReceipt } from './verify-purchase.ts'
 
 export type { AuthorizationState, ReadAuthorization, ReservedAuthorization } from './authorization-state.ts'
 export { filingStatus, type FilingStatus } from '../../operation/filing-status.ts'
 export type { BuyerMethods } from './methods.ts'
-export { PurchaseError, type Charged, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
-export type { Signer } from './signer.ts'
+export { describeOutcome, type Charged, type Outcome } from './outcome.ts'
+export { PurchaseError, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
+export type { Key, LocalAccount, Signer } from './signer.ts'
 export { resetSpending } from './spending.ts'
+export type { OnStep, PurchaseStep } from './step.ts'
 export type { BuyerStorage } from './storage.ts'
 
 export interface BuyerOptions {
-  /** What signs payments: a private key (0x and 64 hex digits), or a signer such as the account of a wallet. */
-  key: `0x${string}` | Signer
+  /** What signs payments: a private key (0x and 64 hex digits), an account of viem, or another signer. */
+  key: Key
   /**
    * The URL of the service, which the methods of the operations need. On the testnet `folder`, `payTo` and `amountMax`
    * then have defaults.
@@ -56,9 +60,10 @@ export interface BuyerOptions {
   folder?: string | BuyerStorage
   /**
    * What a quote must have; otherwise nothing is signed. The `payTo` `published`, the default on the testnet, is the
-   * receiver that the service at `url` published when the folder was used first.
+   * receiver that the service at `url` published when the folder was used first. A function finds it when it is needed.
    */
-  expected?: Partial<Omit<ExpectedTerms, 'resource'>> & {
+  expected?: Partial<Omit<ExpectedTerms, 'resource' | 'payTo'>> & {
+    payTo?: string | (() => Promise<string>)
     /** The highest price of one request, in micro-USDC. Default on the testnet: the highest usual price. */
     amountMax?: number
     /**
@@ -68,13 +73,12 @@ export interface BuyerOptions {
   }
   /** Micro-USDC that may still be signed. Buyers can share it, and each signature reduces it. */
   allowance?: { left: number } | undefined
-  /**
-   * What a node says about an authorization. An amount that never can be settled then no longer counts for the day,
-   * and `charged` of a refusal is known earlier. By default every signed payment counts.
-   */
+  /** What a node says about an authorization, so that `charged` of a refusal is known earlier. */
   readAuthorization?: ReadAuthorization | undefined
   /** After this time a finished request is bought again. By default its saved answer is returned forever. */
   maxAgeSeconds?: number
+  /** Gets each step of a purchase, to show it. */
+  onStep?: OnStep | undefined
   runtime?: BuyerRuntime
 }
 
@@ -83,8 +87,9 @@ export interface Buyer extends BuyerMethods {
    * Like `fetch`, for GET and POST with a text body. Two calls with equal method, URL, body and `Idempotency-Key` are
    * the same request and are paid once. The answer has the headers `Receipt-Check`: `valid`, `missing` or `unchecked`,
    * `Charged`: `yes`, `no` or `unknown`, and, if a payment was sent, `Purchase`: the name of the entry with the
-   * payment, the answer and the receipt.
-   * @throws PurchaseError, or the error of `fetch` if no payment was signed
+   * payment, the answer and the receipt. A refusal whose payment can still be settled has `Certain-From`: the time from
+   * which it is certainly not charged.
+   * @throws PurchaseError, or the reason of an aborted call
    * @example
    * const response = await buyer.fetch('https://companies.example/api/v1/company/249885')
    * const company = response.ok && (await response.json())
@@ -97,7 +102,7 @@ const PUBLISHED = 'published'
 /** Names the purchase. It is not sent to the service. */
 const KEY_HEADER = 'Idempotency-Key'
 
-type NamedAnswer = BoughtAnswer & { entry: string; charged: Charged }
+type NamedAnswer = BoughtAnswer & { entry: string; outcome: Outcome }
 
 type Settings = ReturnType<typeof toSettings>
 
@@ -125,15 +130,25 @@ export function createBuyer(options: BuyerOptions): Buyer {
     const { name, request } = await readRequest(new Request(input, init))
     await (removal ??= Promise.resolve(storage.removeLeftovers?.(runtime.now())).catch(() => undefined))
     signal?.throwIfAborted()
-    const purchase = running.get(name) ?? buy(settings, name, request).finally(() => running.delete(name))
+    const purchase =
+      running.get(name) ??
+      buy(settings, name, request)
+        .catch(toPurchaseError)
+        .finally(() => running.delete(name))
     running.set(name, purchase)
     return toResponse(await untilAborted(purchase, signal))
   }
   return { fetch, ...createMethods(settings.baseUrl, fetch) }
 }
 
+/** Whatever else fails before a payment is sent is the storage. */
+function toPurchaseError(cause: unknown): never {
+  if (cause instanceof PurchaseError) throw cause
+  throw new PurchaseError('storage_failed', 'The storage of the purchases failed. Nothing was sent', { cause })
+}
+
 function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOptions) {
-  const { key, url, expected = {}, readAuthorization } = options
+  const { key, url, expected = {} } = options
   if (typeof key === 'string' ? !isPrivateKey(key) : typeof key?.signTypedData !== 'function')
     throw new Error('The key must be 0x and 64 hex digits, or a signer with address and signTypedData')
   const { network, asset, domain } = DEPLOYMENTS[mode]
@@ -150,12 +165,13 @@ function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOp
   const baseUrl = url === undefined ? undefined : toBaseUrl(url)
   const dayMax = expected.amountPerDayMax
   const reserve =
-    dayMax === undefined
-      ? undefined
-      : openSpending({ storage, amountMax: dayMax, now: () => runtime.now(), readAuthorization })
+    dayMax === undefined ? undefined : openSpending({ storage, amountMax: dayMax, now: () => runtime.now() })
   const terms = { network, asset, domain, ...expected }
   const service = { url: baseUrl ?? '', network: terms.network, fetch: runtime.fetch }
-  const readReceiver = async () => (payTo === PUBLISHED ? pinReceiver(storage, service) : payTo)
+  const readReceiver = async () => {
+    if (typeof payTo === 'string') return payTo === PUBLISHED ? pinReceiver(storage, service) : payTo
+    return payTo()
+  }
   const readKeySet = keepKeySet(runtime)
   return { ...options, baseUrl, storage, terms, readReceiver, amountMax, readKeySet, reserve, runtime }
 }
@@ -206,16 +222,17 @@ async function buy(settings: Settings, name: string, request: PurchaseRequest): 
     const entry = entryOf(storage, name, index)
     const saved = await findPurchase(entry)
     const state = stateOf(saved, runtime.now())
-    if (saved?.answer?.status === 200 && isOld(settings, saved)) continue
+    const isFinished = state === 'paid' || (saved?.answer?.status === 200 && hasEnded(saved, runtime.now()))
+    if (saved && isFinished && isOld(settings, saved)) continue
     const bought =
       (saved && (await readBought(settings, entry, saved))) ?? (await complete(settings, { entry, request }))
     // The payment was refused again after its end, so it can no longer be settled.
-    if (saved && maxAgeSeconds !== undefined && maySign(state) && isRefused(bought.status)) continue
+    if (saved && maxAgeSeconds !== undefined && maySign(state) && isRefused(bought)) continue
     requireAnswer(request, bought, locationOf(entry))
     const sent = bought.isPaymentSent ? await findPurchase(entry) : undefined
-    const charged = sent ? await chargeOf(sent, runtime.now(), readAuthorization) : 'no'
-    requireKnown(bought, locationOf(entry), charged)
-    return { ...bought, entry: entry.name, charged }
+    const outcome: Outcome = sent ? await outcomeOf(sent, runtime.now(), readAuthorization) : { kind: 'not_sold' }
+    requireKnown(bought, locationOf(entry), outcome)
+    return { ...bought, entry: entry.name, outcome }
   }
 }
 
@@ -248,15 +265,21 @@ async function readBought(
 }
 
 function complete(
-  { key, terms, readReceiver, amountMax, allowance, reserve, readKeySet, runtime }: Settings,
+  { key, terms, readReceiver, amountMax, allowance, reserve, readKeySet, onStep, runtime }: Settings,
   { entry, request }: { entry: PurchaseEntry; request: PurchaseRequest },
 ): Promise<BoughtAnswer> {
   const approve = async (quote: DecodedQuote) => {
-    requireTerms(quote, { ...terms, payTo: await readReceiver(), resource: expectedResource(request, quote) })
-    if (isWithinLimit(quote, amountMax)) return
-    throw new PurchaseError('price_above_limit', `The price is above ${amountMax} micro-USDC. Nothing was signed`)
+    const payTo = await readReceiver().catch((cause: unknown) => {
+      if (cause instanceof PurchaseError) throw cause
+      const message = cause instanceof Error ? cause.message : 'The receiver of the service cannot be read'
+      throw new PurchaseError('service_unreachable', message, { cause })
+    })
+    const expected = { ...terms, payTo, resource: expectedResource(request, quote) }
+    const checks = compareQuote(quote, expected, amountMax)
+    onStep?.({ kind: 'quoted', quote: quote.requirements, checks })
+    requireChecks(checks, amountMax)
   }
-  return buyIntoFile({ request, entry, key, approve, allowance, reserve, readKeySet, runtime })
+  return buyIntoFile({ request, entry, key, approve, allowance, reserve, readKeySet, onStep, runtime })
 }
 
 /** The URL that a quote must name: the requested one, or another one of this service for the same operation. */
@@ -270,25 +293,31 @@ function expectedResource(request: PurchaseRequest, { required }: DecodedQuote):
 }
 
 /** @throws if the outcome of a sent payment is unknown, or the payment was refused */
-function requireKnown(bought: BoughtAnswer, file: string, charged: Charged): void {
+function requireKnown(bought: BoughtAnswer, file: string, outcome: Outcome): void {
   const { status, isPaymentSent } = bought
   if (!isPaymentSent) return
   const answer = describeAnswer(bought)
   const message = `The service answered ${[status, answer.code, answer.reason].filter(Boolean).join(' ')} to the payment`
-  if (REPEAT_STATUSES.has(status)) throw new PurchaseError('outcome_unknown', message, { file, answer, charged })
-  if (status === 402 || status === 409) throw new PurchaseError('payment_refused', message, { file, answer, charged })
+  if (REPEAT_STATUSES.has(status)) throw new PurchaseError('outcome_unknown', message, { file, answer, outcome })
+  if (status === 402 || status === 409) throw new PurchaseError('payment_refused', message, { file, answer, outcome })
 }
 
 /** @throws if a paid answer is not about the requested operation */
-function requireAnswer(request: PurchaseRequest, { status, body, isPaymentSent }: BoughtAnswer, file: string): void {
+export function requireAnswer(
+  request: PurchaseRequest,
+  { status, body, isPaymentSent }: BoughtAnswer,
+  file: string,
+): void {
   const operation = requestedOperation(request, OPERATIONS)
   if (!operation || status !== 200 || !isPaymentSent || answersOperation(operation, readAnswer(body))) return
   throw new PurchaseError('answer_unexpected', `The answer is not about this request. It is in ${file}`, { file })
 }
 
 function toResponse(answer: NamedAnswer): Response {
-  const { status, body, paymentRequired, paymentResponse, receipt, isPaymentSent, entry, charged } = answer
-  const headers = new Headers({ 'Receipt-Check': receipt, Charged: charged, ...(isPaymentSent && { Purchase: entry }) })
+  const { status, body, paymentRequired, paymentResponse, receipt, isPaymentSent, entry, outcome } = answer
+  const headers = new Headers({ 'Receipt-Check': receipt, Charged: chargedBy(outcome) })
+  if (isPaymentSent) headers.set('Purchase', entry)
+  if (outcome.kind === 'not_sold_later') headers.set('Certain-From', outcome.certainFrom.toISOString())
   // The answers of the service are JSON. Another text, such as the page of a proxy, is never HTML for the caller.
   headers.set('Content-Type', parseJson(body) === undefined ? 'text/plain; charset=utf-8' : 'application/json')
   if (paymentRequired !== null) headers.set(PAYMENT_HEADERS.required, paymentRequired)

@@ -1,26 +1,28 @@
 /** The actions of the command `client`. The answer alone is on stdout, so that other programs can read it. */
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { REFUSALS } from '../../operation/refusal.ts'
-import { parseOperation, type Operation } from '../../operation/operation.ts'
+import { itemsOf, parseOperation, type OperationDefinition } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
-import { resourceUrl } from '../../operation/resource.ts'
-import { DEPLOYMENTS, amountOf, toUsdc, type Mode } from '../../payment/terms.ts'
+import { DEPLOYMENTS, amountOf, toUsdc, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../payment/receipt/read.ts'
 import { escapeJson } from '../../../store/base/hidden.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../command-line/context.ts'
 import { toReadable, toTable } from '../../command-line/readable-answer.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
-import { buyIntoFile, completePurchase, isSavedAnswer, type BoughtAnswer, type PurchaseAnswer } from './buy.ts'
+import { completePurchase, isSavedAnswer, type BoughtAnswer } from './buy.ts'
+import { createBuyer, requireAnswer } from './buyer.ts'
 import { fileEntry, folderStorage } from './folder-storage.ts'
+import { describeOutcome, EXIT_STATUSES, type Outcome } from './outcome.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { readPayment, readPurchase } from './purchase-file.ts'
-import { chargeOf, listPurchases } from './purchase-state.ts'
+import { listPurchases, outcomeOf } from './purchase-state.ts'
 import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
-import { compareQuote, fetchReceiver, isWithinLimit, type DecodedQuote } from './quote.ts'
+import { fetchReceiver } from './quote.ts'
 import { signerOf } from './signer.ts'
+import type { OnStep } from './step.ts'
+import { locationOf } from './storage.ts'
 import { verifyCard } from './verify-card.ts'
 
 type ClientContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'note' | 'isTerminal'>
@@ -35,7 +37,7 @@ interface ReportOptions {
 }
 
 interface BuyOptions extends ReportOptions {
-  operation: string
+  definition: OperationDefinition
   input: Record<string, unknown>
   /** Determines network, asset and domain, whatever the service says. */
   mode: Mode
@@ -47,31 +49,80 @@ interface BuyOptions extends ReportOptions {
   /** The URL for A2A messages, if it is not on the host of the service. */
   a2aUrl?: string | undefined
   purchasesDirectory: string
+  /** Only says the price. */
+  isDryRun?: boolean
 }
 
-/** Buys one answer. Signs nothing if the quote is not the expected one. */
-export async function buyAnswer(context: ClientContext, options: BuyOptions): Promise<CommandResult> {
-  const { note, fetch, now } = context
-  const { purchasesDirectory: folder } = options
-  const definition = OPERATIONS.find(({ name }) => name === options.operation)
-  if (!definition) throw new Error(`There is no operation ${options.operation}`)
+/** Buys one answer. An open payment for it is sent again; a finished purchase is bought anew. */
+export async function purchase(context: ClientContext, options: BuyOptions): Promise<CommandResult> {
+  const { note, fetch } = context
+  const { definition, mode, baseUrl, purchasesDirectory: folder, readAuthorization } = options
   const parsed = parseOperation(definition, options.input)
   if (parsed.kind === 'invalid') {
     note([parsed.fault.field ?? 'the request:', parsed.fault.rule].join(' '))
     return EXIT_USAGE
   }
   const { operation } = parsed
-  const key = await signerOf(await readPrivateKey(options.keyFile))
-  const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(options.baseUrl, operation)
-  const path = join(folder, `${now().toISOString().replaceAll(':', '')}-${crypto.randomUUID()}.json`)
-  const entry = fileEntry(path)
-  await entry.storage.removeLeftovers?.(now())
-  const approve = async (quote: DecodedQuote) => {
-    await checkQuote(context, quote, operation, options)
-    note(`${key.address} pays. The payment is saved in ${path} before it is sent.`)
+  const price = amountOf({ mode }, operation)
+  if (options.isDryRun) {
+    note(`${itemsOf(operation).length} items cost ${toUsdc(price)} USDC on ${DEPLOYMENTS[mode].network}.`)
+    return true
   }
-  const purchase = { request, entry, key, approve, runtime: context }
-  return report(context, { ...options, path, operation: definition.name }, await attempt(buyIntoFile(purchase)))
+  const buyer = createBuyer({
+    url: baseUrl,
+    mode,
+    key: await readPrivateKey(options.keyFile),
+    folder,
+    expected: { payTo: () => fetchReceiver(fetch, baseUrl), amountMax: options.amountMax ?? price },
+    maxAgeSeconds: 0,
+    readAuthorization,
+    onStep: showSteps(context, options),
+    runtime: context,
+  })
+  const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(baseUrl, operation)
+  const { url, ...init } = request
+  const bought = await buyer.fetch(url, init).then(toBought).catch(asPurchaseError)
+  const path =
+    bought instanceof PurchaseError ? bought.file : bought.entry && folderStorage(folder).locate(bought.entry)
+  return report(context, { ...options, path, operation: definition.name }, bought)
+}
+
+/** Says the price, where the payment is, and what the buyer waits for. */
+function showSteps(
+  { note, isTerminal = false }: ClientContext,
+  { definition, mode, verbose }: Pick<BuyOptions, 'definition' | 'mode' | 'verbose'>,
+): OnStep {
+  return (step) => {
+    if (step.kind === 'stored') note(`${step.payer} pays. The payment is saved in ${step.file} before it is sent.`)
+    if (step.kind === 'waiting' && isTerminal) {
+      const { code, status } = step.answer ?? {}
+      note(`${code ?? status ?? 'No answer'}. The same payment is sent again in ${step.seconds} s.`)
+    }
+    if (step.kind !== 'quoted') return
+    const { amount, network, payTo } = step.quote
+    note(`The service asks ${toUsdc(amount)} USDC on ${network}, paid to ${payTo}. ${definition.tool.charge}`)
+    for (const { name, value, passed } of step.checks)
+      if (verbose || !passed) note(`  ${name.padEnd(9)}${value}  ${passed ? 'ok' : 'DIFFERS'}`)
+    const isWrong = (checked: string) => step.checks.some(({ name, passed }) => name === checked && !passed)
+    if (isWrong('amount')) note('To pay more than the limit, add --max-amount.')
+    const other = mode === 'testnet' ? 'mainnet' : 'testnet'
+    if (isWrong('network') && network === DEPLOYMENTS[other].network)
+      note(`The service sells on ${other}: to pay there, use --mode ${other}.`)
+  }
+}
+
+async function toBought(response: Response): Promise<BoughtAnswer & { entry: string | undefined }> {
+  const { status, headers } = response
+  const entry = headers.get('Purchase') ?? undefined
+  return {
+    status,
+    body: await response.text(),
+    paymentRequired: headers.get(PAYMENT_HEADERS.required),
+    paymentResponse: headers.get(PAYMENT_HEADERS.response),
+    receipt: headers.get('Receipt-Check') as BoughtAnswer['receipt'],
+    isPaymentSent: entry !== undefined,
+    entry,
+  }
 }
 
 /** Sends the payment of a saved purchase again and compares the answer with the saved one. */
@@ -82,31 +133,41 @@ export async function retryPurchase(
 ): Promise<CommandResult> {
   const { note } = context
   const entry = fileEntry(path)
-  const purchase = await readPurchase(entry)
-  const { request } = purchase
-  note(`repeating ${request.method} ${request.url} with the payment of ${purchase.signed_at}`)
-  const repeated = await attempt(completePurchase({ request, entry, runtime: context }, purchase))
+  const saved = await readPurchase(entry)
+  const { request } = saved
+  note(`repeating ${request.method} ${request.url} with the payment of ${saved.signed_at}`)
+  const repeated = await completePurchase({ request, entry, runtime: context }, saved).catch(asPurchaseError)
+  if (!(repeated instanceof PurchaseError)) {
+    if (saved.answer?.status === 200 && !isSavedAnswer(saved, repeated)) {
+      note(`${repeated.status}: THE ANSWER DIFFERS from the saved one. The saved answer was kept.`)
+      return false
+    }
+    requireAnswer(request, repeated, locationOf(entry))
+  }
   const operation = requestedOperation(request, OPERATIONS)?.definition.name
   const result = await report(context, { ...options, path, operation }, repeated)
-  if (result !== true || purchase.answer?.status !== 200) return result
-  if (repeated instanceof PurchaseError || !isSavedAnswer(purchase, repeated)) {
-    note('THE ANSWER DIFFERS from the saved one. The saved answer was kept.')
-    return false
-  }
-  note('The answer and the transaction are the same as before: nothing was charged again.')
-  return true
+  if (result === EXIT_STATUSES.sold && saved.answer?.status === 200)
+    note('The answer and the transaction are the same as before: nothing was charged again.')
+  return result
+}
+
+function asPurchaseError(cause: unknown): PurchaseError {
+  if (cause instanceof PurchaseError) return cause
+  throw cause
 }
 
 /** Lists the purchases of a folder: time, operation, amount, state and file, the oldest first. */
 export async function printPurchases({ print, now }: ClientContext, folder: string): Promise<void> {
   const storage = folderStorage(folder)
-  const rows = (await listPurchases(storage, now())).map(({ name, purchase, operation, state, amount }) => [
-    purchase.signed_at,
-    operation?.definition.name ?? 'unknown',
-    `${toUsdc(amount)} USDC`,
-    state,
-    storage.locate(name),
-  ])
+  const rows = (await listPurchases(storage, now())).map(
+    ({ name, purchase: { signed_at }, operation, state, amount }) => [
+      signed_at,
+      operation?.definition.name ?? 'unknown',
+      `${toUsdc(amount)} USDC`,
+      state,
+      storage.locate(name),
+    ],
+  )
   for (const line of toTable(rows, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
 }
 
@@ -132,113 +193,84 @@ export async function verifyCardSignature({ print, fetch }: ClientContext, baseU
   return kid !== undefined
 }
 
-/** Throws unless all checks of the quote pass. Prints those that fail, with --verbose all of them. */
-async function checkQuote(
-  { note, fetch }: ClientContext,
-  quote: DecodedQuote,
-  operation: Operation,
-  { mode, baseUrl, amountMax, verbose }: Pick<BuyOptions, 'mode' | 'baseUrl' | 'amountMax' | 'verbose'>,
-): Promise<void> {
-  const { amount, network, payTo } = quote.requirements
-  const price = `${toUsdc(amount)} USDC`
-  note(`The service asks ${price} on ${network}, paid to ${payTo}. ${operation.definition.tool.charge}`)
-  const resource = resourceUrl(baseUrl, operation)
-  const limit = amountMax ?? amountOf({ mode }, operation)
-  const checks = [
-    ...compareQuote(quote, { ...DEPLOYMENTS[mode], resource, payTo: await fetchReceiver(fetch, baseUrl) }),
-    { name: 'amount', value: `${amount} micro-USDC, at most ${limit}`, passed: isWithinLimit(quote, limit) },
-  ]
-  for (const { name, value, passed } of checks)
-    if (verbose || !passed) note(`  ${name.padEnd(9)}${value}  ${passed ? 'ok' : 'DIFFERS'}`)
-  const failed = checks.flatMap(({ name, passed }) => (passed ? [] : [name]))
-  if (failed.length === 0) return
-  const other = mode === 'testnet' ? 'mainnet' : 'testnet'
-  const advice = [
-    `The quote differs from what is expected on ${mode}: ${failed.join(', ')}. Nothing was signed.`,
-    ...(failed.includes('amount') ? ['To pay more than the limit, add --max-amount.'] : []),
-    ...(network === DEPLOYMENTS[other].network
-      ? [`The service sells on ${other}: to pay there, use --mode ${other}.`]
-      : []),
-  ]
-  throw new PurchaseError('quote_unexpected', advice.join(' '))
-}
+type Report = ReportOptions & { path: string | undefined; operation: string | undefined }
 
-/** The answer, or the error after a payment. Other errors end the command. */
-async function attempt(purchase: Promise<BoughtAnswer>): Promise<BoughtAnswer | PurchaseError> {
-  return purchase.catch((cause: unknown) => {
-    if (cause instanceof PurchaseError && cause.file !== undefined) return cause
-    throw cause
-  })
-}
+const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
 
-type Report = ReportOptions & { path: string; operation: string | undefined }
-
+/** Prints the answer, or why there is none, in at most ten lines. */
 async function report(
   context: ClientContext,
   options: Report,
   bought: BoughtAnswer | PurchaseError,
 ): Promise<CommandResult> {
   const { note } = context
-  if (bought instanceof PurchaseError) {
-    const isLost = bought.code === 'outcome_unknown'
-    note(isLost && bought.cause instanceof Error ? bought.cause.message : `${bought.message}. ${bought.advice}`)
-    return isLost ? reportUnknown(context, options) : 'outcome unknown'
+  const { path } = options
+  if (bought instanceof PurchaseError && !bought.answer) {
+    note(`${bought.message}. ${bought.advice}`)
+    return end(context, path, bought.outcome)
   }
-  if (bought.status !== 200) return reportRefusal(context, options, bought)
+  const outcome = await knownOutcome(context, options)
+  if (bought instanceof PurchaseError || bought.status !== 200) {
+    await reportRefusal(context, options, bought)
+    return end(context, path, outcome)
+  }
   printBody(context, options, bought)
-  if (!bought.isPaymentSent) {
+  if (path === undefined) {
     note('The answer was free.')
     return false
   }
-  const { network, payer } = readPayment(await readPurchase(fileEntry(options.path)))
+  const { network, payer, amount } = readPayment(await readPurchase(fileEntry(path)))
   const transaction = bought.receipt !== 'missing' && readSettlementResponse(bought.paymentResponse ?? '')?.transaction
   if (!transaction) {
     note('The answer has no receipt of this payment.')
-    return reportUnknown(context, options)
+    return end(context, path, { kind: 'unknown' })
   }
-  note(`paid by ${payer} on ${network} in transaction ${transaction}`)
+  note(`${toUsdc(amount)} USDC paid by ${payer} on ${network} in transaction ${transaction}`)
   const isChecked = bought.receipt === 'valid'
   note(isChecked ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.')
-  return true
+  return EXIT_STATUSES.sold
 }
 
-const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
+async function knownOutcome({ now }: ClientContext, { path, readAuthorization }: Report): Promise<Outcome> {
+  if (path === undefined) return { kind: 'not_sold' }
+  return outcomeOf(await readPurchase(fileEntry(path)), now(), readAuthorization)
+}
 
-/** At most ten lines: the code, what it means, the paying address, what is charged, and what to do. */
-async function reportRefusal(context: ClientContext, options: Report, answer: BoughtAnswer): Promise<CommandResult> {
-  const { note, now } = context
-  if (options.verbose) printBody({ ...context, print: note }, { ...options, json: true }, answer)
-  const { status, code, reason } = describeAnswer(answer)
+function end({ note }: ClientContext, path: string | undefined, outcome: Outcome): CommandResult {
+  note(describeOutcome(outcome))
+  if (outcome.kind === 'unknown') note(`To send the same payment again: --retry ${path}`)
+  return EXIT_STATUSES[outcome.kind]
+}
+
+/** The code, what it means, the paying address, and what to do. */
+async function reportRefusal(
+  context: ClientContext,
+  options: Report,
+  refused: BoughtAnswer | PurchaseError,
+): Promise<void> {
+  const { note } = context
+  const { path } = options
+  const saved = path === undefined ? undefined : await readPurchase(fileEntry(path))
+  const answer = refused instanceof PurchaseError ? refused.answer : describeAnswer(refused)
+  const shown = refused instanceof PurchaseError ? saved?.answer : refused
+  if (options.verbose && shown) printBody({ ...context, print: note }, { ...options, json: true }, shown)
+  const { status, code, reason } = answer ?? {}
   const known = code === undefined ? undefined : REFUSALS[code]
   note(`${[status, code, reason].filter(Boolean).join(' ')}: ${known?.message ?? 'The service refused the request.'}`)
-  if (!answer.isPaymentSent) {
-    note(`charged: no. ${known?.advice ?? 'Nothing was signed.'}`)
-    return false
+  if (saved) {
+    const { payer, network } = readPayment(saved)
+    note(`paying address: ${payer} on ${network}`)
+    if (reason === 'insufficient_funds')
+      note(`Send USDC to this address. ${network === DEPLOYMENTS.testnet.network ? FAUCET : ''}`)
   }
-  const purchase = await readPurchase(fileEntry(options.path))
-  const { payer, network, validBefore } = readPayment(purchase)
-  note(`paying address: ${payer} on ${network}`)
-  if (reason === 'insufficient_funds')
-    note(`Send USDC to this address. ${network === DEPLOYMENTS.testnet.network ? FAUCET : ''}`)
-  else if (known && status !== 402) note(known.advice)
-  const charged = await chargeOf(purchase, now(), options.readAuthorization)
-  // What the service states proves nothing: any holder of the authorization can settle it until it ends.
-  const until = charged === 'unknown' ? ` The payment can be settled until ${validBefore.toISOString()}.` : ''
-  note(`charged: ${charged}.${until} Do not sign another payment before it has ended.`)
-  note(`To send the same payment again: --retry ${options.path}`)
-  return charged === 'no' ? false : 'outcome unknown'
-}
-
-function reportUnknown({ note }: ClientContext, { path }: Report): CommandResult {
-  note('The outcome is not known. Keep the payment, send it again, and do not sign another one.')
-  note(`To send the same payment again: --retry ${path}`)
-  return 'outcome unknown'
+  // The advice to sign another payment is not repeated: this one can still be settled.
+  if (known && status !== 402) note(known.advice)
 }
 
 function printBody(
   { print, note, isTerminal }: ClientContext,
   { operation, json }: Report,
-  { status, body }: PurchaseAnswer,
+  { status, body }: Pick<BoughtAnswer, 'status' | 'body'>,
 ) {
   // A body that is JSON is shown, also if it has no valid answer.
   const answer = readAnswer(body) ?? parseJson(body)

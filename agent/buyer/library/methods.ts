@@ -11,7 +11,8 @@ import { search, type SearchResponse } from '../../operation/search.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
 import type { BoughtAnswer } from './buy.ts'
-import { describeAnswer, PurchaseError, type Charged } from './purchase-error.ts'
+import type { Charged, Outcome } from './outcome.ts'
+import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { restRequest, type PurchaseRequest } from './purchase-request.ts'
 
 type BuyerFetch = (url: string, init: RequestInit) => Promise<Response>
@@ -72,11 +73,22 @@ export async function buyThrough(fetch: BuyerFetch, { url, ...init }: PurchaseRe
   const file = headers.get('Purchase') ?? undefined
   if (status !== 200) {
     const answer = describeAnswer({ status, body })
-    const charged = headers.get('Charged') as Charged
     const text = `The service answered ${[status, answer.code].filter(Boolean).join(' ')}`
-    throw new PurchaseError('service_refused', text, { answer, charged, ...(file !== undefined && { file }) })
+    throw new PurchaseError('service_refused', text, {
+      answer,
+      outcome: readOutcome(headers),
+      ...(file !== undefined && { file }),
+    })
   }
   const settlement = headers.get(PAYMENT_HEADERS.response) ?? undefined
   const check = headers.get('Receipt-Check') as BoughtAnswer['receipt']
   return { body, receipt: settlement === undefined ? 'missing' : check, settlement, purchase: file ?? '' }
+}
+
+/** The outcome in the headers of an answer of `buyer.fetch`. */
+function readOutcome(headers: Headers): Outcome {
+  const from = headers.get('Certain-From')
+  if (from !== null) return { kind: 'not_sold_later', certainFrom: new Date(from) }
+  const kinds = { yes: 'sold', no: 'not_sold', unknown: 'unknown' } as const
+  return { kind: kinds[headers.get('Charged') as Charged] }
 }

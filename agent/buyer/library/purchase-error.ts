@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { decodeBase64 } from '../../../store/base/base64.ts'
 import { REFUSALS, type RefusalCode } from '../../operation/refusal.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
+import { chargedBy, type Charged, type Outcome } from './outcome.ts'
 
 /** What the caller does next. */
 const ADVICE = {
@@ -17,6 +18,9 @@ const ADVICE = {
   purchase_unreadable: 'Keep the file. It may hold a payment that was sent.',
   outcome_unknown: 'Repeat the same request. The same payment is sent again and charged at most once.',
   payment_refused: 'The same payment is sent until it ends. Then another is signed, by the library with maxAgeSeconds.',
+  service_unreachable: 'Start the service, or check its URL, and repeat the same request.',
+  signature_failed: 'Read the error of the signer, and repeat the same request.',
+  storage_failed: 'Make the storage writable, and repeat the same request.',
   service_refused: 'Read the code of the answer, and change the request.',
   allowance_used: 'Run the same command again. It shows what remains to be paid, and asks.',
   answer_unexpected: 'Keep the file of the purchase, which has the answer, and contact the operator.',
@@ -25,18 +29,12 @@ const ADVICE = {
 
 export type PurchaseErrorCode = keyof typeof ADVICE
 
-/**
- * Whether the request was charged. After a signature only a valid receipt, the chain, or the end of a refused payment
- * says so; what the service states does not.
- */
-export type Charged = 'no' | 'unknown' | 'yes'
-
 interface PurchaseErrorOptions extends ErrorOptions {
   /** The file of the purchase, if a payment was signed. */
   file?: string
   answer?: ServiceAnswer
-  /** By default `unknown` with a file and `no` without one. */
-  charged?: Charged
+  /** By default `unknown` with a file and `not_sold` without one. */
+  outcome?: Outcome
 }
 
 /**
@@ -56,21 +54,30 @@ export class PurchaseError extends Error {
   readonly file: string | undefined
   /** The answer of the service: its status, code and reason. Undefined if none arrived. */
   readonly answer: ServiceAnswer | undefined
-  readonly charged: Charged
+  readonly outcome: Outcome
 
   constructor(code: PurchaseErrorCode, message: string, options: PurchaseErrorOptions = {}) {
-    const { file, answer, charged = file === undefined ? 'no' : 'unknown', cause } = options
+    const { file, answer, outcome = { kind: file === undefined ? 'not_sold' : 'unknown' }, cause } = options
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.file = file
     this.answer = answer
-    this.charged = charged
+    this.outcome = outcome
   }
 
-  /** For a refusal before a signature, that of the error table. */
+  /**
+   * Whether the request was charged. After a signature only a valid receipt, the chain, or the end of a refused payment
+   * says so; what the service states does not.
+   */
+  get charged(): Charged {
+    return chargedBy(this.outcome)
+  }
+
+  /** For a refusal before a signature, and for a payment that was settled before, that of the error table. */
   get advice(): string {
-    const code = this.code === 'service_refused' ? this.answer?.code : undefined
-    return code === undefined ? ADVICE[this.code] : REFUSALS[code].advice
+    const code = this.answer?.code
+    const isOfTable = this.code === 'service_refused' || code === 'payment_already_settled'
+    return isOfTable && code !== undefined ? REFUSALS[code].advice : ADVICE[this.code]
   }
 }
 

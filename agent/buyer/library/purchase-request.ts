@@ -7,6 +7,7 @@ import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { A2A_VERSION, isA2aVersion, FREE_PATHS } from '../../operation/endpoints.ts'
 import { parseOperation, toNamed, type Operation, type Operations } from '../../operation/operation.ts'
 import { parseResourceUrl, resourceUrl } from '../../operation/resource.ts'
+import { operationDigest } from '../../../store/base/canonical.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 
 export const purchaseRequestSchema = z.strictObject({
@@ -85,7 +86,9 @@ export async function a2aRequest(
       `The agent card names an A2A URL of another host, ${url}. Nothing was sent. To use it, add --a2a-url`,
     )
   }
-  const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ data: toNamed(operation) }] }
+  // The same for an equal operation, so that its purchase is found.
+  const messageId = operationDigest(toNamed(operation))
+  const message = { messageId, role: 'ROLE_USER', parts: [{ data: toNamed(operation) }] }
   return {
     method: 'POST',
     url,

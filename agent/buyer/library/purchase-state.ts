@@ -5,8 +5,10 @@
 import { parseJson } from '../../../store/base/read-body.ts'
 import type { Operation } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
+import { REFUSALS } from '../../operation/refusal.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
-import type { Charged } from './purchase-error.ts'
+import type { Charged, Outcome } from './outcome.ts'
+import { describeAnswer } from './purchase-error.ts'
 import { parsePayment, parsePurchase, readPayment, type Purchase } from './purchase-file.ts'
 import { requestedOperation } from './purchase-request.ts'
 import type { BuyerStorage } from './storage.ts'
@@ -22,24 +24,32 @@ export type PurchaseState = 'none' | 'paid' | 'open' | 'refused' | 'expired'
 /** How far the clock of this machine may be ahead of the chain, which decides when an authorization ends. */
 const CLOCK_SKEW_MS = 60_000
 
-/** With these statuses the service says that it did not charge. That is certain only after the payment has expired. */
-const REFUSED_STATUSES: ReadonlySet<number | undefined> = new Set([402, 404])
+/** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */
+export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
 
-export const isRefused = (status: number | undefined): boolean => REFUSED_STATUSES.has(status)
+/** With these statuses the service says that it did not charge. */
+const REFUSED_STATUSES: ReadonlySet<number> = new Set([402, 404])
+
+/** Whether an answer says that nothing was charged. That is certain only after the payment has expired. */
+export function isRefused(answer: { status: number; body: string } | null | undefined): boolean {
+  if (!answer || REPEAT_STATUSES.has(answer.status)) return false
+  const { code } = describeAnswer(answer)
+  return REFUSED_STATUSES.has(answer.status) || (code !== undefined && REFUSALS[code].charged === 'no')
+}
 
 export function stateOf(purchase: Purchase | undefined, now: Date): PurchaseState {
   if (!purchase) return 'none'
   const { answer } = purchase
   if (answer?.status === 200) return purchasedReceipt(purchase) === undefined ? 'open' : 'paid'
   if (!hasEnded(purchase, now)) return 'open'
-  return isRefused(answer?.status) ? 'refused' : 'expired'
+  return isRefused(answer) ? 'refused' : 'expired'
 }
 
-/** A payment that cannot be read never ends. */
-function hasEnded(purchase: Purchase, now: Date): boolean {
-  const payment = parsePayment(purchase)
-  return payment !== undefined && payment.validBefore.getTime() + CLOCK_SKEW_MS <= now.getTime()
-}
+/** When the payment certainly cannot be settled any more. One that cannot be read never ends. */
+const endOf = (purchase: Purchase): number =>
+  (parsePayment(purchase)?.validBefore.getTime() ?? Infinity) + CLOCK_SKEW_MS
+
+export const hasEnded = (purchase: Purchase, now: Date): boolean => endOf(purchase) <= now.getTime()
 
 /**
  * Whether another payment may be signed. An expired one is first sent once more; another is signed if that is refused.
@@ -87,4 +97,16 @@ export async function chargeOf(purchase: Purchase, now: Date, readAuthorization?
   const onChain = await readAuthorization(authorization, Number(amount)).catch(() => 'open' as const)
   if (onChain === 'open') return 'unknown'
   return onChain === 'used' ? 'yes' : 'no'
+}
+
+/** How the purchase ended, from its file and, if a node is named, from the chain. */
+export async function outcomeOf(
+  purchase: Purchase,
+  now: Date,
+  readAuthorization?: ReadAuthorization,
+): Promise<Outcome> {
+  const charged = await chargeOf(purchase, now, readAuthorization)
+  if (charged !== 'unknown') return { kind: charged === 'yes' ? 'sold' : 'not_sold' }
+  if (!isRefused(purchase.answer) || hasEnded(purchase, now)) return { kind: 'unknown' }
+  return { kind: 'not_sold_later', certainFrom: new Date(endOf(purchase)) }
 }

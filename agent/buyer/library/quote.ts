@@ -90,16 +90,26 @@ export interface ExpectedTerms {
   payTo: string
 }
 
+const AMOUNT = 'amount'
+
 /** Whether the amount of a quote is a whole number that is not above the buyer's limit. Both are in micro-USDC. */
-export function isWithinLimit({ requirements: { amount } }: DecodedQuote, amountMax: number): boolean {
+function isWithinLimit({ requirements: { amount } }: DecodedQuote, amountMax: number): boolean {
   return /^[0-9]{1,15}$/.test(amount) && Number(amount) <= amountMax
 }
 
 /** The highest usual price of an answer, in micro-USDC. */
 export const highestPrice = (mode: Mode): number => Math.max(...SINGLE_OPERATIONS.map(({ prices }) => prices[mode]))
 
-/** Compares a quote with the expected terms. The caller compares the amount. */
-export function compareQuote({ required, requirements }: DecodedQuote, expected: ExpectedTerms) {
+export interface QuoteCheck {
+  name: string
+  /** As the quote has it. */
+  value: string
+  passed: boolean
+}
+
+/** Compares a quote with the expected terms, and its amount with the highest one in micro-USDC. */
+export function compareQuote(quote: DecodedQuote, expected: ExpectedTerms, amountMax: number): QuoteCheck[] {
+  const { required, requirements } = quote
   const quoted = URL.canParse(required.resource.url) ? new URL(required.resource.url) : undefined
   const asked = new URL(expected.resource)
   const resource = quoted ? pathOf(quoted) : 'unreadable'
@@ -121,13 +131,20 @@ export function compareQuote({ required, requirements }: DecodedQuote, expected:
       value: `${requirements.maxTimeoutSeconds} s after signing`,
       passed: requirements.maxTimeoutSeconds > 0 && requirements.maxTimeoutSeconds <= LIFETIME_SECONDS_MAX,
     },
+    {
+      name: AMOUNT,
+      value: `${requirements.amount} micro-USDC, at most ${amountMax}`,
+      passed: isWithinLimit(quote, amountMax),
+    },
   ]
 }
 
-/** @throws if the quote has other terms than the expected ones */
-export function requireTerms(quote: DecodedQuote, expected: ExpectedTerms): void {
-  const wrong = compareQuote(quote, expected).flatMap(({ name, passed }) => (passed ? [] : name))
+/** @throws if a check has failed */
+export function requireChecks(checks: readonly QuoteCheck[], amountMax: number): void {
+  const wrong = checks.flatMap(({ name, passed }) => (passed ? [] : name))
   if (wrong.length === 0) return
+  if (wrong.join() === AMOUNT)
+    throw new PurchaseError('price_above_limit', `The price is above ${amountMax} micro-USDC. Nothing was signed`)
   throw new PurchaseError('quote_unexpected', `The quote has an unexpected ${wrong.join(', ')}. Nothing was signed`)
 }
 

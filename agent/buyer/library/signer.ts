@@ -3,18 +3,27 @@ import type { DecodedQuote } from './quote.ts'
 
 type Hex = `0x${string}`
 
-/** An account that signs typed data (EIP-712), such as an account of viem or the account of a browser wallet. */
+/** An account that signs typed data (EIP-712), such as the account of a browser wallet. */
 export interface Signer {
   address: Hex
   signTypedData(typed: AuthorizationTypedData): Promise<Hex>
 }
 
+/** An account of viem, whose parameter is typed in another way. */
+export interface LocalAccount {
+  address: Hex
+  signTypedData: (parameters: never) => Promise<Hex>
+}
+
+/** What signs payments: a private key (0x and 64 hex digits), an account of viem, or another signer. */
+export type Key = Hex | Signer | LocalAccount
+
 /** The signer that the caller gives, or the account of a private key, which needs the cryptography of viem. */
-export async function signerOf(key: Hex | Signer): Promise<Signer> {
+export async function signerOf(key: Key): Promise<Signer> {
   if (typeof key !== 'string') return key
   const { privateKeyToAccount } = await import('./private-key-signer.ts')
   // Its types lack the decimal texts, which it encodes like numbers.
-  return privateKeyToAccount(key) as unknown as Signer
+  return privateKeyToAccount(key) as LocalAccount
 }
 
 /** Numbers are decimal texts, so that it can be sent to a wallet as JSON. */

@@ -1,10 +1,10 @@
 /**
  * The spending of a UTC day, as numbered entries beside the purchases. Each entry reserves the amount of one nonce
- * before the payment is signed. It counts until the chain shows that the nonce can no longer be used.
+ * before the payment is signed. It counts until midnight UTC, whatever becomes of its payment.
  */
 import * as z from 'zod'
 import { parseJson } from '../../../store/base/read-body.ts'
-import { authorizationSchema, type ReadAuthorization } from './authorization-state.ts'
+import { authorizationSchema } from './authorization-state.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { parsePurchase } from './purchase-file.ts'
 import { openStorage } from './folder-storage.ts'
@@ -12,9 +12,6 @@ import type { BuyerStorage } from './storage.ts'
 import { toDay } from '../../../store/base/day.ts'
 
 const PREFIX = 'spending-'
-
-/** At most this many reservations are checked for one purchase, because each is several requests to the chain. */
-const CHECKS_MAX = 10
 
 const reservationSchema = z.strictObject({
   /** The name of the purchase. */
@@ -31,15 +28,13 @@ interface SpendingOptions {
   /** Micro-USDC for a UTC day. */
   amountMax: number
   now: () => Date
-  /** Gives back what the chain shows as `ended`. By default nothing is given back. */
-  readAuthorization?: ReadAuthorization | undefined
 }
 
 /**
  * Returns a function that reserves an amount and returns the name of the reservation. It throws a PurchaseError if the
  * day would exceed its limit, or if an entry of the day is lost or damaged.
  */
-export function openSpending({ storage, amountMax, now, readAuthorization }: SpendingOptions) {
+export function openSpending({ storage, amountMax, now }: SpendingOptions) {
   /** The number of reservations that this process has seen, by the prefix of their names. */
   const seen = new Map<string, number>()
   /**
@@ -58,20 +53,13 @@ export function openSpending({ storage, amountMax, now, readAuthorization }: Spe
 
   async function reserve(wanted: Reservation): Promise<string> {
     const day = toDay(now())
-    for (let isChecked = false; ;) {
+    for (;;) {
       const current = await readChecked(day)
-      if (spentOn(current) + wanted.amount > amountMax) {
-        if (isChecked || !readAuthorization)
-          throw new PurchaseError(
-            'day_limit_reached',
-            'The payment would exceed the limit of the day. Nothing was signed',
-          )
-        const query = { storage, readAuthorization, now: now() }
-        for (const reservation of await findUnusable(current, query))
-          await storage.create(releaseOf(reservation), '{}\n')
-        isChecked = true
-        continue
-      }
+      if (spentOn(current) + wanted.amount > amountMax)
+        throw new PurchaseError(
+          'day_limit_reached',
+          'The payment would exceed the limit of the day. Nothing was signed',
+        )
       // Of several processes one creates the entry. The others read it next.
       const name = `${current.prefix}${current.reservations.length}.json`
       if (!(await storage.create(name, `${JSON.stringify(wanted)}\n`))) continue
@@ -103,7 +91,6 @@ export async function resetSpending(folder: string | BuyerStorage, now = new Dat
 
 interface NamedReservation extends Reservation {
   name: string
-  isReleased: boolean
 }
 
 interface Day {
@@ -114,12 +101,10 @@ interface Day {
   reservations: NamedReservation[]
 }
 
-const spentOn = ({ reservations }: Day): number =>
-  reservations.reduce((sum, { amount, isReleased }) => (isReleased ? sum : sum + amount), 0)
+const spentOn = ({ reservations }: Day): number => reservations.reduce((sum, { amount }) => sum + amount, 0)
 
 const resetName = (day: string, number: number) => `${PREFIX}${day}-reset-${number}.json`
 const prefixOf = (day: string, resets: number) => `${PREFIX}${day}-${resets === 0 ? '' : `r${resets}-`}`
-const releaseOf = (reservation: string) => reservation.replace(/\.json$/, '-released.json')
 
 /** The number of the last reset of a day, or 0. */
 async function lastReset(storage: BuyerStorage, day: string): Promise<number> {
@@ -130,15 +115,15 @@ async function lastReset(storage: BuyerStorage, day: string): Promise<number> {
 async function readDay(storage: BuyerStorage, day: string): Promise<Day> {
   const resets = await lastReset(storage, day)
   const prefix = prefixOf(day, resets)
-  const names = new Set(await storage.list(prefix))
-  const numbers = [...names].flatMap((name) => /^(\d+)\.json$/.exec(name.slice(prefix.length))?.[1] ?? [])
+  const names = await storage.list(prefix)
+  const numbers = names.flatMap((name) => /^(\d+)\.json$/.exec(name.slice(prefix.length))?.[1] ?? [])
   const reservations: NamedReservation[] = []
   for (let number = 0; number <= Math.max(-1, ...numbers.map(Number)); number += 1) {
     const name = `${prefix}${number}.json`
     // Reads every number, because a listing made during a write can omit an entry.
     const reservation = await readReservation(storage, name)
     if (!reservation) throw lost(storage.locate(name))
-    reservations.push({ ...reservation, name, isReleased: names.has(releaseOf(name)) })
+    reservations.push({ ...reservation, name })
   }
   return { day, resets, prefix, reservations }
 }
@@ -164,25 +149,4 @@ async function requireReservations(storage: BuyerStorage, { day, resets, reserva
 
 function lost(name: string): PurchaseError {
   return new PurchaseError('spending_unknown', `${name} is missing or damaged. Nothing was signed`)
-}
-
-/**
- * The reservations of the day whose payments can no longer be settled. If the chain does not answer, the reservation
- * still counts.
- */
-async function findUnusable(
-  { reservations }: Day,
-  { storage, readAuthorization, now }: { storage: BuyerStorage; readAuthorization: ReadAuthorization; now: Date },
-): Promise<string[]> {
-  const found: string[] = []
-  let checks = 0
-  for (const { name, purchase, authorization, isReleased } of reservations) {
-    if (isReleased || Number(authorization.validBefore) * 1000 >= now.getTime()) continue
-    const saved = parsePurchase(parseJson((await storage.read(purchase)) ?? ''))
-    if (saved?.reservation === name && saved.answer?.status === 200) continue
-    if ((checks += 1) > CHECKS_MAX) break
-    const state = await readAuthorization(authorization).catch(() => undefined)
-    if (state === 'ended') found.push(name)
-  }
-  return found
 }

@@ -1,15 +1,17 @@
-/** The columns that a list has and gets. */
+/** The columns that a list has and gets. Runs in browsers too. */
 import type { Company } from '../../../store/dataset/company.ts'
-import { toText, type Cell } from '../../command-line/table-file.ts'
+import { CANDIDATE_COLUMNS, candidateRows, evidenceOf } from '../../command-line/candidate-row.ts'
+import { toText, type Cell } from '../../command-line/table/cell.ts'
+import { TableError } from '../../command-line/table/table-error.ts'
 import type { RowResult } from './rows.ts'
 
-type Columns<Field extends string> = Partial<Record<Field, number>>
+export type Columns<Field extends string> = Partial<Record<Field, number>>
 
 /** Characters of a header in an error. */
 const SHOWN_MAX = 300
 
 /** Spaces of every kind, such as the no-break space in a header of Excel, are equal. */
-const toName = (cell: Cell | string) => toText(cell).normalize('NFC').replaceAll(/\s+/g, ' ').trim()
+export const toName = (cell: Cell | string) => toText(cell).normalize('NFC').replaceAll(/\s+/g, ' ').trim()
 
 /** @param names the header or the number, from 1, of each column */
 export function findColumns<Field extends string>(
@@ -21,13 +23,13 @@ export function findColumns<Field extends string>(
   const find = (name: string) => {
     const named = hasHeader ? headers.indexOf(toName(name)) : -1
     if (hasHeader && headers.lastIndexOf(toName(name)) !== named)
-      throw new Error(`The file has several columns named ${name}. Give the number of one of them, from 1`)
+      throw new TableError(`The file has several columns named ${name}. Give the number of one of them, from 1`)
     const index = named === -1 && /^[1-9][0-9]{0,4}$/.test(name) ? Number(name) - 1 : named
     if (index >= 0 && index < headers.length) return index
     const known = hasHeader
       ? `Its columns are: ${headers.join(' | ').slice(0, SHOWN_MAX)}`
       : `It has ${headers.length} columns`
-    throw new Error(`The file has no column ${name}. ${known}. To name another separator, add --separator`)
+    throw new TableError(`The file has no column ${name}. ${known}`)
   }
   return Object.fromEntries(
     Object.entries<string | undefined>(names).flatMap(([field, name]) =>
@@ -44,7 +46,7 @@ export const readCells = <Field extends string>(row: readonly Cell[], columns: C
 const ALTERNATIVES = [1, 2, 3].map((number) => `alternative_${number}`)
 const ADDRESS_LINES = 4
 
-export const ADDED = [
+const ADDED = [
   'company_number',
   'legal_name',
   'status',
@@ -56,8 +58,9 @@ export const ADDED = [
   'next_annual_return_date',
   'decision',
   'score',
+  'evidence',
   'notes',
-  ...ALTERNATIVES.flatMap((name) => [`${name}_number`, `${name}_name`, `${name}_status`]),
+  ...ALTERNATIVES.flatMap((name) => CANDIDATE_COLUMNS.map((column) => `${name}_${column}`)),
   'snapshot_id',
   'receipt',
 ]
@@ -72,31 +75,38 @@ export function addedHeader(header: readonly Cell[]): string[] {
 }
 
 /**
- * The added fields of a row. Only a matched or chosen row names a company. The decision of a refused row is the code of
- * the refusal.
+ * The added fields of a row. Only a matched, found or chosen row names a company. The decision of a refused row is the
+ * code of the refusal.
  * @param receiptFolder the folder of the purchases, as the column shows it
  */
 export function addedFields(result: RowResult, notes: readonly string[], receiptFolder: string): string[] {
-  const values: Values = { ...describeResult(result), notes: notes.join('; ') }
+  const values: Values = { ...describeResult(result), decision: decisionOf(result), notes: notes.join('; ') }
   if (result.kind !== 'empty' && result.purchase) values['receipt'] = `${receiptFolder}/${result.purchase}`
   return ADDED.map((name) => String(values[name] ?? ''))
+}
+
+/** The decision of a row: that of `resolve`, or else what a lookup, a person or a refusal has decided. */
+export function decisionOf(result: RowResult): string {
+  if (result.kind === 'bought') return result.answer.status
+  if (result.kind === 'refused') return result.code
+  return { found: 'matched', chosen: 'chosen', empty: '' }[result.kind]
 }
 
 type Values = Record<string, string | number | null | undefined>
 
 function describeResult(result: RowResult): Values {
-  if (result.kind === 'empty') return {}
-  if (result.kind === 'refused') return { decision: result.code }
+  if (result.kind === 'empty' || result.kind === 'refused') return {}
   const { snapshot_id } = result.answer
-  if (result.kind === 'chosen') return { ...describeCompany(result.answer.company), decision: 'chosen', snapshot_id }
-  const { status: decision, match, candidates } = result.answer
-  const others = candidates.filter(({ company }) => company.company_number !== match?.company.company_number)
-  const alternatives = ALTERNATIVES.map((name, index) => {
-    const { company_number, legal_name, status } = others[index]?.company ?? {}
-    return { [`${name}_number`]: company_number, [`${name}_name`]: legal_name, [`${name}_status`]: status }
-  })
-  const company = match && describeCompany(match.company)
-  return Object.assign({ ...company, decision, score: candidates[0]?.score, snapshot_id }, ...alternatives) as Values
+  if (result.kind === 'found')
+    return { ...describeCompany(result.answer.company), evidence: 'equal number', snapshot_id }
+  if (result.kind === 'chosen') return { ...describeCompany(result.answer.company), snapshot_id }
+  const { match, candidates } = result.answer
+  const others = candidateRows(result.answer).filter(({ number }) => number !== match?.company.company_number)
+  const alternatives = ALTERNATIVES.flatMap((name, index) =>
+    CANDIDATE_COLUMNS.map((column) => [`${name}_${column}`, others[index]?.[column]]),
+  )
+  const company = match && { ...describeCompany(match.company), evidence: evidenceOf(match) }
+  return { ...company, score: candidates[0]?.score, snapshot_id, ...(Object.fromEntries(alternatives) as Values) }
 }
 
 function describeCompany({ registered_address: { lines, eircode }, ...company }: Company): Values {

@@ -1,20 +1,24 @@
 /** The commands that buy for the rows of a list. */
 import { setFlagsFromString } from 'node:v8'
-import { parseAmount, parseSeparator } from '../../command-line/arguments.ts'
+import { parseAmount } from '../../command-line/arguments.ts'
 import type { CommandContext, CommandResult } from '../../command-line/context.ts'
 import { readPrivateKey } from '../library/private-key.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { option, required, type Call, type Definition } from '../definition.ts'
+import { describeOutcome, EXIT_STATUSES } from '../library/outcome.ts'
+import { readListFile, tableOptions } from './read-list-file.ts'
 import type { RowCells } from './rows.ts'
 
 const RECONCILE_HELP = `
 Writes the list again with the company of each row: its number, name, status, type, address and dates, the decision and its
-score, notes on what was not read, up to three alternatives, snapshot_id and receipt. Only the decision "matched" names a
-company. Equal rows are bought once. Each purchase is a file in OUT.purchases, which "irish-company-agent
-verify" checks. With --batch one payment buys up to 25 rows; numbers that are missing or quarantined are charged then.
+score, the evidence, notes on what was not read, up to three alternatives, snapshot_id and receipt. Only the decision
+"matched" names a company. A row with only a number is looked up. Equal rows are bought once. Each purchase is a file in
+OUT.purchases, which "irish-company-agent verify" checks. With --batch one payment buys up to 25 names or 100 numbers;
+numbers that are missing or quarantined are charged then.
 
---review writes the rows that need a person to a file. Write the number of the right company into its last column, and run
-the same command again: it buys the records of these numbers, and the decision is then "chosen".
+--review writes the candidates of the rows that need a person to a file. Write the number of the right company into its
+last column, and run the same command again: the decision is then "chosen". The record of a candidate is paid already; that
+of another number is bought.
 
 After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. To buy the list again, remove
 OUT.purchases or name another --out.
@@ -25,16 +29,17 @@ Example:
 const WATCH_HELP = `
 The first run buys the record of each company and keeps it in STATE. Each later run asks for the id of the snapshot, which
 is free. It buys nothing if it is that of the last run; otherwise it buys the changes since then, 100 companies for a
-payment, and the records that changed. The exit status is 3 if something changed, and 0 if nothing did.
+payment, and the records that changed. The exit status is 3 if something changed, and 0 if nothing did. The report is an
+.xlsx, CSV or JSON file, by the end of its name.
 
 After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. STATE and the folder STATE.purchases
 belong together.
 
 Example:
-  watch suppliers.csv --column Number --state watch.json --report watch.html --max-total 2000000`
+  watch suppliers.csv --column Number --state watch.json --report watch.xlsx --max-total 2000000`
 
-const FILE: Definition['arguments'] = { file: ['<file>', 'a CSV in UTF-8 or Windows-1252, or an .xlsx file'] }
-const yesOption = () => option('--yes', 'pay without a question')
+const FILE: Definition['arguments'] = { file: ['<file>', 'a CSV, or an .xlsx file'] }
+const payOptions = () => [option('--yes', 'pay without a question'), option('--dry-run', 'only say the price')]
 
 export const LISTS: readonly Definition[] = [
   {
@@ -47,20 +52,16 @@ export const LISTS: readonly Definition[] = [
       option('--eircode-column <column>', 'the column of the Eircodes, as evidence'),
       option('--address-column <column>', 'the column of a part of the address, as evidence'),
       option('--no-header', 'the first row is data; name columns by their numbers'),
-      option(
-        '--separator <text>',
-        'the separator of the fields, "tab" for a tabulator; by default it is found',
-        parseSeparator,
-      ),
-      option('--out <file>', 'the file to write, a CSV or .xlsx; by default FILE.reconciled.csv or .xlsx'),
+      ...tableOptions(),
+      option('--out <file>', 'the file to write, a CSV, .xlsx or .json; by default FILE.reconciled.csv or .xlsx'),
       option('--review <file>', 'write the rows that need a person; if it exists, take the numbers that are in it'),
       option(
         '--max-total <n>',
         'pay at most this for the list, earlier runs included; required on mainnet',
         parseAmount,
       ),
-      option('--batch', 'buy up to 25 rows with one payment'),
-      yesOption(),
+      option('--batch', 'buy up to 25 names or 100 numbers with one payment'),
+      ...payOptions(),
     ],
     help: RECONCILE_HELP,
     run: reconcile,
@@ -72,9 +73,10 @@ export const LISTS: readonly Definition[] = [
     options: [
       required(option('--column <column>', 'the column of the company numbers: its header, or its number from 1')),
       required(option('--state <file>', 'the file that keeps the records from one run to the next')),
-      option('--report <file>', 'the HTML file to write'),
+      ...tableOptions(),
+      option('--report <file>', 'the report to write, a .xlsx, CSV or .json file'),
       required(option('--max-total <n>', 'pay at most this in a run, in micro-USDC', parseAmount)),
-      yesOption(),
+      ...payOptions(),
     ],
     help: WATCH_HELP,
     run: watch,
@@ -90,21 +92,23 @@ async function reconcile(call: Call): Promise<CommandResult> {
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
   const { out, maxTotal } = options
   const target = await readListTarget(call)
+  const table = await readListFile(call)
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`)
   const { reconcileFile } = await import('./reconcile-file.ts')
   const list = {
     ...target,
     file,
+    table,
     out: String(out ?? file.replace(/(?:\.csv|(\.xlsx))?$/i, (_end, sheet = '.csv') => `.reconciled${sheet}`)),
     columns: { name, company_number, eircode, address } as RowCells,
-    separator: options['separator'] as string | undefined,
     review: options['review'] as string | undefined,
-    hasHeader: options['header'] !== false,
+    headerRow: options['header'] === false ? 0 : Number(options['headerRow'] ?? 1),
     totalMax: maxTotal as number | undefined,
     isConfirmed: options['yes'] === true,
     isBatched: options['batch'] === true,
+    isDryRun: options['dryRun'] === true,
   }
-  return endOf(context, async () => (await reconcileFile(context, list)) || 'outcome unknown')
+  return endOf(context, async () => (await reconcileFile(context, list)) || EXIT_STATUSES.unknown)
 }
 
 const STATUS_CHANGED = 3
@@ -116,11 +120,14 @@ async function watch(call: Call): Promise<CommandResult> {
   const list = {
     ...(await readListTarget(call)),
     file,
+    table: await readListFile(call),
+    headerRow: Number(options['headerRow'] ?? 1),
     column: String(options['column']),
     stateFile: String(options['state']),
     reportFile: options['report'] as string | undefined,
     totalMax: Number(options['maxTotal']),
     isConfirmed: options['yes'] === true,
+    isDryRun: options['dryRun'] === true,
   }
   return endOf(context, async () => ((await run(context, list)) ? STATUS_CHANGED : true))
 }
@@ -138,7 +145,7 @@ async function endOf({ note }: CommandContext, run: () => Promise<CommandResult>
   return run().catch((cause: unknown) => {
     if (!(cause instanceof PurchaseError)) throw cause
     note(`${cause.message}. ${cause.advice}`)
-    note('The same command continues, and pays nothing twice.')
-    return cause.charged === 'no' ? false : 'outcome unknown'
+    note(`${describeOutcome(cause.outcome)} The same command continues, and pays nothing twice.`)
+    return EXIT_STATUSES[cause.outcome.kind]
   })
 }

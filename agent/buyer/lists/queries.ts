@@ -1,11 +1,15 @@
 /**
- * Reconciliation queries and results (Reconciliation Service API 0.2, sections 4.1 and 4.2) as rows and their results.
+ * Reconciliation queries and results (Reconciliation Service API 0.2, sections 4.1, 4.2 and 4.5) as rows and their
+ * results.
  */
 import * as z from 'zod'
+import { candidateRows, companyRow, type CandidateRow } from '../../command-line/candidate-row.ts'
 import { SCORE_MAX } from '../../operation/result.ts'
 import type { ResolveResponse } from '../../operation/resolve.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
-import { parseRow, ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
+import type { Company } from '../../../store/dataset/company.ts'
+import { parseRow, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
+import { ROWS_AT_ONCE } from './run.ts'
 
 /** Every company has this type. A client that asks for types gets one that is always right. */
 const TYPE = { id: 'company', name: 'Irish company' }
@@ -29,18 +33,19 @@ const querySchema = z.object({
 export const batchSchema = z.record(z.string(), z.unknown())
 
 interface Query {
-  cells: RowCells
+  row: ParsedRow
   limit: number
   /** Whether it asks for entities of other types only, so that no company is an answer. */
   isForeign: boolean
 }
 
-/** The valid queries of a batch, by their keys. */
+/** The well-formed queries of a batch, by their keys. One with a property that has no meaning here is none of them. */
 export function parseQueries(values: z.infer<typeof batchSchema>): [key: string, query: Query][] {
   return Object.entries(values).flatMap(([key, value]) => {
     const parsed = querySchema.safeParse(value).data
-    if (!parsed || parseRow(toCells(parsed)).kind === 'invalid') return []
-    return [[key, { cells: toCells(parsed), limit: parsed.limit ?? 0, isForeign: isForeign(parsed.type) }]]
+    const cells = parsed && toCells(parsed)
+    if (!cells) return []
+    return [[key, { row: parseRow(cells), limit: parsed.limit ?? 0, isForeign: isForeign(parsed.type) }]]
   })
 }
 
@@ -51,45 +56,108 @@ function isForeign(type: unknown): boolean {
   return types.length > 0 && !types.some((each) => idOf(each) === TYPE.id)
 }
 
-/** Properties that a query can have. Others are ignored. Of several values the first one counts. */
-const PROPERTIES = ['company_number', 'eircode', 'address'] as const
+/** Properties that a query can have, by their names without case, spaces and underscores. */
+const PROPERTIES = new Map<string, keyof RowCells>([
+  ['companynumber', 'company_number'],
+  ['number', 'company_number'],
+  ['eircode', 'eircode'],
+  ['postcode', 'eircode'],
+  ['address', 'address'],
+])
 
-function toCells({ query, properties }: z.infer<typeof querySchema>): RowCells {
+/** Undefined for an unknown property. Of several values the first one counts. */
+function toCells({ query, properties }: z.infer<typeof querySchema>): RowCells | undefined {
   // The API expects that an identifier as the query finds its entity. The service itself reads a number with a label.
   const number = readTypedNumber(query)
   const cells: RowCells = number?.isLabelled === false ? { company_number: number.digits } : { name: query }
-  for (const property of PROPERTIES) {
-    const value = properties.find(({ pid }) => pid === property)?.v
+  for (const { pid, v: value } of properties) {
+    const property = PROPERTIES.get(pid.toLowerCase().replaceAll(/[\s_]/g, ''))
+    if (property === undefined) return undefined
     const [first] = Array.isArray(value) ? value : [value]
-    if (first !== undefined) cells[property] = first
+    if (first !== undefined) cells[property] ??= first
   }
   return cells
 }
 
-/** A query that the service refused has no candidates. */
+/** A query that is empty, too short or too long, or that the service refused, has no candidates. */
 export function toResult({ limit }: Query, result: RowResult | undefined): object {
-  const candidates = result?.kind === 'bought' ? toCandidates(result.answer) : []
+  const candidates =
+    result?.kind === 'bought'
+      ? toCandidates(result.answer)
+      : result?.kind === 'found'
+        ? [toFound(result.answer.company)]
+        : []
   return { result: limit > 0 ? candidates.slice(0, limit) : candidates }
 }
 
+/** Of 100. A match has at least 90. */
+const CONTRADICTED_SCORE_MAX = 50
+
 /** Only the match of a decided answer has `match: true`, so a client never matches an undecided row by itself. */
-function toCandidates({ match, candidates }: ResolveResponse): object[] {
-  return candidates.map(({ company, score, signals, conflicts }) => ({
-    id: company.company_number,
-    name: company.legal_name,
-    description: [company.status, ...company.registered_address.lines].filter(Boolean).join(', '),
-    type: [TYPE],
-    score: (score / SCORE_MAX) * 100,
+function toCandidates(answer: ResolveResponse): { score: number }[] {
+  const rows = candidateRows(answer)
+  const all = answer.candidates.map(({ company, score, signals, conflicts }, index) => ({
+    ...describe(rows[index] ?? companyRow(company)),
+    score: Math.min((score / SCORE_MAX) * 100, conflicts.length > 0 ? CONTRADICTED_SCORE_MAX : 100),
     features: [
       ...Object.entries(signals).flatMap(([id, value]) => (value === null ? [] : { id, value })),
       ...conflicts.map((id) => ({ id, value: true })),
     ],
-    match: company.company_number === match?.company.company_number,
+    match: company.company_number === answer.match?.company.company_number,
   }))
+  return all.toSorted((one, other) => other.score - one.score)
 }
 
-/** The manifest. It names no suggest, preview or extension service. */
-export function createManifest(baseUrl: string, version: string): object {
+const toFound = (company: Company) => ({
+  ...describe(companyRow(company)),
+  score: 100,
+  features: [{ id: 'company_number_exact', value: true }],
+  match: true,
+})
+
+const describe = ({ number, name, status, address, eircode, registered_date: date, reason }: CandidateRow) => ({
+  id: number,
+  name,
+  description: [status, address, eircode, date && `registered ${date}`, reason].filter(Boolean).join(', '),
+  type: [TYPE],
+})
+
+const str = (value: string | null) => (value === null ? [] : [{ str: value }])
+const date = (value: string | null) => (value === null ? [] : [{ date: `${value}T00:00:00Z` }])
+
+/** The columns that can be added to matched cells, with the values of a record. */
+export const EXTENSIONS: Record<string, { name: string; values: (company: Company) => object[] }> = {
+  status: { name: 'Status', values: ({ status }) => str(status) },
+  company_type: { name: 'Type', values: ({ company_type: type }) => str(type) },
+  address: { name: 'Address', values: (company) => str(companyRow(company).address) },
+  eircode: { name: 'Eircode', values: ({ registered_address: { eircode } }) => str(eircode) },
+  registered_date: { name: 'Registered', values: (company) => date(company.registered_date) },
+  dissolved_date: { name: 'Dissolved', values: (company) => date(company.dissolved_date) },
+  status_date: { name: 'Status since', values: (company) => date(company.status_date) },
+  next_annual_return_date: { name: 'Next annual return', values: (company) => date(company.next_annual_return_date) },
+  last_accounts_date: { name: 'Last accounts', values: (company) => date(company.last_accounts_date) },
+}
+
+export const PROPERTY_LIST = Object.entries(EXTENSIONS).map(([id, { name }]) => ({ id, name }))
+
+/** Companies of one extension request. OpenRefine sends ten. */
+const IDS_MAX = 100
+
+export const extendSchema = z.object({
+  ids: z.array(z.string()).max(IDS_MAX),
+  properties: z.array(z.object({ id: z.string().refine((id) => Object.hasOwn(EXTENSIONS, id)) })),
+})
+
+/** @param local the URL of this service, as the client knows it */
+export function createManifest({
+  baseUrl,
+  version,
+  local,
+}: {
+  baseUrl: string
+  version: string
+  local: string
+}): object {
   return {
     versions: ['0.2'],
     name: 'Irish companies (paid)',
@@ -99,5 +167,8 @@ export function createManifest(baseUrl: string, version: string): object {
     serviceVersion: version,
     defaultTypes: [TYPE],
     batchSize: ROWS_AT_ONCE,
+    view: { url: `${baseUrl}/api/v1/company/{{id}}` },
+    preview: { url: `${local}preview?id={{id}}`, width: 420, height: 260 },
+    extend: { propose_properties: { service_url: local, service_path: 'properties' }, property_settings: [] },
   }
 }

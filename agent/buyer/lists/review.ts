@@ -1,55 +1,60 @@
-/** The review of a list: the rows that need a person, with a column for the number of the right company. */
-import { sha256Hex } from '../../../store/base/canonical.ts'
+/**
+ * The review of a list: the candidates of each row that needs a person, one a row, with a column for the number of the
+ * right company.
+ */
 import { ifMissing } from '../../../store/base/error-code.ts'
-import { parseOperation, type Operation } from '../../operation/operation.ts'
+import { CANDIDATE_COLUMNS, candidateRows } from '../../command-line/candidate-row.ts'
+import { isBlank, type Cell } from '../../command-line/table/cell.ts'
+import type { Format } from '../../command-line/table/read-table.ts'
+import { readTable, writeTable } from '../../command-line/table/table-file.ts'
 import { lookup } from '../../operation/lookup.ts'
+import { parseOperation } from '../../operation/operation.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
-import { ADDED, findColumns, readCells } from './columns.ts'
+import { decisionOf, findColumns, readCells } from './columns.ts'
+import { reviewKey } from './plan.ts'
 import type { RowCells, RowResult } from './rows.ts'
-import { readTable, writeTable, type Table } from '../../command-line/table-file.ts'
 
 const KEY = 'key'
 const CHOICE = 'chosen_number'
-/** What was found for a row, beside its cells. */
-const FOUND = ADDED.filter((name) => /^(?:decision|notes|alternative_)/.test(name))
-
-/** Whether the result leaves the choice to a person. */
-export const needsReview = (result: RowResult): boolean =>
-  result.kind === 'refused' || (result.kind === 'bought' && result.answer.match === null)
-
-/** The same for equal rows, in any order of the list. The prefix keeps a spreadsheet from reading it as a number. */
-export const reviewKey = (cells: RowCells): string =>
-  `row-${sha256Hex(JSON.stringify(Object.values(cells))).slice(0, 16)}`
 
 /**
- * The lookups of the numbers that were written into the file, by the keys of their rows. Undefined without the file.
- * @throws an error that names the row of a number that cannot be read
+ * The numbers that were written into the file, by the keys of their rows. Undefined without the file.
+ * @throws an error that names the row of a number that cannot be read, or that contradicts another one
  */
-export async function readChoices(path: string): Promise<Map<string, Operation> | undefined> {
+export async function readChoices(path: string): Promise<Map<string, string> | undefined> {
   const table = await readTable(path).catch(ifMissing(undefined))
   if (!table) return undefined
   const [header = [], ...rows] = table.rows
   const columns = findColumns({ key: KEY, choice: CHOICE }, header, true)
-  const choices = new Map<string, Operation>()
+  const choices = new Map<string, string>()
   for (const [index, row] of rows.entries()) {
     const { key = '', choice = '' } = readCells(row, columns)
-    if (choice.trim() === '') continue
-    const parsed = parseOperation(lookup, { company_number: readTypedNumber(choice)?.digits })
-    if (parsed.kind === 'invalid') throw new Error(`${path} has no company number in ${CHOICE} of row ${index + 2}`)
-    choices.set(key.trim(), parsed.operation)
+    if (isBlank(choice)) continue
+    const number = readTypedNumber(choice)?.digits ?? ''
+    const place = `in ${CHOICE} of row ${index + 2}`
+    if (parseOperation(lookup, { company_number: number }).kind === 'invalid')
+      throw new Error(`${path} has no company number ${place}`)
+    if ((choices.get(key.trim()) ?? number) !== number) throw new Error(`${path} has a second number ${place}`)
+    choices.set(key.trim(), number)
   }
   return choices
 }
 
-/** @param found the cells of each row that needs a person, and its added fields */
-export async function writeReview(
-  path: string,
-  found: ReadonlyMap<string, { cells: RowCells; added: readonly string[] }>,
-  format: Table['format'],
-): Promise<void> {
-  const shown = (added: readonly string[]) => FOUND.map((name) => added[ADDED.indexOf(name)] ?? '')
-  const rows = [...found].map(([key, { cells, added }]) => [[key], Object.values(cells), shown(added), ['']].flat())
-  const [first] = found.values()
-  const header = [KEY, ...Object.keys(first?.cells ?? {}), ...FOUND, CHOICE]
-  await writeTable(path, { rows: [header, ...rows], format }, { addedFrom: 0 })
+/** A row that needs a person. */
+export interface ReviewedRow {
+  cells: RowCells
+  notes: readonly string[]
+  result: RowResult
+}
+
+export async function writeReview(path: string, found: readonly ReviewedRow[], format: Format): Promise<void> {
+  const rows = found.flatMap(({ cells, notes, result }): Cell[][] => {
+    const start = [reviewKey(cells), ...Object.values(cells), decisionOf(result), notes.join('; ')]
+    const candidates = result.kind === 'bought' ? candidateRows(result.answer) : []
+    const shown = candidates.map((candidate) => CANDIDATE_COLUMNS.map((column) => candidate[column]))
+    return (shown.length > 0 ? shown : [CANDIDATE_COLUMNS.map(() => '')]).map((row) => [start, row, ''].flat())
+  })
+  const columns = CANDIDATE_COLUMNS.map((column) => `candidate_${column}`)
+  const header = [KEY, ...Object.keys(found[0]?.cells ?? {}), 'decision', 'notes', ...columns, CHOICE]
+  await writeTable(path, [header, ...rows], { format, addedFrom: 0 })
 }

@@ -4,12 +4,30 @@
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { escapeHtml } from '../../../store/base/escape-html.ts'
+import { escapeInvisible } from '../../../store/base/hidden.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
+import type { Company } from '../../../store/dataset/company.ts'
 import { isLoopback, parseUrl } from '../../../store/base/url-policy.ts'
 import { createBuyer, PurchaseError, type BuyerOptions } from '../library/buyer.ts'
 import type { BuyerRuntime } from '../library/buy.ts'
-import { batchSchema, createManifest, parseQueries, toResult } from './queries.ts'
-import { createRowResolver, parseRow, ROWS_AT_ONCE } from './rows.ts'
+import { toTable } from '../../command-line/readable-answer.ts'
+import { companyRow } from '../../command-line/candidate-row.ts'
+import { lookup } from '../../operation/lookup.ts'
+import { parseOperation } from '../../operation/operation.ts'
+import { openStorage } from '../library/folder-storage.ts'
+import {
+  batchSchema,
+  createManifest,
+  EXTENSIONS,
+  extendSchema,
+  parseQueries,
+  PROPERTY_LIST,
+  toResult,
+} from './queries.ts'
+import { openRecords, type BoughtRecord, type FindRecord } from './records.ts'
+import type { ParsedRow, RowResult } from './rows.ts'
+import { createRowBuyer, ROWS_AT_ONCE } from './run.ts'
 
 /** Ten queries, each with several thousand characters. */
 const BODY_BYTES_MAX = 256 * 1024
@@ -28,7 +46,8 @@ interface ServiceOptions extends BuyerOptions {
 interface Reply {
   status: number
   reason: string
-  body: object
+  /** A text is HTML. */
+  body: object | string
   retryAfterSeconds?: number
 }
 
@@ -37,11 +56,17 @@ const PATH_BYTES = 16
 
 /** Returns a server that does not listen yet, and the path of its requests. */
 export function openReconciliationService(options: ServiceOptions): { server: Server; path: string } {
-  const { url: baseUrl, version, runtime, print } = options
+  const { url: baseUrl, version, runtime, print, folder = 'purchases' } = options
   const buyer = createBuyer(options)
-  const manifest = createManifest(baseUrl, version)
-  const resolveRows = createRowResolver({ baseUrl, buyerOf: () => buyer, runtime })
-  const context = { path: `/${randomBytes(PATH_BYTES).toString('base64url')}/`, manifest, resolveRows, print }
+  const buyRows = createRowBuyer({ baseUrl, buyerOf: () => buyer, runtime })
+  const context: AnswerContext = {
+    path: `/${randomBytes(PATH_BYTES).toString('base64url')}/`,
+    manifestAt: (local) => createManifest({ baseUrl, version, local }),
+    buyRow: async (row) =>
+      (await buyRows([{ listed: row, operation: row.operation, isChosen: false, known: undefined }]))[0],
+    findRecord: openRecords(openStorage(folder)),
+    print,
+  }
   const server = createServer((request, response) => {
     void answer(request, context)
       .catch((cause: unknown) => describeFailure(print, cause))
@@ -53,59 +78,113 @@ export function openReconciliationService(options: ServiceOptions): { server: Se
 
 interface AnswerContext {
   path: string
-  manifest: object
-  resolveRows: ReturnType<typeof createRowResolver>
+  manifestAt: (local: string) => object
+  buyRow: (row: ParsedRow) => Promise<RowResult | undefined>
+  findRecord: FindRecord
   print: ServiceOptions['print']
 }
 
 async function answer(request: IncomingMessage, context: AnswerContext): Promise<Reply> {
-  const { path, manifest } = context
-  if (!isFromThisMachine(request)) return refuse(403, 'Only programs on this machine can use this service')
+  const { path } = context
   const url = parseUrl(request.url ?? '', new URL('http://localhost'))
-  if (url?.pathname !== path) return refuse(404, 'Not Found')
+  // A frame sends no origin. The preview buys nothing, and a page of another site does not know its path.
+  const isPreview = request.method === 'GET' && url?.pathname === `${path}preview`
+  if (!isFromThisMachine(request, isPreview)) return refuse(403, 'Only programs on this machine can use this service')
+  if (isPreview) return preview(await context.findRecord(url.searchParams.get('id') ?? ''))
   if (request.method === 'OPTIONS') return ok({})
-  if (request.method === 'GET' && url.search === '') return ok(manifest)
+  if (request.method === 'GET' && url?.pathname === `${path}properties`)
+    return ok({ type: url.searchParams.get('type') ?? '', properties: PROPERTY_LIST })
+  if (url?.pathname !== path) return refuse(404, 'Not Found')
+  if (request.method === 'GET' && url.search === '')
+    return ok(context.manifestAt(`http://${request.headers.host ?? ''}${path}`))
   // A page of another local port can make a browser send a GET.
   if (request.method !== 'POST') return refuse(405, 'Queries must be sent with POST')
   if (!/^application\/x-www-form-urlencoded(?:;|$)/i.test(request.headers['content-type'] ?? ''))
     return refuse(415, 'The body must be application/x-www-form-urlencoded')
   const body = await readForm(request)
-  return body === undefined ? refuse(413, 'The body is too large') : answerQueries(context, new URLSearchParams(body))
+  if (body === undefined) return refuse(413, 'The body is too large')
+  const form = new URLSearchParams(body)
+  const [queries, extend] = [form.get('queries'), form.get('extend')]
+  if (form.size === 1 && queries !== null) return answerQueries(context, queries)
+  if (form.size === 1 && extend !== null) return answerExtend(context, extend)
+  return refuse(400, 'Only queries or extend are supported')
+}
+
+function preview(found: BoughtRecord | undefined): Reply {
+  const rows = found ? Object.entries(companyRow(found.company)).filter(([, value]) => value !== '') : []
+  const lines = found
+    ? [...toTable(rows), '', `Bought at ${found.boughtAt}`]
+    : ['This record was not bought. A preview buys nothing.']
+  const text = lines.map((line) => escapeHtml(escapeInvisible(line))).join('\n')
+  return {
+    status: 200,
+    reason: 'OK',
+    body: `<!doctype html><meta charset="utf-8"><title>Company</title><pre>${text}</pre>\n`,
+  }
+}
+
+/** Columns for matched cells: first from the records that were bought, the others by lookup. */
+async function answerExtend({ buyRow, findRecord, print }: AnswerContext, text: string): Promise<Reply> {
+  const asked = extendSchema.safeParse(parseJson(text)).data
+  if (!asked) return refuse(400, 'The extension is not valid')
+  const read = async (number: string): Promise<Company | undefined> => {
+    const parsed = parseOperation(lookup, { company_number: number })
+    const found = (await findRecord(number))?.company
+    if (found || parsed.kind === 'invalid') return found
+    const result = await buyRow({ kind: 'valid', operation: parsed.operation, notes: [] })
+    return result?.kind === 'found' ? result.answer.company : undefined
+  }
+  const { answers, failure } = await settleAll(print, [...new Set(asked.ids)], async (id) => {
+    const company = await read(id)
+    const cells = asked.properties.map((property) => [
+      property.id,
+      company ? EXTENSIONS[property.id]?.values(company) : [],
+    ])
+    return [id, Object.fromEntries(cells)] as const
+  })
+  if (failure !== undefined) return failure
+  const meta = asked.properties.map(({ id }) => ({ id, name: EXTENSIONS[id]?.name }))
+  return ok({ meta, rows: Object.fromEntries(answers) })
+}
+
+/** The answers, and the reply of the first failure if there is none. */
+async function settleAll<Item, Answer>(
+  print: ServiceOptions['print'],
+  items: readonly Item[],
+  work: (item: Item) => Promise<Answer>,
+): Promise<{ answers: Answer[]; failure: Reply | undefined }> {
+  const settled = await Promise.allSettled(items.map(work))
+  const answers = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+  const [failure] = failures.map((cause) => describeFailure(print, cause))
+  return { answers, failure: answers.length === 0 ? failure : undefined }
 }
 
 /**
  * Each query is answered alone. One that is not valid, or cannot be bought, leaves out its key, which OpenRefine shows
  * as an error of that cell. A batch without any answer has the status of its first failure.
  */
-async function answerQueries({ resolveRows, print }: AnswerContext, form: URLSearchParams): Promise<Reply> {
-  const text = form.get('queries')
-  if (text === null || form.size > 1) return refuse(400, 'Only queries are supported')
+async function answerQueries({ buyRow, print }: AnswerContext, text: string): Promise<Reply> {
   const batch = batchSchema.safeParse(parseJson(text)).data
   if (batch && Object.keys(batch).length > ROWS_AT_ONCE) return refuse(413, 'The batch has too many queries')
   if (!batch) return refuse(400, 'The queries are not valid')
   const queries = parseQueries(batch)
-  const settled = await Promise.allSettled(
-    queries.map(async ([key, query]) => {
-      if (query.isForeign) return [key, { result: [] }] as const
-      const [result] = await resolveRows([parseRow(query.cells)])
-      return [key, toResult(query, result)] as const
-    }),
-  )
-  const answers = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
-  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
-  const [reply] = failures.map((cause) => describeFailure(print, cause))
-  return reply !== undefined && answers.length === 0 ? reply : ok(Object.fromEntries(answers))
+  const { answers, failure } = await settleAll(print, queries, async ([key, query]) => {
+    const result = query.isForeign ? undefined : await buyRow(query.row)
+    return [key, toResult(query, result)] as const
+  })
+  return failure ?? ok(Object.fromEntries(answers))
 }
 
 /**
  * Whether a request is from a program or a loopback page. `Host` stops pages that have bound their own name to this
  * address. `Origin` and `Sec-Fetch-Site` stop other pages: a browser sends one of them with every request of a page.
  */
-function isFromThisMachine({ headers }: IncomingMessage): boolean {
+function isFromThisMachine({ headers }: IncomingMessage, isFrame: boolean): boolean {
   const host = parseUrl(`http://${headers.host ?? ''}`)
   if (!host || !isLoopback(host.hostname)) return false
   if (headers.origin !== undefined) return isLoopbackOrigin(headers.origin)
-  return headers['sec-fetch-site'] !== 'cross-site'
+  return isFrame || headers['sec-fetch-site'] !== 'cross-site'
 }
 
 function isLoopbackOrigin(origin: string): boolean {
@@ -148,12 +227,13 @@ function send({ headers: { origin } }: IncomingMessage, response: ServerResponse
   // A batch can take a minute, after which the client may be gone. The purchases are saved.
   if (response.destroyed) return
   response.writeHead(status, reason, {
-    'Content-Type': 'application/json',
+    'Content-Type': typeof body === 'string' ? 'text/html; charset=utf-8' : 'application/json',
+    ...(typeof body === 'string' && { 'Content-Security-Policy': "default-src 'none'" }),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
     Vary: 'Origin',
     ...(origin !== undefined && isLoopbackOrigin(origin) && { 'Access-Control-Allow-Origin': origin }),
     ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
   })
-  response.end(JSON.stringify(body))
+  response.end(typeof body === 'string' ? body : JSON.stringify(body))
 }

@@ -8,7 +8,9 @@ import { parseDocument } from '../../../store/base/strict-json.ts'
 import { createBuyer, type Buyer, type BuyerOptions } from '../library/buyer.ts'
 import { buyThrough } from '../library/methods.ts'
 import { restRequest } from '../library/purchase-request.ts'
-import { PurchaseError, type Charged, type ServiceAnswer } from '../library/purchase-error.ts'
+import { chargedBy, describeOutcome, type Outcome } from '../library/outcome.ts'
+import { PurchaseError, type ServiceAnswer } from '../library/purchase-error.ts'
+import { readTypedInput } from '../typed-input.ts'
 import { INFO_TOOL, listTools, operationOf, refuseLongBatch } from '../../payment/tools.ts'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { inputRefusal, parseOperation, type Operation } from '../../operation/operation.ts'
@@ -49,7 +51,7 @@ function createLocalServer(options: LocalServerOptions): Server {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
     try {
       if (definition === undefined) return await describeService(options)
-      const parsed = parseOperation(definition, params.arguments ?? {})
+      const parsed = parseOperation(definition, readTypedInput(params.arguments ?? {}))
       if (parsed.kind === 'invalid') return refuseInput(inputRefusal(definition, parsed.fault))
       const tooLong = refuseLongBatch(parsed.operation)
       if (tooLong) return refuseInput(tooLong)
@@ -74,7 +76,7 @@ async function describeService({ url: baseUrl, runtime }: LocalServerOptions): P
   const result = toResult({ metadata, attribution, guide: `${baseUrl}${FREE_PATHS.mcpGuide}` })
   if (Buffer.byteLength(JSON.stringify(result)) <= INFO_BYTES_MAX) return result
   const error = { code: 'answer_too_large', message: `The documents of the service exceed ${INFO_BYTES_MAX} bytes.` }
-  return toError(error, { advice: 'Check the URL of the service.', charged: 'no' })
+  return toError(error, { advice: 'Check the URL of the service.', outcome: NOT_SOLD })
 }
 
 async function buy(baseUrl: string, buyer: Buyer, operation: Operation): Promise<CallToolResult> {
@@ -82,16 +84,19 @@ async function buy(baseUrl: string, buyer: Buyer, operation: Operation): Promise
   if (receipt === 'missing')
     return toError(
       { code: 'receipt_missing', message: 'The answer has no receipt.' },
-      { advice: 'Check the URL of the service.', charged: 'unknown' },
+      { advice: 'Check the URL of the service.', outcome: UNKNOWN },
     )
   if (receipt !== 'valid')
     return toError(
       { code: 'receipt_unchecked', message: 'The keys of the service could not be read, so the receipt is unchecked.' },
-      { advice: 'Repeat the same call. It is not charged again.', charged: 'unknown' },
+      { advice: 'Repeat the same call. It is not charged again.', outcome: UNKNOWN },
     )
   const response = parseJson(Buffer.from(settlement, 'base64').toString())
   return { ...toResult(parseJson(body) as object), _meta: { [PAYMENT_RESPONSE_META]: response } }
 }
+
+const NOT_SOLD: Outcome = { kind: 'not_sold' }
+const UNKNOWN: Outcome = { kind: 'unknown' }
 
 /**
  * What the user can do about a payment that the service has refused. The caller of a tool can send no other payment.
@@ -102,28 +107,29 @@ const UNFUNDED_ADVICE = 'Tell the user to add USDC to the account of the key fil
 
 function describeFailure(cause: unknown): CallToolResult {
   if (cause instanceof PurchaseError) {
-    const { code, message, answer, charged, advice: known } = cause
+    const { code, message, answer, outcome, advice: known } = cause
     // Only codes are taken from the service. The texts are fixed.
     if (code === 'service_refused' && answer?.code !== undefined)
-      return toError({ code: answer.code, message: REFUSALS[answer.code].message }, { advice: known, charged })
+      return toError({ code: answer.code, message: REFUSALS[answer.code].message }, { advice: known, outcome })
     const unfunded = answer?.reason === 'insufficient_funds' ? UNFUNDED_ADVICE : REFUSED_ADVICE
     const advice = code === 'payment_refused' ? unfunded : known
-    return toError({ code, message }, { advice, charged }, answer)
+    return toError({ code, message }, { advice, outcome }, answer)
   }
   const error = { code: 'service_unreachable', message: 'The service does not answer, or not with the expected form.' }
-  return toError(error, { advice: 'Repeat the same call.', charged: 'no' })
+  return toError(error, { advice: 'Repeat the same call.', outcome: NOT_SOLD })
 }
 
 function refuseInput(refusal: Refusal): CallToolResult {
-  return toError(refusalBody(refusal).error, { advice: 'Change the arguments.', charged: 'no' })
+  return toError(refusalBody(refusal).error, { advice: 'Change the arguments.', outcome: NOT_SOLD })
 }
 
 /** @param service the answer of the service to a payment */
 function toError(
   error: { code: string; message: string },
-  next: { advice: string; charged: Charged },
+  { advice, outcome }: { advice: string; outcome: Outcome },
   service?: ServiceAnswer,
 ): CallToolResult {
+  const next = { advice, charged: chargedBy(outcome), outcome: describeOutcome(outcome) }
   return { ...toResult({ error, next, ...(service && { service }) }), isError: true }
 }
 

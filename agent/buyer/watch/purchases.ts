@@ -1,7 +1,9 @@
 /** The purchases of `client watch`. Each has the snapshot id of its round as key, so that a repetition pays nothing. */
 import type { Company } from '../../../store/dataset/company.ts'
 import { restRequest } from '../library/purchase-request.ts'
-import { buyRequest, openBuyers, type ListBuyerOptions } from '../lists/rows.ts'
+import { folderStorage } from '../library/folder-storage.ts'
+import { listPurchases } from '../library/purchase-state.ts'
+import { buyRequest, openBuyers, type ListBuyerOptions } from '../lists/run.ts'
 import { changes, type ChangesResponse } from '../../operation/changes.ts'
 import { NUMBERS_CHARACTERS_MAX, NUMBERS_MAX } from '../../operation/fields.ts'
 import { lookup } from '../../operation/lookup.ts'
@@ -11,7 +13,8 @@ import type { RefusalCode } from '../../operation/refusal.ts'
 import type { Mode } from '../../payment/terms.ts'
 import type { Records, Round } from './state.ts'
 
-interface PurchasesOptions extends ListBuyerOptions {
+interface PurchasesOptions extends Omit<ListBuyerOptions, 'folder'> {
+  folder: string
   mode: Mode
   /** Micro-USDC for all purchases, those that an interrupted run has made included. */
   totalMax: number
@@ -35,16 +38,25 @@ export function createPurchases(options: PurchasesOptions) {
     left -= price
     const { headers, ...request } = restRequest(baseUrl, parsed.operation)
     const keyed = { ...request, headers: { ...headers, 'Idempotency-Key': key } }
-    const answered = await buyRequest(openBuyer(price), runtime, keyed, REFUSALS)
+    const answered = await buyRequest(openBuyer(price), keyed, { refusals: REFUSALS, runtime })
     return answered.kind === 'bought' ? answered.answer : undefined
   }
 
   return {
-    /** @throws unless a round with these new companies can be paid if nothing has changed */
-    requireBudget({ numbers }: Round, added: readonly string[]) {
+    /** Micro-USDC of all purchases with an answer. */
+    async paid(): Promise<number> {
+      const purchases = await listPurchases(folderStorage(options.folder), runtime.now())
+      return purchases.reduce((sum, { state, amount }) => (state === 'paid' ? sum + amount : sum), 0)
+    },
+    /**
+     * The micro-USDC of a round with these new companies if nothing has changed.
+     * @throws unless they can be paid
+     */
+    estimate({ numbers }: Round, added: readonly string[]): number {
       const least = groupsOf(numbers).length * changes.prices[mode] + added.length * lookup.prices[mode]
       if (least > left)
         throw new Error(`The next payments cost at least ${least} micro-USDC, and --max-total leaves ${left}`)
+      return least
     },
     /** The answers with the changes of a round, all pages. */
     async changes({ numbers, since, snapshot_id: key }: Round): Promise<ChangesResponse[]> {

@@ -1,14 +1,25 @@
-/** What `client watch` reports, as lines of text and as an HTML file. */
-import { escapeHtml } from '../../../store/base/escape-html.ts'
-import { escapeInvisible } from '../../../store/base/hidden.ts'
+/** What `client watch` reports: lines of text, and the rows of a table. */
 import type { Company } from '../../../store/dataset/company.ts'
+import type { Cell } from '../../command-line/table/cell.ts'
+import { companyRow } from '../../command-line/candidate-row.ts'
 import { fieldSchema } from '../../operation/result.ts'
 import { filingStatus } from '../../operation/filing-status.ts'
 import type { Change } from './state.ts'
 
+interface ReportRow {
+  number?: string
+  name?: string
+  date?: string
+  event: string
+  field?: string
+  before?: string
+  after?: string
+}
+
 export interface Section {
   heading: string
   lines: string[]
+  rows: ReportRow[]
 }
 
 const DUE_DAYS = 30
@@ -24,11 +35,15 @@ export function describeCompany(
 ): Section {
   const name = (after ?? before ?? changes.at(-1)?.before)?.legal_name ?? ''
   const others = fieldSchema.options.filter((field) => !BRIEF_FIELDS.some((brief) => brief === field))
-  const events = changes.flatMap((change) => [
-    `${change.date} ${describeChange(change)}`,
+  const found = changes.flatMap((change): ReportRow[] => [
+    { date: change.date, event: describeChange(change) },
     ...describeFields(BRIEF_FIELDS, change.before, change.after),
   ])
-  return { heading: `${number} ${name}`, lines: [...events, ...describeFields(others, before, after)] }
+  const rows = [...found, ...describeFields(others, before, after)]
+  const lines = rows.map((row) =>
+    row.field === undefined ? `${row.date} ${row.event}` : `${row.field}: ${row.before} -> ${row.after}`,
+  )
+  return { heading: `${number} ${name}`, lines, rows: rows.map((row) => Object.assign(row, { number, name })) }
 }
 
 function describeChange({ kind, changed, before, after }: Change): string {
@@ -43,11 +58,11 @@ function describeFields<Field extends string>(
   fields: readonly Field[],
   before: Record<Field, Value> | null,
   after: Record<Field, Value> | null,
-): string[] {
+): ReportRow[] {
   if (!before || !after) return []
   return fields.flatMap((field) => {
     const [from, to] = [toText(before[field]), toText(after[field])]
-    return from === to ? [] : [`${field}: ${from} -> ${to}`]
+    return from === to ? [] : [{ event: 'changed', field, before: from, after: to }]
   })
 }
 
@@ -58,40 +73,46 @@ function toText(value: Value): string {
 
 /** The companies whose next annual return date on record is near, or has passed. */
 export function describeDue(companies: readonly (Company | null)[], today: string): Section[] {
-  const lines = companies.flatMap((company) => {
+  const rows = companies.flatMap((company) => {
     const status = company && filingStatus(company, today)
-    if (status?.kind !== 'dated' || status.days > DUE_DAYS) return []
+    if (!company || status?.kind !== 'dated' || status.days > DUE_DAYS) return []
     const { annual_return_date: date, days, file_by: fileBy, accounts } = status
     const when = days < 0 ? `${-days} days ago` : `in ${days} days`
-    const what = `${date}, ${when}, at the latest ${fileBy}; accounts on record: ${accounts.replace('_', ' ')}`
-    return [`${company?.company_number} ${company?.legal_name}: ${what}`]
+    const event = `${when}, at the latest ${fileBy}; accounts on record: ${accounts.replace('_', ' ')}`
+    return [{ number: company.company_number, name: company.legal_name, date, event }]
   })
-  return lines.length === 0 ? [] : [{ heading: `Annual return date within ${DUE_DAYS} days, or passed`, lines }]
+  const lines = rows.map(({ number, name, date, event }) => `${number} ${name}: ${date}, ${event}`)
+  return lines.length === 0 ? [] : [{ heading: `Annual return date within ${DUE_DAYS} days, or passed`, lines, rows }]
 }
+
+/** The last records of companies that have none now. */
+export const describeRemoved = (companies: readonly Company[]): Section => ({
+  heading: 'Without a record now',
+  lines: [],
+  rows: companies.flatMap((company) =>
+    Object.entries(companyRow(company)).flatMap(([field, before]) =>
+      before === '' || field === 'number' || field === 'name'
+        ? []
+        : [{ number: company.company_number, name: company.legal_name, event: 'without a record now', field, before }],
+    ),
+  ),
+})
 
 /** A list of short items. */
 export function describeList(heading: string, items: Iterable<string | number>): Section[] {
-  const line = [...items].join(', ')
-  return line === '' ? [] : [{ heading, lines: [line] }]
+  const texts = Array.from(items, String)
+  return texts.length === 0
+    ? []
+    : [{ heading, lines: [texts.join(', ')], rows: texts.map((before) => ({ event: heading, before })) }]
 }
 
 export function toLines(sections: readonly Section[]): string[] {
   return sections.flatMap(({ heading, lines }) => [heading, ...lines.map((line) => `  ${line}`)])
 }
 
-/** A file without scripts that loads nothing. */
-export function toHtml(title: string, sections: readonly Section[]): string {
-  const html = (text: string) => escapeHtml(escapeInvisible(text))
-  const parts = sections.map(({ heading, lines }) => {
-    const items = lines.map((line) => `<li>${html(line)}</li>\n`)
-    return `<h2>${html(heading)}</h2>\n<ul>\n${items.join('')}</ul>\n`
-  })
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>${html(title)}</title>
-<style>body { font: 16px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em } h2 { font-size: 1.1em }</style>
-<h1>${html(title)}</h1>
-${parts.join('') || '<p>Nothing to report.</p>\n'}</html>
-`
-}
+const COLUMNS = ['number', 'name', 'date', 'event', 'field', 'before', 'after'] as const
+
+export const toRows = (sections: readonly Section[]): Cell[][] => [
+  [...COLUMNS],
+  ...sections.flatMap(({ rows }) => rows.map((row) => COLUMNS.map((column) => row[column] ?? ''))),
+]

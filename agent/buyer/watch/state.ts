@@ -18,6 +18,8 @@ const stateSchema = z.strictObject({
   reported: z.array(changeSchema),
   /** The newest record of each company, or null without one. */
   companies: z.record(z.string(), companySchema.nullable()),
+  /** The last records of companies that have none now. States of earlier versions lack it. */
+  removed: z.record(z.string(), companySchema).optional(),
   /**
    * The purchases that are under way. The run after an interruption makes the same requests, so that it finds their
    * payments.

@@ -6,16 +6,18 @@
 import * as z from 'zod'
 import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../../store/dataset/source.ts'
-import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
-import { readTable, toText, type Cell } from '../../command-line/table-file.ts'
+import { isBlank } from '../../command-line/table/cell.ts'
+import type { Table } from '../../command-line/table/read-table.ts'
+import { writeTable } from '../../command-line/table/table-file.ts'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
 import { COMPANY_NUMBER_PATTERN } from '../../../store/dataset/company.ts'
-import { findColumns, readCells } from '../lists/columns.ts'
+import { readCells } from '../lists/columns.ts'
+import { fitRows, locateColumns } from '../lists/list.ts'
 import { DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts'
 import type { CommandContext } from '../../command-line/context.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
-import { describeCompany, describeDue, describeList, toHtml, toLines } from './report.ts'
+import { describeCompany, describeDue, describeList, describeRemoved, toLines, toRows } from './report.ts'
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
 import { toDay } from '../../../store/base/day.ts'
 
@@ -23,6 +25,8 @@ type WatchContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | '
 
 interface WatchOptions {
   file: string
+  table: Table
+  headerRow: number
   column: string
   stateFile: string
   reportFile: string | undefined
@@ -33,6 +37,8 @@ interface WatchOptions {
   totalMax: number
   /** Pays without a question. */
   isConfirmed: boolean
+  /** Only says the price. */
+  isDryRun: boolean
 }
 
 interface ListedNumbers {
@@ -42,16 +48,17 @@ interface ListedNumbers {
   unreadable: number[]
 }
 
-/** @throws an error if the file cannot be read, or has no company number */
-async function readNumbers(file: string, column: string): Promise<ListedNumbers> {
-  const [header = [], ...rows] = (await readTable(file)).rows
-  const columns = findColumns({ number: column }, header, true)
+/** @throws an error if the file has no company number */
+function readNumbers({ file, table, headerRow, column }: WatchOptions): ListedNumbers {
+  const columns = locateColumns(table.rows, { number: column }, headerRow)
+  const rows = fitRows(table, headerRow)
   const texts = rows.map((row) => readCells(row, columns).number?.trim() ?? '')
   const found = texts.map((text) => readTypedNumber(text)?.digits ?? '')
   const numbers = new Set(found.filter((number) => COMPANY_NUMBER_PATTERN.test(number)))
   if (numbers.size === 0) throw new Error(`${file} has no company number in the column ${column}`)
-  const isBlank = (row: readonly Cell[]) => row.every((cell) => toText(cell).trim() === '')
-  const unreadable = rows.flatMap((row, index) => (isBlank(row) || numbers.has(found[index] ?? '') ? [] : [index + 2]))
+  const unreadable = rows.flatMap((row, index) =>
+    row.every(isBlank) || numbers.has(found[index] ?? '') ? [] : [headerRow + index + 1],
+  )
   return { numbers: [...numbers].toSorted(), unreadable }
 }
 
@@ -59,23 +66,24 @@ async function readNumbers(file: string, column: string): Promise<ListedNumbers>
 export async function watch(context: WatchContext, options: WatchOptions): Promise<boolean> {
   const { print, now } = context
   const { baseUrl, mode, stateFile, reportFile } = options
-  const { numbers, unreadable } = await readNumbers(options.file, options.column)
+  const { numbers, unreadable } = readNumbers(options)
   const purchases = createPurchases({ ...options, folder: `${stateFile}.purchases`, runtime: context })
   const sections = describeList('Rows without a company number', unreadable)
   toLines(sections).forEach(print)
   const due = ({ companies }: WatchState) => describeDue(Object.values(pick(companies, numbers)), toDay(now()))
   const writeReport = async (state: WatchState) => {
     if (reportFile === undefined) return
-    const title = `Watched companies of ${baseUrl}, ${now().toISOString()}`
-    await writeFileAtomically(reportFile, toHtml(title, [...sections, ...due(state)]))
+    const all = [...sections, ...due(state), describeRemoved(Object.values(state.removed ?? {}))]
+    await writeTable(reportFile, toRows(all), { format: options.table.format, addedFrom: 0 })
   }
+  const paidBefore = await purchases.paid()
   let state = await readState(stateFile, { url: baseUrl, mode })
   let changed = 0
   for (let rounds = 0; ; rounds += 1) {
     const round = state.round ?? (await planRound(context, options, { state, numbers }))
     if (!round) break
-    purchases.requireBudget(round, without(round.numbers, state.companies))
-    if (rounds === 0) await approve(context, options)
+    const least = purchases.estimate(round, without(round.numbers, state.companies))
+    if (rounds === 0 && !(await approve(context, options, least))) return false
     await writeState(stateFile, { ...state, round })
     const result = await performRound(purchases, state, round)
     sections.push(...result.sections)
@@ -85,8 +93,10 @@ export async function watch(context: WatchContext, options: WatchOptions): Promi
     state = result.state
     changed += result.changed
   }
-  await writeReport(state)
-  for (const line of [...toLines(due(state)), `${numbers.length} companies, ${changed} changed`]) print(line)
+  if (options.isDryRun) print('Nothing would be paid.')
+  else await writeReport(state)
+  const spent = `Paid: ${toUsdc((await purchases.paid()) - paidBefore)} USDC.`
+  for (const line of [...toLines(due(state)), spent, `${numbers.length} companies, ${changed} changed`]) print(line)
   return changed > 0
 }
 
@@ -103,10 +113,22 @@ async function planRound(
   return { snapshot_id, since: state.since ?? dateOfSource(source), numbers }
 }
 
-/** @throws unless the user agrees */
-async function approve({ print, confirm }: WatchContext, { mode, totalMax, isConfirmed }: WatchOptions): Promise<void> {
-  print(`At most ${toUsdc(totalMax)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
-  if (isConfirmed || (await confirm('Continue?'))) return
+/**
+ * Returns false for a dry run.
+ * @param least micro-USDC if nothing has changed
+ * @throws unless the user agrees
+ */
+async function approve(
+  { print, confirm }: WatchContext,
+  { mode, totalMax, isConfirmed, isDryRun }: WatchOptions,
+  least: number,
+): Promise<boolean> {
+  const network = DEPLOYMENTS[mode].network
+  print(
+    `${toUsdc(least)} USDC will be paid on ${network}, and more for records that changed, in all at most ${toUsdc(totalMax)}.`,
+  )
+  if (isDryRun) return false
+  if (isConfirmed || (await confirm('Continue?'))) return true
   throw new Error('Nothing was signed. To pay without a question, add --yes')
 }
 
@@ -136,8 +158,12 @@ async function performRound(purchases: Purchases, state: WatchState, round: Roun
   const [since = round.since] = answers.map(({ source }) => dateOfSource(source)).toSorted()
   const reported = changes.filter(({ date }) => date >= since)
   const { url, mode } = state
+  const last = { ...state.removed, ...known }
+  const removed = Object.fromEntries(
+    round.numbers.flatMap((number) => (companies[number] === null && last[number] ? [[number, last[number]]] : [])),
+  )
   return {
-    state: { url, mode, snapshot_id: round.snapshot_id, since, reported, companies },
+    state: { url, mode, snapshot_id: round.snapshot_id, since, reported, companies, removed },
     sections: [
       ...[...news].map(([number, each]) =>
         describeCompany(number, each, { before: known[number] ?? null, after: companies[number] ?? null }),

@@ -33,10 +33,11 @@ export const addCheckCommand: AddCommand = (program, context) => {
         if (kind === 'failed') isReady = false
       }
       if (buy === undefined || !isReady) return context.finish(isReady)
-      const { buyAnswer } = await import('../../buyer/library/commands.ts')
+      const { purchase } = await import('../../buyer/library/commands.ts')
+      const { lookup } = await import('../../operation/lookup.ts')
       const { SYNTHETIC_COMPANY } = await import('../../../store/dataset/synthetic.ts')
-      const result = await buyAnswer(context, {
-        operation: 'lookup',
+      const result = await purchase(context, {
+        definition: lookup,
         input: { company_number: SYNTHETIC_COMPANY.company_number },
         mode: config.mode,
         baseUrl: serviceUrl(config),

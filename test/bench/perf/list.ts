@@ -2,7 +2,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
-import { stringify } from 'csv-stringify/sync'
 import { generatePrivateKey } from 'viem/accounts'
 import { startChild } from '../../support/child.ts'
 import { residentMemory } from '../load/server-process.ts'
@@ -15,12 +14,14 @@ const DECISIONS: ReadonlySet<string> = new Set(['matched', 'ambiguous', 'conflic
 
 export async function measureList(bench: HttpBench, { size, directory }: PerfContext): Promise<PerfRow[]> {
   const { searchTexts } = bench.corpus
-  const names = Array.from({ length: ROWS * size.requestShare }, (_, at) => [
-    `${searchTexts[at % searchTexts.length]} ${at}`,
-  ])
+  const names = Array.from(
+    { length: ROWS * size.requestShare },
+    (_, at) => `${searchTexts[at % searchTexts.length]} ${at}`,
+  )
   const [file, keyFile] = [join(directory, 'list.csv'), join(directory, 'buyer.key')]
   await writeFile(keyFile, generatePrivateKey(), { mode: 0o600 })
-  await writeFile(file, stringify([['name'], ...names]))
+  const quote = (text: string) => `"${text.replaceAll('"', '""')}"\n`
+  await writeFile(file, ['name', ...names].map(quote).join(''))
   const buyer = ['--url', bench.servers.get(SERVICE)?.url ?? '', '--key-file', keyFile]
   const args = ['client', ...buyer, 'reconcile', file, '--column', 'name', '--yes']
   const child = startChild('agent/main.js', args, { DATA_DIR: directory })

@@ -14,7 +14,6 @@ import {
   resetSpending,
   type BuyerOptions,
   type BuyerStorage,
-  type ReadAuthorization,
 } from '../../../../agent/buyer/library/buyer.ts'
 import { folderStorage } from '../../../../agent/buyer/library/folder-storage.ts'
 import { createPurchase, readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
@@ -163,7 +162,10 @@ describe('createBuyer', () => {
       expect(await (await buyer().fetch(urlOf('meta'))).json()).to.have.property('access')
       expect((await buyer().fetch(urlOf('company/abc'))).status).to.equal(400)
       const unreachable = buyer({ fetch: () => Promise.reject(new TypeError('fetch failed')) })
-      expect(await unreachable.fetch(urlOf(COMPANY)).catch((cause: unknown) => cause)).to.be.instanceOf(TypeError)
+      expect(await failureOf(unreachable.fetch(urlOf(COMPANY)))).to.include({
+        code: 'service_unreachable',
+        charged: 'no',
+      })
       expect(await readdir(folder)).to.deep.equal([])
     }))
 
@@ -476,8 +478,7 @@ describe('[15.2] the spending of a day', () => {
     nonce: `0x${String(index).padStart(64, '0')}`,
     validBefore: VALID_BEFORE,
   })
-  const open = (readAuthorization?: ReadAuthorization) =>
-    openSpending({ storage, amountMax: 3000, now: () => now, readAuthorization })
+  const open = () => openSpending({ storage, amountMax: 3000, now: () => now })
   /** As a new process. */
   const reserveAnew = (reservation: ReturnType<typeof wanted>) => open()(reservation)
   const wanted = (purchase: string, amount: number, index = 0) => ({
@@ -552,20 +553,4 @@ describe('[15.2] the spending of a day', () => {
       expect(await reserveAnew(wanted('four', 3000))).to.be.a('string')
     })
   }
-
-  it('gives back only what the chain shows as unusable after its end, and of no bought answer', async () => {
-    const asked: string[] = []
-    const reserve = open(async ({ nonce }) => {
-      asked.push(nonce.slice(-1))
-      if (nonce.endsWith('2')) throw new Error('no answer')
-      return nonce.endsWith('1') ? 'used' : 'ended'
-    })
-    for (const index of [0, 1, 2]) await reserve(wanted(`p${index}`, 1000, index))
-    expect(await codeOf(reserve(wanted('p3', 1000)))).to.equal('day_limit_reached')
-    expect(asked).to.deep.equal([])
-    now = new Date('2026-11-22T12:05:01Z')
-    expect(await reserve(wanted('p3', 1000, 3))).to.equal('spending-2026-11-22-3.json')
-    expect(asked).to.deep.equal(['0', '1', '2'])
-    expect(await codeOf(reserveAnew(wanted('p4', 1)))).to.equal('day_limit_reached')
-  })
 })

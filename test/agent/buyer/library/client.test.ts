@@ -9,8 +9,9 @@ import { expect } from 'chai'
 import { signPurchase } from '../../../../agent/buyer/library/buy.ts'
 import { signerOf } from '../../../../agent/buyer/library/signer.ts'
 import { fileEntry } from '../../../../agent/buyer/library/folder-storage.ts'
+import { describeOutcome } from '../../../../agent/buyer/library/outcome.ts'
 import { readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
-import { compareQuote, decodeQuote, isWithinLimit } from '../../../../agent/buyer/library/quote.ts'
+import { compareQuote, decodeQuote } from '../../../../agent/buyer/library/quote.ts'
 import { requestedOperation } from '../../../../agent/buyer/library/purchase-request.ts'
 import { buildRequirements, DEPLOYMENTS } from '../../../../agent/payment/terms.ts'
 import { jsonDigest, RECEIPT_EXTENSION, type ReceiptClaims } from '../../../../agent/payment/receipt/claims.ts'
@@ -18,8 +19,10 @@ import { runCommand } from '../../../support/cli.ts'
 import { testTerms } from '../../../support/payments.ts'
 import { keySetOf, makeReceiptKey, receiptFor, type TestKey } from '../../../support/signed-receipt.ts'
 import { priceOf } from '../../../support/operations.ts'
-import { toNamed } from '../../../../agent/operation/operation.ts'
+import { lookup } from '../../../../agent/operation/lookup.ts'
+import { itemsOf, toNamed, type Operation } from '../../../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../../../agent/operation/operations.ts'
+import { SYNTHETIC_COMPANY } from '../../../../store/dataset/synthetic.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const BASE = 'http://127.0.0.1:4021'
@@ -28,7 +31,7 @@ const OTHER = '0x00000000000000000000000000000000000000d3'
 const KEY = `0x${'42'.repeat(32)}` as const
 const SNAPSHOT_ID = `sha256:${'5a'.repeat(32)}`
 const KEY_OF_STEP = 'mbx2k9a0mbx2k9a0'
-const OUTCOME_UNKNOWN = 'The outcome is not known. Keep the payment, send it again, and do not sign another one.'
+const OUTCOME_UNKNOWN = describeOutcome({ kind: 'unknown' })
 
 const access = { pay_to: testTerms.payTo }
 
@@ -43,7 +46,7 @@ const quote = (change: object = {}, resource = RESOURCE): Quote => ({
 describe('a quote check', () => {
   const expected = { ...DEPLOYMENTS.testnet, resource: RESOURCE.url, payTo: testTerms.payTo }
   const failing = (made: Quote) =>
-    compareQuote(decodeQuote(encodePaymentRequiredHeader(made)), expected)
+    compareQuote(decodeQuote(encodePaymentRequiredHeader(made)), expected, 1000)
       .filter(({ passed }) => !passed)
       .map(({ name }) => name)
 
@@ -72,8 +75,7 @@ describe('a quote check', () => {
   }
 
   it('limits the amount to whole micro-USDC up to the maximum of the buyer', () => {
-    const isAccepted = (amount: string) =>
-      isWithinLimit(decodeQuote(encodePaymentRequiredHeader(quote({ amount }))), 1000)
+    const isAccepted = (amount: string) => failing(quote({ amount })).length === 0
     expect(['0', '1', '999', '1000'].map(isAccepted)).to.deep.equal([true, true, true, true])
     expect(['1001', '99999999999999999999', '-1', '1e3', '0x1', '1.0'].filter(isAccepted)).to.deep.equal([])
   })
@@ -124,8 +126,26 @@ describe('the client', () => {
   let receipts: Map<string, string>
 
   const transaction = `0x${'ab'.repeat(32)}`
-  const paid: Exclude<Answer, string> = { status: 200, body: { company: 'A\u202EB\uFE0F', snapshot_id: SNAPSHOT_ID } }
-  const other = { ...paid, body: { company: 'other', snapshot_id: SNAPSHOT_ID } }
+  const paid: Exclude<Answer, string> = { status: 200 }
+  const other = { status: 200, body: { company: 'other', snapshot_id: SNAPSHOT_ID } }
+
+  /** An answer to the request, with the form of its operation. */
+  function answerTo({ definition, input }: Operation): object {
+    const example = definition.exampleAnswer('testnet')
+    const { company_number = '7', q, limit, status, eircode } = input
+    const company = { ...SYNTHETIC_COMPANY, company_number, legal_name: 'A\u202EB\uFE0F' }
+    const forms: Record<string, () => object> = {
+      history: () => ({ ...example, company_number, versions: [] }),
+      search: () => ({ ...example, query: { q, limit }, filters: { status, eircode }, candidates: [] }),
+      resolve: () => ({ ...example, status: 'no_match', match: null, query: input, candidates: [] }),
+      changes: () => ({ ...example, changes: [] }),
+      batch: () => ({
+        ...example,
+        results: itemsOf({ definition, input }).map((item) => ({ status: 200, body: answerTo(item) })),
+      }),
+    }
+    return forms[definition.name]?.() ?? { ...example, company }
+  }
   const unknown = { status: 503, headers: { 'Retry-After': '7' }, body: { error: {} } }
 
   /** The header for a sale, the same each time. */
@@ -173,7 +193,8 @@ describe('the client', () => {
     keptBefore ??= await readFile(purchasePath(), 'utf8')
     const answer = answers.shift() ?? paid
     if (answer === 'no answer') throw new TypeError('fetch failed')
-    const { status, body = {}, text } = answer
+    const asked = requestedOperation({ ...request, url, method: 'GET', headers: {} }, OPERATIONS)
+    const { status, body = answer.status === 200 && asked ? answerTo(asked) : {}, text } = answer
     const headers =
       answer.headers ?? (status === 200 ? { 'PAYMENT-RESPONSE': settle({ payment, ...request }, body as object) } : {})
     return text === undefined ? Response.json(body, { status, headers }) : new Response(text, { status, headers })
@@ -218,10 +239,12 @@ describe('the client', () => {
     expect(JSON.parse(keptBefore ?? '{}')).to.deep.include({ payment: paymentsSent()[0], answer: null })
     expect((await stat(purchasePath())).mode & 0o777).to.equal(0o600)
     const [header] = receipts.values()
-    const answer = { status: 200, body: JSON.stringify(paid.body), payment_response: header }
+    const body = JSON.stringify(answerTo({ definition: lookup, input: { company_number: '1' } }))
+    const answer = { status: 200, body, payment_response: header }
     expect(await readPurchase(fileEntry(purchasePath()))).to.deep.include({ answer })
     expect(printed.at(-1)).to.equal('The receipt is valid.')
-    expect(JSON.parse(stdout.join('\n'))).to.deep.equal(paid.body)
+    expect(stdout.join('\n')).to.contain(String.raw`"legal_name": "A\u202eB\ufe0f"`)
+    expect(JSON.parse(stdout.join('\n'))).to.deep.equal(JSON.parse(body))
   })
 
   it('repeats the same payment after 429, 500, 502, 503, 504 and a lost connection, after Retry-After', async () => {
@@ -238,7 +261,7 @@ describe('the client', () => {
     answers = Array.from({ length: 7 }, (_, index) => (index < 6 ? unknown : 'no answer'))
     expect(await client('lookup', '1')).to.equal(4)
     expect(printed.slice(-3)).to.deep.equal([
-      `Cannot reach ${BASE}. Start the service there, or name another with --url`,
+      'No answer to the payment arrived, or it could not be saved. Repeat the same request. The same payment is sent again and charged at most once.',
       OUTCOME_UNKNOWN,
       `To send the same payment again: --retry ${purchasePath()}`,
     ])
@@ -253,34 +276,40 @@ describe('the client', () => {
     await client('lookup', '1')
     const bought = await readPurchase(fileEntry(purchasePath()))
     answers = [{ status: 402 }, { status: 200, headers: {} }, other]
-    expect(await client('--retry', purchasePath())).to.equal(4)
-    expect(await client('--retry', purchasePath())).to.equal(4)
-    expect(await client('--retry', purchasePath())).to.equal(1)
-    expect(printed.at(-1)).to.contain('DIFFERS')
+    for (let retry = 0; retry < 3; retry += 1) {
+      expect(await client('--retry', purchasePath())).to.equal(1)
+      expect(printed.at(-1)).to.contain('DIFFERS')
+    }
     expect(await readPurchase(fileEntry(purchasePath()))).to.deep.equal(bought)
   })
 
-  for (const [status, code, advice] of [
-    [402, 'payment_failed', undefined],
-    [404, 'company_not_found', 'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.'],
-    [409, 'payment_already_settled', 'Do not sign another payment. Keep this one and contact the operator.'],
-    [501, 'x', undefined],
+  for (const [exit, status, code, advice] of [
+    [6, 402, 'payment_failed', undefined],
+    [
+      6,
+      404,
+      'company_not_found',
+      'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.',
+    ],
+    [4, 409, 'payment_already_settled', 'Do not sign another payment. Keep this one and contact the operator.'],
+    [4, 501, 'x', undefined],
   ] as const) {
-    it(`[14.5, 14.18] does not know whether it was charged after ${status} ${code} to a payment, and proposes no second signature`, async () => {
+    it(`[14.5, 14.18] exits with ${exit} after ${status} ${code} to a payment, and proposes no second signature`, async () => {
       answers = [{ status, body: { error: { code, message: 'sign again' } } }]
-      expect(await client('lookup', '1')).to.equal(4)
+      expect(await client('lookup', '1')).to.equal(exit)
       expect(paymentsSent()).to.have.lengthOf(1)
       const { payload } = decodePaymentSignatureHeader(paymentsSent()[0] ?? '')
       const { validBefore, from } = (payload as { authorization: { validBefore: string; from: string } }).authorization
-      const until = new Date(Number(validBefore) * 1000).toISOString()
+      const certainFrom = new Date((Number(validBefore) + 60) * 1000)
       expect(stdout).to.deep.equal([])
       expect(printed).to.have.length.at.most(10)
-      expect(printed.slice(advice === undefined ? -3 : -4)).to.deep.equal([
-        `paying address: ${from} on eip155:84532`,
-        ...(advice === undefined ? [] : [advice]),
-        `charged: unknown. The payment can be settled until ${until}. Do not sign another payment before it has ended.`,
-        `To send the same payment again: --retry ${purchasePath()}`,
-      ])
+      const end =
+        exit === 6
+          ? [describeOutcome({ kind: 'not_sold_later', certainFrom })]
+          : [OUTCOME_UNKNOWN, `To send the same payment again: --retry ${purchasePath()}`]
+      const lines = [`paying address: ${from} on eip155:84532`, ...(advice === undefined ? [] : [advice]), ...end]
+      expect(printed.slice(-lines.length)).to.deep.equal(lines)
+      expect(printed.at(-lines.length - 1)).to.match(new RegExp(`^${status}`))
     })
   }
 
@@ -328,7 +357,7 @@ describe('the client', () => {
   it('[14.5] exits with 4 after an answer with a wrong receipt, which it keeps, and names the checks that failed', async () => {
     keys = keySetOf(await makeReceiptKey())
     expect(await client('lookup', '1')).to.equal(4)
-    expect(printed.at(-1)).to.match(
+    expect(printed.at(-3)).to.match(
       /^The receipt is wrong: signature\. The answer is in \S+\. Keep the file of the purchase/,
     )
     expect((await readPurchase(fileEntry(purchasePath()))).answer?.status).to.equal(200)
@@ -345,10 +374,10 @@ describe('the client', () => {
       pricedAt(1_000_000)
       expect(await client('lookup', '1', '--max-amount', '1000000')).to.equal(1)
       expect(paymentsSent()).to.deep.equal([])
-      expect(printed.at(-1)).to.equal(
-        'The quote differs from what is expected on testnet: network, asset, token. Nothing was signed. ' +
-          'The service sells on mainnet: to pay there, use --mode mainnet.',
-      )
+      expect(printed.slice(-3, -1)).to.deep.equal([
+        'The service sells on mainnet: to pay there, use --mode mainnet.',
+        'The quote has an unexpected network, asset, token. Nothing was signed. Check the service and the expected terms.',
+      ])
     })
 
     it('[14.7] signs for mainnet with --mode mainnet, up to the usual price', async () => {
@@ -358,10 +387,8 @@ describe('the client', () => {
       pricedAt(10_001)
       expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(1)
       expect(paymentsSent()).to.have.lengthOf(1)
-      expect(printed.at(-1)).to.equal(
-        'The quote differs from what is expected on mainnet: amount. Nothing was signed. ' +
-          'To pay more than the limit, add --max-amount.',
-      )
+      expect(printed.at(-3)).to.equal('To pay more than the limit, add --max-amount.')
+      expect(printed.at(-2)).to.match(/^The price is above 10000 micro-USDC\. Nothing was signed/)
     })
 
     const cardOf = (url: string) => ({
@@ -388,7 +415,7 @@ describe('the client', () => {
       for (const value of [null, 'text', {}, { access: { pay_to: 1 } }]) {
         meta = value
         expect(await client('lookup', '1')).to.equal(1)
-        expect(printed.at(-1)).to.equal('The answer of /api/v1/meta does not have the expected form')
+        expect(printed.at(-2)).to.match(/^The answer of \/api\/v1\/meta does not have the expected form\./)
         card = value
         expect(await client('lookup', '1', '--a2a')).to.equal(1)
         expect(printed.at(-1)).to.equal('The answer of /.well-known/agent-card.json does not have the expected form')

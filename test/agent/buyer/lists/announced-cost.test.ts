@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { decodePaymentSignatureHeader, encodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { readTable } from '../../../../agent/command-line/table/table-file.ts'
 import { reconcileFile } from '../../../../agent/buyer/lists/reconcile-file.ts'
 import { buildRequirements } from '../../../../agent/payment/terms.ts'
 import { priceOf } from '../../../support/operations.ts'
@@ -109,8 +110,9 @@ async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<
     file,
     out: join(directory, 'out.csv'),
     columns: { name: 'name' },
-    hasHeader: true,
-    separator: undefined,
+    table: await readTable(file),
+    headerRow: 1,
+    isDryRun: false,
     baseUrl: BASE,
     mode: 'testnet',
     key: `0x${'42'.repeat(32)}`,

@@ -5,8 +5,9 @@ import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { generatePrivateKey } from 'viem/accounts'
 import type { CliContext } from '../../../../agent/command-line/context.ts'
+import { CANDIDATE_COLUMNS } from '../../../../agent/command-line/candidate-row.ts'
 import { SCORE_MAX } from '../../../../agent/operation/result.ts'
-import { readTable, writeTable } from '../../../../agent/command-line/table-file.ts'
+import { readTable, writeTable } from '../../../../agent/command-line/table/table-file.ts'
 import { runCommand } from '../../../support/cli.ts'
 import { startTestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
@@ -14,8 +15,8 @@ import { useService } from '../../../support/use-service.ts'
 
 const ADDED =
   'company_number,legal_name,status,company_type,address_1,address_2,address_3,address_4,eircode,registered_date,' +
-  'status_date,next_annual_return_date,decision,score,notes,' +
-  [1, 2, 3].map((at) => `alternative_${at}_number,alternative_${at}_name,alternative_${at}_status`).join() +
+  'status_date,next_annual_return_date,decision,score,evidence,notes,' +
+  [1, 2, 3].map((at) => CANDIDATE_COLUMNS.map((column) => `alternative_${at}_${column}`)).join() +
   ',snapshot_id,receipt'
 const LIST = `id,Supplier,note
 1,Plain Fixture Ltd,"a ""quoted"" note"
@@ -140,22 +141,29 @@ describe('[15.11] the command client reconcile', function () {
   })
 
   for (const format of ['csv', 'xlsx'])
-    it(`writes the rows that need a person to a review, and buys the numbers that are written into it (${format})`, async () => {
+    it(`writes the rows that need a person to a review, and takes the numbers that are written into it (${format})`, async () => {
       const review = join(directory, `review.${format}`)
       await writeFile(file, 'name,town\nTwin Fixture,x\nPlain Fixture,y\nTwin Fixture,z\nUnheard Of Holdings,\n')
       const args = ['--column', 'name', '--review', review, '--yes']
       const { text } = await run(args)
       expect(text).to.contain('2 rows need a person: write the numbers into')
       const table = await readTable(review)
-      expect(table.rows.map((row) => [row[1], row[2], row[4], row.at(-1)])).to.deep.equal([
-        ['name', 'decision', 'alternative_1_number', 'chosen_number'],
-        ['Twin Fixture', 'ambiguous', '1004', ''],
-        ['Unheard Of Holdings', 'no_match', '', ''],
+      const shown = table.rows.map((row) => [row[1], row[2], row[4], row[7], row[9]])
+      expect(shown.slice(0, 4)).to.deep.equal([
+        ['name', 'decision', 'candidate_number', 'candidate_address', 'candidate_registered_date'],
+        ['Twin Fixture', 'ambiguous', '1004', '4 FIXTURE STREET, SLIGO, Ireland', '2022-02-02'],
+        ['Twin Fixture', 'ambiguous', '1005', '4 FIXTURE STREET, SLIGO, Ireland', '2022-02-02'],
+        ['Unheard Of Holdings', 'no_match', ...Array.from({ length: 3 }, () => (format === 'xlsx' ? undefined : ''))],
       ])
-      table.rows[1]!.splice(-1, 1, format === 'xlsx' ? 1005 : 'CRO 1005')
-      await writeTable(review, table, { addedFrom: 0 })
+      const choose = async (number: string | number) => {
+        const width = table.rows[0]!.length
+        table.rows[1]![width - 1] = number
+        await writeTable(review, table.rows, { format: table.format, addedFrom: 0 })
+      }
+      await choose(format === 'xlsx' ? 1005 : 'CRO 1005')
       const kept = await readFile(review)
-      expect(await service.transfersOf(() => run(args))).to.equal(1)
+      // The record of a candidate was paid for.
+      expect(await service.transfersOf(() => run(args))).to.equal(0)
       expect(
         (await readOut()).map(({ decision, company_number: number, town }) => [decision, number, town]),
       ).to.deep.equal([
@@ -168,8 +176,7 @@ describe('[15.11] the command client reconcile', function () {
       expect(await service.transfersOf(() => run(args.slice(0, -1)))).to.equal(0)
       const otherwise = await run([...args.slice(0, -1), '--address-column', 'town'])
       expect(otherwise.text).to.contain(`Numbers in ${review} that belong to no row of the list with these columns: 1.`)
-      table.rows[1]!.splice(-1, 1, 'none')
-      await writeTable(review, table, { addedFrom: 0 })
+      await choose('none')
       expect((await run(args)).stderr).to.contain('has no company number in chosen_number of row 2')
     })
 
@@ -309,11 +316,11 @@ describe('[15.11] the command client reconcile', function () {
     await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
     await writeFile(file, 'name\nPlain Fixture\n')
     const refused = await run(['--column', 'name', '--yes'])
-    expect(refused.code).to.equal(4)
+    expect(refused.code).to.equal(6)
     expect(refused.stderr).to.contain('insufficient_funds')
     await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
     const again = await run(['--column', 'name'])
-    expect(again.code).to.equal(4)
+    expect(again.code).to.equal(6)
     expect(again.text).to.contain('0 paid, 1 open, 0 to pay.\nAt most 0 USDC will be paid')
     await expirePayments()
     const asked = await run(['--column', 'name'])

@@ -36,6 +36,9 @@ const FORM = {
   'Accept-Encoding': 'gzip, x-gzip, deflate',
   'User-Agent': 'OpenRefine 3.10.1',
 }
+/** As the frame of a preview in a page of another loopback name. */
+const CROSS_SITE = { 'Sec-Fetch-Site': 'cross-site' }
+
 describe('[15.12] the command reconcile-service', function () {
   this.timeout(240_000)
   const { service } = useService(() => startTestService())
@@ -72,18 +75,23 @@ describe('[15.12] the command reconcile-service', function () {
     return ready
   }
   /** As `HttpClient.postNameValue` of OpenRefine. */
-  const post = (url: string, queries: object, headers: Record<string, string> = FORM) =>
+  const post = (
+    url: string,
+    queries: object,
+    headers: Record<string, string> = FORM,
+    form: Record<string, string> = { queries: JSON.stringify(queries) },
+  ) =>
     fetch(url, {
       method: 'POST',
       headers,
-      body: new URLSearchParams({ queries: JSON.stringify(queries) }).toString(),
+      body: new URLSearchParams(form).toString(),
     })
   const resultsOf = async (response: Response) => {
     expect(response.status).to.equal(200)
     return batchSchema.parse(await response.json())
   }
 
-  it('has a manifest for version 0.2, which a page of OpenRefine can read, without suggest, preview and extension', async () => {
+  it('has a manifest for version 0.2, which a page of OpenRefine can read', async () => {
     const url = await start()
     for (const [origin, site] of [
       ['http://127.0.0.1:3333', 'same-site'],
@@ -100,6 +108,9 @@ describe('[15.12] the command reconcile-service', function () {
         serviceVersion: '1.0.0',
         defaultTypes: [{ id: 'company', name: 'Irish company' }],
         batchSize: 10,
+        view: { url: `${service.url}/api/v1/company/{{id}}` },
+        preview: { url: `${url}preview?id={{id}}`, width: 420, height: 260 },
+        extend: { propose_properties: { service_url: url, service_path: 'properties' }, property_settings: [] },
       })
     }
   })
@@ -107,9 +118,8 @@ describe('[15.12] the command reconcile-service', function () {
   it('matches only what is decided, and gives undecided candidates with scores and features', async () => {
     const url = await start()
     const properties = [
-      { pid: 'company_number', v: { id: '5004', name: 'x' } },
+      { pid: 'Company Number', v: { id: '5004', name: 'x' } },
       { pid: 'address', v: ['4 Numbered', 'y'] },
-      { pid: 'other', v: 7 },
     ]
     const queries = {
       q0: { query: 'Plain Fixture Ltd', type: 'company', type_strict: 'should' },
@@ -121,13 +131,25 @@ describe('[15.12] the command reconcile-service', function () {
       q6: { query: 'Plain Fixture', properties: [{ pid: 'eircode', v: 'D02X285' }] },
       q7: { query: 'Numbered Fixture 4', properties },
       q8: { query: 'Numbered Fixture 5', properties: [{ pid: 'company_number', v: 5005 }] },
+      q9: { query: 'Plain Fixture', properties: [{ pid: 'company_number', v: 5006 }] },
+      ...Object.fromEntries(['', 'Al', 'x'.repeat(700)].map((query, at) => [`short${at}`, { query }])),
     }
+    const { q3, q4, q9, short0, short1, short2, ...first } = queries as Record<string, object>
     let results: z.infer<typeof batchSchema> = {}
-    const buy = async () => void (results = await resultsOf(await post(url, queries)))
-    expect(await service.transfersOf(buy)).to.equal(7)
-    expect(Object.keys(results)).to.deep.equal(['q0', 'q1', 'q2', 'q4', 'q5', 'q6', 'q7', 'q8'])
+    const buy = async () => {
+      for (const batch of [first, { q3, q4, q9, short0, short1, short2 }])
+        Object.assign(results, await resultsOf(await post(url, batch)))
+    }
+    expect(await service.transfersOf(buy)).to.equal(8)
+    // The number of another company contradicts the name.
+    expect(results['q9']?.result[0]).to.deep.include({ id: '5006', score: 50, match: false })
+    for (const query of ['q2', 'q3', 'q4', 'q9', 'short0', 'short1', 'short2']) {
+      if (query !== 'q9') expect(results[query]?.result, query).to.deep.equal([])
+      delete results[query]
+    }
+    expect(Object.keys(results)).to.deep.equal(['q0', 'q1', 'q5', 'q6', 'q7', 'q8'])
     const matches = Object.values(results).map(({ result }) => result.filter(({ match }) => match).map(({ id }) => id))
-    expect(matches).to.deep.equal([['73848'], [], [], [], ['1002'], [], ['5004'], ['5005']])
+    expect(matches).to.deep.equal([['73848'], [], ['1002'], [], ['5004'], ['5005']])
     // The Eircode of the query contradicts the one of the register.
     expect(results['q6']?.result[0]?.features).to.deep.include({ id: 'eircode_mismatch', value: true })
     const twins = results['q1']?.result ?? []
@@ -141,7 +163,36 @@ describe('[15.12] the command reconcile-service', function () {
       expect(result.findIndex(({ match }) => match)).to.be.at.most(0)
       for (const { features } of result) expect(new Set(features.map(({ id }) => id)).size).to.equal(features.length)
     }
-    for (const query of ['q2', 'q4']) expect(results[query]?.result).to.deep.equal([])
+  })
+
+  it('shows and extends with records that were bought, and buys the others by lookup', async () => {
+    const url = await start()
+    const preview = async (id: string) => (await fetch(`${url}preview?id=${id}`, { headers: CROSS_SITE })).text()
+    const extend = async (ids: string[]) => {
+      const body = JSON.stringify({ ids, properties: [{ id: 'status' }, { id: 'registered_date' }] })
+      return (await post(url, {}, FORM, { extend: body })).json()
+    }
+    const paid = await service.transfersOf(async () => {
+      expect(await preview('1002')).to.contain('This record was not bought')
+      await post(url, { q0: { query: '1002' } })
+      expect(await preview('1002')).to.contain('ALÉO FIXTURE TEORANTA')
+      const row = { status: [{ str: 'Normal' }], registered_date: [{ date: '2021-01-19T00:00:00Z' }] }
+      expect(await extend(['1002', '1003', '999999'])).to.deep.equal({
+        meta: [
+          { id: 'status', name: 'Status' },
+          { id: 'registered_date', name: 'Registered' },
+        ],
+        rows: {
+          1002: row,
+          1003: { status: [{ str: 'Dissolved' }], registered_date: [] },
+          999999: { status: [], registered_date: [] },
+        },
+      })
+      expect(await extend(['1003'])).to.have.property('rows')
+      const { properties } = (await (await fetch(`${url}properties?type=company`)).json()) as { properties: object[] }
+      expect(properties).to.deep.include({ id: 'dissolved_date', name: 'Dissolved' })
+    })
+    expect(paid).to.equal(2)
   })
 
   it('pays once for the values that OpenRefine sends to guess types and again to reconcile, also after a restart', async () => {
@@ -186,12 +237,13 @@ describe('[15.12] the command reconcile-service', function () {
           short: { query: 'A' },
           text: { query: 7 },
           valueless: { query: 'Numbered Fixture 4', properties: [{ pid: 'eircode' }] },
+          unknown: { query: 'Numbered Fixture 4', properties: [{ pid: 'VAT number', v: 'x' }] },
           foreign: { query: 'Numbered Fixture 4', type: 'person' },
           listed: { query: 'Numbered Fixture 4', type: [{ id: 'person' }] },
           right: { query: 'Numbered Fixture 4', type: [{ id: 'company' }] },
         }),
       )
-      expect(Object.keys(results)).to.have.members(['foreign', 'listed', 'right'])
+      expect(Object.keys(results)).to.have.members(['short', 'foreign', 'listed', 'right'])
       expect([results['foreign']?.result, results['listed']?.result]).to.deep.equal([[], []])
       expect(results['right']?.result.length).to.be.greaterThan(0)
     })
@@ -256,6 +308,7 @@ describe('[15.12] the command reconcile-service', function () {
       for (const body of [
         '',
         'extend={}',
+        'extend={"ids":["1"],"properties":[{"id":"x"}]}',
         `queries=${encoded}&queries=${encoded}`,
         'queries=[1]',
         'queries=null',

@@ -62,12 +62,12 @@ describe('[15.13] the command client watch', function () {
   const args = (maxTotal = '1000000') => {
     const client = ['client', '--url', watched.service.url, '--key-file', join(directory, 'buyer.key')]
     const list = [join(directory, 'list.csv'), '--column', 'Number', '--state', join(directory, 'state.json')]
-    const report = ['--report', join(directory, 'report.html'), '--max-total', maxTotal, '--yes']
+    const report = ['--report', join(directory, 'report.csv'), '--max-total', maxTotal, '--yes']
     return [...client, 'watch', ...list, ...report]
   }
   const run = (change: Partial<CliContext> = {}, maxTotal?: string) => runCommand(args(maxTotal), change)
   const transfersOf = (work: () => Promise<unknown>) => watched.service.transfersOf(work)
-  const readReport = () => readFile(join(directory, 'report.html'), 'utf8')
+  const readReport = () => readFile(join(directory, 'report.csv'), 'utf8')
 
   /** The lines of each company, without the days of the changes. */
   function companiesIn({ lines }: Pick<CliResult, 'lines'>): Record<string, string[]> {
@@ -101,11 +101,13 @@ describe('[15.13] the command client watch', function () {
       expect(result?.code).to.equal(3)
       expect(differencesIn(result!)).to.deep.equal(differences)
       expect(result?.lines.includes('Days without a file of the register')).to.equal(at === 2)
-      const html = await readReport()
-      for (const number of Object.keys(differences)) expect(html).to.contain(`<h2>${number} `)
-      if (at === 0) expect(html).to.contain('RENAMED &#60;b&#62;&#38; CO').and.not.contain('<b>')
+      const report = await readReport()
+      for (const number of Object.keys(differences)) expect(report).to.match(new RegExp(`^${number},`, 'm'))
       expect(await transfersOf(async () => void (result = await run()))).to.equal(0)
       expect([result?.code, result?.lines.at(-1)]).to.deep.equal([0, `${WATCHED} companies, 0 changed`])
+      // The report of a later run keeps the last record of a company that was removed.
+      const [removed] = Object.entries(differences).find(([, [line]]) => line === 'removed from the register') ?? []
+      if (removed) expect(await readReport()).to.match(new RegExp(`^${removed},.*without a record now`, 'm'))
     }
   })
 
@@ -120,6 +122,9 @@ describe('[15.13] the command client watch', function () {
     const result = await run()
     expect(Object.keys(companiesIn(result))).to.deep.equal(['1001', '1003'])
     expect(result.lines).to.include('2 companies, 2 changed')
+    const spent = result.lines.find((line) => line.startsWith('Paid'))
+    expect(result.lines[0]).to.match(/^0\.001 USDC will be paid on eip155:84532, and more for records/)
+    expect(spent).to.equal('Paid: 0.003 USDC.')
   })
 
   it('lists the annual return dates within 30 days, and those that have passed, in every run', async () => {
@@ -128,8 +133,8 @@ describe('[15.13] the command client watch', function () {
     // Nothing is bought, so the clock of the command can be another one.
     const dueOn = async (day: string) => {
       const { lines } = await run({ now: () => new Date(`${day}T12:00:00Z`) })
-      expect((await readReport()).includes('NUMBER 1001')).to.equal(lines.length > 1)
-      return lines.slice(0, -1)
+      expect((await readReport()).includes('NUMBER 1001')).to.equal(lines.length > 2)
+      return lines.slice(0, -2)
     }
     const line = (when: string) =>
       `  1001 NUMBER 1001: 2026-09-30, ${when}, at the latest 2026-11-25; accounts on record: too old`

@@ -95,14 +95,24 @@ async function makeKeyWithHyphen(keysDirectory: string): Promise<string> {
 describe('the progress of a command', () => {
   function linesOf(isTerminal: boolean): string[] {
     const lines: string[] = []
-    const show = showProgress({ note: (line) => void lines.push(line), isTerminal })
-    for (const share of [0.25, 0.29, 0.5]) show({ phase: 'rows', share })
+    let seconds = 0
+    const now = () => new Date(1000 * seconds)
+    const show = showProgress({ note: (line) => void lines.push(line), now, isTerminal })
+    for (const share of [0, 0.25, 0.29, 0.5]) {
+      show({ phase: 'rows', share, count: `${100 * share} of 100` })
+      seconds += 100
+    }
     show({ phase: 'hash', share: 0.5 })
     return lines
   }
 
-  it('is a line for each tenth of a phase on a terminal, and nothing elsewhere', () => {
-    expect(linesOf(true)).to.deep.equal(['rows 20 %', 'rows 50 %', 'hash 50 %'])
+  it('is a line with rows, percent and remaining time for each tenth of a phase on a terminal, and nothing elsewhere', () => {
+    expect(linesOf(true)).to.deep.equal([
+      'rows 0 %, 0 of 100',
+      'rows 20 %, 25 of 100, about 5 min left',
+      'rows 50 %, 50 of 100, about 5 min left',
+      'hash 50 %',
+    ])
     expect(linesOf(false)).to.deep.equal([])
   })
 })

@@ -3,10 +3,12 @@ import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { findColumns } from '../../../agent/buyer/lists/columns.ts'
-import { toSafeCell } from '../../../agent/command-line/safe-cell.ts'
-import { readTable, writeTable } from '../../../agent/command-line/table-file.ts'
-import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+import { findColumns } from '../../../../agent/buyer/lists/columns.ts'
+import { toSafeCell } from '../../../../agent/command-line/safe-cell.ts'
+import { readList } from '../../../../agent/buyer/lists/list.ts'
+import { findHeaderRow } from '../../../../agent/command-line/table/read-table.ts'
+import { readTable, writeTable } from '../../../../agent/command-line/table/table-file.ts'
+import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 describe('the table of a list', () => {
   let directory: string
@@ -15,9 +17,9 @@ describe('the table of a list', () => {
     directory = await makeTemporaryDirectory()
     path = join(directory, 'list.csv')
   })
-  const read = async (content: string | Buffer, separator?: string) => {
+  const read = async (content: string | Buffer) => {
     await writeFile(path, content)
-    return readTable(path, separator)
+    return readTable(path)
   }
   const faultOf = (content: string | Buffer) =>
     read(content).then(
@@ -53,11 +55,12 @@ describe('the table of a list', () => {
       separator: fc.constantFrom(',', ';', '\t', '|', '~', '::'),
       lineEnd: fc.constantFrom('\n' as const, '\r\n' as const),
       hasByteOrderMark: fc.constant(true),
+      kind: fc.constant('csv' as const),
     })
     await fc.assert(
       fc.asyncProperty(table, formats, async (rows, format) => {
-        await writeTable(path, { rows, format }, { addedFrom: 9 })
-        expect((await readTable(path, format.separator)).rows).to.deep.equal(rows)
+        await writeTable(path, rows, { format, addedFrom: 9 })
+        expect((await readTable(path, { separator: format.separator })).rows).to.deep.equal(rows)
       }),
       { numRuns: 200 },
     )
@@ -65,7 +68,8 @@ describe('the table of a list', () => {
 
   it('reads every byte of Windows-1252 as the standard decoder does, and UTF-8', async () => {
     const bytes = Buffer.from(Array.from({ length: 0xff - 0x7f }, (_, index) => index + 0x80))
-    const { format, rows } = await read(Buffer.concat([Buffer.from('a,'), bytes, Buffer.from('\n')]))
+    await writeFile(path, Buffer.concat([Buffer.from('a,'), bytes, Buffer.from('\n')]))
+    const { format, rows } = await readTable(path, { encoding: 'windows-1252' })
     const [[, cell = ''] = []] = rows as string[][]
     expect(format.hasByteOrderMark).to.equal(true)
     expect(cell.slice(0x82 - 0x80, 0x8d - 0x80)).to.equal('‚ƒ„…†‡ˆ‰Š‹Œ')
@@ -76,26 +80,52 @@ describe('the table of a list', () => {
 
   it('keeps empty lines, short rows, spaces and quotes inside of fields', async () => {
     const { rows } = await read('a,b\n\n 5" pipe ,x\nc\n')
-    expect(rows).to.deep.equal([
-      ['a', 'b'],
-      ['', ''],
-      [' 5" pipe ', 'x'],
-      ['c', ''],
-    ])
+    expect(rows).to.deep.equal([['a', 'b'], [''], [' 5" pipe ', 'x'], ['c']])
   })
 
   it('names the lines with too many fields, and the line of a quote that is not closed', async () => {
-    expect(await faultOf('sep=,\na,b\n1,2\n"x\ny",2,3\n1,2,\n4,5,6\n')).to.equal(
-      'FILE has more than the 2 fields of its first row in line 5, 7. Add --separator',
+    const wide = await read('sep=,\na,b\n1,2\n"x\ny",2,3\n1,2,\n4,5,6\n')
+    expect(() => readList(wide, { columns: { name: 'a' }, headerRow: 1 })).to.throw(
+      'The file has more than the 2 fields of its header in line 5, 7. Add --separator',
     )
     expect(await faultOf(`a,b\n1,2\n"${'x,y\n'.repeat(600_000)}`)).to.equal('FILE is not valid CSV after line 2')
-    expect(await faultOf(Buffer.from('\uFEFFname\nTwin\n', 'utf16le'))).to.match(/^FILE is not text in UTF-8/)
-    expect(await faultOf(Buffer.from('PK\u0003\u0004nothing'))).to.match(/^FILE is not an \.xlsx file/)
+    expect(await faultOf(Buffer.from('name\nTwin\n', 'utf16le'))).to.match(/^FILE is not text in UTF-8/)
+  })
+
+  it('doubts a text that is perhaps not in Windows-1252, and reads it in the encoding that is named', async () => {
+    // "Café Sol" in CP850, "café" on an old Macintosh, and Windows-1252.
+    for (const [bytes, encoding, cell] of [
+      [[0x43, 0x61, 0x66, 0x82, 0x20, 0x53, 0x6f, 0x6c], 'cp850', 'Café Sol'],
+      [[0x63, 0x61, 0x66, 0x8e], 'macintosh', 'café'],
+      [[0x4d, 0xa0, 0x69, 0x72, 0xa1, 0x6e], 'cp850', 'Máirín'],
+    ] as const) {
+      const error = await read(Buffer.from([...bytes, 0x0a])).catch((cause: unknown) => cause)
+      expect(error).to.include({ doubt: 'encoding' })
+      expect((await readTable(path, { encoding })).rows).to.deep.equal([[cell]])
+    }
+    expect((await read(Buffer.from('O\x92Brien \x96 \x8aibenik \x84x\x93 10 \x80\n', 'latin1'))).rows).to.deep.equal([
+      ['O’Brien – Šibenik „x“ 10 €'],
+    ])
+    expect(await readTable(path, { encoding: 'x' }).catch(({ message }: Error) => message)).to.match(/^There is no enc/)
+  })
+
+  it('reads UTF-16 with its mark, and proposes the row of the header', async () => {
+    const text = 'Suppliers 2026\n\nname\tnumber\nFoo\t7\n'
+    const { rows } = await read(Buffer.from(`\uFEFF${text}`, 'utf16le'))
+    expect([findHeaderRow(rows), rows[2]]).to.deep.equal([3, ['name', 'number']])
+    const table = await read(Buffer.from(`\uFEFF${text}`, 'utf16le').swap16())
+    expect(table.rows).to.deep.equal(rows)
+    expect(() => readList(table, { columns: { name: 'name' }, headerRow: 1 })).to.throw('add --header-row 3')
+    const list = readList(table, { columns: { name: 'name' }, headerRow: 3 })
+    expect([list.above, list.rows.map(({ at, row }) => [at, row])]).to.deep.equal([
+      [['Suppliers 2026'], ['']],
+      [[4, ['Foo', '7']]],
+    ])
   })
 
   it('writes Windows-1252 as UTF-8 with a byte order mark', async () => {
     const { format } = await read(Buffer.from('na\xefve,b\n', 'latin1'))
-    await writeTable(path, { rows: [['naïve', 'Ł']], format }, { addedFrom: 9 })
+    await writeTable(path, [['naïve', 'Ł']], { format, addedFrom: 9 })
     expect(await readFile(path, 'utf8')).to.equal('\uFEFFnaïve,Ł\n')
   })
 
@@ -105,19 +135,19 @@ describe('the table of a list', () => {
     const rows = [
       ['Company\u00a0Number', 'Name', 'Since', 'Active'],
       [335801, '=1+1', new Date('2020-01-31'), true],
-      ['', ' B ', '', false],
+      [null, ' B ', null, false],
     ]
-    await writeTable(sheet, { rows, format }, { addedFrom: 1 })
+    await writeTable(sheet, rows, { format, addedFrom: 1 })
     const table = await readTable(sheet)
     expect(table.rows).to.deep.equal(rows)
-    await writeTable(path, table, { addedFrom: 9 })
-    expect((await readFile(path, 'utf8')).split('\n')[1]).to.equal('335801,=1+1,2020-01-31,true')
+    await writeTable(path, table.rows, { format: table.format, addedFrom: 9 })
+    expect((await readFile(path, 'utf8')).split('\n')[1]).to.equal('335801,"\'=1+1","2020-01-31",true')
   })
 
   it('finds columns whose headers have no-break or repeated spaces', () => {
     const header = ['A', ' Company\u00a0 Number ']
     expect(findColumns({ number: 'Company Number', other: '1' }, header, true)).to.deep.equal({ number: 1, other: 0 })
-    expect(() => findColumns({ number: 'Number' }, header, true)).to.throw(/Its columns are: A \| Company Number\./)
+    expect(() => findColumns({ number: 'Number' }, header, true)).to.throw(/Its columns are: A \| Company Number$/)
     expect(() => findColumns({ number: 'A' }, ['A', 'B', ' A'], true)).to.throw(/several columns named A/)
   })
 
@@ -132,7 +162,7 @@ describe('the table of a list', () => {
       expect(toSafeCell(`A${separator} "=1+1${separator}X`)).to.equal(`A${separator} "'=1+1${separator}X`)
     const { format } = await read('a,b\n')
     const row = ['=own text', 'ADDED NAME', 'ECHO;=1+1', '700005', '']
-    await writeTable(path, { rows: [row], format }, { addedFrom: 1 })
+    await writeTable(path, [row], { format, addedFrom: 1 })
     expect(await readFile(path, 'utf8')).to.equal('=own text,"ADDED NAME","ECHO;\'=1+1",700005,\n')
   })
 
@@ -142,7 +172,7 @@ describe('the table of a list', () => {
     const link = `${path}.link`
     await writeFile(target, 'kept')
     await symlink(target, link)
-    await writeTable(link, { rows: [['a']], format }, { addedFrom: 1 })
+    await writeTable(link, [['a']], { format, addedFrom: 1 })
     expect([await readFile(target, 'utf8'), await readFile(link, 'utf8')]).to.deep.equal(['kept', 'a\n'])
   })
 })

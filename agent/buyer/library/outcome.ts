@@ -1,0 +1,36 @@
+/** How a purchase ended: the one wording for the command line, the page, the library and MCP. */
+
+/**
+ * `sold`: paid, with an answer. `not_sold`: certainly not charged. `not_sold_later`: the service refused the payment,
+ * which is certain when it can no longer be settled. `unknown`: only a repetition with the same payment can tell.
+ */
+export type Outcome = { kind: 'sold' | 'not_sold' | 'unknown' } | { kind: 'not_sold_later'; certainFrom: Date }
+
+/** The exit statuses of commands (contract 14.5). */
+export const EXIT_STATUSES: Record<Outcome['kind'], number> = { sold: 0, not_sold: 1, unknown: 4, not_sold_later: 6 }
+
+/** One sentence, with the local time. */
+export function describeOutcome(outcome: Outcome): string {
+  if (outcome.kind !== 'not_sold_later') return SENTENCES[outcome.kind]
+  return `Not sold. This is certain from ${toTime(outcome.certainFrom)} on; other purchases are safe meanwhile.`
+}
+
+const SENTENCES = {
+  sold: 'Sold.',
+  not_sold: 'Not sold, and nothing was charged.',
+  unknown: 'Not known whether the payment was charged. Repeat the same purchase: the same payment is sent again.',
+}
+
+/** The next full minute. */
+function toTime(date: Date): string {
+  const minute = new Date(Math.ceil(date.getTime() / 60_000) * 60_000)
+  return [minute.getHours(), minute.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':')
+}
+
+/** Whether the payment was charged, as far as it is known. */
+export type Charged = 'no' | 'unknown' | 'yes'
+
+export function chargedBy({ kind }: Outcome): Charged {
+  if (kind === 'sold') return 'yes'
+  return kind === 'not_sold' ? 'no' : 'unknown'
+}

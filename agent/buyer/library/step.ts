@@ -1,0 +1,19 @@
+/** The steps of a purchase, for a program that shows them. */
+import type { ServiceAnswer } from './purchase-error.ts'
+import type { DecodedQuote, QuoteCheck } from './quote.ts'
+import type { AuthorizationTypedData } from './signer.ts'
+
+export type PurchaseStep =
+  /** The service asks for a payment. Nothing is signed unless every check has passed. */
+  | { kind: 'quoted'; quote: DecodedQuote['requirements']; checks: readonly QuoteCheck[] }
+  | { kind: 'signing'; address: string; typed: AuthorizationTypedData }
+  /** The payment is on disk. */
+  | { kind: 'stored'; file: string; payer: string }
+  /** `attempt` is 1 at first. */
+  | { kind: 'sending'; attempt: number }
+  /** The outcome is unclear, and the same payment is sent again. Without an answer, none has arrived. */
+  | { kind: 'waiting'; seconds: number; answer: ServiceAnswer | undefined }
+  | { kind: 'answered'; status: number }
+
+/** Must not throw. */
+export type OnStep = (step: PurchaseStep) => void

@@ -1,0 +1,192 @@
+/** Buys the answers of rows: one purchase for a row, or one for a batch of rows. Equal rows are one purchase. */
+import { createBuyer, type Buyer, type BuyerOptions } from '../library/buyer.ts'
+import { RUNTIME, type BuyerRuntime } from '../library/buy.ts'
+import { buyThrough } from '../library/methods.ts'
+import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
+import { PurchaseError } from '../library/purchase-error.ts'
+import { REPEAT_STATUSES } from '../library/purchase-state.ts'
+import type { Operation } from '../../operation/operation.ts'
+import type { RefusalCode } from '../../operation/refusal.ts'
+import { resolve } from '../../operation/resolve.ts'
+import { parseJson } from '../../../store/base/read-body.ts'
+import type { Plan, PlannedRow } from './plan.ts'
+import { BATCH_REFUSALS, batchResults, rowKey, toResult, type Batch, type PurchasedRows } from './purchased-rows.ts'
+import type { ListedRow } from './list.ts'
+import type { RowResult } from './rows.ts'
+
+/** Rows that one call buys. */
+export const ROWS_AT_ONCE = 10
+/** Limits the memory. A service sells few batches a second. */
+const BATCHES_AT_ONCE = 4
+
+/** An unpaid request that the service cannot answer at the moment is repeated for five minutes. */
+const PAUSE_MS = 5_000
+const ATTEMPTS_MAX = 60
+
+interface RowsOptions {
+  baseUrl: string
+  /** The buyer of one purchase with that many rows. */
+  buyerOf: (operation: Operation, rows: number) => Buyer
+  runtime?: BuyerRuntime
+  /** Whose items have or will have a payment. */
+  purchased?: Pick<PurchasedRows, 'rows'>
+}
+
+interface RunOptions extends Omit<RowsOptions, 'purchased'> {
+  /** Ends the run between two groups of rows. */
+  signal?: AbortSignal
+  /** Gets the rows in their order, and how many are done. */
+  onRows: (results: { listed: ListedRow; result: RowResult }[], done: number) => void
+}
+
+/**
+ * Buys what a plan announces. It rejects with the first error after every row of its group has ended. The next run with
+ * the same storage continues, and pays nothing twice.
+ */
+export async function runList({ rows, purchased }: Plan, { signal, onRows, ...options }: RunOptions): Promise<void> {
+  const buyRows = createRowBuyer({ ...options, purchased })
+  const hasBatches = [...purchased.rows.values()].some(({ item }) => item !== undefined)
+  const size = hasBatches ? BATCHES_AT_ONCE * (resolve.batchInputsMax ?? 1) : ROWS_AT_ONCE
+  for (let start = 0; start < rows.length; start += size) {
+    if (signal?.aborted) throw new Error('Interrupted. The same command continues, and pays nothing twice')
+    const group = rows.slice(start, start + size)
+    const results = await buyRows(group)
+    onRows(
+      group.map(({ listed }, index) => ({ listed, result: results[index] ?? { kind: 'empty' } })),
+      start + group.length,
+    )
+  }
+}
+
+/**
+ * The buyers of a list, by the micro-USDC that they pay for a request. They pay only the receiver of the first purchase
+ * in the folder, and keep an answer forever. A refused payment is replaced after it has ended.
+ */
+export function openBuyers({ baseUrl: url, ...options }: ListBuyerOptions): (amountMax: number) => Buyer {
+  const buyers = new Map<number, Buyer>()
+  return (amountMax) => {
+    const expected = { payTo: 'published', amountMax }
+    const buyer = buyers.get(amountMax) ?? createBuyer({ ...options, url, expected, maxAgeSeconds: Infinity })
+    buyers.set(amountMax, buyer)
+    return buyer
+  }
+}
+
+export interface ListBuyerOptions extends Pick<
+  BuyerOptions,
+  'mode' | 'key' | 'readAuthorization' | 'allowance' | 'onStep'
+> {
+  baseUrl: string
+  folder: NonNullable<BuyerOptions['folder']>
+  runtime: BuyerRuntime
+}
+
+/** Batches whose results stay in memory, for the rows of the next calls. */
+const BATCHES_KEPT = 8
+
+/**
+ * Returns a function that buys the answers of several rows at once, in their order. It rejects with the first error
+ * after every row has ended: a `PurchaseError`, or another error. A later call with the same rows continues.
+ */
+export function createRowBuyer(options: RowsOptions) {
+  const results = new Map<Batch, Promise<RowResult[]>>()
+  const resultsOf = (batch: Batch): Promise<RowResult[]> => {
+    const bought = results.get(batch) ?? buyBatch(options, batch)
+    results.delete(batch)
+    results.set(batch, bought)
+    const [oldest] = results.keys()
+    if (oldest && results.size > BATCHES_KEPT) results.delete(oldest)
+    return bought
+  }
+  const buyRow = async ({ listed, operation, known, isChosen }: RowToBuy): Promise<RowResult> => {
+    if (known) return known
+    if (listed.kind === 'empty') return { kind: 'empty' }
+    if (!operation) return { kind: 'refused', code: resolve.inputFault }
+    const item = options.purchased?.rows.get(rowKey(options.baseUrl, operation))?.item
+    const result = item ? (await resultsOf(item.batch))[item.at] : await buySingle(options, operation)
+    if (!result) throw new Error('An answer to a batch has too few results')
+    return result.kind === 'found' && isChosen ? { ...result, kind: 'chosen' } : result
+  }
+  return (rows: readonly RowToBuy[]) => allEnded(rows.map(buyRow))
+}
+
+type RowToBuy = Omit<PlannedRow, 'listed'> & { listed: Pick<ListedRow, 'kind'> }
+
+/** Like `Promise.all`, but rejects after all have ended. */
+async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(work)
+  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+  // An error that names a payment says more than one before any payment.
+  const failure = failures.find((cause) => cause instanceof PurchaseError && cause.file !== undefined) ?? failures[0]
+  if (failure !== undefined) throw failure
+  return settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+}
+
+async function buySingle({ baseUrl, buyerOf, runtime }: RowsOptions, operation: Operation): Promise<RowResult> {
+  const { definition } = operation
+  const refusals = new Set([...definition.refusals, definition.inputFault])
+  const request = restRequest(baseUrl, operation)
+  const answered = await buyRequest(buyerOf(operation, 1), request, { refusals, runtime })
+  if (answered.kind === 'refused') return { kind: 'refused', code: answered.code }
+  return toResult(operation, answered.answer, answered.purchase)
+}
+
+/**
+ * The results of all rows of a batch. The rows of a batch that is refused as a whole are bought one by one: at once if
+ * nothing was signed, else by the next run, which announces them.
+ */
+async function buyBatch(options: RowsOptions, batch: Batch): Promise<RowResult[]> {
+  const { request, items } = batch
+  const [first] = items
+  if (!first) return []
+  const buyer = options.buyerOf(first, items.length)
+  const answered = await buyRequest(buyer, request, { ...options, refusals: BATCH_REFUSALS })
+  if (answered.kind === 'bought') return batchResults(batch, answered.answer, answered.purchase)
+  const { code, isSigned } = answered
+  if (isSigned) return items.map(() => ({ kind: 'refused', code }))
+  return allEnded(items.map((item) => buySingle(options, item)))
+}
+
+type Answered =
+  | { kind: 'bought'; answer: unknown; purchase: string }
+  /** `isSigned`: the service has the payment and can settle it until it ends. */
+  | { kind: 'refused'; code: RefusalCode; isSigned: boolean }
+
+interface RequestOptions {
+  /** Any other refusal ends the run. */
+  refusals: ReadonlySet<RefusalCode>
+  runtime?: BuyerRuntime | undefined
+}
+
+export async function buyRequest(
+  buyer: Buyer,
+  request: PurchaseRequest,
+  { refusals, runtime = RUNTIME }: RequestOptions,
+): Promise<Answered> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    if (attempt > 1) await runtime.sleep(PAUSE_MS)
+    const answered = await buyOnce(buyer, request, refusals)
+    if (answered !== 'later') return answered
+  }
+  throw new Error('The service has been overloaded or incomplete for minutes. Try again later')
+}
+
+/** `later`: the service could not answer, or the receipt could not be checked. */
+async function buyOnce(
+  buyer: Buyer,
+  request: PurchaseRequest,
+  refusals: ReadonlySet<RefusalCode>,
+): Promise<Answered | 'later'> {
+  try {
+    const { body, receipt, purchase } = await buyThrough(buyer.fetch, request)
+    if (receipt === 'valid') return { kind: 'bought', answer: parseJson(body), purchase }
+    if (receipt === 'unchecked') return 'later'
+  } catch (cause) {
+    const { code, answer, file } = cause instanceof PurchaseError ? cause : {}
+    if (answer?.code !== undefined && refusals.has(answer.code))
+      return { kind: 'refused', code: answer.code, isSigned: file !== undefined }
+    if (code === 'service_refused' && REPEAT_STATUSES.has(answer?.status ?? 0)) return 'later'
+    throw cause
+  }
+  throw new Error('An answer of the service has no receipt. Check its URL')
+}

@@ -1,0 +1,83 @@
+/** The text of a CSV: in UTF-8, in UTF-16 with a byte order mark, or in an encoding with one byte for a letter. */
+import { TableError } from './table-error.ts'
+
+/** The characters of the bytes 0x80 to 0x9F. Some versions of Node.js decode them as ISO-8859-1. */
+const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
+
+/** The characters of the bytes from 0x80 on. No standard decoder has this encoding of DOS in Western Europe. */
+const CP850 =
+  'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u00ad±‗¾¶§÷¸°¨·¹³²■\u00a0'
+
+/** The first bytes of a text show whether it is one. */
+const SAMPLE_BYTES = 64 * 1024
+
+/** What a person is offered if the encoding is in doubt. */
+export const ENCODINGS: readonly string[] = ['windows-1252', 'cp850', 'macintosh', 'iso-8859-15', 'windows-1250']
+
+/**
+ * What a text in Windows-1252 does not have: a letter of CP850 or of an old Macintosh that became punctuation after a
+ * letter, a sign of money between letters, or a capital with a caron after a small letter.
+ */
+const DOUBTFUL = /\p{L}[‚ƒ„†‡ˆ‰‹˜›\u0081\u008d\u008f\u0090\u009d]|\p{L}[¡¢£¤¥]\p{L}|\p{Ll}[ŠŒŽŸ]/u
+
+const DECODED = { text: '', hasByteOrderMark: true }
+
+export function decodeText(
+  bytes: Uint8Array,
+  { name, encoding }: { name: string; encoding: string | undefined },
+): { text: string; hasByteOrderMark: boolean } {
+  if (encoding !== undefined) return { ...DECODED, text: decodeNamed(bytes, encoding) }
+  const [first, second] = bytes
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
+    return { ...DECODED, text: new TextDecoder(first === 0xff ? 'utf-16le' : 'utf-16be').decode(bytes) }
+  if (bytes.subarray(0, SAMPLE_BYTES).includes(0))
+    throw new TableError(`${name} is not text in UTF-8 or Windows-1252. Save it as CSV in UTF-8`)
+  const unicode = decodeUtf8(bytes)
+  if (unicode !== undefined)
+    return { text: unicode.replace(/^\uFEFF/, ''), hasByteOrderMark: unicode.startsWith('\uFEFF') }
+  const text = decodeNamed(bytes, 'windows-1252')
+  const doubtful = DOUBTFUL.exec(text)
+  if (!doubtful) return { ...DECODED, text }
+  const line = text.slice(0, doubtful.index).split(/\r\n|\n|\r/).length
+  const [word] = /\S{0,20}$/.exec(text.slice(0, doubtful.index)) ?? []
+  const shown = `"${word}${/^\S{0,20}/.exec(text.slice(doubtful.index))?.[0]}"`
+  throw new TableError(`${name} is perhaps not in Windows-1252, in which line ${line} has ${shown}`, {
+    doubt: 'encoding',
+  })
+}
+
+function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function decodeNamed(bytes: Uint8Array, encoding: string): string {
+  const label = encoding.toLowerCase()
+  if (/^(?:cp|ibm)?-?850$/.test(label)) return decodeBytes(bytes, CP850)
+  if (/^(?:windows-?|cp)?1252$/.test(label)) return decodeBytes(bytes, WINDOWS_1252)
+  try {
+    return new TextDecoder(encoding).decode(bytes)
+  } catch (cause) {
+    throw new TableError(`There is no encoding ${encoding}. Examples: ${ENCODINGS.join(', ')}`, { cause })
+  }
+}
+
+/** @param high the characters from 0x80 on. The bytes after them are those of ISO-8859-1 */
+function decodeBytes(bytes: Uint8Array, high: string): string {
+  return decodeLatin1(bytes).replace(
+    /[\u0080-\u00ff]/g,
+    (character) => high[character.charCodeAt(0) - 0x80] ?? character,
+  )
+}
+
+/** Characters that one call makes, because arguments are bounded. */
+const CHUNK = 8192
+
+function decodeLatin1(bytes: Uint8Array): string {
+  const parts: string[] = []
+  for (let at = 0; at < bytes.length; at += CHUNK) parts.push(String.fromCharCode(...bytes.subarray(at, at + CHUNK)))
+  return parts.join('')
+}

@@ -1,0 +1,91 @@
+/**
+ * The first sheet of an .xlsx file. The archive is inflated once before it is read, to count its bytes, because the
+ * sizes that it states can be wrong.
+ */
+import { streamXlsxRows } from 'hucre/xlsx'
+import type { Cell } from './cell.ts'
+import { TableError } from './table-error.ts'
+
+const INFLATED_BYTES_MAX = 64 * 1024 * 1024
+const ENTRIES_MAX = 4096
+/** Of the rectangle around all cells, which is in memory. */
+const CELLS_MAX = 5_000_000
+
+export async function readSheet(bytes: Uint8Array, name: string): Promise<Cell[][]> {
+  try {
+    await requireSmall(bytes, name)
+    return await readRows(bytes, name)
+  } catch (cause) {
+    if (cause instanceof TableError) throw cause
+    throw new TableError(`${name} is not an .xlsx file that can be read`, { cause })
+  }
+}
+
+async function readRows(bytes: Uint8Array, name: string): Promise<Cell[][]> {
+  const rows: Cell[][] = []
+  let width = 0
+  let read = 0
+  for await (const { index, values } of streamXlsxRows(bytes, { sheet: 0 })) {
+    const length = values.findLastIndex((value) => value !== null && value !== '') + 1
+    width = Math.max(width, length)
+    read += values.length
+    // Negated, so that a number that is none is refused too.
+    if (!(index >= 0 && (index + 1) * width <= CELLS_MAX && read <= 4 * CELLS_MAX))
+      throw new TableError(`${name} has a sheet with more than ${CELLS_MAX} cells`)
+    if (length > 0) rows[index] = values.slice(0, length).map(toCell)
+  }
+  return Array.from(rows, (row) => row ?? [])
+}
+
+const toCell = (value: unknown): Cell =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value instanceof Date
+    ? value
+    : null
+
+const END_OF_DIRECTORY = 0x06054b50
+const DIRECTORY_ENTRY = 0x02014b50
+const END_BYTES = 22
+const COMMENT_BYTES_MAX = 65_535
+const STORED = 0
+
+/** @throws unless all entries of the archive together have at most `INFLATED_BYTES_MAX` bytes */
+async function requireSmall(bytes: Uint8Array, name: string): Promise<void> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let end = bytes.length - END_BYTES
+  while (view.getUint32(end, true) !== END_OF_DIRECTORY) {
+    end -= 1
+    if (end < bytes.length - END_BYTES - COMMENT_BYTES_MAX) throw new Error('The archive has no directory')
+  }
+  const entries = view.getUint16(end + 10, true)
+  if (entries > ENTRIES_MAX) throw new TableError(`${name} has more than ${ENTRIES_MAX} parts`)
+  let left = INFLATED_BYTES_MAX
+  for (let at = view.getUint32(end + 16, true), entry = 0; entry < entries; entry += 1) {
+    if (view.getUint32(at, true) !== DIRECTORY_ENTRY) throw new Error('The directory of the archive is damaged')
+    const [method, size, local] = [
+      view.getUint16(at + 10, true),
+      view.getUint32(at + 20, true),
+      view.getUint32(at + 42, true),
+    ]
+    const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true)
+    const packed = bytes.subarray(start, start + size)
+    left -= method === STORED ? packed.length : await inflatedLength(packed, left)
+    if (left < 0)
+      throw new TableError(`${name} has more than ${INFLATED_BYTES_MAX / 1024 ** 2} MiB without compression`)
+    at += 46 + [28, 30, 32].reduce((sum, field) => sum + view.getUint16(at + field, true), 0)
+  }
+}
+
+/** Ends as soon as the length is above `most`. */
+async function inflatedLength(packed: Uint8Array, most: number): Promise<number> {
+  const reader = new Blob([packed as Uint8Array<ArrayBuffer>])
+    .stream()
+    .pipeThrough(new DecompressionStream('deflate-raw'))
+    .getReader()
+  let length = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    length += value?.length ?? 0
+    if (length > most) await reader.cancel()
+    if (done || length > most) return length
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * The table of a list from its bytes: a CSV or TSV, whose separator, line end and encoding are found in it, or the
+ * first sheet of an .xlsx file. The first bytes decide, not the name. Runs in browsers too.
+ */
+import { parse, type Options } from 'csv-parse/sync'
+import { isBlank, type Cell } from './cell.ts'
+import { decodeText } from './decode-text.ts'
+import { readSheet } from './read-sheet.ts'
+import { TableError } from './table-error.ts'
+
+/** The table is in memory. This is a million rows, more than anyone pays for. */
+export const TABLE_BYTES_MAX = 64 * 1024 * 1024
+/** A longer row means that a quote is not closed. */
+const ROW_CHARACTERS_MAX = 1024 * 1024
+/** Enough for the rows that show the separator. */
+const SAMPLE_CHARACTERS = 64 * 1024
+const SAMPLE_ROWS = 20
+const SEPARATORS = [',', ';', '\t', '|']
+
+/** How a table was written, so that it is written in the same way. */
+export interface Format {
+  kind: 'csv' | 'xlsx'
+  separator: string
+  lineEnd: '\n' | '\r\n'
+  /** A CSV is written in UTF-8. With a byte order mark if the input was not UTF-8. */
+  hasByteOrderMark: boolean
+}
+
+export interface Table {
+  rows: Cell[][]
+  /** The line of each row of a CSV. Undefined for a sheet, whose rows count from 1. */
+  lines: readonly number[] | undefined
+  format: Format
+}
+
+export interface ReadOptions {
+  /** The file, for errors. */
+  name: string
+  /** By default it is found. */
+  separator?: string | undefined
+  /** One of `ENCODINGS`, or another name that `TextDecoder` knows. By default it is found. */
+  encoding?: string | undefined
+}
+
+const startsWith = (bytes: Uint8Array, start: readonly number[]) => start.every((byte, index) => bytes[index] === byte)
+const ARCHIVE = [0x50, 0x4b, 0x03, 0x04]
+/** A container of older formats, and of sheets with a password. */
+const OLE_CONTAINER = [0xd0, 0xcf, 0x11, 0xe0]
+
+/** @throws TableError with one line about the fault */
+export async function parseTable(bytes: Uint8Array, options: ReadOptions): Promise<Table> {
+  const { name } = options
+  if (bytes.length > TABLE_BYTES_MAX) throw new TableError(`${name} is larger than ${TABLE_BYTES_MAX / 1024 ** 2} MiB`)
+  if (startsWith(bytes, OLE_CONTAINER))
+    throw new TableError(`${name} is an .xls file or has a password. Save it as .xlsx without one`)
+  if (!startsWith(bytes, ARCHIVE)) return readCsv(bytes, options)
+  const format = { kind: 'xlsx', separator: ',', lineEnd: '\n', hasByteOrderMark: true } as const
+  return { rows: await readSheet(bytes, name), lines: undefined, format }
+}
+
+function readCsv(bytes: Uint8Array, { name, separator: given, encoding }: ReadOptions): Table {
+  const { text, hasByteOrderMark } = decodeText(bytes, { name, encoding })
+  // Excel reads the separator from a first line `sep=;`.
+  const [hint = '', named] = /^sep=(.)\r?\n/i.exec(text) ?? []
+  const content = text.slice(hint.length)
+  const separator = given ?? named ?? findSeparator(content)
+  const lines: number[] = []
+  const first = hint === '' ? 0 : 1
+  try {
+    const rows = parse(content, {
+      ...parserOptions(separator),
+      on_record: (row: string[], { lines: line }) => {
+        lines.push(line + first)
+        return row
+      },
+    })
+    const lineEnd = text.includes('\r\n') ? '\r\n' : '\n'
+    return { rows, lines, format: { kind: 'csv', separator, lineEnd, hasByteOrderMark } }
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && String(cause.code).startsWith('CSV_'))) throw cause
+    throw new TableError(`${name} is not valid CSV after line ${lines.at(-1) ?? 0}`, { cause })
+  }
+}
+
+const parserOptions = (separator: string): Options => ({
+  delimiter: separator,
+  record_delimiter: ['\r\n', '\n', '\r'],
+  relax_column_count: true,
+  // A quote inside of a field without quotes, such as 5" pipe, is a character like others.
+  relax_quotes: true,
+  max_record_size: ROW_CHARACTERS_MAX,
+})
+
+/** The separator with which no row of the sample has more fields than the first one, which has most of them. */
+function findSeparator(text: string): string {
+  const cut = text.slice(0, SAMPLE_CHARACTERS)
+  const isCut = cut.length < text.length
+  const sample = isCut ? cut.slice(0, Math.max(cut.lastIndexOf('\n'), cut.lastIndexOf('\r')) + 1) : text
+  const found = SEPARATORS.map((separator) => ({ separator, counts: countFields(sample, separator) }))
+  const [best] = found
+    .map(({ separator, counts: [fields = 0, ...others] }) => ({
+      separator,
+      fields,
+      isPossible: others.every((count) => count <= fields),
+    }))
+    .toSorted((one, other) => Number(other.isPossible) - Number(one.isPossible) || other.fields - one.fields)
+  const below = found.find(({ separator, counts }) => !sample.includes(`${separator} `) && isBelowTitle(counts))
+  return (best?.isPossible && best.fields > 1 ? best : (below ?? best))?.separator ?? ','
+}
+
+/** Whether some rows without a separator stand above at least two rows with equally many fields. */
+function isBelowTitle(counts: readonly number[]): boolean {
+  const rows = counts.slice(counts.findIndex((count) => count > 1))
+  return rows.length > 1 && rows.length < counts.length && rows.every((count) => count === rows[0] && count > 1)
+}
+
+/** Empty lines do not count. */
+function countFields(text: string, separator: string): number[] {
+  try {
+    const rows = parse(text, { ...parserOptions(separator), to: SAMPLE_ROWS, skip_empty_lines: true })
+    return rows.map(({ length }) => length)
+  } catch {
+    return []
+  }
+}
+
+/** Rows above the header, such as a title, are few. */
+const ROWS_ABOVE_MAX = 20
+
+/** Proposes the row of the header, from 1: the first one with more than half as many texts as the fullest row has. */
+export function findHeaderRow(rows: readonly Cell[][]): number {
+  const counts = rows.slice(0, ROWS_ABOVE_MAX).map((row) => row.filter((cell) => !isBlank(cell)).length)
+  return (
+    1 +
+    Math.max(
+      0,
+      counts.findIndex((count) => count * 2 > Math.max(...counts)),
+    )
+  )
+}

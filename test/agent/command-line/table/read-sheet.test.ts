@@ -1,0 +1,51 @@
+/** Sheets of different programs, twenty of them, and sheets that are larger than they look. */
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { build } from 'esbuild'
+import { toText } from '../../../../agent/command-line/table/cell.ts'
+import { parseTable, type Table } from '../../../../agent/command-line/table/read-table.ts'
+import { form, FORM_ROWS, FORMS, zip } from '../../../support/xlsx-forms.ts'
+
+type Parse = typeof parseTable
+
+describe('a sheet', () => {
+  /** The reader as the page has it. */
+  let parseInPage: Parse
+  before(async () => {
+    const { outputFiles } = await build({
+      entryPoints: [fileURLToPath(import.meta.resolve('#root/dist/agent/command-line/table/read-table.js'))],
+      bundle: true,
+      platform: 'browser',
+      format: 'esm',
+      write: false,
+    })
+    const [{ text } = expect.fail('no bundle')] = outputFiles
+    expect(text).not.to.match(/["']node:/)
+    const url = `data:text/javascript;base64,${Buffer.from(text).toString('base64')}`
+    ;({ parseTable: parseInPage } = (await import(url)) as { parseTable: Parse })
+  })
+
+  for (const [name, make] of Object.entries(FORMS))
+    it(`is read, with ${name}`, async () => {
+      // A date that is written as a text stays one.
+      const shown = ({ rows }: Table) => rows.map((row) => row.map((cell) => toText(cell).replace('T00:00:00Z', '')))
+      const wanted = FORM_ROWS.map((row) => row.map((cell) => toText(cell)))
+      const bytes = await make()
+      for (const parse of [parseTable, parseInPage])
+        expect(shown(await parse(bytes, { name: 'x' }))).to.deep.equal(wanted)
+    })
+
+  it('ends with one line if it is no sheet, has a far cell, or is large without compression', async () => {
+    const far = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+    const bomb = { 'xl/worksheets/sheet1.xml': Buffer.alloc(70 * 1024 * 1024, 0x20) }
+    for (const [bytes, fault] of [
+      [form({ data: far }), 'FILE has a sheet with more than 5000000 cells'],
+      [zip(bomb), 'FILE has more than 64 MiB without compression'],
+      [form({ change: (parts) => ({ ...parts, ...bomb }) }), 'FILE has more than 64 MiB without compression'],
+      [zip({ 'a.txt': 'x' }), 'FILE is not an .xlsx file that can be read'],
+      [Buffer.from('PK\u0003\u0004nothing'), 'FILE is not an .xlsx file that can be read'],
+      [Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'FILE is an .xls file or has a password. Save it as .xlsx without one'],
+    ] as const)
+      expect(await parseTable(bytes, { name: 'FILE' }).catch(({ message }: Error) => message)).to.equal(fault)
+  })
+})
