@@ -23,8 +23,8 @@ const date = z.iso.date().nullable()
 const KINDS = { text, code: text, nace: text, date }
 
 /**
- * The fields that come from one column of the register each: the column and its kind. The values of a record on disk are
- * in this order, and the journal keeps records of earlier files.
+ * The fields that come from one column of the register each: the column and its kind. The values of a record on disk
+ * are in this order, and the journal keeps records of earlier files.
  */
 export const FIELDS = {
   status: ['company_status', 'text'],
