@@ -13,7 +13,7 @@ import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import pg from 'pg'
-import { checkResponseLog } from '../agent/operator/check/storage.ts'
+import { runChecks } from '../agent/operator/check/run.ts'
 import { readConfig, VARIABLE_NAMES } from '../agent/service/config.ts'
 import { migrateDatabase } from '../store/log/postgres/schema.ts'
 import { freePort } from './support/listen.ts'
@@ -173,9 +173,11 @@ describe('the Compose file', function () {
       await migrateDatabase(url)
       const config = readConfig({ DATA_DIR: folder, RESPONSE_LOG: url })
       const detail = 'PostgreSQL with a synchronous standby, 0 payments without a final outcome'
-      expect(await checkResponseLog(config)).to.deep.equal([{ kind: 'passed', detail }])
+      const context = { environment: {}, now: () => new Date(), fetch }
+      const checkLog = async () => (await runChecks(context, config, ['response log']).next()).value
+      expect(await checkLog()).to.deep.equal({ check: 'response log', kind: 'passed', detail })
       await end(follower)
-      expect(await checkResponseLog(config).catch((cause: unknown) => cause)).to.be.instanceOf(Error)
+      expect(await checkLog()).to.include({ kind: 'failed' })
       follow()
       await queryWhenReady(local, state)
       expect(await queryWhenReady({ ...local, port: Number(second) }, 'select number from sold')).to.deep.equal([

@@ -30,6 +30,7 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
     openKeyring({ directory, log, now: () => now().getTime(), ...(previous !== undefined && { previous }) })
   let isStopped = false
   let cancel = () => {}
+  let fault: string | undefined
   let keyring = await open()
   if (keyring.unpublishedMs > 0) {
     report('key_not_published_yet', undefined)
@@ -55,10 +56,12 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
     try {
       keyring = await open(keyring.kid)
       await publish()
-      if ((await findLostKeys(log)).length > 0) report('receipt_keys_lost', undefined)
+      fault = (await findLostKeys(log)).length > 0 ? 'receipt_keys_lost' : undefined
+      if (fault !== undefined) report(fault, undefined)
     } catch (cause) {
+      fault = 'keys_unreadable'
       // A stop closes the log while a refresh reads it.
-      if (!isStopped) report('keys_unreadable', cause)
+      if (!isStopped) report(fault, cause)
     }
     schedule()
   }
@@ -69,6 +72,8 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
   return {
     /** The key that signs now. */
     keyring: () => keyring,
+    /** What the last refresh has reported. Undefined if the keys can be read and none is lost. */
+    fault: () => fault,
     /** Signs the agent card and publishes it, now and after each change of the key. */
     publishCard(card: AgentCard, jwksUrl: string): Promise<void> {
       unsigned = { card, jwksUrl }

@@ -21,11 +21,11 @@ interface OwnerCheck {
 }
 
 /**
- * Why a start without allowed changes would be refused, as one line for the operator. Changes nothing.
+ * Why a start would be refused, as one line for the operator. Changes nothing.
  * @throws StoreError if a file of the directory cannot be read
  */
-export async function findOwnerFault(check: Omit<OwnerCheck, 'allowed'>): Promise<string | undefined> {
-  return (await compareOwner({ ...check, allowed: {} })).fault
+export async function findOwnerFault(check: OwnerCheck): Promise<string | undefined> {
+  return (await compareOwner(check)).fault
 }
 
 /** @throws StoreError whose message is one line for the operator */

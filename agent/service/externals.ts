@@ -5,17 +5,30 @@ import { readPrivateFile } from '../../store/files/private-files.ts'
 import { acquireProcessLock } from '../../store/files/process-lock.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { ConfigError, type Config } from './config.ts'
-import { openChain } from '../settlement/chain/chain.ts'
+import { openChain, type Chain } from '../settlement/chain/chain.ts'
 import { openFacilitators, type Facilitator } from '../settlement/facilitator/facilitator.ts'
 import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
-import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
+import { openInProcessFacilitator, type RelayerFunds } from '../settlement/facilitator/in-process-facilitator.ts'
 import { isAnswering, RpcError, WrongChain } from '../settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../settlement/rpc/post-json.ts'
 import { isPrivateKey } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { openSandbox } from '../sandbox/sandbox.ts'
-import type { Externals } from './service.ts'
+import type { createApp } from '../../rest-facade/app.ts'
+
+/** The remote services. Tests pass their own. */
+export interface Externals {
+  facilitator: Facilitator
+  chain: Chain
+  payTo: string
+  /** Only an in-process facilitator has a relayer. */
+  relayerFunds?: () => Promise<RelayerFunds>
+  /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
+  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<bigint> }
+  /** Only in a sandbox: the account that its page pays with. */
+  sandboxAccount?: NonNullable<Parameters<typeof createApp>[0]['sandboxAccount']>
+}
 
 /** Base has a block time of two seconds. */
 const POLLING_MS = 1_000

@@ -5,7 +5,7 @@
 import { pino, type DestinationStream, type Logger } from 'pino'
 import type { Dataset } from '../../store/dataset/catalog.ts'
 import { ImportError } from '../../store/import/errors.ts'
-import type { SaleLine } from './admin/sale-trace.ts'
+import type { SaleLine } from './admin/instrumentation.ts'
 import type { Config } from './config.ts'
 
 /** Bounds the loop, because a chain of causes can be a cycle. */

@@ -1,24 +1,23 @@
 /** Creates the parts of the service, starts them in order, and stops them in reverse order. */
 import { setMaxListeners } from 'node:events'
-import { LRUCache } from 'lru-cache'
 import { createApp } from '../../rest-facade/app.ts'
-import { Catalog, datasetStatus, type Dataset } from '../../store/dataset/catalog.ts'
+import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
-import { createReserveCheck, FREE_BYTES_MIN } from '../../store/files/disk-space.ts'
 import { ImportError } from '../../store/import/errors.ts'
 import type { ImportResult, ImportSteps } from '../../store/import/run.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
-import { responsesFolder } from '../../store/files/layout.ts'
 import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
 import { agentCard, helpText } from '../transport/a2a/card.ts'
+import { Instrumentation, type SaleLine } from './admin/instrumentation.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
-import { observe } from './admin/observed-services.ts'
-import { checkParts, startAdminServer } from './admin/server.ts'
-import { traceSale, type SaleLine } from './admin/sale-trace.ts'
+import { startAdminServer } from './admin/server.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
+import { refuseStart, Watch } from './checks/runner.ts'
+import { limited, type Running, type Subject } from './checks/subject.ts'
 import { ConfigError, type Config } from './config.ts'
+import type { Externals } from './externals.ts'
 import { startDailyRetrieval } from './dataset.ts'
 import { checkLogOwner, type AllowedChanges } from './check-log-owner.ts'
 import { openConfiguredLog } from './response-log.ts'
@@ -31,12 +30,8 @@ import { PayerReservations } from '../sale/limits/payer-reservations.ts'
 import { WorkQueue } from '../sale/limits/work-queue.ts'
 import { OPERATIONS } from '../operation/operations.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
-import type { Chain } from '../settlement/chain/chain.ts'
 import { RecentAttempts } from '../settlement/recent-attempts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
-import type { Facilitator } from '../settlement/facilitator/facilitator.ts'
-import type { RelayerFunds } from '../settlement/facilitator/in-process-facilitator.ts'
-import { readLastBackup } from '../../store/backup/write.ts'
 import { startReconciler } from '../settlement/reconciler.ts'
 import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, DEPLOYMENTS } from '../payment/terms.ts'
@@ -44,27 +39,14 @@ import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
 import { openShownDataset } from '../answer/shown-dataset.ts'
 import { cachedNameIndex } from '../answer/registers.ts'
 
-/** The remote services. Tests pass their own. */
-export interface Externals {
-  facilitator: Facilitator
-  chain: Chain
-  payTo: string
-  /** Only an in-process facilitator has a relayer. */
-  relayerFunds?: () => Promise<RelayerFunds>
-  /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
-  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<bigint> }
-  /** Only in a sandbox: the account that its page pays with. */
-  sandboxAccount?: NonNullable<Parameters<typeof createApp>[0]['sandboxAccount']>
-}
-
 /**
  * Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification.
  */
 const VERIFICATIONS_MAX = 64
 /** The version that metadata, OpenAPI description and agent card state. The specification fixes it. */
 const SERVICE_VERSION = '0.1.0'
-/** Several monitors can scrape every second, so a scrape shows checks that are at most this old. */
-const CHECKS_MS_MAX = 10_000
+/** How long lost log lines count. */
+const LOST_LINES_MS = 600_000
 
 interface ServiceOptions {
   config: Config
@@ -95,9 +77,11 @@ interface ServiceOptions {
 type Closer = () => Promise<void> | void
 
 export async function startService(given: ServiceOptions) {
-  const metrics = given.config.admin && new ServiceMetrics()
-  const options = metrics ? observeExternals(given, metrics) : given
-  const { config, clock, now, timer, report } = options
+  const { config, externals, clock, now, timer, onSale = () => undefined } = given
+  const metrics = config.admin && new ServiceMetrics()
+  const instruments = new Instrumentation({ metrics, clock, report: given.report, onSale })
+  const { report } = instruments
+  const options = { ...given, report }
   const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
   const queues = { verifications: new WorkQueue(VERIFICATIONS_MAX), computations: new WorkQueue(1) }
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
@@ -107,48 +91,49 @@ export async function startService(given: ServiceOptions) {
   const stopping = new AbortController()
   // Each request that waits for the chain listens. Above ten, Node.js would print a warning.
   setMaxListeners(0, stopping.signal)
+  let isOpen = false
   /** Stops accepting requests, finishes those in progress, and closes the stores. */
   const stop = async (): Promise<void> => {
+    isOpen = false
     stopping.abort()
     await server.close()
     for (const close of closers.splice(0).toReversed()) await close()
   }
   try {
-    const stores = await openStores(options, metrics, closers)
+    const running: Running = {
+      isOpen: () => isOpen,
+      areSalesFailing: () => instruments.areSalesFailing(),
+      areLinesLost: lossOf(options),
+      hasReported: (event) => instruments.hasReported(event),
+    }
+    const { subject, ...stores } = await openStores(options, running, closers)
     const { catalog, journal, log } = stores
-    const isStopping = () => stopping.signal.aborted
-    // Probes of the operator do not count in the metrics.
-    const unobserved = { ...options, externals: given.externals }
-    const state = { catalog, log, budgets, queues, isStopping }
-    const admin = metrics && (await startAdmin(unobserved, { ...state, metrics }))
+    const admin = metrics && (await startAdmin(options, { metrics, catalog, log, budgets, queues, subject }))
     if (admin) closers.push(() => admin.close())
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, log, now, timer, report })
+    running.keys = keys
     closers.push(() => keys.stop())
     const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
       signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
     const context = createSaleContext(options, { ...stores, ...queues, signReceipt, stopSignal: stopping.signal })
-    const { payments, terms } = context
+    const { terms } = context
+    const payments = instruments.observe(context.payments)
     const shown = openShownDataset(config.mode, () => catalog.current())
-    const { onSale = () => undefined } = options
     const executor = new CompanyAgentExecutor({
       context,
       baseUrl,
       help: () => helpText({ baseUrl, terms, exampleCompany: shown().exampleCompany }),
-      trace: (sale, sell) => traceSale({ ...sale, onSale }, sell),
+      trace: (sale, sell) => instruments.sell(sale, sell),
       onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
     })
     closers.push(() => executor.drain())
-    closers.push(startRetention({ log, chain: payments.chain, days: config.retentionDays, now, timer, report }))
-    await startDataset(options, { catalog, metrics }, closers)
+    const { chain } = payments
+    closers.push(startRetention({ log: payments.log, chain, days: config.retentionDays, now, timer, report }))
+    running.retrieval = await startDataset(options, { catalog, metrics }, closers)
     const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(context.paymentMutex) })
+    running.reconciler = reconciler
     closers.push(() => reconciler.stop())
-    metrics?.addGauge(
-      'company_agent_oldest_open_payment_age_seconds',
-      'Age of the oldest payment that has no final outcome after an hour; 0 without one',
-      // The clock can have been set back, or be that of another machine.
-      () => Math.max(0, (now().getTime() - reconciler.oldestOpen()) / 1000),
-    )
 
     const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
     const version = SERVICE_VERSION
@@ -164,10 +149,11 @@ export async function startService(given: ServiceOptions) {
         ...deployment,
         ...parts,
         registry: await registeredAgent(options, baseUrl),
-        sandboxAccount: options.externals.sandboxAccount,
+        sandboxAccount: externals.sandboxAccount,
         observe: metrics?.observeRequests(),
       }),
     )
+    isOpen = true
     // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
   } catch (cause) {
@@ -176,76 +162,50 @@ export async function startService(given: ServiceOptions) {
   }
 }
 
-function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): ServiceOptions {
-  const { externals, report } = options
-  const facilitator = observe(externals.facilitator, metrics)
-  const chain = observe(externals.chain, metrics)
-  const onSale = (line: SaleLine) => {
-    metrics.countPaidRequest(line)
-    options.onSale?.(line)
+/** Whether log lines were lost since some minutes. */
+function lossOf({ lostLogLines = () => 0, clock }: ServiceOptions): () => boolean {
+  let last = { lost: lostLogLines(), at: -Infinity }
+  return () => {
+    const lost = lostLogLines()
+    if (lost > last.lost) last = { lost, at: clock() }
+    return clock() - last.at < LOST_LINES_MS
   }
-  return { ...options, report: metrics.observeReport(report), onSale, externals: { ...externals, facilitator, chain } }
 }
 
-async function openStores(options: ServiceOptions, metrics: ServiceMetrics | undefined, closers: Closer[]) {
-  const { config, allowed = {}, now, report, onDatasetChange } = options
-  const { dataDirectory, rateLimitPerMinute: salesPerMinute } = config
+async function openStores(options: ServiceOptions, running: Running, closers: Closer[]) {
+  const { config, externals, allowed = {}, now, random, report, onDatasetChange } = options
+  const { dataDirectory, rateLimitPerMinute: salesPerMinute, keysDirectory } = config
+  const { payTo, chain, relayerFunds } = externals
   const catalog = new Catalog(dataDirectory, { report, ...(onDatasetChange && { onChange: onDatasetChange }) })
   closers.push(() => catalog.close())
   const journal = journalWhenRead(dataDirectory, closers)
-  const opened = await (options.openLog?.(config) ?? openConfiguredLog(config, { salesPerMinute, now, report }))
-  closers.push(() => opened.close())
-  const terms = { ...DEPLOYMENTS[config.mode], payTo: options.externals.payTo }
-  await checkLogOwner({ log: opened, dataDirectory, terms, allowed })
-  await checkReceiptKeys(opened, config.keysDirectory, allowed.newKeys === true ? now() : undefined)
-  const receiver = options.externals.payTo.toLowerCase()
-  const formerReceivers = ((await opened.owner())?.receivers ?? []).filter((each) => each !== receiver)
-  return { catalog, journal, formerReceivers, log: metrics ? observe(opened, metrics) : opened }
+  const log = await (options.openLog?.(config) ?? openConfiguredLog(config, { salesPerMinute, now, report }))
+  closers.push(() => log.close())
+  const stored = { log: async () => log, catalog: () => catalog, journal }
+  const subject = { config, payTo, now, random, fetch: limited(fetch), ...stored, chain, relayerFunds }
+  await refuseStart(['response log', 'keys'], { ...subject, allowed })
+  await checkLogOwner({ log, dataDirectory, terms: { ...DEPLOYMENTS[config.mode], payTo }, allowed })
+  await checkReceiptKeys(log, keysDirectory, allowed.newKeys === true ? now() : undefined)
+  const receiver = payTo.toLowerCase()
+  const formerReceivers = ((await log.owner())?.receivers ?? []).filter((each) => each !== receiver)
+  return { catalog, journal, formerReceivers, log, subject: { ...subject, running } }
 }
 
-interface AdminParts extends Omit<Parameters<typeof addStateMetrics>[1], keyof ServiceOptions | 'lastBackup'> {
+type AdminParts = Pick<Parameters<typeof addStateMetrics>[1], 'catalog' | 'log' | 'budgets' | 'queues'> & {
   metrics: ServiceMetrics
-  catalog: Catalog
-  isStopping: () => boolean
+  subject: Subject
 }
 
 /** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
-async function startAdmin(options: ServiceOptions, shown: AdminParts) {
-  const { config, externals, clock, now, timer, report } = options
+async function startAdmin(
+  { config, clock, now, timer, report }: ServiceOptions,
+  { metrics, subject, ...parts }: AdminParts,
+) {
   if (!config.admin) return undefined
-  const { metrics, catalog, log, isStopping } = shown
-  const { dataDirectory } = config
-  const usesDisk = config.responseLog === undefined
-  const checkDisk = usesDisk ? createReserveCheck(responsesFolder(dataDirectory), FREE_BYTES_MIN.sale) : () => undefined
-  /** Whether this service can sell. */
-  const checks = {
-    dataset: async () => {
-      const source = catalog.current()?.source
-      return source !== undefined && datasetStatus(source, now()) === 'ready'
-    },
-    response_log: async () => {
-      checkDisk()
-      await log.checkWritable()
-    },
-    chain: () => externals.chain.observe([]),
-    running: async () => !isStopping(),
-  }
-  const latest = new LRUCache<'checks', Record<string, boolean>>({
-    max: 1,
-    ttl: CHECKS_MS_MAX,
-    perf: { now: clock },
-    fetchMethod: () => checkParts(checks, timer),
-  })
-  metrics.addGauge(
-    'company_agent_ready',
-    'Whether each part that a sale needs works, as last measured: 1 or 0',
-    async () => Object.entries(await latest.forceFetch('checks')).map(([part, isReady]) => [part, isReady ? 1 : 0]),
-    'part',
-  )
-  const readiness = () => latest.forceFetch('checks', { forceRefresh: true })
-  const lastBackup = () => readLastBackup(dataDirectory)
-  addStateMetrics(metrics, { ...options, ...shown, lastBackup })
+  const watch = new Watch({ open: () => ({ ...subject }), clock, timer })
+  addStateMetrics(metrics, { ...parts, config, relayerFunds: subject.relayerFunds, watch, now, timer })
   const { isDefaultPort, ...address } = config.admin
+  const readiness = () => watch.readiness()
   const starting = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
   return starting.catch((cause: unknown) => {
     // The default port is probably in use by another service on this machine. Run without the address.
@@ -283,14 +243,19 @@ async function startDataset(
   options: ServiceOptions,
   { catalog, metrics }: { catalog: Catalog; metrics: ServiceMetrics | undefined },
   closers: Closer[],
-): Promise<void> {
+): Promise<NonNullable<Running['retrieval']>> {
   const { config, importSteps = openBuildProcesses(), now, random, timer } = options
+  let hasFailed = false
   const report: Report = (event, cause) => {
-    if (event === 'dataset_retrieval_failed') metrics?.countImport(cause instanceof ImportError ? cause.code : 'other')
+    if (event === 'dataset_retrieval_failed') {
+      hasFailed = true
+      metrics?.countImport(cause instanceof ImportError ? cause.code : 'other')
+    }
     options.report(event, cause)
   }
   const { dataDirectory, archiveDirectory, dataset: path } = config
   const onRetrieved = (result: ImportResult) => {
+    hasFailed = false
     metrics?.countImport(result.changed ? 'changed' : 'unchanged')
     loadNameIndex(catalog, options.report)
   }
@@ -298,17 +263,8 @@ async function startDataset(
   const schedule = await startDailyRetrieval({ ...described, now, random, timer, report, onRetrieved })
   // The retrieval must end before the catalogue is closed.
   closers.push(() => schedule.stop())
-  metrics?.addGauge(
-    'company_agent_dataset_pending_seconds',
-    'Time since the first attempt of a retrieval of the dataset that has not succeeded; 0 otherwise',
-    () => {
-      const since = schedule.pendingSince()?.getTime()
-      // The command `import` can have retrieved it.
-      const isRetrieved = since === undefined || Date.parse(catalog.retrieval()?.source.retrieved_at ?? '') > since
-      return isRetrieved ? 0 : (now().getTime() - since) / 1000
-    },
-  )
   loadNameIndex(catalog, options.report)
+  return { pendingSince: schedule.pendingSince, hasFailed: () => hasFailed }
 }
 
 /** Loads the name index before the first search. A damaged index is rebuilt by the next retrieval. */

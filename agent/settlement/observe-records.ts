@@ -20,6 +20,8 @@ type Observer = Pick<PaymentServices, 'chain'>
 export interface ObservedRecord {
   observation: Observation
   isNonceUsed: boolean
+  /** Code, balance and nonce of the payer. Absent if the transfer was found in the logs. */
+  payer?: Observation['payments'][number] | undefined
   /** Rejects if the chain cannot be read, or is not the chain of the record. */
   readNonce: () => Promise<NonceState>
 }
@@ -40,6 +42,7 @@ export async function observeRecords(
   return records.map((record, index) => ({
     observation,
     isNonceUsed: observation.payments[index]?.isNonceUsed ?? false,
+    payer: observation.payments[index],
     readNonce: () => readNonce(observer, record, { observation, payment: observation.payments[index] }),
   }))
 }

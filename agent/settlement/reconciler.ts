@@ -31,6 +31,10 @@ const CLOCK_CHECK_MS = 60_000
 /** The age from which a payment counts as long open. Its entry outlives the longest delay, so it is renewed in time. */
 const LONG_OPEN_MS = 3_600_000
 const LONG_OPEN_PAYMENTS_MAX = 1_000
+/** The latest authorization ends after an hour, and its block is final a quarter of an hour later. */
+const OLD_MS = 2 * LONG_OPEN_MS
+/** After its `validBefore` a payment ends with the next final block, whatever its buyer has done. */
+const ENDED_MS_MAX = 1_800_000
 
 interface ReconcilerOptions {
   payments: PaymentServices
@@ -55,6 +59,8 @@ class Reconciler {
   readonly #failed = new Map<string, number>()
   /** When payments that have been open for long were prepared, by identity. */
   readonly #longOpen = new LRUCache<string, number>({ max: LONG_OPEN_PAYMENTS_MAX, ttl: 2 * DELAY_SEEN_MS_MAX })
+  /** Payments without an outcome that their buyers have not prevented. Each entry outlives the longest delay. */
+  readonly #unexplained = new LRUCache<string, true>({ max: LONG_OPEN_PAYMENTS_MAX, ttl: 2 * DELAY_MAX_MS })
   /** On the monotonic clock. */
   #observedAt = -Infinity
   /** The largest difference of the local clock from the monotonic one. */
@@ -84,9 +90,19 @@ class Reconciler {
     await this.#lastRun
   }
 
-  /** When the oldest payment was stored that has been open for an hour, in milliseconds. Infinity without one. */
-  oldestOpen(): number {
-    return Math.min(...this.#longOpen.values())
+  /** Whether a payment is open for longer than every payment should be. */
+  hasOld(): boolean {
+    return this.#time() - Math.min(...this.#longOpen.values()) > OLD_MS
+  }
+
+  /** Whether a payment has no outcome, for another reason than what its buyer did. */
+  hasUnexplained(): boolean {
+    return [...this.#unexplained.values()].length > 0
+  }
+
+  /** Whether a record could not be read or written. */
+  hasDamaged(): boolean {
+    return this.#failed.size > 0
   }
 
   async #run(): Promise<void> {
@@ -180,7 +196,9 @@ class Reconciler {
     const { identity, prepared_at, state, updated_at } = record
     const ageMs = this.#time() - Date.parse(prepared_at)
     this.#longOpen.delete(identity)
+    this.#unexplained.delete(identity)
     if (isFinal(state)) return
+    if (isUnexplained(record, observed, this.#time())) this.#unexplained.set(identity, true)
     if (ageMs >= LONG_OPEN_MS) this.#longOpen.set(identity, Date.parse(prepared_at))
     const due_at = new Date(this.#time() + delayOf(record, observed, ageMs)).toISOString()
     await advance(payments, record, { state, updated_at, due_at })
@@ -197,6 +215,14 @@ class Reconciler {
       this.#failed.set(identity, monotonic() + DELAY_MAX_MS)
     }
   }
+}
+
+/** A buyer can empty the account, use the nonce for something else, or pay from a contract that refuses. */
+function isUnexplained(record: ResponseRecord, { payer, isNonceUsed }: ObservedRecord, time: number): boolean {
+  if (record.state !== 'unknown') return false
+  const { value, validBefore } = recordedPayment(record).payment.payload.authorization
+  const isPrevented = isNonceUsed || !payer || payer.codeBytes > 0 || payer.balance < BigInt(value)
+  return !isPrevented || time > Number(validBefore) * 1000 + ENDED_MS_MAX
 }
 
 function delayOf(record: ResponseRecord, { observation, isNonceUsed }: ObservedRecord, ageMs: number): number {

@@ -62,11 +62,10 @@ export async function backUp(options: BackupOptions) {
   await renameDurably(partial, folder)
   const backup = await readBackup(folder)
   const { created_at, records, damaged } = backup.manifest
-  const note = {
-    created_at,
-    bytes: bytesOf(backup),
-    log_bytes: statSync(join((ancestors[0] ?? backup).folder, LOG_PATH), { throwIfNoEntry: false })?.size,
-  }
+  const log_bytes = statSync(join((ancestors[0] ?? backup).folder, LOG_PATH), { throwIfNoEntry: false })?.size
+  const last = readLastBackup(dataDirectory)
+  const log_bytes_before = last?.log_bytes === log_bytes ? last?.log_bytes_before : last?.log_bytes
+  const note = { created_at, bytes: bytesOf(backup), log_bytes, log_bytes_before }
   if (keep !== undefined) await removeOld(folder, keep)
   // The disk of the data directory can be full or read-only, which is when a backup is needed.
   await writeFileAtomically(lastBackupFile(dataDirectory), `${JSON.stringify(note)}\n`).catch((cause: unknown) => {
@@ -82,13 +81,17 @@ const lastBackupSchema = z.object({
   bytes: z.int().nonnegative(),
   /** In the full backup that it builds on or is. The journal would hide the loss of the log. */
   log_bytes: z.int().nonnegative().optional(),
+  /** In the full backup before that one. */
+  log_bytes_before: z.int().nonnegative().optional(),
 })
 
-/** For the metrics of the service, which does not know the folders of backups. Undefined before the first one. */
+/** For the service, which does not know the folders of backups. Undefined before the first one, or if it is damaged. */
 export function readLastBackup(dataDirectory: string) {
-  const path = lastBackupFile(dataDirectory)
-  if (!existsSync(path)) return undefined
-  return lastBackupSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
+  try {
+    return lastBackupSchema.parse(JSON.parse(readFileSync(lastBackupFile(dataDirectory), 'utf8')))
+  } catch {
+    return undefined
+  }
 }
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0

@@ -36,10 +36,12 @@ export const receiverOf = ({ requirements }: Pick<ResponseRecord, 'requirements'
 
 /** A small file of a data directory. `advice` is for an operator whose file cannot be read. */
 function storedFile<T>(name: string, schema: z.ZodType<T>, advice: string) {
+  const pathIn = (dataDirectory: string) => join(dataDirectory, name)
   return {
+    pathIn,
     /** Undefined before the first start. */
     async read(dataDirectory: string): Promise<T | undefined> {
-      const path = join(dataDirectory, name)
+      const path = pathIn(dataDirectory)
       try {
         return schema.parse(JSON.parse(await readFile(path, 'utf8')))
       } catch (cause) {
@@ -47,8 +49,8 @@ function storedFile<T>(name: string, schema: z.ZodType<T>, advice: string) {
         throw new StoreError(`${path}: cannot be read; ${advice}`, { cause })
       }
     },
-    write: (dataDirectory: string, value: T) => writeFileAtomically(join(dataDirectory, name), JSON.stringify(value)),
-    remove: (dataDirectory: string) => rm(join(dataDirectory, name), { force: true }),
+    write: (dataDirectory: string, value: T) => writeFileAtomically(pathIn(dataDirectory), JSON.stringify(value)),
+    remove: (dataDirectory: string) => rm(pathIn(dataDirectory), { force: true }),
   }
 }
 

@@ -169,9 +169,13 @@ async function measure(
   let memory = 0
   const readMemory = () => (memory = Math.max(memory, residentMemory(service.pid, 'RssAnon')))
   const sampling = setInterval(readMemory, MEMORY_EVERY_MS)
-  const pauseMs = (clients.length / ATTACKS_PER_SECOND) * 1000
+  const pauseMs = attack.everyMs ?? (clients.length / ATTACKS_PER_SECOND) * 1000
   const attacking = Promise.all(clients.map((client, offset) => repeatAttack(client, { attack, offset, end, pauseMs })))
-  const { durations, refused } = await sendAsOtherClients(service, end, attack)
+  const { durations, refused } = await sendAsOtherClients(
+    service,
+    end,
+    attack.sharesAddress === true && count < clients.length,
+  )
   const sent = (await attacking).reduce((sum, each) => sum + each, 0)
   for (const client of clients) client.close()
   clearInterval(sampling)
@@ -204,7 +208,7 @@ async function repeatAttack(
 async function sendAsOtherClients(
   service: Service,
   end: number,
-  { sharesAddress = false }: Attack,
+  sharesAddress: boolean,
 ): Promise<{ durations: number[]; refused: string[] }> {
   const kinds = await otherClientKinds(service)
   const durations: number[] = []

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { decodeProtectedHeader } from 'jose'
 import { verifyReceipt } from '../../agent/payment/receipt/verify.ts'
-import type { Externals } from '../../agent/service/service.ts'
+import type { Externals } from '../../agent/service/externals.ts'
 import { KEYS_REFRESH_MS, PUBLISHED_MS } from '../../keys/keyring.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import { migrateDatabase } from '../../store/log/postgres/schema.ts'

@@ -3,7 +3,8 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { AllowedChanges } from '../../agent/service/check-log-owner.ts'
 import { readConfig, type Config } from '../../agent/service/config.ts'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
-import { startService, type Externals } from '../../agent/service/service.ts'
+import type { Externals } from '../../agent/service/externals.ts'
+import { startService } from '../../agent/service/service.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import { testChainUrl } from './chain.ts'
 import { loadDescription } from './openapi-check.ts'
@@ -22,6 +23,7 @@ export interface TestServiceOptions {
   clock?: () => number
   /** Timer of the service. By default only pauses within a request end. */
   timer?: Timer
+  lostLogLines?: () => number
   /** Changes values that no variable of the environment sets. */
   configure?: (config: Config) => Config
   /** Writes into the data directory before the first start. */
@@ -106,6 +108,7 @@ async function startSandboxService({
   clock = () => performance.now(),
   timer = pausesOnly,
   configure = (config) => config,
+  lostLogLines = () => 0,
   report,
   allowed,
 }: StartOptions) {
@@ -130,6 +133,7 @@ async function startSandboxService({
     random: () => 0.5,
     timer,
     report,
+    lostLogLines,
   })
   // With a BASE_URL of the test, a test server answers there, possibly with forged answers.
   if (environment['BASE_URL'] === undefined) await loadDescription(service.baseUrl)

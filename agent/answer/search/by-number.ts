@@ -9,7 +9,7 @@ import type { ParsedName } from '../../../store/index/suffixes.ts'
 import type { Candidate } from '../../operation/result.ts'
 import { isSameNumber, registerNumbers, withoutNumber } from '../../operation/typed-number.ts'
 import { buildCandidate, type NameMatch, type QueryEvidence } from './candidate.ts'
-import { findEqualNames, exactMatchType, findSiblings, isEqualWhenJoined, joinedNames } from './equal-names.ts'
+import { findEqualNames, exactMatchType, isEqualWhenJoined, joinedNames } from './equal-names.ts'
 import { explainedWords, explains } from './explained-words.ts'
 import { readCompany, type Register } from './register.ts'
 import { DOUBTFUL, FUZZY_MAX, similarityMeasure } from './similarity.ts'
@@ -65,13 +65,17 @@ function compareNames(company: Company, query: QueryName, registers: Registers):
   const ofWhole = compareEqualNames(company, query, { names: whole, registers })
   if (ofWhole.own) return { matchType, similarity: 1, exact: ofWhole.own }
   const ofNamed = compareEqualNames(company, query, { names: named ? [named] : [], registers })
-  const isExplained = !query.isPart && explains(company, around)
+  const isExplained = explains(company, around)
   if (ofNamed.own && isExplained) return { matchType, similarity: 1, exact: ofNamed.own }
+  const isOfOther = ({ names }: Register, position: number) => names.companyNumber(position) !== company.company_number
   // The typed name, or name and text, are the name of another company.
   const isNameOfAnother =
     ofWhole.isOfOthers ||
     (!ofNamed.own && ofNamed.isOfOthers) ||
-    registers.some((each) => named && findSiblings(each, named, around.words, { isWhole: true }).length > 0)
+    registers.some((each) => {
+      const withText = named ? each.names.findExact([...named.core, ...around.words]) : []
+      return around.words.length > 0 && withText.some((position) => isOfOther(each, position))
+    })
   if (ofNamed.own) return { ...DOUBTFUL, isOtherName: isNameOfAnother }
   if (isExplained && joinedNames(query).some((each) => isEqualWhenJoined(each, company.legal_name)))
     return { matchType, similarity: FUZZY_MAX, isOtherName: isNameOfAnother }

@@ -89,14 +89,13 @@ export function findNamesWithLetters({ names, withheld }: Register, query: Query
 const SIBLING_WORDS = { first: 16, together: 4 }
 
 /**
- * The registered names that consist of this name and words of the text behind its legal form, or all of them if
- * `isWhole`: `Bed Res Ireland Limited` for `Bed Res Ltd (Ireland)`.
+ * The registered names that consist of this name and words of the text behind its legal form: `Bed Res Ireland Limited`
+ * for `Bed Res Ltd (Ireland)`.
  */
 export function findSiblings(
   { names, withheld }: Register,
   { core, suffix }: ParsedName,
   text: readonly string[],
-  { isWhole }: { isWhole: boolean } = { isWhole: false },
 ): number[] {
   if (text.length === 0 || core.some((word) => names.dictionary.find(word) === undefined)) return []
   const words = text.slice(0, SIBLING_WORDS.first)
@@ -106,7 +105,7 @@ export function findSiblings(
   })
   const found = new Set<number>()
   for (const form of [[], ...formsOf(suffix).map((each) => each.split(' '))])
-    for (const run of isWhole ? [text] : runs)
+    for (const run of runs)
       for (const name of names.findExact([...core, ...form, ...run])) if (name !== withheld) found.add(name)
   return [...found]
 }
@@ -117,10 +116,9 @@ export function findSiblings(
  */
 export function doubtOf(register: Register, query: QueryName): (position: number) => boolean {
   const { names } = register
-  const { around, isPart } = query
+  const { around } = query
   const sameLetters = findNamesWithLetters(register, query)
   return (position) =>
-    isPart ||
     [...sameLetters].some((other) => other !== position) ||
     (around.open.length > 0 && !explains(readCompany(register, position), around)) ||
     findSiblings(register, { core: names.texts(position), suffix: names.suffixOf(position) }, around.words).length > 0

@@ -16,7 +16,7 @@ export interface TextAround {
   open: readonly (readonly string[])[]
 }
 
-export const NO_TEXT: TextAround = { words: [], open: [] }
+const NO_TEXT: TextAround = { words: [], open: [] }
 
 const [BEFORE, AFTER] = [String.raw`(?<![\p{L}\p{N}])`, String.raw`(?![\p{L}\p{N}])`]
 const WORD = /[\p{L}\p{N}]+/gu
@@ -51,19 +51,14 @@ export function splitAfterForm(name: string): { before: string; behind: string }
   return LETTER_OR_DIGIT.test(behind) ? { before: name.slice(0, end), behind } : { before: name, behind: '' }
 }
 
-/**
- * The company in "X T/A Y" and in "X formerly Y": X, or Y if only that one has a legal form. `isLast`: whether it is Y,
- * so that nothing explains X.
- */
-export function splitTradingName(name: string): { named: string; isLast: boolean } {
-  const [former = ''] = name.split(FORMER)
-  const [trading] = TRADING_AS.exec(name) ?? []
-  if (trading === undefined) return { named: LETTER_OR_DIGIT.test(former) ? former : name, isLast: false }
-  const at = name.indexOf(trading)
-  const [before, after] = [name.slice(0, at), name.slice(at + trading.length)]
-  if (!LETTER_OR_DIGIT.test(before)) return { named: name, isLast: false }
-  const isLast = parseName(before).suffix === '' && parseName(`x ${after}`).suffix !== '' && LETTER_OR_DIGIT.test(after)
-  return { named: isLast ? after : before, isLast }
+/** The company in "X T/A Y" and in "X formerly Y": X, or Y if only that one has a legal form; and the text outside. */
+export function splitTradingName(name: string): { named: string; outside: string } {
+  const trading = TRADING_AS.exec(name)
+  const { index: at, 0: introduction } = trading ?? FORMER.exec(name) ?? { index: 0, 0: '' }
+  const [before, after] = [name.slice(0, at), name.slice(at + introduction.length)]
+  if (!LETTER_OR_DIGIT.test(before)) return { named: name, outside: '' }
+  const isLast = trading && parseName(before).suffix === '' && parseName(`x ${after}`).suffix !== ''
+  return isLast ? { named: after, outside: before } : { named: before, outside: name.slice(at) }
 }
 
 /** Between two runs of words. */
@@ -71,6 +66,7 @@ const BREAK = '\n'
 
 /** `form`: the class of the legal form before the text, which may be repeated at once: "Limited (Ltd)". */
 export function readTextAround(text: string, form: string): TextAround {
+  if (text === '') return NO_TEXT
   const current = text.replace(INTRODUCED, BREAK)
   const runs = PATTERNS.reduce((left, replaceIn) => replaceIn(left), current)
     .split(BREAK)
@@ -168,7 +164,6 @@ const LABELS = [
   String.raw`(?:invoice|inv|reference|ref|order|p\.?o\.?)${AFTER}${NO_LETTER}*(?:${NUMBER}${AFTER}${NO_LETTER}*)?`,
   String.raw`(?:customer|client|account|a\/c)${NO_LETTER}*(?:${NUMBER}|ref)${AFTER}${NO_LETTER}*`,
 ]
-const CURRENCY = '(?:€|£|\\$|eur|gbp|usd|euros?)'
 const AMOUNT = String.raw`[0-9](?:[0-9.,']*[0-9])?(?:k|m|bn)?`
 
 /** Texts that identify themselves, whatever the company is. */
@@ -190,8 +185,10 @@ const PATTERNS: readonly Replace[] = [
     String.raw`${BEFORE}(?:vat${AFTER}${NO_LETTER}*(?:${NUMBER}${AFTER}${NO_LETTER}*)*[a-z]{0,2}\s?[0-9][0-9a-z+*]{4,12}|ie\s?[0-9][0-9a-z+*][0-9]{5}[a-w][a-i]?)${AFTER}`,
   ),
   pattern(String.raw`${BEFORE}(?:${LABELS.join('|')})[a-z]{0,4}[-/]?[0-9][\w/-]{2,}${AFTER}`),
+  // "USD 2" can be the name of a series
   pattern(
-    String.raw`${BEFORE}${CURRENCY}\s?${AMOUNT}${AFTER}|[€£$]\s?${AMOUNT}${AFTER}|${BEFORE}${AMOUNT}\s?(?:[€£$]|${CURRENCY}${AFTER})`,
+    String.raw`(?:[€£$]|${BEFORE}(?:eur|gbp|usd))\s?${AMOUNT}${AFTER}|${BEFORE}${AMOUNT}\s?(?:[€£$]|(?:eur|gbp|usd|euros?)${AFTER})`,
+    (found) => /[€£$]/.test(found) || digitsOf(found) >= 3,
   ),
   // A telephone number: with a label, international, Irish
   pattern(

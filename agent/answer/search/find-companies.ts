@@ -32,7 +32,6 @@ import {
   containedMeasure,
   correctedScale,
   DOUBTFUL,
-  FOUND_MIN,
   INITIALS_SIMILARITY,
   FUZZY_MAX,
   publishedSimilarity,
@@ -143,8 +142,8 @@ function addDecidingNames(search: Search, name: QueryName): (typeof CERTAINTIES)
 }
 
 /**
- * Adds the names before the text behind a legal form, and the names with words of this text. Returns whether they
- * decide: every word of the text is explained for one of the companies.
+ * Adds the names before the text behind a legal form, and the names with words of this text. They are doubtful unless
+ * every word of the text is explained for one of the companies. Returns whether a name before the text was found.
  */
 function addNamedNames(search: Search, query: QueryName): boolean {
   const { named, around } = query
@@ -158,7 +157,7 @@ function addNamedNames(search: Search, query: QueryName): boolean {
     scored.add(position)
     top.add(buildCandidate(readCompany(register, position), search.query, isExplained ? EQUAL : DOUBTFUL))
   }
-  return isExplained
+  return equal.size > 0
 }
 
 const EQUAL = { matchType: 'relaxed_name', similarity: 1, exact: 'relaxed_name' } as const
@@ -218,10 +217,7 @@ function addContainingNames(search: Search, { core, suffix, isDoubtful }: AskedN
   })
 }
 
-/**
- * Adds names that have only some words of the query, or spelling variants of them. A resolution without any compares
- * once more, leniently.
- */
+/** Adds names that have only some words of the query, or spelling variants of them. */
 function addSimilarNames(
   search: Search,
   { core, suffix, isDoubtful }: AskedName,
@@ -230,20 +226,41 @@ function addSimilarNames(
   const { register, budgets, accepts, isSearch, top } = search
   const { names } = register
   const nameQuery = analyseQuery(names, core, budgets.spelling)
-  const add = (similarityMin: number, { isLenient }: { isLenient: boolean }) => {
-    const poolMin = isLenient ? FOUND_MIN : similarityMin
-    const limits = { similarityMin: poolMin, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
-    const measure = similarityMeasure(names, nameQuery, { suffix, isDoubtful, budget: budgets.pairs, isLenient })
-    const similarityOf = (name: number) => {
+  const options = { suffix, isDoubtful, budget: budgets.pairs }
+  const scaleOf = (measure: ReturnType<typeof similarityMeasure>, similarityMin: number) => ({
+    similarityOf: (name: number) => {
       const { similarity } = measure(name)
       return similarity < similarityMin ? 0 : scale(similarity)
-    }
-    const highestOf = isLenient ? () => FUZZY_MAX : scale
-    return scoreCandidates(search, selectCandidates(names, nameQuery, limits), { similarityOf, highestOf })
+    },
+    highestOf: scale,
+  })
+  const similarityMin = SIMILARITY_MIN[isSearch ? 'always' : 'without_exact']
+  const limits = { similarityMin, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
+  const pool = selectCandidates(names, nameQuery, limits)
+  const isTruncated = scoreCandidates(
+    search,
+    pool,
+    scaleOf(similarityMeasure(names, nameQuery, options), similarityMin),
+  )
+  if (isSearch || top.candidates().length > 0) return isTruncated
+  const found = namesWithRareWords(names, core).filter(accepts)
+  const lenient = similarityMeasure(names, nameQuery, { ...options, isLenient: true })
+  const all = { names: Uint32Array.from(found), bounds: new Float64Array(found.length).fill(1), excludedBound: 0 }
+  return scoreCandidates(search, all, scaleOf(lenient, SIMILARITY_MIN.lenient)) || isTruncated
+}
+
+/** Names that are compared leniently. */
+const RARE_NAMES_MAX = 500
+
+/** The names with the rarest words of a query: word by word, while together at most so many names have them. */
+export function namesWithRareWords(names: NameIndex, words: readonly string[]): number[] {
+  const known = words.flatMap((word) => names.dictionary.find(word) ?? [])
+  const found = new Set<number>()
+  for (const word of known.toSorted((one, other) => names.weights[other]! - names.weights[one]!)) {
+    if (found.size + names.postings(word).length > RARE_NAMES_MAX) break
+    for (const name of names.postings(word)) found.add(name)
   }
-  if (isSearch) return add(SIMILARITY_MIN.always, { isLenient: false })
-  const isTruncated = add(SIMILARITY_MIN.without_exact, { isLenient: false })
-  return isTruncated || top.candidates().length > 0 ? isTruncated : add(SIMILARITY_MIN.lenient, { isLenient: true })
+  return [...found].toSorted((one, other) => one - other)
 }
 
 /** The best candidates, followed by the first names whose initials are the query. */

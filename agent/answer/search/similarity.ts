@@ -70,16 +70,16 @@ export function similarityMeasure(
   return (name) => {
     const words = index.words(name)
     const possible = listPairs(index, query, { targets, words })
-    const weight = query.totalWeight + index.nameWeights[name]!
-    if (isLenient && sumOf(choosePairs(possible)) < FOUND_MIN * weight) return NOT_SIMILAR
-    for (const pair of listCutPairs(index, cutWords, words)) possible.push(pair)
+    if (isLenient) possible.push(...listCutPairs(index, cutWords, words))
     budget.take(words.length * (1 + query.splits.length + possible.length))
     const pairs = choosePairs(possible)
+    let sum = 0
     let paired = 0
     let namePaired = 0
     let isComplete = true
     let isLiteral = true
     for (const pair of pairs) {
+      sum += pair.contribution
       paired += pair.last - pair.first + 1
       namePaired += pair.nameLast - pair.nameFirst + 1
       if (pair.similarity < PAIR_SIMILARITY_MIN) isComplete = false
@@ -89,7 +89,7 @@ export function similarityMeasure(
     const isEnd = isLenient && pairs[0] !== undefined && query.words.length - pairs[0].first === paired
     isComplete = isComplete && (isQueryCovered || isEnd) && namePaired === words.length
     const similarity =
-      (sumOf(pairs) / weight) *
+      (sum / (query.totalWeight + index.nameWeights[name]!)) *
       (isComplete ? 1 : PARTIAL_FACTOR) *
       (isInOrder(pairs) ? 1 : OTHER_ORDER_FACTOR) *
       suffixFactor(suffix, index.suffixOf(name))
@@ -147,11 +147,6 @@ function isEquivalentPair(
   return more.length + others.length === 0 && equivalentsOf(asked).has(named)
 }
 
-const sumOf = (pairs: readonly Pair[]) => pairs.reduce((sum, { contribution }) => sum + contribution, 0)
-
-/** The overlap by other words from which a lenient measure is used. */
-export const FOUND_MIN = 0.4
-const NOT_SIMILAR: NameSimilarity = { similarity: 0, isQueryCovered: false, isLiteral: false }
 /** Shorter words begin too many words. */
 const CUT_LETTERS_MIN = 3
 const CUT_SIMILARITY = 0.9

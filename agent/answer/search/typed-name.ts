@@ -2,14 +2,7 @@
 import { normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
 import { isAmbiguousForm, splitMisspeltSuffix, type ParsedName } from '../../../store/index/suffixes.ts'
 import { findTypedNumbers, readTypedNumber, type TypedNumber, type TypedNumbers } from '../../operation/typed-number.ts'
-import {
-  hasOtherName,
-  NO_TEXT,
-  readTextAround,
-  splitAfterForm,
-  splitTradingName,
-  type TextAround,
-} from './explained-words.ts'
+import { hasOtherName, readTextAround, splitAfterForm, splitTradingName, type TextAround } from './explained-words.ts'
 import { restoreVowels, rewriteTypedText, unescapeText } from './typed-text.ts'
 
 export interface QueryName {
@@ -19,12 +12,10 @@ export interface QueryName {
   whole: readonly ParsedName[]
   /** The name up to its first legal form; undefined if that is the whole text. */
   named: ParsedName | undefined
-  /** The text behind `named`. */
+  /** The text outside `named` and `similar`. */
   around: TextAround
   /** The name as similarity search reads it. */
   similar: ParsedName
-  /** Whether `similar` leaves out words that nothing explains. */
-  isPart: boolean
   /** The number, if the text is nothing else. */
   number: TypedNumber | undefined
   numbers: TypedNumbers
@@ -48,17 +39,16 @@ export function parseQueryName(written: string): QueryName {
   )
   const { before, behind } = splitAfterForm(name)
   const compared = hasOtherName(behind) ? name : before
-  const { named, isLast } = splitTradingName(rewriteTypedText(compared))
-  const similar = splitMisspeltSuffix(parseName(named))
+  const { named, outside } = splitTradingName(compared)
+  const similar = splitMisspeltSuffix(parseName(rewriteTypedText(named)))
   const [, form, rest] = similar.suffix === '' ? (LEADING_FORM.exec(named) ?? []) : []
   return {
     normal: words.join(' '),
     // "Cnoc Sé" without its accent: the last word is part of the name.
     whole: isAmbiguous ? [whole, { core: words, suffix: '' }] : [whole],
     named: before === text ? undefined : parseName(before),
-    around: behind === '' ? NO_TEXT : readTextAround(behind, parseName(before).suffix),
+    around: readTextAround(outside + behind, parseName(before).suffix),
     similar: form === undefined ? similar : parseName(`${rest} ${form}`),
-    isPart: isLast || form !== undefined,
     number: readTypedNumber(text),
     numbers: findTypedNumbers(rewriteTypedText(text)),
   }

@@ -1,28 +1,19 @@
 /** Checks of the running service through its public URL. Nothing is bought. */
 import * as z from 'zod'
 import { isLoopback } from '../../../store/base/url-policy.ts'
-import type { Config } from '../../service/config.ts'
 import { fetchDocument, fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { verifyCard } from '../../buyer/library/verify-card.ts'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
-import { failed, passed, warning, type Check, type CheckResult } from './check.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
+import { failed, passed, warning, type Finding, type Subject } from '../../service/checks/subject.ts'
 
 const metadataSchema = z.object({ access: z.object({ network: z.string(), pay_to: z.string() }) })
 
-export function publicChecks(config: Config, fetch: Fetch): Check[] {
-  const { baseUrl, a2aEnabled } = config
-  if (baseUrl === undefined)
-    return [{ name: 'base URL', run: async () => warning('BASE_URL is not set: clients of other machines cannot buy') }]
-  return [
-    { name: 'base URL', run: () => checkBaseUrl(baseUrl, config, fetch) },
-    { name: 'documents', run: () => checkDocuments(baseUrl, config, fetch) },
-    ...(a2aEnabled ? [{ name: 'agent card', run: () => checkCard(baseUrl, fetch) }] : []),
-  ]
-}
+type Public = Pick<Subject, 'config' | 'fetch'>
 
-async function checkBaseUrl(baseUrl: string, { mode, payTo }: Config, fetch: Fetch): Promise<CheckResult[]> {
+export async function checkBaseUrl({ config: { baseUrl, mode, payTo }, fetch }: Public): Promise<Finding[]> {
+  if (baseUrl === undefined) return warning('BASE_URL is not set: clients of other machines cannot buy')
   const { protocol, hostname } = new URL(baseUrl)
   const metadata = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema).catch(() => undefined)
   if (!metadata)
@@ -38,9 +29,10 @@ async function checkBaseUrl(baseUrl: string, { mode, payTo }: Config, fetch: Fet
   return passed(`${baseUrl} answers as this service`)
 }
 
-async function checkDocuments(baseUrl: string, config: Config, fetch: Fetch): Promise<CheckResult[]> {
+export async function checkDocuments({ config: { baseUrl, a2aEnabled }, fetch }: Public): Promise<Finding[]> {
+  if (baseUrl === undefined) return []
   const { agentCard, a2aGuide, ...others } = FREE_PATHS
-  const paths = [...Object.values(others), ...(config.a2aEnabled ? [agentCard, a2aGuide] : [])]
+  const paths = [...Object.values(others), ...(a2aEnabled ? [agentCard, a2aGuide] : [])]
   const faults = await Promise.all(paths.map((path) => documentFault(baseUrl, path, fetch)))
   const found = faults.filter((fault) => fault !== undefined)
   if (found.length === paths.length) return warning('no document is reached: see base URL')
@@ -55,7 +47,8 @@ async function documentFault(baseUrl: string, path: string, fetch: Fetch): Promi
 }
 
 /** The key set that the signature names is that of BASE_URL, so a card of another URL is invalid. */
-async function checkCard(baseUrl: string, fetch: Fetch): Promise<CheckResult[]> {
+export async function checkCard({ config: { baseUrl, a2aEnabled }, fetch }: Public): Promise<Finding[]> {
+  if (baseUrl === undefined || !a2aEnabled) return []
   try {
     const kid = await verifyCard(baseUrl, fetch)
     if (kid !== undefined) return passed(`is signed by ${kid}`)

@@ -24,12 +24,10 @@ export const addCheckCommand: AddCommand = (program, context) => {
     .action(async ({ buy }: { buy?: string }) => {
       const config = await loadConfig(context)
       if (buy !== undefined && config.mode !== 'testnet') throw new Error('MODE must be testnet for --buy')
-      const { runChecks } = await import('../check/check.ts')
-      const { listChecks } = await import('../check/list.ts')
-      const { environment, now, fetch, print } = context
+      const { runChecks } = await import('../check/run.ts')
       let isReady = true
-      for await (const { check, kind, detail } of runChecks(listChecks({ config, environment, now, fetch }))) {
-        print(`${LABELS[kind]} ${check.padEnd(NAME_CHARACTERS)} ${detail}`)
+      for await (const { check, kind, detail } of runChecks(context, config)) {
+        context.print(`${LABELS[kind]} ${check.padEnd(NAME_CHARACTERS)} ${detail}`)
         if (kind === 'failed') isReady = false
       }
       if (buy === undefined || !isReady) return context.finish(isReady)

@@ -35,7 +35,7 @@ export async function serve(
   const { print, now } = context
   const { prepareDataDirectory } = await import('../../../store/files/data-directory.ts')
   await prepareDataDirectory(config.dataDirectory)
-  const { checkPermissions } = await import('../check/machine.ts')
+  const { checkPermissions } = await import('../../service/checks/machine.ts')
   await checkPermissions(config)
   const { runInChildIfIdTaken, stopOfParent } = await import('./own-process-id.ts')
   const interrupted = context.interrupted()
@@ -52,9 +52,8 @@ export async function serve(
   const log = openLog(config.logLevel, output)
   const { findIgnored } = await import('../../service/config.ts')
   for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
-  const { quickChecks } = await import('../check/list.ts')
-  const { runChecks } = await import('../check/check.ts')
-  for await (const { check, kind, detail } of runChecks(quickChecks(config)))
+  const { runChecks } = await import('../check/run.ts')
+  for await (const { check, kind, detail } of runChecks(context, config, ['disk', 'receiver', 'proxies']))
     if (kind !== 'passed') log.warn({ check, detail }, 'check_failed')
   const events = logEvents(log)
   const { report } = events

@@ -1,12 +1,8 @@
-/**
- * The Prometheus metrics of a service. They are measured around the interfaces of the parts (HTTP, response log,
- * facilitator, chain, report), so the parts themselves contain no measurement. docs/operations.md lists the metrics.
- */
+/** The Prometheus metrics of a service: its counters and histograms. docs/operations.md lists the metrics. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ResponseRecord } from '../../../store/log/record.ts'
-import type { Report } from '../../../store/base/runtime.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../operation/endpoints.ts'
 import type { Outcome } from '../../operation/outcome.ts'
 import { priceKey } from '../../operation/operation.ts'
@@ -16,23 +12,12 @@ import { toUsdc } from '../../payment/terms.ts'
 import { isTimeout } from '../../settlement/rpc/time-limits.ts'
 import { RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../settlement/rpc/post-json.ts'
-import type { ServiceObserver } from './observed-services.ts'
-import type { SaleLine } from './sale-trace.ts'
 
 /** From a cached quote to the longest sale. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90]
 
 /** Prefixes of the names of steps that call a remote service. */
 const REMOTES: ReadonlySet<string> = new Set(['facilitator', 'chain'])
-
-/** These counters exist from the start with value 0. Prometheus sees no increase in a series whose first value is 1. */
-const ALERTED_EVENTS = [
-  'sale_failed',
-  'payment_without_record',
-  'unrecorded_payment_not_listed',
-  'record_not_reconciled',
-  'settlement_not_on_chain',
-]
 
 /** Any other path is counted as this route, so a client cannot create labels. */
 const OTHER_ROUTE = 'other'
@@ -43,9 +28,10 @@ const FIXED_ROUTES: ReadonlySet<string> = new Set([
   ...Object.values(TESTNET_PATHS),
 ])
 
-type GaugeValue = number | Iterable<readonly [string, number]> | undefined
+/** A number, or one for each value of the labels. */
+type GaugeValue = number | Iterable<readonly [labels: Record<string, string>, number]> | undefined
 
-export class ServiceMetrics implements ServiceObserver {
+export class ServiceMetrics {
   readonly registry = new Registry()
   readonly #requests = this.#counter(
     'company_agent_http_requests_total',
@@ -96,7 +82,6 @@ export class ServiceMetrics implements ServiceObserver {
 
   constructor() {
     this.#addProcess()
-    for (const event of ALERTED_EVENTS) this.#events.inc({ event }, 0)
   }
 
   /** The other default metrics of prom-client cost more than a scrape may (`bench perf`, "scrape"). */
@@ -124,7 +109,7 @@ export class ServiceMetrics implements ServiceObserver {
     this.#outcomes.inc({ operation, outcome: outcome.kind === 'answer' ? 'answer' : outcome.refusal.code })
   }
 
-  countPaidRequest({ result, reason = '' }: SaleLine): void {
+  countPaidRequest({ result, reason = '' }: { result: string; reason?: string }): void {
     this.#paidRequests.inc({ result, reason })
   }
 
@@ -132,34 +117,36 @@ export class ServiceMetrics implements ServiceObserver {
     this.#imports.inc({ result })
   }
 
+  countEvent(event: string): void {
+    this.#events.inc({ event })
+  }
+
   /**
-   * Registers a gauge that is read at each scrape: a number, or with a label a number for each of its values. An
-   * undefined value is absent. While the response log cannot be read, the other metrics are still shown.
+   * Registers a gauge that is read at each scrape. An undefined value is absent. While the response log cannot be read,
+   * the other metrics are still shown.
    */
-  addGauge(name: string, help: string, read: () => GaugeValue | Promise<GaugeValue>, label?: string): void {
+  addGauge(
+    name: string,
+    help: string,
+    read: () => GaugeValue | Promise<GaugeValue>,
+    labelNames: readonly string[] = [],
+  ): void {
     const gauge: Gauge = new Gauge({
       name,
       help,
-      labelNames: label === undefined ? [] : [label],
+      labelNames,
       registers: [this.registry],
       async collect() {
         gauge.reset()
         // Without labels, `reset` sets 0.
-        if (label === undefined) gauge.remove()
+        if (labelNames.length === 0) gauge.remove()
         const value = await Promise.resolve()
           .then(read)
           .catch(() => undefined)
         if (typeof value === 'number') gauge.set(value)
-        else for (const [each, count] of value ?? []) gauge.set({ [label ?? '']: each }, count)
+        else for (const [labels, count] of value ?? []) gauge.set(labels, count)
       },
     })
-  }
-
-  observeReport(report: Report): Report {
-    return (event, cause, requestId) => {
-      this.#events.inc({ event })
-      report(event, cause, requestId)
-    }
   }
 
   /** Express middleware that runs before a request is routed. */
@@ -175,13 +162,13 @@ export class ServiceMetrics implements ServiceObserver {
     }
   }
 
-  onStep({ step, result, seconds, cause }: Parameters<ServiceObserver['onStep']>[0]): void {
-    this.#stepSeconds.observe({ step, result }, seconds)
+  countStep({ step, seconds, cause }: { step: string; seconds: number; cause?: unknown }): void {
+    this.#stepSeconds.observe({ step, result: cause === undefined ? 'done' : 'failed' }, seconds)
     const [remote = ''] = step.split('_')
-    if (result === 'failed' && REMOTES.has(remote)) this.#remoteErrors.inc({ remote, kind: failureKind(cause) })
+    if (cause !== undefined && REMOTES.has(remote)) this.#remoteErrors.inc({ remote, kind: failureKind(cause) })
   }
 
-  onState({ state, requirements }: ResponseRecord): void {
+  countState({ state, requirements }: ResponseRecord): void {
     this.#transitions.inc({ state })
     if (state === 'confirmed') this.#revenue.inc(toUsdc(Number(requirements['amount'])))
   }

@@ -5,8 +5,7 @@ import { isIP, type AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import express, { type ErrorRequestHandler } from 'express'
 import type { Registry } from 'prom-client'
-import type { Report, Timer } from '../../../store/base/runtime.ts'
-import { withDeadline } from '../../settlement/rpc/deadline.ts'
+import type { Report } from '../../../store/base/runtime.ts'
 import { toUrlHost } from '../../../store/base/url-policy.ts'
 
 /** A scrape needs one connection. A connection that sends no request is closed after `REQUEST_MS_MAX`. */
@@ -67,22 +66,4 @@ function isOwnName(header: string | undefined, ownHost: string): boolean {
   const name = header.replace(/:\d*$/, '').toLowerCase()
   const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
   return isAddress || /^[\w-]+$/.test(name) || name === ownHost.toLowerCase() || name === hostname().toLowerCase()
-}
-
-/** Shorter than the usual time limit of a probe. */
-const CHECK_MS_MAX = 2_000
-
-/** By the part of a sale. A check that fails or is late is false. */
-export async function checkParts(
-  checks: Record<string, () => Promise<unknown>>,
-  timer: Timer,
-): Promise<Record<string, boolean>> {
-  const runs = Object.entries(checks).map(async ([part, check]) => {
-    const works = await withDeadline({ timer, milliseconds: CHECK_MS_MAX }, check).then(
-      (result) => result !== false,
-      () => false,
-    )
-    return [part, works] as const
-  })
-  return Object.fromEntries(await Promise.all(runs))
 }

@@ -388,7 +388,7 @@ describe('resolve, for names that differ little', () => {
           'Stewley Ltd Limited Edition/Stewley Ltd (dissolved 2024)/Stewley Ltd; Bluebell Oak/Stewley Ltd Creditors/' +
           'Zyx trading as Stewley Ltd',
       ],
-      ['6', '(Ltd) Song Sleuth/Ltd. Song Sleuth/Customer: Song Sleuth Ltd'],
+      ['6', 'Customer: Song Sleuth Ltd/Song Sleuth formerly Blue Door, Jersey'],
       ['12', 'HAIWA INT LTD/Haiwa Intern Limited/Supplier - Haiwa International Ltd'],
       ['13', 'Abbeygate Prop Ltd/Abbeygate Properties S.r.l. Ltd'],
     ]
@@ -408,7 +408,11 @@ describe('resolve, for names that differ little', () => {
         expect(register.resolve({ name: 'Song Sleuth Ltd Holdings', company_number: '6' }).status).to.equal(
           'conflicting',
         )
-        // A single letter can begin a word of any name.
+        // Name and text are the name of the company itself.
+        expect(register.resolve({ name: 'Marlinspike Ltd Ireland', company_number: '10' }).status).to.equal('ambiguous')
+        for (const name of ['(Ltd) Song Sleuth', 'Ltd. Song Sleuth', 'Song Sleuth formerly Blue Door'])
+          expect(register.resolve({ name }).candidates[0], name).to.include({ score: 849 })
+        // Two letters can begin a word of many names.
         expect(register.resolve({ name: 'Haiwa In Ltd' }).status).to.equal('no_match')
       }))
 

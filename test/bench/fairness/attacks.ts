@@ -19,13 +19,15 @@ export interface Attack {
   /** Accounts that the chain must have. */
   accounts?: Record<string, LedgerAccount>
   connections?: number
+  /** Milliseconds between the requests of a connection, instead of a share of `ATTACKS_PER_SECOND`. */
+  everyMs?: number
   /** The requests, which the attackers repeat in this order. */
   requests: Sent[]
   /** Calls to the node for what is paid: a sale, and the observations until its block is final. */
   paidCalls?: number
   /** Whether `verify` accepts the payments. `NODE_CALLS_MAX` then does not apply. */
   isVerified?: boolean
-  /** Whether the other clients have an address of the attackers. */
+  /** Whether the other clients have an address of the attackers, if these have several connections of each. */
   sharesAddress?: boolean
   /** Disconnects some milliseconds after each request, or reads no answer. By default waits for each answer. */
   behaviour?: 'leaves' | 'reads nothing'
@@ -154,7 +156,8 @@ const SINGLE_ATTACKS = {
   },
   'idle connections of the address of others': async (): Promise<Attack> => ({
     requests: [get(FREE_PATHS.robotsTxt)],
-    connections: 400,
+    connections: 200,
+    everyMs: 2_000,
     sharesAddress: true,
   }),
   'batches of wallets emptied after verify': async (): Promise<Attack> => {

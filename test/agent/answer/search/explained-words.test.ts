@@ -57,6 +57,7 @@ const OPEN: [text: string, words: string][] = [
   ['Ref 2', 'ref 2'],
   ['Client 2020', 'client 2020'],
   ['01/02/2024', '01 02 2024'],
+  ['Euro 2020, USD 2', 'euro 2020 usd 2'],
   ['Limited Partners', 'partners'],
 ]
 
@@ -106,9 +107,9 @@ describe('the words around a name', () => {
       expect(coreOf(name)).to.deep.equal(['kerrigan'])
     for (const name of ['Blue Door t/a Kerrigan Ltd', 'Blue Door (trading as Kerrigan Limited)']) {
       expect(coreOf(name)).to.deep.equal(['kerrigan'])
-      expect(splitTradingName(name).isLast).to.equal(true)
+      expect(splitTradingName(name).outside).to.match(/^Blue Door/)
     }
     for (const name of ['Kerrigan Ta Foods', 'T/A Kerrigan', 'Cat/Apple'])
-      expect(splitTradingName(name)).to.deep.equal({ named: name, isLast: false })
+      expect(splitTradingName(name)).to.deep.equal({ named: name, outside: '' })
   })
 })

@@ -15,7 +15,7 @@ import { listen } from '../../../support/listen.ts'
 import { findPostgres, makeEmptyLog, withPool } from '../../../support/postgres.ts'
 import { startTestService, type TestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
-import { checkDisk } from '../../../../agent/operator/check/machine.ts'
+import { checkDisk } from '../../../../agent/service/checks/machine.ts'
 import { readConfig } from '../../../../agent/service/config.ts'
 import { DEPLOYMENTS } from '../../../../agent/payment/terms.ts'
 import { prepareChain } from '../../../../agent/sandbox/prepare-chain.ts'
@@ -84,14 +84,14 @@ describe('the command check', function () {
     await expectOne('data directory', /^FAILED .*has mode 0755.*run chmod 700/)
   })
 
-  it('fails without the disk space of a sale, and warns without that of an import', async () => {
+  it('fails without the disk space of a sale, and warns below 1 GiB', async () => {
     const config = readConfig(environment)
     for (const [mib, kind] of [
       [63, 'failed'],
-      [255, 'warning'],
-      [257, 'passed'],
+      [1_023, 'warning'],
+      [1_025, 'passed'],
     ] as const) {
-      const [finding] = await checkDisk(config, () => mib * 2 ** 20)
+      const [finding] = await checkDisk({ config }, () => mib * 2 ** 20)
       expect(finding?.kind, `${mib} MiB`).to.equal(kind)
     }
   })
@@ -226,11 +226,11 @@ describe('the command check', function () {
   })
 
   it('fails with a dataset that does not exist or cannot be reached', async () => {
-    await expectOne('dataset', /^FAILED .*does not exist/, { DATASET: '/none.csv' })
-    await expectOne('dataset', /^FAILED .*does not answer/, { DATASET: 'http://127.0.0.1:1/a.csv' })
+    await expectOne('retrieval', /^FAILED .*does not exist/, { DATASET: '/none.csv' })
+    await expectOne('retrieval', /^FAILED .*does not answer/, { DATASET: 'http://127.0.0.1:1/a.csv' })
     supported = (_, response) => response.writeHead(404).end()
-    await expectOne('dataset', /^FAILED .*status 404/, { DATASET: `${facilitator.url}/a.csv` })
-    await expectOne('dataset', /^WARNING .*status 404/, {
+    await expectOne('retrieval', /^FAILED .*status 404/, { DATASET: `${facilitator.url}/a.csv` })
+    await expectOne('retrieval', /^WARNING .*status 404/, {
       DATASET: `${facilitator.url}/a.csv`,
       DATA_DIR: service.directory,
     })

@@ -1,12 +1,16 @@
 /** Metrics and probes of a running service. */
 import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { generatePrivateKey } from 'viem/accounts'
 import { RpcError, WrongChain } from '../../../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../../../agent/settlement/rpc/post-json.ts'
+import { checksWith } from '../../../../agent/service/checks/table.ts'
 import { migrateDatabase } from '../../../../store/log/postgres/schema.ts'
+import { listen } from '../../../support/listen.ts'
 import { findPostgres, initialiseServer, launchServer, makeServerFolder } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
 import { shortTimers } from '../../../support/timers.ts'
@@ -136,7 +140,6 @@ describe('the admin address', function () {
     })
     const balance = await sample('company_agent_relayer_balance_ether')
     expect(balance).to.be.greaterThan(0)
-    expect(await sample('company_agent_relayer_settlements_left')).to.be.greaterThan(0)
     fails = true
     const text = await (await adminFetch('/metrics')).text()
     expect(text).not.to.match(/^company_agent_relayer_balance_ether /m)
@@ -150,10 +153,10 @@ describe('the admin address', function () {
     expect(await sample('company_agent_http_requests_total', { route: '/docs', method: 'other' })).to.equal(1)
   })
 
-  it('is ready with a fresh dataset, and not ready with a stale one', async () => {
+  it('[14.12] is ready with a fresh dataset, and not ready with a stale one', async () => {
     let laterMs = 0
     await start({ now: () => new Date(Date.now() + laterMs) })
-    const all = { dataset: true, response_log: true, chain: true, running: true }
+    const all = Object.fromEntries(checksWith('unready').map((name) => [name, true]))
     expect(await readiness()).to.deep.equal({ status: 200, ready: true, checks: all })
     laterMs = 4 * DAY_MS
     expect(await readiness()).to.deep.equal({ status: 503, ready: false, checks: { ...all, dataset: false } })
@@ -173,13 +176,59 @@ describe('the admin address', function () {
         },
       }),
     })
-    const shown = () => sample('company_agent_ready', { part: 'chain' })
+    const shown = () => sample('company_agent_check_ok', { check: 'chain', severity: 'critical' })
     expect(await shown()).to.equal(1)
     isDown = true
     expect(await shown()).to.equal(1)
     laterMs = 10_001
     expect(await shown()).to.equal(0)
+    laterMs += 60_000
+    expect(await sample('company_agent_check_failing_seconds', { check: 'chain' })).to.be.within(60, 70)
     expect(await readiness()).to.deep.include({ status: 503, ready: false })
+    isDown = false
+    laterMs += 10_001
+    expect(await shown()).to.equal(1)
+  })
+
+  it('[14.12] calls a facilitator that does not answer once a minute', async () => {
+    let calls = 0
+    using facilitator = await listen(createServer((request) => void (calls += Number(request.url === '/supported'))))
+    let laterMs = 0
+    const facilitators = [{ url: facilitator.url, authorization: async () => undefined }]
+    await start({
+      clock: () => performance.now() + laterMs,
+      configure: (config) => ({
+        ...config,
+        facilitator: { kind: 'remote', facilitators, rpcUrls: ['http://127.0.0.1:9'], payTo: `0x${'c7'.repeat(20)}` },
+      }),
+    })
+    for (let scrapes = 0; scrapes < 4; scrapes += 1) {
+      await sample('company_agent_check_ok')
+      laterMs += 15_000
+    }
+    expect(calls).to.equal(1)
+    await readiness()
+    expect(calls).to.equal(1)
+  })
+
+  it('[14.12] calls sales failing for a payment that is good, and not for one that a buyer can prevent', async () => {
+    let laterMs = 0
+    const verify = () => Promise.reject(new Error('down'))
+    await start({
+      clock: () => performance.now() + laterMs,
+      replaceExternals: ({ facilitator, ...own }) => ({ ...own, facilitator: { ...facilitator, verify } }),
+    })
+    const { lookup, buy } = requests()
+    const shown = async () => {
+      laterMs += 10_001
+      return sample('company_agent_check_ok', { check: 'sales', severity: 'critical' })
+    }
+    const quote = (await lookup('00000000')).headers['payment-required'] as string
+    const withoutMoney = await service.pay(quote, { key: generatePrivateKey() })
+    expect((await lookup('00000000', withoutMoney)).status).to.equal(503)
+    expect(await shown()).to.equal(1)
+    expect((await buy((payment) => lookup('00000000', payment))).status).to.equal(503)
+    expect(await shown()).to.equal(0)
   })
 
   it('refuses other paths and methods', async () => {
@@ -215,16 +264,13 @@ describe('the admin address', function () {
       const url = `postgres://test@localhost/postgres?host=${disk}`
       await migrateDatabase(url)
       await start({ environment: { RESPONSE_LOG: url } })
-      expect(await readiness()).to.have.nested.property('checks.response_log', true)
-      expect(await sample('company_agent_ready', { part: 'response_log' })).to.equal(1)
+      expect(await readiness()).to.have.nested.property('checks.response log', true)
       // It fails at the end of the disk.
       await promisify(execFile)('dd', ['if=/dev/zero', `of=${join(disk, 'filler')}`, 'bs=4k']).catch(() => undefined)
       expect(await readiness()).to.deep.include({ status: 503, ready: false })
-      expect(await readiness()).to.have.nested.property('checks.response_log', false)
-      expect(await sample('company_agent_ready', { part: 'response_log' })).to.equal(0)
-      expect(await sample('company_agent_ready', { part: 'chain' })).to.equal(1)
+      expect(await readiness()).to.deep.nested.include({ 'checks.response log': false, 'checks.chain': true })
       await rm(join(disk, 'filler'))
-      expect(await readiness()).to.have.nested.property('checks.response_log', true)
+      expect(await readiness()).to.have.nested.property('checks.response log', true)
     } finally {
       await server.kill()
       await promisify(execFile)('umount', ['--lazy', disk])

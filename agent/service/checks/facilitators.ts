@@ -1,26 +1,33 @@
 /** Checks that a remote facilitator accepts the credentials and settles on the network of the configuration. */
 import * as z from 'zod'
-import type { Config } from '../../service/config.ts'
-import { DEPLOYMENTS, X402_VERSION } from '../../payment/terms.ts'
-import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
+import { fetchText } from '../../../store/base/bounded-fetch.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import { failed, passed, type Check, type CheckResult } from './check.ts'
+import { DEPLOYMENTS, X402_VERSION } from '../../payment/terms.ts'
+import type { Config } from '../config.ts'
+import { failed, numbered, passed, type Finding, type Subject } from './subject.ts'
 
 const supportedSchema = z.object({
   kinds: z.array(z.looseObject({ x402Version: z.unknown(), scheme: z.string(), network: z.string() })),
 })
 
-export function facilitatorChecks({ facilitator, mode }: Config, fetch: Fetch): Check[] {
+/** One that fails is a warning if another one works, because `verify` asks that one. */
+export async function checkFacilitators({ config: { facilitator, mode }, fetch }: Subject): Promise<Finding[]> {
   if (facilitator.kind !== 'remote') return []
-  return facilitator.facilitators.map((each) => ({
-    name: 'facilitator',
-    run: () => checkFacilitator(each, DEPLOYMENTS[mode].network, fetch),
-  }))
+  const { network } = DEPLOYMENTS[mode]
+  const each = await Promise.all(facilitator.facilitators.map((one) => checkFacilitator(one, network, fetch)))
+  const findings = numbered(each)
+  if (findings.some(({ kind }) => kind === 'passed'))
+    for (const finding of findings) if (finding.kind === 'failed') finding.kind = 'warning'
+  return findings
 }
 
 type Remote = Extract<Config['facilitator'], { kind: 'remote' }>['facilitators'][number]
 
-async function checkFacilitator({ url, authorization }: Remote, network: string, fetch: Fetch): Promise<CheckResult[]> {
+async function checkFacilitator(
+  { url, authorization }: Remote,
+  network: string,
+  fetch: Subject['fetch'],
+): Promise<Finding[]> {
   const header = await authorization('GET', `${url}/supported`)
   const headers = { Accept: 'application/json', ...(header !== undefined && { Authorization: header }) }
   const reply = await fetchText(fetch, `${url}/supported`, { headers }).catch(() => undefined)

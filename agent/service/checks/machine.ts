@@ -2,22 +2,20 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { privateKeyToAddress } from 'viem/accounts'
-import { readDirectory } from '../../../keys/key-files.ts'
 import { isLoopback, toUrlHost } from '../../../store/base/url-policy.ts'
 import { FREE_BYTES_MIN, readFreeBytes } from '../../../store/files/disk-space.ts'
 import { responsesFolder } from '../../../store/files/layout.ts'
 import { checkPrivateDirectory } from '../../../store/files/private-files.ts'
-import { type Config, findIgnored } from '../../service/config.ts'
-import { readRelayerKey } from '../../service/externals.ts'
-import { failed, passed, warning, type CheckResult } from './check.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
+import { type Config, findIgnored } from '../config.ts'
+import { readRelayerKey } from '../externals.ts'
+import { failed, passed, warning, type Finding, type Subject } from './subject.ts'
 
 const MIB = 2 ** 20
+/** Below this a warning: an import needs some hundred MiB, and a log grows. */
+const FREE_BYTES_WARNING = 1024 * MIB
 
-export async function checkVariables(
-  environment: Record<string, string | undefined>,
-  config: Config,
-): Promise<CheckResult[]> {
+export function checkVariables(environment: Record<string, string | undefined>, config: Config): Finding[] {
   const ignored = findIgnored(environment, config)
   if (ignored.length === 0) return passed(`the configuration of ${config.mode} is valid`)
   return ignored.flatMap(({ variable, reason }) => warning(`${variable} does nothing: ${reason}`))
@@ -28,7 +26,7 @@ export async function checkPermissions({ dataDirectory, keysDirectory }: Config)
   for (const path of [responsesFolder(dataDirectory), keysDirectory]) await checkPrivateDirectory(path)
 }
 
-export async function checkDataDirectory(config: Config): Promise<CheckResult[]> {
+export async function checkDataDirectory({ config }: Subject): Promise<Finding[]> {
   const { dataDirectory } = config
   const existing = await nearestDirectory(dataDirectory)
   const isMissing = existing !== dataDirectory
@@ -51,25 +49,21 @@ async function nearestDirectory(path: string): Promise<string> {
   }
 }
 
-export async function checkKeys({ keysDirectory }: Config): Promise<CheckResult[]> {
-  const keys = await readDirectory(keysDirectory)
-  return passed(keys.length > 0 ? `${keys.length} of receipts and the agent card` : 'the first start creates a key')
-}
-
-export async function checkDisk({ dataDirectory }: Config, readFree = readFreeBytes): Promise<CheckResult[]> {
-  const free = readFree(await nearestDirectory(dataDirectory))
+/** A database of the log has its own disk: here an import fails, and sales go on. */
+export async function checkDisk({ config }: Pick<Subject, 'config'>, readFree = readFreeBytes): Promise<Finding[]> {
+  const free = readFree(await nearestDirectory(config.dataDirectory))
   const left = Number.isFinite(free)
     ? `${Math.floor(free / MIB)} MiB are free`
     : 'the file system does not say what is free'
-  if (free < FREE_BYTES_MIN.sale)
+  if (free < FREE_BYTES_MIN.sale && config.responseLog === undefined)
     return failed(`${left}, a sale needs ${FREE_BYTES_MIN.sale / MIB} MiB: free space on the disk of DATA_DIR`)
-  if (free < FREE_BYTES_MIN.import)
-    return warning(`${left}, an import needs ${FREE_BYTES_MIN.import / MIB} MiB: free space on the disk of DATA_DIR`)
-  return passed(left)
+  return free < FREE_BYTES_WARNING
+    ? warning(`${left}, an import needs ${FREE_BYTES_MIN.import / MIB} MiB: free space on the disk of DATA_DIR`)
+    : passed(left)
 }
 
 /** The key of the receiver should be on no machine of the service. That of the relayer is on this one. */
-export async function checkReceiver({ facilitator }: Config): Promise<CheckResult[]> {
+export function checkReceiver({ config: { facilitator } }: Subject): Finding[] {
   if (facilitator.kind === 'sandbox') return passed('the sandbox has its own')
   const { payTo } = facilitator
   if (facilitator.kind === 'self') {
@@ -81,7 +75,7 @@ export async function checkReceiver({ facilitator }: Config): Promise<CheckResul
 }
 
 /** What can be known of reverse proxies without a request. */
-export async function checkProxies({ baseUrl, host, trustedProxies }: Config): Promise<CheckResult[]> {
+export function checkProxies({ config: { baseUrl, host, trustedProxies } }: Subject): Finding[] {
   const isTls = baseUrl !== undefined && new URL(baseUrl).protocol === 'https:'
   if (isTls && trustedProxies === 0)
     return warning('BASE_URL is https, so requests pass a proxy: set TRUST_PROXY to the number of proxies')

@@ -1,0 +1,120 @@
+/** Runs the checks of the table: once, for a start or the command `check`, and again for a running service. */
+import type { Timer } from '../../../store/base/runtime.ts'
+import { StoreError } from '../../../store/files/environment.ts'
+import { withDeadline } from '../../settlement/rpc/deadline.ts'
+import { failed, labelOf, type Finding, type Subject } from './subject.ts'
+import { checkOf, checksWith, type CheckName, type Column, type Severity } from './table.ts'
+
+/** One that throws has failed, with the first line of the message of its error. */
+export async function measure(name: CheckName, subject: Subject, own = checkOf(name).measure): Promise<Finding[]> {
+  try {
+    return (await own?.(subject)) ?? []
+  } catch (cause) {
+    return failed(cause instanceof Error ? (cause.message.split('\n', 1)[0] ?? '') : 'the check did not finish')
+  }
+}
+
+/** @throws StoreError whose message is one line for the operator */
+export async function refuseStart(names: readonly CheckName[], subject: Subject): Promise<void> {
+  for (const name of names)
+    for (const { kind, detail } of (await checkOf(name).measure?.(subject)) ?? [])
+      if (kind === 'failed') throw new StoreError(detail)
+}
+
+/** For the requests of one check. Nodes and facilitators can be slow and work. */
+const CHECK_MS_MAX = 15_000
+/** Shorter than the usual time limit of a scrape or a probe. */
+const WAIT_MS_MAX = 2_000
+
+interface WatchOptions {
+  /** A new one for each round, because checks of a round share what they observe. */
+  open: () => Subject
+  /** Milliseconds of a clock that never goes back. */
+  clock: () => number
+  timer: Timer
+}
+
+/** The checks of a running service. Nothing is measured while nobody asks. */
+export class Watch {
+  readonly #options: WatchOptions
+  readonly #latest = new Map<CheckName, { findings: Finding[]; at: number }>()
+  readonly #running = new Map<CheckName, Promise<void>>()
+  /** Since when a label fails with a severity. */
+  readonly #since = new Map<string, number>()
+
+  constructor(options: WatchOptions) {
+    this.#options = options
+  }
+
+  /** Whether each check that concerns this process alone passes now. A late one does not. */
+  async readiness(): Promise<Record<string, boolean>> {
+    const names = measuredWith('unready')
+    const late = await this.#measure(names)
+    const passes = (name: CheckName) =>
+      !late.has(name) && this.#latest.get(name)?.findings.every(({ kind }) => kind !== 'failed') === true
+    return Object.fromEntries(names.map((name) => [name, passes(name)]))
+  }
+
+  /** The checks that alert, by severity, with the seconds since they fail. What is not measured yet is absent. */
+  async alerts(): Promise<{ check: string; severity: Severity; isFailing: boolean; seconds: number }[]> {
+    const { clock } = this.#options
+    const ageOf = (name: CheckName) => clock() - (this.#latest.get(name)?.at ?? -Infinity)
+    const names = [...new Set([...measuredWith('critical'), ...measuredWith('warning')])]
+    await this.#measure(names.filter((name) => ageOf(name) >= (checkOf(name).everySeconds ?? 0) * 1_000))
+    return names.flatMap((name) =>
+      this.#labels(name).map(({ check, severity, key }) => {
+        const since = this.#since.get(key)
+        return { check, severity, isFailing: since !== undefined, seconds: (clock() - (since ?? clock())) / 1_000 }
+      }),
+    )
+  }
+
+  /** Waits for a short time. Returns those that are late, which go on. */
+  async #measure(names: readonly CheckName[]): Promise<ReadonlySet<CheckName>> {
+    const { timer } = this.#options
+    const subject = this.#options.open()
+    const late = new Set(names)
+    const all = names.map(async (name) => {
+      const running = this.#running.get(name) ?? this.#measureOne(name, subject)
+      this.#running.set(name, running)
+      await running
+      late.delete(name)
+    })
+    await withDeadline({ timer, milliseconds: WAIT_MS_MAX }, () => Promise.all(all)).catch(() => undefined)
+    return late
+  }
+
+  /** No finding means that it cannot be measured now, which another check tells. */
+  async #measureOne(name: CheckName, subject: Subject): Promise<void> {
+    const { clock, timer } = this.#options
+    const at = clock()
+    const deadline = { timer, milliseconds: CHECK_MS_MAX }
+    const run = checkOf(name).measure
+    const findings = await measure(name, subject, () => withDeadline(deadline, async () => run?.(subject) ?? []))
+    this.#running.delete(name)
+    this.#latest.set(name, { at, findings: findings.length > 0 ? findings : (this.#latest.get(name)?.findings ?? []) })
+    for (const { key, isFailing } of this.#labels(name))
+      if (!isFailing) this.#since.delete(key)
+      else if (!this.#since.has(key)) this.#since.set(key, at)
+  }
+
+  /** A failure is critical, if the check has that column. */
+  #labels(name: CheckName) {
+    const { columns } = checkOf(name)
+    const severities = (['critical', 'warning'] as const).filter((each) => columns.includes(each))
+    const [highest] = severities
+    return (this.#latest.get(name)?.findings ?? []).flatMap((finding) => {
+      const check = labelOf(name, finding)
+      const actual = finding.kind === 'failed' ? highest : finding.kind
+      return severities.map((severity) => ({
+        check,
+        severity,
+        key: `${severity} ${check}`,
+        isFailing: actual === severity,
+      }))
+    })
+  }
+}
+
+const measuredWith = (column: Column): CheckName[] =>
+  checksWith(column).filter((name) => checkOf(name).everySeconds !== undefined)
