@@ -119,7 +119,9 @@ describe('the lists of CONTRIBUTING', () => {
     const [contract, ...code] = places.flatMap((place) =>
       place.includes('.')
         ? [read(place)]
-        : readdirSync(join(ROOT, place)).filter((name) => name !== 'refusal.ts').map((name) => read(join(place, name))),
+        : readdirSync(join(ROOT, place))
+            .filter((name) => name !== 'refusal.ts')
+            .map((name) => read(join(place, name))),
     )
     const [definitions, ...sent] = code
     for (const refusal of Object.keys(REFUSALS)) {
