@@ -10,6 +10,8 @@ const REPLACED: readonly (readonly [path: RegExp, text: string])[] = [
   [/library\/private-key-signer\.ts$/, 'export const privateKeyToAccount = undefined'],
   // Only documents need JSON Schema.
   [/operation\/json-schema\.ts$/, 'export const toJsonSchema = () => ({})'],
+  // The page shows messages of its own.
+  [/zod\/v4\/locales\/en\.js$/, 'export default () => ({ localeError: ({ code }) => code })'],
   [/zod\/v4\/core\/json-schema-(processors|generator)\.js$/, 'module.exports = {}'],
   [
     /zod\/v4\/core\/to-json-schema\.js$/,
