@@ -152,6 +152,7 @@ export async function startService(given: ServiceOptions) {
         ...parts,
         registry: await registeredAgent(options, baseUrl),
         sandboxAccount: externals.sandboxAccount,
+        operator: config.operator,
         observe: metrics?.observeRequests(),
       }),
     )

@@ -21,11 +21,15 @@ export interface DocumentedDeployment {
   retentionDays: number
   /** Of the current dataset. */
   exampleCompany: ExampleCompany | undefined
+  /** A few numbers of the current dataset. */
+  exampleNumbers: readonly string[]
   /** Empty without a dataset. */
   statuses: string
   licence: { name: string; url: string }
   /** Only in a sandbox: the account that its page can pay with. */
   sandboxAccount?: { address: string } | undefined
+  /** Who runs the service. */
+  operator?: { name: string; url: string } | undefined
 }
 
 export function exampleQuote(deployment: DocumentedDeployment, reason: QuoteReason) {
