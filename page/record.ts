@@ -23,7 +23,7 @@ export function statusOf({ status, dissolved_date }: Company): HTMLElement {
     'span',
     { class: `status ${kind}` },
     create('b', { 'aria-hidden': 'true' }, sign),
-    status ?? 'no status',
+    ` ${status ?? 'no status'}`,
   )
 }
 

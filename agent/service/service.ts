@@ -14,7 +14,7 @@ import { Instrumentation, type SaleLine } from './admin/instrumentation.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
 import { startAdminServer } from './admin/server.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
-import { refuseStart, Watch } from './checks/runner.ts'
+import { measure, refuseStart, Watch } from './checks/runner.ts'
 import { limited, type Running, type Subject } from './checks/subject.ts'
 import { ConfigError, type Config } from './config.ts'
 import type { Externals } from './externals.ts'
@@ -134,6 +134,8 @@ export async function startService(given: ServiceOptions) {
     running.retrieval = await startDataset(options, { catalog, metrics }, closers)
     const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(context.paymentMutex) })
     running.reconciler = reconciler
+    // The first search is slow, so it is not that of a buyer.
+    await measure('name index', subject)
     closers.push(() => reconciler.stop())
 
     const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
