@@ -30,7 +30,10 @@ const STATUSES = {
 export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefinition, { kind: 'batch' }> {
   const operations = all.filter(({ batchInputsMax }) => batchInputsMax !== undefined)
   const { inputs: described } = describeInputs(operations, ({ batchInputsMax = 0 }) => batchInputsMax)
-  const { limits: toolLimits, inputs: toolInputs } = describeInputs(operations, ({ toolInputsMax = 0 }) => toolInputsMax)
+  const { limits: toolLimits, inputs: toolInputs } = describeInputs(
+    operations,
+    ({ toolInputsMax = 0 }) => toolInputsMax,
+  )
   const [first] = operations
   if (!first) throw new Error('No operation has batches')
   const items = (input: Record<string, unknown>) => {
