@@ -4,6 +4,7 @@ import type { HistoryResponse } from '../operation/history.ts'
 import type { ResolveResponse } from '../operation/resolve.ts'
 import type { SearchResponse } from '../operation/search.ts'
 import type { Company } from '../../store/dataset/company.ts'
+import { CANDIDATE_COLUMNS, candidateRows, companyRow, type CandidateRow } from './candidate-row.ts'
 
 /** The lines of an answer that has the form of its operation. Undefined for an operation without such a form. */
 export function toReadable(operation: string, answer: unknown): string[] | undefined {
@@ -13,10 +14,11 @@ export function toReadable(operation: string, answer: unknown): string[] | undef
 const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
   lookup: ({ company }: { company: Company }) => toCard(company),
   as_of: ({ company }: { company: Company }) => toCard(company),
-  search: ({ candidates }: SearchResponse) => toRanking(candidates),
-  resolve: ({ status, match, candidates }: ResolveResponse) => {
+  search: (answer: SearchResponse) => toRanking(answer),
+  resolve: (answer: ResolveResponse) => {
+    const { status, match } = answer
     const verdict = match ? `${status}: ${match.company.company_number} ${match.company.legal_name}` : status
-    return [verdict, ...toRanking(candidates)]
+    return [verdict, ...toRanking(answer)]
   },
   history: ({ versions, complete_since }: HistoryResponse) => [
     ...toTable(
@@ -48,17 +50,21 @@ export const changeCells = (change: ChangesResponse['changes'][number]): string[
   return [date, company_number, kind, legal_name, status ?? '', changed.join(', ')]
 }
 
-export const RESULT_HEADS = ['status', 'number', 'name', 'result']
+const RESULT_HEADS = ['status', 'number', 'name', 'result']
+
+/** Tells two equal names apart. */
+const shortCells = ({ number, name, status, address, registered_date: date }: CandidateRow) =>
+  [number, name, status, address, date && `registered ${date}`].filter(Boolean).join(', ')
 
 /** A row of a table of the results of a batch. Without a decided company, the names are those of the candidates. */
-export function resultCells({ status, body }: BatchResult): string[] {
+function resultCells({ status, body }: BatchResult): string[] {
   const { company = body.match?.company, candidates = [], error } = body
-  const names = company ? [company.legal_name] : candidates.map((each) => each.company.legal_name)
+  const names = company ? [company.legal_name] : candidates.map((each) => shortCells(companyRow(each.company)))
   return [String(status), company?.company_number ?? '', names.join(' / '), error?.code ?? body.status ?? '']
 }
 
 /** What the items of a batch have: a company, a resolution, or a refusal. */
-export interface BatchResult {
+interface BatchResult {
   status: number
   body: Partial<ResolveResponse> & { company?: Company; error?: { code: string } }
 }
@@ -71,15 +77,10 @@ function toCard({ registered_address: address, ...company }: Company): string[] 
   return toTable(rows.flatMap(([name, value]) => (value === null || value === '' ? [] : [[name, value]])))
 }
 
-const toRanking = (candidates: SearchResponse['candidates']): string[] =>
+const toRanking = (answer: Parameters<typeof candidateRows>[0]): string[] =>
   toTable(
-    candidates.map(({ company, score }) => [
-      String(score),
-      company.company_number,
-      company.legal_name,
-      company.status ?? '',
-    ]),
-    ['score', 'number', 'name', 'status'],
+    candidateRows(answer).map((row) => CANDIDATE_COLUMNS.map((column) => row[column])),
+    [...CANDIDATE_COLUMNS],
   )
 
 /** Columns of equal width. */

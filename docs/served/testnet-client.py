@@ -40,13 +40,13 @@ BASE_URL = "http://127.0.0.1:4021"  # filled in by the service that serves this 
 
 EXIT_CODES = """exit codes:
   0  bought; with --print-quote: the quote is valid
-  1  refused by the service, which reports that nothing was charged
   2  invalid arguments
   3  stopped before a payment was sent
   4  outcome unknown: keep the payment file and run again with --retry
   5  the answer differs from the stored one, or its receipt is wrong: see the printed message
+  6  refused by the service: not sold, certain when the payment has ended
 """
-DONE, REFUSED, NOTHING_SENT, UNKNOWN, MISMATCH = 0, 1, 3, 4, 5
+DONE, NOTHING_SENT, UNKNOWN, MISMATCH, REFUSED = 0, 3, 4, 5, 6
 
 # USDC on Base Sepolia, from Circle's list of contracts, and its EIP-712 domain.
 NETWORK = "eip155:84532"
@@ -652,7 +652,7 @@ def pay(path: str, purchase: dict[str, Any]) -> int:
             raise Stop(UNKNOWN, f"do not sign another payment: keep {path} and contact the operator")
         say("refused: the service states that nothing was charged")
         until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(valid_before(purchase)))
-        raise Stop(REFUSED, f"the payment can be settled until {until}: do not sign another one before that time")
+        raise Stop(REFUSED, f"not sold: certain from {until} on; other purchases are safe meanwhile")
     say(f"paid in transaction {transaction} on {NETWORK}; answer and receipt are in {path}")
     show_json(parse_object(answer.body))
     try:

@@ -39,7 +39,8 @@ const run = promisify(execFile)
 
 /** The lines that a user writes. The last one has a wrong type, which shows that the types are found. */
 const USER_PROGRAM = `
-import { createBuyer, PurchaseError } from 'irish-company-agent-client'
+import { createBuyer, describeOutcome, PurchaseError } from 'irish-company-agent-client'
+import { privateKeyToAccount } from 'viem/accounts'
 
 const [url = '', key = '', payTo = ''] = process.argv.slice(2)
 const buyer = createBuyer({
@@ -55,6 +56,17 @@ const buyer = createBuyer({
 })
 const answer = await buyer.fetch(\`\${url}/api/v1/company/73848\`)
 console.log(answer.status, answer.headers.get('Receipt-Check'), await answer.text(), PurchaseError.name)
+/** An account of viem signs, a matched answer has a match, and the body of a result has the type of its operation. */
+export async function withTypes(): Promise<string> {
+  const own = createBuyer({ url, key: privateKeyToAccount(key as \`0x\${string}\`), onStep: ({ kind }) => console.log(kind) })
+  const answer = await own.resolve({ name: 'x' })
+  const { results } = await own.batch('resolve', [{ name: 'x' }]).catch((cause: unknown) => {
+    throw new Error(cause instanceof PurchaseError ? describeOutcome(cause.outcome) : 'x')
+  })
+  const [first] = results
+  const decided = first?.status === 200 && first.body.status === 'matched' ? first.body.match.score : 0
+  return \`\${answer.status === 'matched' ? answer.match.company.legal_name : ''} \${decided}\`
+}
 // @ts-expect-error The options lack the key. Fails to compile if the types are not found.
 export const refused = () => createBuyer({ url: 'https://companies.example' })
 `

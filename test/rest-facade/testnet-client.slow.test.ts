@@ -158,13 +158,14 @@ describe('the test client', () => {
 
   it('[14.18] reports a 402 after a payment as a statement of the service, and proposes no second signature', async () => {
     faults = [() => ({ kind: 'answer', status: 402, body: refusal('payment_failed') })]
-    const { stderr } = await buy()
+    const { code, stderr } = await buy()
+    expect(code).to.equal(6)
     const { payload } = decodePaymentSignatureHeader(payments[0] ?? '')
     const { validBefore } = (payload as { authorization: { validBefore: string } }).authorization
     const until = new Date(Number(validBefore) * 1000).toISOString().replace('.000Z', 'Z')
     expect(stderr.trimEnd().split('\n').slice(-2)).to.deep.equal([
       'refused: the service states that nothing was charged',
-      `the payment can be settled until ${until}: do not sign another one before that time`,
+      `not sold: certain from ${until} on; other purchases are safe meanwhile`,
     ])
   })
 
@@ -206,7 +207,7 @@ describe('the test client', () => {
   const ENDS: [fact: string, answer: Answer, code: number, text: string][] = [
     ['a long Retry-After', { status: 429, headers: { 'Retry-After': '61' } }, 4, 'asks to wait 61 s'],
     ['a redirect', { status: 307, headers: { Location: '/elsewhere' } }, 4, 'HTTP 307'],
-    ['a refusal', { status: 402, body: refusal('payment_failed\u001B[2J') }, 1, 'HTTP 402 payment_failed\\x1b[2J'],
+    ['a refusal', { status: 402, body: refusal('payment_failed\u001B[2J') }, 6, 'HTTP 402 payment_failed\\x1b[2J'],
     ['a page of a proxy', { status: 404, body: '<h1>Not found</h1>' }, 4, 'HTTP 404'],
     ['an answer without a receipt', { status: 200, body: '{"company":"x"}' }, 4, 'HTTP 200'],
   ]

@@ -1,12 +1,13 @@
 /** A method for each single operation. It builds the URL, and types the answer. */
 import type * as z from 'zod'
 import { asOf } from '../../operation/as-of.ts'
+import { batch } from '../../operation/operations.ts'
 import { changes, type ChangesResponse } from '../../operation/changes.ts'
 import { history, type HistoryResponse } from '../../operation/history.ts'
 import { lookup } from '../../operation/lookup.ts'
 import { parseOperation, type OperationDefinition } from '../../operation/operation.ts'
 import { resolve, type ResolveResponse } from '../../operation/resolve.ts'
-import type { companyResponseSchema } from '../../operation/result.ts'
+import type { Candidate, companyResponseSchema, dataErrorSchema } from '../../operation/result.ts'
 import { search, type SearchResponse } from '../../operation/search.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
@@ -21,15 +22,38 @@ type CompanyResponse = z.infer<typeof companyResponseSchema>
 
 type Input<Definition extends OperationDefinition> = z.input<Definition['inputSchema']>
 
+/** A matched answer has a match, and no other has one. */
+type ResolveAnswer = Omit<ResolveResponse, 'status' | 'match'> &
+  ({ status: 'matched'; match: Candidate } | { status: Exclude<ResolveResponse['status'], 'matched'>; match: null })
+
+/** The operations of which a batch has several inputs. */
+interface BatchOperations {
+  lookup: { input: Input<typeof lookup>; answer: CompanyResponse }
+  as_of: { input: Input<typeof asOf>; answer: CompanyResponse }
+  resolve: { input: Input<typeof resolve>; answer: ResolveAnswer }
+}
+
+/** The result of an input, in the order of the inputs. */
+type BatchResult<Name extends keyof BatchOperations> =
+  { status: 200; body: BatchOperations[Name]['answer'] } | { status: 404 | 409; body: z.infer<typeof dataErrorSchema> }
+
+interface BatchAnswer<Name extends keyof BatchOperations> extends Omit<CompanyResponse, 'company'> {
+  results: BatchResult<Name>[]
+}
+
 /** Each throws a PurchaseError unless the answer was bought; a refusal has its code in `answer.code`. */
 export interface BuyerMethods {
   lookup(companyNumber: string): Promise<CompanyResponse>
   search(input: string | Input<typeof search>): Promise<SearchResponse>
-  resolve(input: Input<typeof resolve>): Promise<ResolveResponse>
+  resolve(input: Input<typeof resolve>): Promise<ResolveAnswer>
   history(companyNumber: string, options?: { before?: string }): Promise<HistoryResponse>
   /** @param date YYYY-MM-DD */
   asOf(companyNumber: string, date: string): Promise<CompanyResponse>
   changes(input: Input<typeof changes>): Promise<ChangesResponse>
+  batch<Name extends keyof BatchOperations>(
+    operation: Name,
+    inputs: readonly BatchOperations[Name]['input'][],
+  ): Promise<BatchAnswer<Name>>
 }
 
 export function createMethods(baseUrl: string | undefined, fetch: BuyerFetch): BuyerMethods {
@@ -53,6 +77,7 @@ export function createMethods(baseUrl: string | undefined, fetch: BuyerFetch): B
     history: (company_number, options) => buy(history, { company_number, ...options }),
     asOf: (company_number, date) => buy(asOf, { company_number, date }),
     changes: (input) => buy(changes, input),
+    batch: (operation, inputs) => buy(batch, { operation, inputs }),
   }
 }
 

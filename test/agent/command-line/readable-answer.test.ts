@@ -18,7 +18,7 @@ describe('[14.5] an answer on a terminal', () => {
 
   it('begins with the verdict of a resolution, and is a table of a search, a history and changes', () => {
     expect(linesOf('resolve')[0]).to.match(/^matched: [0-9]+ EXAMPLE /)
-    expect(linesOf('search')[0]).to.match(/^score +number +name +status/)
+    expect(linesOf('search')[0]).to.match(/^number +name +status +address +eircode +registered_date +score +reason/)
     expect(linesOf('history')[0]).to.match(/^from +until +state +name/)
     expect(linesOf('changes')[0]).to.match(/^date +number +kind +name/)
   })
