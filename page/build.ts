@@ -1,47 +1,42 @@
-/** Bundles the page into dist/page: its script, that of the account of the sandbox, and its style. */
-import { dirname } from 'node:path'
+/** Bundles the page into dist/page. Scripts and style have a hash in their name, and assets.json lists them. */
+import { createHash } from 'node:crypto'
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-/** Modules that are replaced to make the bundle smaller: the page does not run them, or needs only a short form. */
+/** Modules that are replaced, because the page needs only a short form of them, or does not run them. */
 const REPLACED: readonly (readonly [path: RegExp, text: string])[] = [
   [/library\/folder-storage\.ts$/, "export { openStorage } from './no-folder.ts'"],
-  // The page has no private key.
-  [/library\/private-key-signer\.ts$/, 'export const privateKeyToAccount = undefined'],
-  // Only documents need JSON Schema.
-  [/operation\/json-schema\.ts$/, 'export const toJsonSchema = () => ({})'],
-  [/zod\/v4\/core\/json-schema-(processors|generator)\.js$/, 'module.exports = {}'],
+  // No check of an address that the page makes needs it.
+  [/viem\/_esm\/index\.js$/, 'export const isAddress = undefined, zeroAddress = undefined'],
   [
-    /zod\/v4\/core\/to-json-schema\.js$/,
-    `export const createToJSONSchemaMethod = () => undefined
-     export const createStandardJSONSchemaMethod = () => undefined
-     export const initializeContext = 0, process = 0, extractDefs = 0, finalize = 0`,
-  ],
-  [
-    /safe-stable-stringify\/esm\/wrapper\.js$/,
-    `const sort = ([one], [other]) => (one < other ? -1 : 1)
-     const sorted = (value) => value && typeof value === 'object' && !Array.isArray(value)
-       ? Object.fromEntries(Object.entries(value).sort(sort)) : value
-     export const configure = () => (value) => JSON.stringify(value, (_, each) => sorted(each))`,
-  ],
-  [
-    /viem\/_esm\/utils\/hash\/sha256\.js$/,
+    /viem\/_esm\/utils\/index\.js$/,
     `import { sha256 as hash } from '@noble/hashes/sha256'
      const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
      export const sha256 = (bytes) => '0x' + toHex(hash(bytes))`,
   ],
 ]
 
-await build({
-  absWorkingDir: fileURLToPath(new URL('.', import.meta.resolve('#root/package.json'))),
-  entryPoints: ['page/main.ts', 'page/sandbox.ts', 'page/page.css', 'page/page.html'],
-  outdir: 'dist/page',
+process.chdir(fileURLToPath(new URL('.', import.meta.resolve('#root/package.json'))))
+rmSync('dist/page/assets', { recursive: true, force: true })
+
+/** `lists.ts` and what only it imports are loaded when they are needed. */
+const { metafile } = await build({
+  entryPoints: ['page/main.ts', 'page/sandbox.ts', 'page/guide.ts', 'page/page.css'],
+  outdir: 'dist/page/assets',
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
   bundle: true,
+  splitting: true,
+  metafile: true,
   minify: true,
   format: 'esm',
   target: 'es2022',
-  loader: { '.html': 'copy' },
   legalComments: 'none',
+  // The page has no private key, so it never imports this.
+  external: ['*/private-key-signer.ts'],
+  alias: { 'csv-parse/sync': 'csv-parse/browser/esm/sync' },
   plugins: [
     {
       name: 'replace-modules',
@@ -52,3 +47,30 @@ await build({
     },
   ],
 })
+
+/** The files that a source file needs at once: its own, and the chunks that it imports. */
+function filesOf(entry: string): string[] {
+  const found = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === entry)
+  const files = new Set([found?.[0] ?? ''])
+  for (const file of files)
+    for (const { kind, path } of metafile.outputs[file]?.imports ?? []) if (kind === 'import-statement') files.add(path)
+  return [...files].map((file) => basename(file))
+}
+
+const integrity = (file: string) =>
+  `sha384-${createHash('sha384')
+    .update(readFileSync(`dist/page/assets/${file}`))
+    .digest('base64')}`
+const main = filesOf('page/main.ts')
+const entries = {
+  style: filesOf('page/page.css'),
+  main,
+  sandbox: filesOf('page/sandbox.ts').filter((file) => !main.includes(file)),
+  guide: filesOf('page/guide.ts'),
+}
+const files = readdirSync('dist/page/assets')
+const later = files.filter((file) => !Object.values(entries).flat().includes(file))
+const hashes = Object.fromEntries(files.map((file) => [file, integrity(file)]))
+writeFileSync('dist/page/assets.json', JSON.stringify({ ...entries, later, integrity: hashes }))
+for (const name of ['page.html', 'box.html', 'buy.html', 'list.html', 'home.html'])
+  copyFileSync(`page/${name}`, `dist/page/${name}`)

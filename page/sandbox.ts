@@ -21,4 +21,4 @@ const detail: Wallet = {
   provider: { request: async ({ method, params }) => ANSWERS[method]?.(params), funded: true },
 }
 dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
-Object.assign(find('[name=wallet]'), { value: 'sandbox' })
+Object.assign(find('#wallet'), { value: 'sandbox' })

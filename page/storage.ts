@@ -1,5 +1,8 @@
 /** The purchases of this browser, in IndexedDB. An entry is on disk when its transaction has completed. */
+import { listPurchases, type ListedPurchase } from '../agent/buyer/library/purchase-state.ts'
 import type { BuyerStorage } from '../agent/buyer/library/storage.ts'
+import type { Operation } from '../agent/operation/operation.ts'
+import { isSame } from './question.ts'
 
 const DATABASE = 'irish-company-purchases'
 const ENTRIES = 'entries'
@@ -27,15 +30,32 @@ async function run<Result>(
   })
 }
 
-export const storage: BuyerStorage = {
-  read: (name) => run<string | undefined>('readonly', (entries) => entries.get(name)),
-  create: (name, text) =>
+export const storage = {
+  read: (name: string) => run<string | undefined>('readonly', (entries) => entries.get(name)),
+  create: (name: string, text: string) =>
     run('readwrite', (entries) => entries.add(text, name)).then(
       () => true,
       (cause: Error) => (cause.name === 'ConstraintError' ? false : Promise.reject(cause)),
     ),
-  replace: async (name, text) => void (await run('readwrite', (entries) => entries.put(text, name))),
-  list: async (prefix) =>
+  replace: async (name: string, text: string) => void (await run('readwrite', (entries) => entries.put(text, name))),
+  list: async (prefix: string) =>
     (await run('readonly', (entries) => entries.getAllKeys(IDBKeyRange.bound(prefix, `${prefix}\uffff`)))).map(String),
-  locate: (name) => `the purchase ${name} of this browser`,
+  locate: (name: string) => `the purchase ${name} of this browser`,
+  remove: (name: string) => run<undefined>('readwrite', (entries) => entries.delete(name)),
+} satisfies BuyerStorage & { remove: unknown }
+
+export type Bought = ListedPurchase & { operation: Operation }
+
+/** The purchases of this browser, the newest first. */
+export async function readPurchases(): Promise<Bought[]> {
+  const listed = await listPurchases(storage, new Date())
+  return listed.filter((each): each is Bought => each.operation !== undefined).toReversed()
+}
+
+/** The purchases of one request have names that begin alike. */
+export const requestOf = ({ name }: Bought): string => name.replace(/-\d+\.json$/, '-')
+
+/** The newest purchase of an operation. */
+export async function findBought(operation: Operation): Promise<Bought | undefined> {
+  return (await readPurchases()).find((each) => isSame(each.operation, operation))
 }

@@ -6,13 +6,17 @@ import { a2aRoute } from '../agent/transport/a2a/route.ts'
 import { mcpRoute } from '../agent/transport/mcp/route.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
 import { requestIdOf } from '../agent/transport/http/request.ts'
-import { refuse } from '../agent/transport/http/response.ts'
+import { refused } from '../agent/operation/outcome.ts'
+import { refuse, renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
 import { FREE_PATHS } from '../agent/operation/endpoints.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
-import { CACHE_SECONDS, requireRead, sendCurrent, sendDocument } from './document.ts'
+import { CACHE_SECONDS, requireRead, sendAsset, sendCurrent, sendDocument } from './document.ts'
+import { ASSETS } from './documents/assets.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
-import { openDocuments, type Documents } from './documents/render-documents.ts'
+import { renderMissing } from './documents/page.ts'
+import { openDocuments, PAGE, type Documents } from './documents/render-documents.ts'
 import { paidRoutes } from './paid.ts'
+import { prefersHtml, withDocument } from './quote-page.ts'
 import { registryRoutes } from './registry.ts'
 import { sandboxAccountRoute } from './sandbox-account.ts'
 
@@ -53,7 +57,7 @@ export function createApp(options: AppOptions): Express {
 
   if (options.observe) app.use(options.observe)
   app.use(answerPreflight)
-  app.use(paidRoutes({ executor, baseUrl, clients }))
+  app.use(paidRoutes({ executor, baseUrl, clients, page: options }))
   if (a2aEnabled) app.use(a2aRoute(options))
   app.use(
     mcpRoute({
@@ -80,12 +84,18 @@ export function createApp(options: AppOptions): Express {
   for (const documents of [signed, pages]) {
     // Two slashes are another path than one.
     for (const path of documents().keys())
-      app.all(path === FREE_PATHS.index ? /^\/$/ : path, requireRead, currentDocument(documents, path))
+      if (path !== PAGE)
+        app.all(path === FREE_PATHS.index ? /^\/$/ : path, requireRead, currentDocument(documents, path))
   }
+  for (const [path, { type, text }] of ASSETS)
+    app.all(path, requireRead, (_request, response) => sendAsset(response, type, text))
 
-  app.use((_request, response) => {
+  const missing = renderMissing(options)
+  app.use((request, response) => {
+    const content = renderOutcome(refused({ code: 'not_found' }))
     response.setHeader('Link', LINKS)
-    refuse(response, { code: 'not_found' })
+    response.vary('Accept')
+    sendResponse(response, prefersHtml(request) ? withDocument(content, missing) : content)
   })
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     options.report('request_failed', error, requestIdOf(request))
@@ -96,7 +106,7 @@ export function createApp(options: AppOptions): Express {
 
 /** The paths whose document depends on `Accept`: the types, the usual one first, and their documents. */
 const FORMS = new Map<string, Record<string, string>>([
-  [FREE_PATHS.index, { 'application/json': FREE_PATHS.index, 'text/html': FREE_PATHS.page }],
+  [FREE_PATHS.index, { 'application/json': FREE_PATHS.index, 'text/html': PAGE }],
   [FREE_PATHS.page, { 'text/html': FREE_PATHS.page, 'text/markdown': FREE_PATHS.apiGuide }],
 ])
 

@@ -8,6 +8,8 @@ import type { WrittenDocument } from './documents/templates.ts'
 
 /** Long enough to absorb a burst, short enough that new prices, keys and data are soon visible. */
 export const CACHE_SECONDS = 60
+/** A year. */
+const ASSET_CACHE_SECONDS = 31_536_000
 /** A shorter document fits into one network packet without compression. */
 const COMPRESSED_BYTES_MIN = 1_024
 /** More than there are documents. */
@@ -34,10 +36,15 @@ export function sendDocument(
   sendText(response.set('Content-Type', `${type}; charset=utf-8`), text, CACHE_SECONDS)
 }
 
-function sendText(response: Response, text: string, maxAgeSeconds: number): void {
+/** A file with a hash in its name never changes. */
+export function sendAsset(response: Response, type: string, text: string): void {
+  sendText(response.set('Content-Type', `${type}; charset=utf-8`), text, ASSET_CACHE_SECONDS, ', immutable')
+}
+
+function sendText(response: Response, text: string, maxAgeSeconds: number, more = ''): void {
   const { etag, compressed } = forms.get(text) ?? makeForms(text)
   // A 304 has the `Vary` of its 200 (RFC 9110 section 15.4.5). Express compares the ETag and sends 304.
-  response.vary('Accept-Encoding').set('Cache-Control', `public, max-age=${maxAgeSeconds}`).set('ETag', etag)
+  response.vary('Accept-Encoding').set('Cache-Control', `public, max-age=${maxAgeSeconds}${more}`).set('ETag', etag)
   if (!compressed || response.req.fresh || !acceptsGzip(response.req)) response.send(text)
   else response.set('Content-Encoding', 'gzip').send(compressed)
 }

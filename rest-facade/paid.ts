@@ -11,7 +11,8 @@ import { findRoute, resourceUrl, textInput, type FoundRoute } from '../agent/ope
 import { parseRequest } from '../store/base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
-import { prefersHtml, renderQuotePage } from './quote-page.ts'
+import type { PageDeployment } from './documents/page.ts'
+import { isQuote, prefersHtml, renderQuotePage } from './quote-page.ts'
 
 /** Up to this length, a quote names a search by the URL as requested; beyond, by its canonical URL (contract 5.1.3). */
 const QUOTED_QUERY_CHARACTERS_MAX = 1_280
@@ -20,6 +21,7 @@ interface PaidRouteOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
   clients: Clients
+  page: PageDeployment
 }
 
 /** Paths are matched as they are sent, because Express decodes parameters and an encoded company number is invalid. */
@@ -36,7 +38,9 @@ export function paidRoutes(options: PaidRouteOptions): Router {
     if (method === 'GET') response.vary('Accept')
     sendResponse(
       response,
-      prefersHtml(request, outcome) ? renderQuotePage(request, route, outcome) : renderOutcome(outcome),
+      isQuote(request, outcome) && prefersHtml(request)
+        ? renderQuotePage(options.page, request, { route, outcome })
+        : renderOutcome(outcome),
     )
   })
   return router

@@ -3,6 +3,17 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { REFUSALS, WIRE_CODES } from '../agent/operation/refusal.ts'
+import { MATCHING_VERSION } from '../agent/operation/result.ts'
+import { sha256Hex } from '../store/base/canonical.ts'
+import { companySchema, FIELDS, NORMALISATION_VERSION } from '../store/dataset/company.ts'
+import { LAYOUT_VERSION } from '../store/files/layout.ts'
+import { formsOf, SUFFIXES } from '../store/index/suffixes.ts'
+
+/** The made-up company has values of its own. A new field is null there. */
+const SYNTHETIC = 'store/dataset/synthetic.ts'
+/** Other legal forms need other versions, because stored indexes and answers have those of their version. */
+const FORMS_OF_VERSION = ['ie-names-6', 3, '43b9157674a02150']
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -65,5 +76,63 @@ describe('the tables of the documents', () => {
     const rows = [...packages.matchAll(/^\| (`[^|]+`) +\|/gm)].map(([, cell = '']) => cell)
     const told = rows.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
     expect(told.toSorted()).to.deep.equal(Object.keys(dependencies).toSorted())
+  })
+})
+
+/** The paths in the numbered list of CONTRIBUTING that begins with a sentence. */
+function placesTo(task: string): string[] {
+  const [, list = ''] = read('CONTRIBUTING.md').split(`To ${task}`)
+  const [steps = ''] = list.slice(list.indexOf('1. ')).split(/\n\n(?! )/)
+  return [...steps.matchAll(/`([\w/-]+(?:\.\w+)?\/[\w./-]+|[\w/-]+\.\w+)`/g)].map(([, path = '']) => path)
+}
+
+describe('the lists of CONTRIBUTING', () => {
+  it('to add a field of a company have every file that names one of no other use', () => {
+    const folders = ['agent', 'rest-facade', 'store', 'keys', 'page', 'docs']
+    const files = folders.flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+        .filter(
+          (path) => /\.(?:ts|md|txt|html|py)$/.test(path) && read(join(folder, path)).includes('company_type_code'),
+        )
+        .map((path) => join(folder, path)),
+    )
+    const places = placesTo('add a field of a company')
+    expect(places).to.have.members([...files.filter((path) => path !== SYNTHETIC), 'store/dataset/company-entry.ts'])
+    expect(places).to.have.lengthOf.at.most(4)
+  })
+
+  it('to add a field: the contract and the document of the data have each field and its column', () => {
+    const [, rule = ''] = /\*\*2\.1\*\*([^]*?)\n- \*\*/.exec(read('docs/contract.md')) ?? []
+    const rows = read('docs/data.md').match(/^\| `.*$/gm) ?? []
+    for (const field of companySchema.keyof().options) expect(rule).to.contain(`\`${field}\``)
+    for (const [field, [column]] of Object.entries(FIELDS))
+      expect(rows.some((row) => row.includes(`\`${column}\``) && row.includes(`\`${field}\``))).to.equal(true, field)
+    expect(read('docs/data.md')).to.contain(`{"normalisation":"${NORMALISATION_VERSION}"}`)
+  })
+
+  it('to add a legal form: other classes have another version of the matching and of the snapshot', () => {
+    expect(placesTo('add a legal form')).to.have.lengthOf(3)
+    const forms = SUFFIXES.map((suffix) => [suffix, formsOf(suffix)])
+    expect([MATCHING_VERSION, LAYOUT_VERSION.snapshot, sha256Hex(JSON.stringify(forms)).slice(0, 16)]).to.deep.equal(
+      FORMS_OF_VERSION,
+    )
+  })
+
+  it('to add a refusal: each code has its rule, its definition, and the routes that send it', () => {
+    const places = placesTo('add a refusal')
+    const [contract, ...code] = places.flatMap((place) =>
+      place.includes('.')
+        ? [read(place)]
+        : readdirSync(join(ROOT, place))
+            .filter((name) => name !== 'refusal.ts')
+            .map((name) => read(join(place, name))),
+    )
+    const [definitions, ...sent] = code
+    for (const refusal of Object.keys(REFUSALS)) {
+      expect(contract, refusal).to.contain(`\`${refusal}\``)
+      expect(definitions, refusal).to.contain(`  ${refusal}:`)
+      const isSent = sent.some((text) => text.includes(`'${refusal}'`))
+      expect(isSent || WIRE_CODES.some((wire) => wire === refusal), refusal).to.equal(true)
+    }
   })
 })

@@ -1,4 +1,4 @@
-/** What documents show of the dataset: its status texts, and a company for the examples, which a lookup finds. */
+/** What documents show of the dataset: its status texts, and companies for the examples, which a lookup finds. */
 import type { ExampleCompany } from '../operation/operation.ts'
 import { showStatuses } from '../operation/statuses.ts'
 import type { Dataset } from '../../store/dataset/catalog.ts'
@@ -9,9 +9,13 @@ import { cachedNameIndex, ifReadable } from './registers.ts'
 /** Bounds the time of the first request of a document, which waits for these reads. */
 const ENTRIES_READ_MAX = 1_000
 
+const EXAMPLES_MAX = 3
+
 interface ShownDataset {
   /** The synthetic company on testnet. On mainnet a company of the dataset, with a day on which the register had it. */
   exampleCompany: ExampleCompany | undefined
+  /** The numbers of the first companies. Empty without a dataset. */
+  exampleNumbers: readonly string[]
   /** Empty without a dataset. */
   statuses: string
 }
@@ -23,23 +27,29 @@ export function openShownDataset(mode: 'mainnet' | 'testnet', current: () => Dat
   let last: { dataset: Dataset; shown: ShownDataset } | undefined
   return () => {
     const dataset = current()
-    if (!dataset) return { exampleCompany: synthetic, statuses: '' }
+    if (!dataset) return { exampleCompany: synthetic, exampleNumbers: [], statuses: '' }
     if (last?.dataset.snapshot !== dataset.snapshot) {
       const ofSynthetic = synthetic ? [SYNTHETIC_COMPANY.status] : []
       const statuses = () => showStatuses([...cachedNameIndex(dataset.snapshot).statuses, ...ofSynthetic])
-      const exampleCompany = synthetic ?? ifReadable(() => findExample(dataset))
-      last = { dataset, shown: { exampleCompany, statuses: ifReadable(statuses) ?? '' } }
+      const exampleNumbers = ifReadable(() => findExamples(dataset)) ?? []
+      const [company_number] = exampleNumbers
+      const found = company_number === undefined ? undefined : { company_number, date: dateOfSource(dataset.source) }
+      last = {
+        dataset,
+        shown: { exampleCompany: synthetic ?? found, exampleNumbers, statuses: ifReadable(statuses) ?? '' },
+      }
     }
     return last.shown
   }
 }
 
-/** The first company. */
-function findExample({ snapshot, source }: Dataset): ExampleCompany | undefined {
+/** The numbers of the first companies. */
+function findExamples({ snapshot }: Dataset): string[] {
+  const found: string[] = []
   let read = 0
-  for (const [company_number, entry] of snapshot.entries()) {
-    if (entry !== 'quarantined') return { company_number, date: dateOfSource(source) }
-    if ((read += 1) === ENTRIES_READ_MAX) return undefined
+  for (const [number, entry] of snapshot.entries()) {
+    if (entry !== 'quarantined') found.push(number)
+    if ((read += 1) === ENTRIES_READ_MAX || found.length === EXAMPLES_MAX) break
   }
-  return undefined
+  return found
 }

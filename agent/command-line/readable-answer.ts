@@ -50,21 +50,21 @@ export const changeCells = (change: ChangesResponse['changes'][number]): string[
   return [date, company_number, kind, legal_name, status ?? '', changed.join(', ')]
 }
 
-export const RESULT_HEADS = ['status', 'number', 'name', 'result']
+const RESULT_HEADS = ['status', 'number', 'name', 'result']
 
 /** Tells two equal names apart. */
 const shortCells = ({ number, name, status, address, registered_date: date }: CandidateRow) =>
   [number, name, status, address, date && `registered ${date}`].filter(Boolean).join(', ')
 
 /** A row of a table of the results of a batch. Without a decided company, the names are those of the candidates. */
-export function resultCells({ status, body }: BatchResult): string[] {
+function resultCells({ status, body }: BatchResult): string[] {
   const { company = body.match?.company, candidates = [], error } = body
   const names = company ? [company.legal_name] : candidates.map((each) => shortCells(companyRow(each.company)))
   return [String(status), company?.company_number ?? '', names.join(' / '), error?.code ?? body.status ?? '']
 }
 
 /** What the items of a batch have: a company, a resolution, or a refusal. */
-export interface BatchResult {
+interface BatchResult {
   status: number
   body: Partial<ResolveResponse> & { company?: Company; error?: { code: string } }
 }

@@ -6,6 +6,10 @@ import { setPrivateUmask } from '../../store/files/private-files.ts'
 import type { CliContext } from './context.ts'
 
 export async function runInProcess(run: (args: string[], context: CliContext) => Promise<number>): Promise<void> {
+  if ('bun' in process.versions || 'deno' in process.versions) {
+    process.stderr.write('This program needs Node.js 20.19 or newer: run it with node\n')
+    process.exit(1)
+  }
   setPrivateUmask()
   // If the reader of stdout closes the pipe, the service and a payment in progress continue.
   process.stdout.on('error', () => undefined)

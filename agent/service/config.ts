@@ -124,6 +124,14 @@ const schema = z.object({
   ).default(RETENTION_DAYS_MIN),
   // 0 is a valid agent id. Larger numbers than the maximum are not exact in JSON.
   ERC8004_AGENT_ID: wholeNumber(0, Number.MAX_SAFE_INTEGER).transform(BigInt).optional(),
+  /** Shown on every page. */
+  OPERATOR_NAME: z
+    .string()
+    .regex(/^\P{Cc}{1,80}$/u, 'must have 1 to 80 characters')
+    .optional(),
+  OPERATOR_URL: url
+    .refine((value) => new URL(value).protocol === 'https:' && value.length <= 300, 'must be an https URL')
+    .optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: 'must be a pino level: fatal, error, warn, info, debug, trace or silent',
@@ -175,6 +183,9 @@ export function readConfig(environment: Record<string, string | undefined>) {
   if (facilitator.kind !== 'sandbox' && values.BASE_URL === undefined && !isLoopback(toUrlHost(values.HOST))) {
     throw new ConfigError('BASE_URL must be set when HOST is not a loopback address and FACILITATOR is not sandbox')
   }
+  const { OPERATOR_NAME: operatorName, OPERATOR_URL: operatorUrl } = values
+  if ((operatorName === undefined) !== (operatorUrl === undefined))
+    throw new ConfigError('OPERATOR_NAME and OPERATOR_URL must be set together')
   const dataDirectory = resolve(values.DATA_DIR)
   return {
     mode: values.MODE,
@@ -205,6 +216,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     retentionDays: values.RESPONSE_RETENTION_DAYS,
     /** The id in the ERC-8004 identity registry. If it is undefined, the sandbox registers an agent. */
     agentId: values.ERC8004_AGENT_ID,
+    operator: operatorName === undefined ? undefined : { name: operatorName, url: operatorUrl ?? '' },
     logLevel: values.LOG_LEVEL,
   }
 }

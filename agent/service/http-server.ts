@@ -130,8 +130,8 @@ function createLimitedServer(
   }
   const server = createServer(options, handle)
   server.timeout = limits.silenceMs
-  // One header more, so that `findFault` sees that there are too many.
-  server.maxHeadersCount = limits.headers + 1
+  // `findFault` limits them: Node.js drops the surplus, or from 24.21 on refuses the request without its id.
+  server.maxHeadersCount = 0
   server.on('connection', (socket) => connections.admit(socket))
   // Emitted only for a request beyond a limit of its connection (rest-facade/messages.ts).
   server.on('upgrade', (_request, socket) => connections.resetFull(socket as Socket))

@@ -14,7 +14,7 @@ import { Instrumentation, type SaleLine } from './admin/instrumentation.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
 import { startAdminServer } from './admin/server.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
-import { refuseStart, Watch } from './checks/runner.ts'
+import { measure, refuseStart, Watch } from './checks/runner.ts'
 import { limited, type Running, type Subject } from './checks/subject.ts'
 import { ConfigError, type Config } from './config.ts'
 import type { Externals } from './externals.ts'
@@ -30,6 +30,7 @@ import { PayerReservations } from '../sale/limits/payer-reservations.ts'
 import { WorkQueue } from '../sale/limits/work-queue.ts'
 import { OPERATIONS } from '../operation/operations.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
+import { FacilitatorDoubts } from '../settlement/doubts.ts'
 import { RecentAttempts } from '../settlement/recent-attempts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import { startReconciler } from '../settlement/reconciler.ts'
@@ -133,6 +134,8 @@ export async function startService(given: ServiceOptions) {
     running.retrieval = await startDataset(options, { catalog, metrics }, closers)
     const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(context.paymentMutex) })
     running.reconciler = reconciler
+    // The first search is slow, so it is not that of a buyer.
+    await measure('name index', subject)
     closers.push(() => reconciler.stop())
 
     const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
@@ -150,6 +153,7 @@ export async function startService(given: ServiceOptions) {
         ...parts,
         registry: await registeredAgent(options, baseUrl),
         sandboxAccount: externals.sandboxAccount,
+        operator: config.operator,
         observe: metrics?.observeRequests(),
       }),
     )
@@ -228,11 +232,21 @@ function createSaleContext(
     },
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
-  const recentAttempts = new RecentAttempts(now)
   return {
     ...shared,
     terms: buildTerms(config.mode, payTo, OPERATIONS, formerReceivers),
-    payments: { log, facilitator, chain, recentAttempts, signReceipt, now, monotonic: clock, timer, report },
+    payments: {
+      log,
+      facilitator,
+      chain,
+      recentAttempts: new RecentAttempts({ log, now, monotonic: clock, timer }),
+      doubts: new FacilitatorDoubts({ log, monotonic: clock }),
+      signReceipt,
+      now,
+      monotonic: clock,
+      timer,
+      report,
+    },
     payers: new PayerReservations(),
     paymentMutex: new KeyedMutex(),
   }

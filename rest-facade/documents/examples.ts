@@ -21,11 +21,15 @@ export interface DocumentedDeployment {
   retentionDays: number
   /** Of the current dataset. */
   exampleCompany: ExampleCompany | undefined
+  /** A few numbers of the current dataset. */
+  exampleNumbers: readonly string[]
   /** Empty without a dataset. */
   statuses: string
   licence: { name: string; url: string }
   /** Only in a sandbox: the account that its page can pay with. */
   sandboxAccount?: { address: string } | undefined
+  /** Who runs the service. */
+  operator?: { name: string; url: string } | undefined
 }
 
 export function exampleQuote(deployment: DocumentedDeployment, reason: QuoteReason) {
@@ -38,7 +42,7 @@ export function exampleQuote(deployment: DocumentedDeployment, reason: QuoteReas
 
 /** The reason in the quote of each refusal with status 402. */
 const REASONS: Partial<Record<RefusalCode, QuoteReason>> = {
-  payment_required: 'PAYMENT-SIGNATURE header is required',
+  payment_required: 'Payment is required',
   payment_invalid: 'invalid_payload',
   payment_rejected: 'insufficient_funds',
   payment_failed: 'settlement_refused',

@@ -1,23 +1,15 @@
-/** Renders the page (contract 4.4.2) from the operations and from the files that the build has written to dist/page. */
-import { createHash } from 'node:crypto'
+/**
+ * Renders the page (contract 4.4.2), the quotes for browsers (5.1.2), and the head of the guides, from the templates
+ * that the build has copied to dist/page.
+ */
 import { toJsonSchema } from '../../agent/operation/json-schema.ts'
-import { lookup } from '../../agent/operation/lookup.ts'
-import { resolve } from '../../agent/operation/resolve.ts'
-import {
-  endpoint,
-  requiredMembers,
-  type ExampleCompany,
-  type OperationDefinition,
-  type Operations,
-} from '../../agent/operation/operation.ts'
+import { requiredMembers, type OperationDefinition, type Operations } from '../../agent/operation/operation.ts'
 import { escapeHtml } from '../../store/base/escape-html.ts'
+import { assetElements, policyOf, readPageFile } from './assets.ts'
 import type { DocumentedDeployment } from './examples.ts'
 import { fill, readTemplate, type WrittenDocument } from './templates.ts'
 
 const FAUCET = '<a href="https://faucet.circle.com">faucet.circle.com</a>'
-
-/** Lines of a list that the page buys. */
-const LIST_LINES_MAX = 300
 
 const SAMPLES = [
   ['fetch', 'sample-fetch.js'],
@@ -26,55 +18,168 @@ const SAMPLES = [
   ['A2A', 'sample-a2a.js'],
 ] as const
 
-/** Style and script are inline. The policy allows only these, by their hashes. */
-export function renderPage(deployment: DocumentedDeployment, values: ReadonlyMap<string, string>): WrittenDocument {
-  const { sandboxAccount, terms } = deployment
-  const style = readPageFile('page.css')
-  const flow = readTemplate('flow.svg')
-  const scripts = ['main.js', ...(sandboxAccount ? ['sandbox.js'] : [])]
-    // A script ends at the first end tag, also within a text.
-    .map((name) => readPageFile(name).replaceAll('</script', '<\\/script'))
-  const [, flowStyle = ''] = /<style>([^]*?)<\/style>/.exec(flow) ?? []
-  const samples = SAMPLES.filter(([name]) => name !== 'Python' || terms.mode === 'testnet')
-  const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
-  const parts: [string, string][] = [
-    ['style', `<style>${style}</style>`],
-    ['script', scripts.map((text) => `<script type="module">${text}</script>`).join('')],
+/** What the button does, by operation. The box finds a company by a lookup or a search. */
+const VERBS: Record<string, string> = {
+  find: 'Look up or search',
+  lookup: 'Look up',
+  search: 'Search',
+  resolve: 'Decide',
+  history: 'Show the history',
+  as_of: 'Show that day',
+  changes: 'Show the changes',
+  list: 'Buy the list',
+}
+
+/** The members of the operations as a person reads them. */
+const LABELS: Record<string, string> = {
+  company_number: 'Company number',
+  name: 'Name',
+  q: 'Name, or a part of it',
+  limit: 'At most',
+  status: 'Only with this status',
+  eircode: 'Eircode',
+  address: 'A part of the address',
+  date: 'Day',
+  before: 'Versions before',
+  since: 'From',
+  until: 'To',
+  kind: 'Kind of change',
+  field: 'Changed field',
+  cursor: 'Continue after',
+  company_numbers: 'Company numbers, with commas between them',
+}
+
+/** The values of a deployment that every page shows. The data of the register is in none of them. */
+export type PageDeployment = Pick<DocumentedDeployment, 'baseUrl' | 'version' | 'terms' | 'sandboxAccount' | 'operator'>
+
+interface Shown {
+  title: string
+  /** HTML. */
+  main: string
+  /** Default: those of the page. */
+  scripts?: Parameters<typeof assetElements>[0]['scripts']
+}
+
+/** A document with the head and the foot of all pages. */
+export function renderFrame(deployment: PageDeployment, { title, main, scripts }: Shown): WrittenDocument {
+  const { baseUrl, version, terms, sandboxAccount, operator } = deployment
+  const ofPage = sandboxAccount ? (['main', 'sandbox'] as const) : (['main'] as const)
+  const loaded = { baseUrl, scripts: scripts ?? ofPage }
+  const operatedBy = operator
+    ? `<a href="${escapeHtml(operator.url)}" rel="noreferrer">${escapeHtml(operator.name)}</a> operates this service.`
+    : ''
+  const values = new Map([
+    ['title', escapeHtml(title)],
+    ['assets', assetElements(loaded)],
+    ['base_url', escapeHtml(baseUrl)],
+    ['mode', terms.mode],
+    ['network', terms.network],
     ['account', sandboxAccount?.address ?? ''],
-    ...renderForms(deployment),
-    ['list_lines_max', String(LIST_LINES_MAX)],
-    ['batch_lookup', String(lookup.batchInputsMax)],
-    ['batch_resolve', String(resolve.batchInputsMax)],
-    ['prices', renderPrices(terms.operations, values)],
-    ['faucet', terms.mode === 'testnet' ? `Test USDC comes from ${FAUCET}.` : ''],
-    ['flow', `<div class="wide" tabindex="0" role="region" aria-label="Picture">${flow}</div>`],
-    ['samples', samples.map(([name, file]) => renderSample(name, fill(readTemplate(file), values))).join('\n')],
-  ]
+    ['version', escapeHtml(version)],
+    ['operator', operatedBy],
+    ['main', main],
+  ])
   return {
     type: 'text/html',
-    text: fill(readPageFile('page.html'), new Map([...escaped, ...parts])),
-    contentSecurityPolicy: policyOf([style, flowStyle], scripts),
+    text: fill(readPageFile('page.html'), values),
+    contentSecurityPolicy: policyOf(loaded),
   }
 }
 
-/** A file that the build has written from the folder `page`. */
-export const readPageFile = (name: string) => readTemplate(name, '#root/dist/page')
-
-/** The policy of a document with these styles and these scripts only. */
-export function policyOf(styles: readonly string[], scripts: readonly string[] = []): string {
-  return [
-    "default-src 'none'",
-    `style-src ${styles.map(cspHash).join(' ')}`,
-    ...(scripts.length === 0 ? [] : [`script-src ${scripts.map(cspHash).join(' ')}`, "connect-src 'self'"]),
-    'img-src data:',
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
+interface Asked {
+  /** HTML above the form. */
+  intro: string
+  /** HTML. */
+  fields: string
+  button: string
+  price: string
+  quotedUrl: string
+  /** HTML below the button. */
+  examples?: string
 }
 
-function cspHash(text: string): string {
-  return `'sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}'`
+/** The form and the space for the answer. */
+function renderForm({ terms, sandboxAccount }: PageDeployment, asked: Asked): string {
+  const { mode, payTo } = terms
+  const verbs = Object.entries(VERBS).map(([name, verb]) => `data-${name}="${verb}"`)
+  const place = sandboxAccount ? 'test money on the chain of this sandbox' : NETWORKS[mode]
+  return fill(
+    readPageFile('buy.html'),
+    new Map([
+      ['intro', asked.intro],
+      ['fields', asked.fields],
+      ['verbs', verbs.join(' ')],
+      ['button', escapeHtml(asked.button)],
+      ['examples', asked.examples ?? ''],
+      ['price', escapeHtml(asked.price)],
+      ['place', place],
+      ['receiver', `<code title="${payTo}">${payTo.slice(0, 8)}…${payTo.slice(-6)}</code>`],
+      ['quoted_url', escapeHtml(asked.quotedUrl)],
+    ]),
+  )
+}
+
+const NETWORKS = { mainnet: 'on Base', testnet: 'test money on Base Sepolia' }
+
+/** The page at `/`. */
+export function renderPage(deployment: DocumentedDeployment, values: ReadonlyMap<string, string>): WrittenDocument {
+  const { terms, exampleNumbers } = deployment
+  const { mode, operations } = terms
+  const samples = SAMPLES.filter(([name]) => name !== 'Python' || mode === 'testnet')
+  const links = exampleNumbers.map(
+    (number) => `<a href="/?operation=lookup&amp;company_number=${number}">${number}</a>`,
+  )
+  const form = renderForm(deployment, {
+    intro: `<h1>Look up any Irish company</h1><p>From the open register, from ${values.get('usd_lookup')} USDC an answer. No account.</p>`,
+    fields: ['box', 'list']
+      .map((name) => readPageFile(`${name}.html`))
+      .concat(operations.map((each) => renderFields(each)))
+      .join('\n'),
+    button: VERBS['find'] ?? '',
+    price: `${values.get('usd_lookup')} USDC`,
+    quotedUrl: values.get('first_url') ?? '',
+    ...(links.length > 0 && { examples: `<p id="examples">For example ${links.join(' ')}</p>` }),
+  })
+  const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
+  const parts: [string, string][] = [
+    ['prices', renderPrices(operations, values)],
+    ['faucet', mode === 'testnet' ? `Test USDC comes from ${FAUCET}.` : ''],
+    ['samples', samples.map(([name, file]) => renderSample(name, fill(readTemplate(file), values))).join('\n')],
+  ]
+  const home = fill(readPageFile('home.html'), new Map([...escaped, ...parts]))
+  return renderFrame(deployment, { title: 'Irish company records, paid per answer', main: form + home })
+}
+
+interface BrowserQuote {
+  definition: OperationDefinition
+  /** The members of the input, as the URL has them. */
+  members: ReadonlyMap<string, string>
+  price: string
+  url: string
+}
+
+/** The quote of an operation for a browser: its form, filled as requested, and nothing from the register. */
+export function renderQuote(
+  deployment: PageDeployment,
+  { definition, members, price, url }: BrowserQuote,
+): WrittenDocument {
+  const { name, skill } = definition
+  const intro = `<h1>${escapeHtml(skill.name)}</h1><p>${escapeHtml(skill.description)} Nothing is charged before you sign.</p>`
+  const form = renderForm(deployment, {
+    intro,
+    fields: renderFields(definition, members),
+    button: `${VERBS[name]}, ${price}`,
+    price,
+    quotedUrl: url,
+  })
+  return renderFrame(deployment, { title: `${skill.name}, ${price}`, main: form })
+}
+
+/** What a browser gets for a path that does not exist. It leads on to the box. */
+export function renderMissing(deployment: PageDeployment): WrittenDocument {
+  const main = `<h1>There is no such page</h1>
+<p><a href="/">Find a company</a> by its name or number, or read <a href="/docs">the guide</a>.</p>`
+  return renderFrame(deployment, { title: 'There is no such page', main, scripts: [] })
 }
 
 function renderSample(name: string, code: string): string {
@@ -82,69 +187,62 @@ function renderSample(name: string, code: string): string {
 }
 
 function renderPrices(operations: Operations, values: ReadonlyMap<string, string>): string {
-  const heads = '<tr><th scope="col">Operation</th><th scope="col">Route</th><th scope="col">USDC</th></tr>'
-  const rows = operations.map((definition) => {
-    const cells = [definition.skill.name, endpoint(definition), values.get(`usd_${definition.name}`) ?? '']
-    return `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`
-  })
-  return `<div class="wide" tabindex="0" role="region" aria-label="Prices"><table>${heads}${rows.join('\n')}</table></div>`
+  const rows = operations.map(({ name, skill }) => [skill.name, values.get(`usd_${name}`) ?? ''])
+  const cells = rows.map((row) => `<tr>${row.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`)
+  return `<table><tr><th scope="col">Answer</th><th scope="col">USDC</th></tr>${cells.join('\n')}</table>`
 }
 
-/** The single operations as choices, and the members of each. Batches are bought as lists. */
-function renderForms(deployment: DocumentedDeployment): [string, string][] {
-  const single = deployment.terms.operations.filter(({ kind }) => kind === 'single')
-  const choices = single.map(({ name, skill }) => `<option value="${name}">${escapeHtml(skill.name)}</option>`)
-  const fields = single.map((each, at) => renderFields(each, deployment.exampleCompany, at > 0))
-  return [
-    ['choices', choices.join('\n')],
-    ['fields', fields.join('\n')],
-  ]
-}
-
-/** The members of the first example, with its values, and the others as more options. */
-function renderFields(definition: OperationDefinition, company: ExampleCompany | undefined, isHidden: boolean): string {
-  const { name, tool, inputSchema } = definition
-  const [example = {}] = definition.examples(company) as Record<string, string | number>[]
+/**
+ * The members of a single operation as fields. Batches are bought as lists. The optional ones are more options.
+ * @param values shown at once; without them, the script fills and shows the fields
+ */
+function renderFields(definition: OperationDefinition, values?: ReadonlyMap<string, string>): string {
+  const { kind, name, skill, inputSchema } = definition
+  if (kind === 'batch') return ''
   const { properties } = toJsonSchema(inputSchema, 'input') as { properties: Record<string, MemberSchema> }
   const required = requiredMembers(definition)
-  const members = Object.entries(properties)
-  const isShown = ([member]: (typeof members)[number]) => member in example || required.includes(member)
-  const render = ([member, schema]: (typeof members)[number]) =>
-    renderField(`${name}-${member}`, member, schema, String(example[member] ?? ''))
-  const more = members.filter((each) => !isShown(each)).map(render)
-  return `<fieldset name="${name}"${isHidden ? ' hidden disabled' : ''}>
-<legend>${escapeHtml(tool.title)}</legend>
-${members.filter(isShown).map(render).join('\n')}
-${more.length === 0 ? '' : `<details><summary>More options</summary><div class="fields">${more.join('\n')}</div></details>`}
-<small>${escapeHtml(tool.charge)}</small>
+  const isShown = (member: string) => required.includes(member) || SHOWN.has(member)
+  const render = (isWanted: boolean) =>
+    Object.entries(properties)
+      .filter(([member]) => isShown(member) === isWanted)
+      .map(([member, schema]) => renderField(`${name}-${member}`, member, { ...schema, value: values?.get(member) }))
+      .join('\n')
+  const more = render(false)
+  return `<fieldset name="${name}"${values ? '' : ' hidden disabled'}>
+<legend>${escapeHtml(skill.name)}</legend>
+${render(true)}
+${more && `<details><summary>More options</summary>${more}</details>`}
 </fieldset>`
 }
 
+/** Optional members that a person usually fills in. */
+const SHOWN: ReadonlySet<string> = new Set(['name', 'eircode', 'address', 'until', 'company_numbers'])
+
 interface MemberSchema {
   type?: string
-  description?: string
   enum?: string[]
   format?: string
   minimum?: number
   maximum?: number
+  value?: string | undefined
 }
 
-/** A description is a purpose, a colon and a rule. A member with a one-letter name, such as `q`, shows its purpose. */
-function renderField(id: string, member: string, schema: MemberSchema, value: string): string {
-  const [, purpose = '', rule = schema.description ?? ''] = /^([^:.]*): (.*)$/.exec(schema.description ?? '') ?? []
-  const hint = `<small id="${id}-hint">${escapeHtml(rule)}</small>`
-  return `<label for="${id}">${member.length > 1 ? titleOf(member) : purpose}${hint}${renderControl(id, member, schema, value)}</label>`
+function renderField(id: string, member: string, schema: MemberSchema): string {
+  return `<label for="${id}">${LABELS[member] ?? titleOf(member)}</label>${renderControl(id, member, schema)}`
 }
 
-function renderControl(id: string, member: string, schema: MemberSchema, value: string): string {
-  const named = `id="${id}" name="${member}" aria-describedby="${id}-hint"`
+function renderControl(id: string, member: string, schema: MemberSchema): string {
+  const named = `id="${id}" name="${member}"`
   if (schema.enum) {
-    const options = ['', ...schema.enum].map((each) => `<option value="${each}">${titleOf(each) || 'any'}</option>`)
+    const options = ['', ...schema.enum].map(
+      (each) => `<option value="${each}"${each === schema.value ? ' selected' : ''}>${titleOf(each) || 'Any'}</option>`,
+    )
     return `<select ${named}>${options.join('')}</select>`
   }
   const type = schema.format === 'date' ? 'date' : schema.type === 'integer' ? 'number' : 'text'
   const range = type === 'number' ? ` min="${schema.minimum}" max="${schema.maximum}"` : ''
-  return `<input ${named} type="${type}"${range} value="${escapeHtml(value)}" autocomplete="off" />`
+  const value = schema.value === undefined ? '' : ` value="${escapeHtml(schema.value)}"`
+  return `<input ${named} type="${type}"${range}${value} autocomplete="off" />`
 }
 
 const titleOf = (name: string): string => {

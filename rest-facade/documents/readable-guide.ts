@@ -1,13 +1,11 @@
 /** The guides in Markdown as HTML, with a table of contents. HTML in a guide is shown as text. */
 import MarkdownIt from 'markdown-it'
-import { escapeHtml } from '../../store/base/escape-html.ts'
-import { policyOf, readPageFile } from './page.ts'
+import { highlight } from './highlight.ts'
+import { renderFrame, type PageDeployment } from './page.ts'
 import type { WrittenDocument } from './templates.ts'
 
-const LAYOUT = `body{max-width:52rem}table{display:block;overflow-x:auto;min-width:0}td{min-width:6rem}nav{display:block;padding:1rem 0}`
-
-export function renderGuide(markdown: string): WrittenDocument {
-  const parser = new MarkdownIt({ html: false, linkify: true })
+export function renderGuide(deployment: PageDeployment, markdown: string): WrittenDocument {
+  const parser = new MarkdownIt({ html: false, linkify: true, highlight })
   const tokens = parser.parse(markdown, {})
   const contents: string[] = []
   let title = ''
@@ -21,16 +19,7 @@ export function renderGuide(markdown: string): WrittenDocument {
   }
   // What scrolls must be reachable with the keyboard.
   for (const token of tokens) if (['fence', 'table_open'].includes(token.type)) token.attrSet('tabindex', '0')
-  const style = readPageFile('page.css') + LAYOUT
-  return {
-    type: 'text/html',
-    text: `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8" /><meta name="viewport" content="width=device-width, initial-scale=1" />
-<title>${escapeHtml(title)}</title><link rel="icon" href="data:," /><style>${style}</style></head>
-<body><header><a href="/">Irish company records</a></header><main>
-<nav aria-label="Contents"><ol>${contents.join('\n')}</ol></nav>
-${parser.renderer.render(tokens, parser.options, {})}</main></body></html>`,
-    contentSecurityPolicy: policyOf([style]),
-  }
+  const main = `<div class="guide"><nav aria-label="Contents"><ol>${contents.join('\n')}</ol></nav>
+<article>${parser.renderer.render(tokens, parser.options, {})}</article></div>`
+  return renderFrame(deployment, { title, main, scripts: ['guide'] })
 }

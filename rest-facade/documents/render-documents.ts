@@ -25,8 +25,14 @@ import { fill, readTemplate, type WrittenDocument } from './templates.ts'
 
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
-interface DocumentOptions extends Omit<DocumentedDeployment, 'exampleCompany' | 'statuses' | 'licence'> {
-  shown: () => Pick<DocumentedDeployment, 'exampleCompany' | 'statuses'>
+/** The page at `/`, which no other path has. */
+export const PAGE = 'page'
+
+interface DocumentOptions extends Omit<
+  DocumentedDeployment,
+  'exampleCompany' | 'exampleNumbers' | 'statuses' | 'licence'
+> {
+  shown: () => Pick<DocumentedDeployment, 'exampleCompany' | 'exampleNumbers' | 'statuses'>
   catalog: Pick<Catalog, 'retrieval'>
 }
 
@@ -56,11 +62,14 @@ export function renderDocuments(deployment: DocumentedDeployment): Documents {
     [FREE_PATHS.a2aGuide, render('a2a.md', 'text/plain')],
     [FREE_PATHS.mcpGuide, render('mcp.md', 'text/plain')],
   ] as const
+  const readable = guides.map(([path, { text }]) => [path.replace('.md', ''), renderGuide(deployment, text)] as const)
   return new Map([
     [FREE_PATHS.index, jsonDocument(listLinks(deployment))],
-    [FREE_PATHS.page, renderPage(deployment, values)],
+    [PAGE, renderPage(deployment, values)],
     ...guides,
-    ...guides.map(([path, { text }]) => [path.replace('.md', ''), renderGuide(text)] as const),
+    ...readable,
+    // The guide has the element of the payment extension.
+    [FREE_PATHS.page, renderGuide(deployment, render('api.md', 'text/markdown').text)],
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, jsonDocument(buildOpenApi(deployment, guidance))],
@@ -137,7 +146,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['licence', licence.name],
     ['licence_url', licence.url],
     // Without the extensions, which are long.
-    ['quote', toText({ ...exampleQuote(deployment, 'PAYMENT-SIGNATURE header is required'), extensions: {} })],
+    ['quote', toText({ ...exampleQuote(deployment, 'Payment is required'), extensions: {} })],
     ['rpc_request', toText(exampleRpcRequests(deployment)[first.definition.name])],
     ['rpc_answer', toText(exampleRpcAnswers(deployment)[first.definition.name])],
     ['example_parts', terms.operations.flatMap((each) => exampleParts(each, exampleCompany)).join('\n')],

@@ -230,7 +230,7 @@ const FREE_ROUTES: readonly Route[] = [
     ...json('Index'),
     ...HTML,
   }),
-  free('getPage', FREE_PATHS.page, 'The page on which a person can buy, or the guide for `Accept: text/markdown`', {
+  free('getPage', FREE_PATHS.page, 'The guide as HTML, or the markdown for `Accept: text/markdown`', {
     ...HTML,
     ...MARKDOWN,
   }),

@@ -5,13 +5,33 @@
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { asBinary, type Database, type RootDatabase } from 'lmdb'
+import { asBinary, type RootDatabase } from 'lmdb'
 import { undefinedIfCorrupt } from '../files/checksum.ts'
 import { openEnvironment, StoreError } from '../files/environment.ts'
-import { EPOCH_KEY, finishedKey, identityIn, OWNER_KEY, PUBLIC_KEYS_KEY, SALES_KEY } from '../files/layout.ts'
-import { holderOf, openDatabases, removeFromIndexes, type LogDatabases } from '../log/databases.ts'
-import { recordsIn } from '../log/former-layout.ts'
-import { decodeRecord, isFinal } from '../log/record.ts'
+import {
+  EPOCH_KEY,
+  finishedKey,
+  LAYOUT_KEY,
+  LAYOUT_VERSION,
+  OWNER_KEY,
+  PUBLIC_KEYS_KEY,
+  recordKeyIn,
+  SALES_KEY,
+  type Layout,
+} from '../files/layout.ts'
+import {
+  changeKey,
+  copyRecord,
+  newestChange,
+  openRanges,
+  readKey,
+  readRecord,
+  removeFromIndexes,
+  removeRecord,
+  type KeyRange,
+  type LogRanges,
+} from '../log/ranges.ts'
+import { isFinal } from '../log/record.ts'
 import type { LogState } from './folder.ts'
 
 type Environment = RootDatabase<unknown, string>
@@ -33,12 +53,12 @@ export async function writeIncrement(
   const source = openEnvironment({ folder: from, kind: 'responses', readOnly: true })
   let target: Environment | undefined
   try {
-    const log = openDatabases(source)
+    const log = openRanges(source)
     const state = readState(log)
-    const identities = state && before && findChanged(log, state, before)
-    if (!identities) return undefined
+    const keys = state && before && findChanged(log, state, before)
+    if (!keys) return undefined
     target = openEnvironment({ folder: to, kind: 'responses' })
-    copyChanged(log, openDatabases(target), identities, check)
+    copyChanged(log, openRanges(target), keys, check)
     return state
   } finally {
     await Promise.all([source.close(), target?.close()])
@@ -46,78 +66,72 @@ export async function writeIncrement(
 }
 
 /** What a later increment is compared with. Undefined if no process of this version has written to the log. */
-function readState({ environment, changes }: LogDatabases): LogState | undefined {
+function readState({ environment, changes }: LogRanges): LogState | undefined {
   const epoch = environment.get(EPOCH_KEY) as string | undefined
-  if (epoch === undefined) return undefined
-  const [newest] = changes.getRange({ reverse: true, limit: 1 })
-  return { epoch, change: newest?.key ?? 0, changed_at: newest?.value.at ?? null }
+  const { version } = environment.get(LAYOUT_KEY) as Layout
+  if (epoch === undefined || version !== LAYOUT_VERSION.responses) return undefined
+  const change = newestChange(changes)
+  return { epoch, change, changed_at: timeOf(changes, change) }
 }
 
-function findChanged({ unfinished, changes }: LogDatabases, state: LogState, before: LogState): string[] | undefined {
-  const isSameLog = state.epoch === before.epoch && (changes.get(before.change)?.at ?? null) === before.changed_at
-  const changed = [...changes.getRange({ start: before.change, exclusiveStart: true })].map(({ value }) => value)
+const timeOf = (changes: LogRanges['changes'], number: number) => changes.get(changeKey(number))?.at ?? null
+
+function findChanged({ unfinished, changes }: LogRanges, state: LogState, before: LogState): string[] | undefined {
+  const isSameLog = state.epoch === before.epoch && timeOf(changes, before.change) === before.changed_at
+  const numbers = [...changes.keys({ start: changeKey(before.change + 1) })]
+  const changed = numbers.flatMap((key) => changes.get(key) ?? [])
   // Numbers in the middle are missing if changes expired that were noted while the clock was wrong.
   if (!isSameLog || changed.length !== state.change - before.change) return undefined
-  const identities = new Set(changed.map(({ identity }) => identity))
-  for (const key of unfinished.getKeys()) identities.add(identityIn(key))
-  return [...identities]
+  const keys = new Set(changed.map(({ key }) => key))
+  for (const key of unfinished.keys()) keys.add(recordKeyIn(key))
+  return [...keys]
 }
 
-function copyChanged(log: LogDatabases, target: LogDatabases, identities: readonly string[], check: () => void): void {
-  const removed = openRemoved(target)
-  const copy = (identity: string) => {
-    const bytes = log.records.get(identity)
-    if (bytes) target.records.putSync(identity, bytes)
-    else removed.putSync(identity, true)
+function copyChanged(log: LogRanges, target: LogRanges, keys: readonly string[], check: () => void): void {
+  const copy = (key: string) => {
+    if (!copyRecord(log, target, key)) target.removed.put(key, true)
   }
-  inTransactions(target, identities, copy, check)
+  inTransactions(target, keys, copy, check)
   // Found by their records and not by the ids in them, because a damaged record keeps its payment id.
-  const holders = new Set<string | undefined>(identities)
-  const isHeld = (id: string) => holders.has(undefinedIfCorrupt(() => holderOf(id, log)))
-  const held = Array.from(log.paymentIds.getKeys().filter(isHeld))
-  inTransactions(target, held, (id) => target.paymentIds.putSync(id, String(holderOf(id, log))), check)
+  const holders = new Set<string | undefined>(keys)
+  const isHeld = (id: string) => holders.has(undefinedIfCorrupt(() => readKey(log.paymentIds, id)))
+  const held = [...log.paymentIds.keys()].filter(isHeld)
+  inTransactions(target, held, (id) => target.paymentIds.put(id, String(log.paymentIds.get(id))), check)
   copySmall(log, target)
 }
 
 /** Brings a copy of the log to the state of an increment. A kill leaves a copy that cannot be used. */
 export function applyIncrement(logEnvironment: Environment, incrementEnvironment: Environment): void {
-  const [log, increment] = [openDatabases(logEnvironment), openDatabases(incrementEnvironment)]
-  const recordIn = ({ records }: LogDatabases, identity: string) => {
-    const bytes = records.get(identity)
-    return bytes && undefinedIfCorrupt(() => decodeRecord(bytes, identity))
-  }
-  inTransactions(log, [...openRemoved(increment).getKeys(), ...increment.records.getKeys()], (identity) => {
-    const former = recordIn(log, identity)
-    if (former) removeFromIndexes(former, log)
-    const bytes = increment.records.get(identity)
-    if (!bytes) return log.records.removeSync(identity)
-    const record = recordIn(increment, identity)
-    if (record && isFinal(record.state)) log.finished.putSync(finishedKey(record), true)
-    return log.records.putSync(identity, bytes)
+  const [log, increment] = [openRanges(logEnvironment), openRanges(incrementEnvironment)]
+  inTransactions(log, [...increment.removed.keys(), ...increment.records.keys()], (key) => {
+    const former = undefinedIfCorrupt(() => readRecord(log, key))
+    if (former) removeFromIndexes(former, key, log)
+    removeRecord(log, key)
+    if (!copyRecord(increment, log, key)) return
+    const record = undefinedIfCorrupt(() => readRecord(increment, key))
+    if (record && isFinal(record.state)) log.finished.put(finishedKey(record, key), true)
   })
-  const held = [...increment.paymentIds.getRange({})]
-  inTransactions(log, held, ({ key, value }) => log.paymentIds.putSync(key, value))
+  const held = [...increment.paymentIds.keys()]
+  inTransactions(log, held, (id) => log.paymentIds.put(id, String(increment.paymentIds.get(id))))
   copySmall(increment, log)
 }
 
 /** No value is ever removed from a log. */
-function copySmall(from: LogDatabases, to: LogDatabases): void {
-  to.environment.transactionSync(() => {
-    for (const key of SMALL_VALUES)
-      if (from.environment.doesExist(key)) to.environment.putSync(key, from.environment.get(key))
-    copyList(from.unfinished, to.unfinished)
-    copyList(from.unrecorded, to.unrecorded)
-  })
+function copySmall(from: LogRanges, to: LogRanges): void {
+  for (const key of SMALL_VALUES)
+    if (from.environment.doesExist(key)) to.environment.putSync(key, from.environment.get(key))
+  copyList(to, from.unfinished, to.unfinished)
+  copyList(to, from.unrecorded, to.unrecorded)
 }
 
-/** As bytes, because a value may be damaged. */
-function copyList(from: Database<unknown, string>, to: Database<unknown, string>): void {
-  to.clearSync()
-  for (const key of from.getKeys()) to.putSync(key, asBinary(from.getBinary(key) ?? Buffer.alloc(0)))
+/** Replaces a list, as bytes, because a value may be damaged. */
+function copyList(target: LogRanges, from: KeyRange<unknown>, to: KeyRange<unknown>): void {
+  inTransactions(target, [...to.keys()], (key) => to.remove(key))
+  inTransactions(target, [...from.keys()], (key) => to.put(key, asBinary(from.getBinary(key) ?? Buffer.alloc(0))))
 }
 
 function inTransactions<T>(
-  { environment }: LogDatabases,
+  { environment }: LogRanges,
   items: readonly T[],
   write: (item: T) => unknown,
   check?: () => void,
@@ -129,10 +143,6 @@ function inTransactions<T>(
   }
 }
 
-/** The identities of the records that were removed since the parent backup. Only an increment has this database. */
-const openRemoved = ({ environment }: LogDatabases) =>
-  environment.openDB<true, string>({ name: 'removed', encoding: 'json' })
-
 /**
  * Reads every record of a log in a folder that no other process uses. `damaged` ones do not match their checksum: the
  * service refuses their payments, and the other records work.
@@ -140,10 +150,11 @@ const openRemoved = ({ environment }: LogDatabases) =>
 export async function inspectLog(folder: string) {
   const environment = openEnvironment({ folder, kind: 'responses', readOnly: true })
   try {
+    const ranges = openRanges(environment)
     const counts = { records: 0, damaged: 0 }
-    for (const { key, value } of recordsIn(environment))
-      counts[undefinedIfCorrupt(() => decodeRecord(value, key)) ? 'records' : 'damaged'] += 1
-    return { counts, state: readState(openDatabases(environment)) }
+    for (const key of ranges.records.keys())
+      counts[undefinedIfCorrupt(() => readRecord(ranges, key)) ? 'records' : 'damaged'] += 1
+    return { counts, state: readState(ranges) }
   } catch (cause) {
     throw new StoreError(`${folder}: the response log cannot be read`, { cause })
   } finally {

@@ -7,6 +7,7 @@ import { sha256Of } from '../files/checksum.ts'
 import { dataFile, openEnvironment, StoreError } from '../files/environment.ts'
 import { EPOCH_KEY, responsesFolder, type EnvironmentKind } from '../files/layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
+import { upgradeLayout } from '../log/former-layout.ts'
 import {
   fileNames,
   findFile,
@@ -68,16 +69,14 @@ async function checkFile(path: string, sha256: string | undefined): Promise<void
 /** The full log, to which the increments are then applied in their order. */
 async function restoreLog([full, ...increments]: readonly [Backup, ...Backup[]], restoring: string): Promise<void> {
   await copyChecked('responses', join(full.folder, LOG_PATH), restoring)
-  // A log without a state, for example of the former layout, has no epoch and no increments. It is restored as it is.
-  if (!full.manifest.log) return
-  const log = openEnvironment({ folder: restoring, kind: 'responses' })
+  const log = openEnvironment({ folder: restoring, kind: 'responses', upgrade: upgradeLayout })
   try {
     // The next process that writes to the log gives it another one, so no increment builds on an earlier backup.
     log.removeSync(EPOCH_KEY)
     for (const { folder } of increments) {
       const copy = `${restoring}.increment`
       await copyChecked('responses', join(folder, LOG_PATH), copy)
-      const increment = openEnvironment({ folder: copy, kind: 'responses', readOnly: true })
+      const increment = openEnvironment({ folder: copy, kind: 'responses', upgrade: upgradeLayout })
       applyIncrement(log, increment)
       await increment.close()
       await rm(copy, { recursive: true })

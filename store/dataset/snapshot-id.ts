@@ -6,10 +6,7 @@
  * archive do not change it.
  */
 import { createHash } from 'node:crypto'
-import { companySchema, type Company, type SnapshotEntry } from './company.ts'
-
-/** Raise it with every change that can give another snapshot for the same archive. */
-export const NORMALISATION_VERSION = 'cro-4'
+import { companySchema, NORMALISATION_VERSION, type Company, type SnapshotEntry } from './company.ts'
 
 const SORTED_NAMES = companySchema.keyof().options.toSorted()
 

@@ -1,22 +1,16 @@
 /** The synthetic test company 00000000. It exists only on testnet and belongs to no dataset (contract 1.7). */
-import type { Company } from './company.ts'
+import { mapFields, type Company } from './company.ts'
 import { dateOfSource, SYNTHETIC, type Source } from './source.ts'
 
 export const SYNTHETIC_COMPANY: Company = {
   company_number: '00000000',
   legal_name: 'SYNTHETIC TEST COMPANY LIMITED',
+  ...mapFields(() => null),
   status: 'Normal',
   status_code: '1151',
   company_type: 'LTD - Private Company Limited by Shares',
   company_type_code: '1153',
-  nace_v2_code: null,
-  principal_object_code: null,
   registered_date: '2026-01-01',
-  dissolved_date: null,
-  last_annual_return_date: null,
-  next_annual_return_date: null,
-  last_accounts_date: null,
-  status_date: null,
   name_effective_date: '2026-01-01',
   type_effective_date: '2026-01-01',
   registered_address: { lines: ['1 SYNTHETIC STREET', 'DUBLIN'], eircode: null },

@@ -11,21 +11,27 @@ export class CorruptRecordError extends Error {
   override name = 'CorruptRecordError'
 }
 
-export function encodeWithChecksum(text: string): Buffer {
-  const content = Buffer.from(text)
-  return Buffer.concat([checksumOf(content), content])
+/** @param owner what the text belongs to; it is part of the checksum and not stored */
+export function encodeWithChecksum(text: string, owner = ''): Buffer {
+  const bytes = Buffer.allocUnsafe(CHECKSUM_BYTES + Buffer.byteLength(text))
+  bytes.write(text, CHECKSUM_BYTES)
+  checksumOf(bytes.subarray(CHECKSUM_BYTES), owner).copy(bytes)
+  return bytes
 }
 
 /** @throws CorruptRecordError when the checksum does not match */
-export function decodeWithChecksum(bytes: Buffer): string {
+export function decodeWithChecksum(bytes: Buffer, owner = ''): string {
   const content = bytes.subarray(CHECKSUM_BYTES)
-  if (!checksumOf(content).equals(bytes.subarray(0, CHECKSUM_BYTES)))
+  if (!checksumOf(content, owner).equals(storedChecksum(bytes)))
     throw new CorruptRecordError('A stored record does not match its checksum')
   return content.toString()
 }
 
-function checksumOf(content: Buffer): Buffer {
-  return hash('sha256', content, 'buffer').subarray(0, CHECKSUM_BYTES)
+export const storedChecksum = (bytes: Buffer) => bytes.subarray(0, CHECKSUM_BYTES)
+
+function checksumOf(content: Buffer, owner: string): Buffer {
+  const owned = owner === '' ? content : Buffer.concat([Buffer.from(owner), content])
+  return hash('sha256', owned, 'buffer').subarray(0, CHECKSUM_BYTES)
 }
 
 /** The SHA-256 of a file, as hexadecimal digits. */

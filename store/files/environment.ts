@@ -4,7 +4,7 @@ import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readS
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
 import { CorruptRecordError } from './checksum.ts'
-import { FORMER_LAYOUT_VERSION, LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from './layout.ts'
+import { FORMER_LAYOUT_VERSION, LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind, type Layout } from './layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from './private-files.ts'
 
 /** A part of the store cannot be used. The message is one line for the operator. */
@@ -16,7 +16,7 @@ interface OpenOptions {
   folder: string
   kind: EnvironmentKind
   readOnly?: boolean
-  /** Upgrades an environment of the layout before, in one transaction. Without it, only a reader can open one. */
+  /** Upgrades an environment of the layout before. Without it, only a reader can open one. */
   upgrade?: (environment: RootDatabase<unknown, string>) => void
 }
 
@@ -171,14 +171,16 @@ function checkLayout(
   { folder, kind, readOnly = false, upgrade }: OpenOptions,
 ): void {
   const version = LAYOUT_VERSION[kind]
-  const layout = environment.get(LAYOUT_KEY) as { kind?: unknown; version?: unknown } | null | undefined
+  const layout = environment.get(LAYOUT_KEY) as Partial<Layout> | null | undefined
   if (layout === undefined && !readOnly && environment.getKeysCount({ limit: 1 }) === 0) {
     environment.putSync(LAYOUT_KEY, { kind, version })
     return
   }
   if (layout?.kind !== kind || typeof layout.version !== 'number')
     throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
-  const isFormer = layout.version === FORMER_LAYOUT_VERSION[kind]
+  if (readOnly && layout.isUpgrading === true)
+    throw new StoreError(`${folder}: its upgrade is not complete; start the service, which continues it`)
+  const isFormer = layout.version === FORMER_LAYOUT_VERSION[kind] || layout.isUpgrading === true
   if (layout.version !== version && !(isFormer && (readOnly || upgrade)))
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
   if (readOnly) return

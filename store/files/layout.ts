@@ -20,13 +20,20 @@
  *     'probe'                   -> written to check that the log can be written
  *     'public-keys'             -> AnnouncedKey[]: every public key that a machine has announced
  *     'epoch'                   -> a random id, another one after each restore, for incremental backups
- *     records: identity         -> ResponseRecord with checksum
- *     unfinished: state:time identity -> true, one per record that is not final, in the order in which they are due
- *     finished: time identity   -> true, one per final record, in the order in which they became final
- *     payment-ids: payer, id    -> identity, one per record that has a payment id and is not void
+ *     'note/' and a key         -> a small value that all processes share, such as a sign of life
+ *     identity: digest          -> the key of the record of this payment: the time of its claim, and the digest. So the
+ *                                  entries of sales at the same time are on the same pages
+ *     claim: key                -> the ResponseRecord of the claim with checksum; written once
+ *     progress: key             -> what has changed since, with checksum
+ *     unfinished: state:time key -> its identity, one per record that is not final, in the order in which they are due
+ *     finished: time key        -> true, one per final record, in the order in which they became final
+ *     payment-id: digest        -> the key of the record that has this payment id and is not void
  *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
- *     changes: number           -> Change: a change of a final record, for incremental backups
- *     removed: identity         -> true, only in an incremental backup: a record that was removed
+ *     change: number            -> Change: a change of a final record, for incremental backups
+ *     removed: key              -> true, only in an incremental backup: a record that was removed
+ *                                  The word before the colon is part of the key: all these are in one tree, and a
+ *                                  settlement changes the last `progress`, `sales` and the first `unfinished`
+ *     records: identity         -> a record of layout 2, with the progress until then. Its identity is its key
  *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log/log-owner.ts)
  *   {DATA_DIR}/last-backup.json    the time and the size of the last backup
  *   {DATA_DIR}/receivers.json      the receivers that this directory was used with
@@ -44,12 +51,24 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
   catalog: 1,
   snapshot: 3,
   history: 1,
-  responses: 2,
+  responses: 3,
   lock: 1,
 }
 
 /** The layout before, which can be read, and which a process that writes upgrades when it opens the environment. */
-export const FORMER_LAYOUT_VERSION: Partial<Record<EnvironmentKind, number>> = { responses: 1 }
+export const FORMER_LAYOUT_VERSION: { responses: number } & Partial<Record<EnvironmentKind, number>> = {
+  responses: 2,
+}
+
+/** The value of {@link LAYOUT_KEY}. */
+export interface Layout {
+  readonly kind: EnvironmentKind
+  readonly version: number
+  /** A killed process has left it. The next one that writes continues. */
+  readonly isUpgrading?: boolean
+  /** Whether records of the layout before are where that one had them. */
+  readonly hasFormerRecords?: boolean
+}
 
 export const LAYOUT_KEY = 'layout'
 export const INFO_KEY = 'info'
@@ -60,6 +79,7 @@ export const OWNER_KEY = 'owner'
 export const PUBLIC_KEYS_KEY = 'public-keys'
 export const SALES_KEY = 'sales'
 export const EPOCH_KEY = 'epoch'
+export const NOTE_PREFIX = 'note/'
 
 const BEFORE_A = 'A'.charCodeAt(0) - 1
 
@@ -72,12 +92,12 @@ export const companyKey = (companyNumber: string) =>
 export const companyNumberOf = (key: string) => key.slice(1)
 
 /** The key of a final record in `finished`. ISO 8601 times in UTC sort as text. */
-export const finishedKey = (record: { updated_at: string; identity: string }) =>
-  `${record.updated_at} ${record.identity}`
+export const finishedKey = (record: { updated_at: string }, key: string) => `${record.updated_at} ${key}`
 /** The key of another record in `unfinished`. */
-export const unfinishedKey = (record: { state: string; due_at?: string; prepared_at: string; identity: string }) =>
-  `${record.state}:${record.due_at ?? record.prepared_at} ${record.identity}`
-export const identityIn = (key: string) => key.slice(key.indexOf(' ') + 1)
+export const unfinishedKey = (record: { state: string; due_at?: string; prepared_at: string }, key: string) =>
+  `${record.state}:${record.due_at ?? record.prepared_at} ${key}`
+/** The key of the record in such a key. */
+export const recordKeyIn = (key: string) => key.slice(key.indexOf(' ') + 1)
 
 export const catalogFolder = (dataDirectory: string) => join(dataDirectory, 'catalog')
 export const responsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses')

@@ -9,7 +9,7 @@ import { dirname } from 'node:path'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { syncDirectory } from '../files/atomic-file.ts'
 import { decodeOwnEntry, encodeEntry, QUARANTINED_BYTES } from '../dataset/company-entry.ts'
-import type { Company } from '../dataset/company.ts'
+import { NORMALISATION_VERSION, type Company } from '../dataset/company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFolder } from '../files/layout.ts'
 import { awaitWrite, openEnvironment, orStoreError, StoreError } from '../files/environment.ts'
 import { NameIndexBuilder } from '../index/build.ts'
@@ -21,7 +21,7 @@ import {
   storedEntries,
   type SnapshotInfo,
 } from '../dataset/snapshot.ts'
-import { NORMALISATION_VERSION, SnapshotHash } from '../dataset/snapshot-id.ts'
+import { SnapshotHash } from '../dataset/snapshot-id.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { openCsv } from './archive.ts'
 import { Comparison, type ComparedWith, type Finding } from './comparison.ts'

@@ -3,7 +3,7 @@
  * NORMALISATION_VERSION, because the same archive then gives another snapshot id.
  */
 import * as z from 'zod'
-import { COMPANY_NUMBER_PATTERN, type Company } from '../dataset/company.ts'
+import { COMPANY_NUMBER_PATTERN, FIELDS, mapFields, type Company } from '../dataset/company.ts'
 import { removeHidden } from '../base/hidden.ts'
 import type { RegisterRow } from './rows.ts'
 
@@ -31,6 +31,13 @@ const NO_ADDRESS = /(?<!\*)\*+\s*NO ADDRESS DETAILS\s*\*+/gi
 /** Routing key (a letter and two digits, or D6W) and unique identifier. */
 const EIRCODE = /^(?:[A-Z][0-9]{2}|D6W)[A-Z0-9]{4}$/
 
+const READERS = {
+  text: (value: string, onFinding: OnFinding) => cleanText(value, onFinding) || null,
+  code,
+  nace: naceCode,
+  date,
+}
+
 export function normalise(row: RegisterRow, onFinding: OnFinding): NormalisedRow {
   const number = row.company_num.trim()
   if (number === '') return { kind: 'rejected', reason: 'no_company_number' }
@@ -41,20 +48,10 @@ export function normalise(row: RegisterRow, onFinding: OnFinding): NormalisedRow
   const company: Company = {
     company_number: number,
     legal_name: name,
-    status: cleanText(row.company_status, onFinding) || null,
-    status_code: code(row.company_status_code, onFinding),
-    company_type: cleanText(row.company_type, onFinding) || null,
-    company_type_code: code(row.company_type_code, onFinding),
-    nace_v2_code: naceCode(row.nace_v2_code, onFinding),
-    principal_object_code: code(row.princ_object_code, onFinding),
-    registered_date: date(row.company_reg_date, onFinding),
-    dissolved_date: date(row.comp_dissolved_date, onFinding),
-    last_annual_return_date: date(row.last_ar_date, onFinding),
-    next_annual_return_date: date(row.nard, onFinding),
-    last_accounts_date: date(row.last_accounts_date, onFinding),
-    status_date: date(row.company_status_date, onFinding),
-    name_effective_date: date(row.company_name_eff_date, onFinding),
-    type_effective_date: date(row.company_type_eff_date, onFinding),
+    ...mapFields((field) => {
+      const [column, kind] = FIELDS[field]
+      return READERS[kind](row[column], onFinding)
+    }),
     registered_address: {
       lines: addressLines.map((line) => addressLine(line, onFinding)).filter((line) => line !== ''),
       eircode: eircode(row.eircode, onFinding),

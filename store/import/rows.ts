@@ -1,15 +1,7 @@
 /** Reads the register's CSV as rows of text, with csv-parse, which is strict about quotes. */
 import { parse } from 'csv-parse'
+import { COLUMNS } from '../dataset/company.ts'
 import { ImportError } from './errors.ts'
-
-// prettier-ignore
-export const COLUMNS = [
-  'company_num', 'company_name', 'company_status_code', 'company_status', 'company_type_code', 'company_type',
-  'company_reg_date', 'last_ar_date',
-  'company_address_1', 'company_address_2', 'company_address_3', 'company_address_4',
-  'comp_dissolved_date', 'nard', 'last_accounts_date', 'company_status_date', 'nace_v2_code', 'eircode',
-  'company_name_eff_date', 'company_type_eff_date', 'princ_object_code',
-] as const
 
 export type RegisterRow = Record<(typeof COLUMNS)[number], string>
 
@@ -108,7 +100,7 @@ function toRow(fields: readonly string[]): ParsedRow {
 }
 
 function wrongHeader(): ImportError {
-  return new ImportError('wrong_header', "the first line is not the register's header of 21 columns")
+  return new ImportError('wrong_header', `the first line is not the register's header of ${COLUMNS.length} columns`)
 }
 
 function malformed(message: string, cause?: unknown): ImportError {

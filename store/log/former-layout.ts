@@ -1,55 +1,67 @@
 /**
- * Layout version 1 of the response log. Its database `unfinished` had the records that are not final, each after a
- * revision of eight bytes. Commands read it as it is; the first process that writes upgrades it.
+ * Layout version 2 of the response log, which had a database for each list. Commands read it as it is. The first
+ * process that writes moves the lists, in small transactions that the next process continues after a kill. Records stay
+ * where they are.
  */
-import type { Database, RootDatabase } from 'lmdb'
-import { undefinedIfCorrupt } from '../files/checksum.ts'
+import { asBinary, type RootDatabase } from 'lmdb'
 import { readerIdsOf, StoreError } from '../files/environment.ts'
-import { LAYOUT_KEY, LAYOUT_VERSION, unfinishedKey } from '../files/layout.ts'
-import { openDatabases } from './databases.ts'
-import { decodeRecord } from './record.ts'
+import { FORMER_LAYOUT_VERSION, LAYOUT_KEY, LAYOUT_VERSION, recordKeyIn, type Layout } from '../files/layout.ts'
+import { changeKey, digestOf, openFormer } from './ranges.ts'
 
 type Environment = RootDatabase<unknown, string>
-type Former = Database<Buffer, string>
 
-/** The records of version 1 that are not final, by identity. Undefined if the environment has the present layout. */
-export function openFormerRecords(environment: Environment): Former | undefined {
-  const { version } = environment.get(LAYOUT_KEY) as { version: number }
-  if (version === LAYOUT_VERSION.responses) return undefined
-  return environment.openDB({ name: 'unfinished', encoding: 'binary' })
+/** The databases of layout 2, and the entries that theirs become. */
+const MOVED: Record<string, (key: string | number, value: Buffer) => [key: string, value: Buffer]> = {
+  unfinished: (key) => [`unfinished:${key}`, Buffer.from(recordKeyIn(String(key)))],
+  finished: (key, value) => [`finished:${key}`, value],
+  'payment-ids': (key, value) => [`payment-id:${digestOf(String(key))}`, value],
+  unrecorded: (key, value) => [`unrecorded:${key}`, value],
+  changes: (key, value) => [`change:${changeKey(Number(key))}`, Buffer.from(String(value).replace('identity', 'key'))],
+  removed: (key, value) => [`removed:${key}`, value],
 }
-
-/** Without its revision. Empty if the value is damaged and shorter than one. */
-export function readFormerRecord(former: Former | undefined, identity: string): Buffer | undefined {
-  return former?.getBinary(identity)?.subarray(8)
-}
-
-/** Every record of either layout, also damaged ones. */
-export function* recordsIn(environment: Environment): Iterable<{ key: string; value: Buffer }> {
-  yield* openDatabases(environment).records.getRange({})
-  const former = openFormerRecords(environment)
-  for (const key of former?.getKeys() ?? []) yield { key, value: readFormerRecord(former, key) ?? Buffer.alloc(0) }
-}
+const UPGRADED = { kind: 'responses', version: LAYOUT_VERSION.responses, hasFormerRecords: true } as const
+/** Few enough that LMDB keeps their pages in memory. */
+const KEYS_PER_TRANSACTION = 500
 
 /**
- * Moves the records that are not final to the others, so a large log takes seconds, and a kill changes nothing.
+ * @param check called before each transaction
  * @throws StoreError while another process has the environment open: one of the version before checks the layout only
- * when it opens it, and would write version 1
+ * when it opens it, and would write version 2
  */
-export function upgradeLayout(environment: Environment): void {
-  const { records, unfinished } = openDatabases(environment)
-  environment.transactionSync(() => {
-    const former = openFormerRecords(environment)
-    const identities = [...(former?.getKeys() ?? [])]
-    for (const identity of identities) {
-      const bytes = readFormerRecord(former, identity) ?? Buffer.alloc(0)
-      const record = undefinedIfCorrupt(() => decodeRecord(bytes))
-      records.putSync(identity, bytes)
-      unfinished.removeSync(identity)
-      // A damaged record is listed, so that the operator notices it.
-      unfinished.putSync(unfinishedKey({ state: 'unknown', prepared_at: '', ...record, identity }), true)
+export function upgradeLayout(environment: Environment, check: () => void = () => undefined): void {
+  check()
+  const { version } = environment.get(LAYOUT_KEY) as Layout
+  if (version === FORMER_LAYOUT_VERSION.responses) begin(environment)
+  for (const [name, toEntry] of Object.entries(MOVED)) {
+    const former = openFormer(environment, name)
+    const moveSome = () => {
+      const keys: (string | number)[] = [...former.getKeys({ limit: KEYS_PER_TRANSACTION })]
+      for (const key of keys) {
+        // As bytes, because a value may be damaged.
+        const [moved, value] = toEntry(key, former.getBinary(key as string) ?? Buffer.alloc(0))
+        environment.putSync(moved, asBinary(value))
+        former.removeSync(key as string)
+      }
+      return keys.length
     }
-    environment.putSync(LAYOUT_KEY, { kind: 'responses', version: LAYOUT_VERSION.responses })
+    while (environment.transactionSync(moveSome) > 0) check()
+  }
+  environment.putSync(LAYOUT_KEY, { ...UPGRADED, isUpgrading: false })
+  // Reads of the same turn of the event loop would show the state before.
+  environment.resetReadTxn()
+}
+
+/** From then on a process of the version before refuses the log. */
+function begin(environment: Environment): void {
+  environment.transactionSync(() => {
+    const hasFormerRecords = environment.doesExist('records')
+    const layout = {
+      kind: 'responses',
+      version: LAYOUT_VERSION.responses,
+      isUpgrading: true,
+      hasFormerRecords,
+    } as const
+    environment.putSync(LAYOUT_KEY, layout)
     // Last, so that a process that was started meanwhile is seen too.
     const others = readerIdsOf(environment).filter((id) => id !== process.pid)
     if (others.length > 0)

@@ -5,34 +5,47 @@
  */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { Database, RangeOptions, RootDatabase } from 'lmdb'
-import { LRUCache } from 'lru-cache'
-import { CorruptRecordError, undefinedIfCorrupt } from '../files/checksum.ts'
+import { asBinary, type RootDatabase } from 'lmdb'
+import { CorruptRecordError, storedChecksum, undefinedIfCorrupt } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
-import { awaitWrite, openEnvironment, StoreError } from '../files/environment.ts'
+import { awaitWrite, openEnvironment, readerIdsOf, StoreError } from '../files/environment.ts'
 import {
   EPOCH_KEY,
   finishedKey,
-  identityIn,
+  NOTE_PREFIX,
   OWNER_KEY,
   PUBLIC_KEYS_KEY,
+  recordKeyIn,
   responsesFolder,
   SALES_KEY,
   unfinishedKey,
 } from '../files/layout.ts'
-import { holderOf, noteChanges, openDatabases, removeFromIndexes, type LogDatabases } from './databases.ts'
-import { openFormerRecords, readFormerRecord, upgradeLayout } from './former-layout.ts'
+import { upgradeLayout } from './former-layout.ts'
 import { refuseOtherReceiver, type LogOwner } from './log-owner.ts'
+import {
+  decodeStored,
+  digestOf,
+  holderOf,
+  identityAt,
+  newRecordKey,
+  noteChanges,
+  openRanges,
+  readKey,
+  removeFromIndexes,
+  removeRecord,
+  type LogRanges,
+} from './ranges.ts'
 import {
   applyChange,
   checkTransition,
-  decodeRecord,
+  encodeProgress,
   encodeRecord,
   releasesSale,
   isFinal,
   isIdFree,
   isVersion,
   NEWEST_READ_MAX,
+  otherKey,
   UNFINISHED_STATES,
   type Claim,
   type RecordChange,
@@ -41,11 +54,17 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
+import { openRecordCache } from './record-cache.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from './responses.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
-/** Parsed records in memory. A run of the reconciler seldom reads more. */
-const CACHED_RECORDS_MAX = 512
+/** A parsed record, and what tells that the stored one is the same. */
+interface CachedRecord {
+  readonly checksum: Buffer
+  readonly progress: Buffer | undefined
+  readonly record: ResponseRecord
+  readonly key: string
+}
 
 interface LmdbLogOptions {
   /** For a command that reads the log while a service runs. */
@@ -58,11 +77,9 @@ interface LmdbLogOptions {
 }
 
 export class LmdbResponseLog implements ResponseLog {
-  readonly #opened: LogDatabases
-  /** For a reader of the layout before, which lists and reads its records, and counts all as unknown. */
-  readonly #former: Database<Buffer, string> | undefined
-  /** Saves parsing a record whose bytes have not changed (benchmark row `replay`). */
-  readonly #cache = new LRUCache<string, { bytes: Buffer; record: ResponseRecord }>({ max: CACHED_RECORDS_MAX })
+  readonly #opened: LogRanges
+  /** Saves parsing a record whose bytes have not changed (benchmark rows `replay` and `paid lookup`). */
+  readonly #cache = openRecordCache<CachedRecord>()
   readonly #salesPerMinute: number
   readonly #now: () => Date
   readonly #checkReserve: () => void
@@ -75,13 +92,11 @@ export class LmdbResponseLog implements ResponseLog {
     const folder = responsesFolder(dataDirectory)
     this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
     const upgrade = (environment: RootDatabase<unknown, string>) => {
-      this.#checkReserve()
-      upgradeLayout(environment)
+      upgradeLayout(environment, this.#checkReserve)
     }
     const environment = openEnvironment({ folder, kind: 'responses', readOnly, upgrade })
-    this.#opened = openDatabases(environment)
+    this.#opened = openRanges(environment)
     if (!readOnly) environment.putSync(EPOCH_KEY, randomUUID(), { noOverwrite: true })
-    this.#former = openFormerRecords(environment)
     this.#salesPerMinute = salesPerMinute
     this.#now = now
   }
@@ -94,7 +109,7 @@ export class LmdbResponseLog implements ResponseLog {
     return this.#transact(() => {
       const stored = this.#getOwner()
       if (stored && !isDeepStrictEqual(stored, current)) return stored
-      void this.#databases.environment.put(OWNER_KEY, next)
+      void this.#ranges.environment.put(OWNER_KEY, next)
       return next
     })
   }
@@ -108,7 +123,7 @@ export class LmdbResponseLog implements ResponseLog {
       else if (known.compromised_at === null && compromised_at !== null)
         keys.splice(keys.indexOf(known), 1, { ...known, compromised_at })
       else return
-      void this.#databases.environment.put(PUBLIC_KEYS_KEY, keys)
+      void this.#ranges.environment.put(PUBLIC_KEYS_KEY, keys)
     })
   }
 
@@ -116,39 +131,61 @@ export class LmdbResponseLog implements ResponseLog {
     return this.#getPublicKeys()
   }
 
+  async notes(prefix: string): Promise<Map<string, string>> {
+    const start = NOTE_PREFIX + prefix
+    const { environment } = this.#ranges
+    const entries = [...environment.getRange({ start, end: `${start}\uffff` })]
+    return new Map(entries.map(({ key, value }) => [key.slice(NOTE_PREFIX.length), String(value)]))
+  }
+
+  async setNote(key: string, value?: string): Promise<void> {
+    const { environment } = this.#ranges
+    const name = NOTE_PREFIX + key
+    await this.#transact(() => void (value === undefined ? environment.remove(name) : environment.put(name, value)))
+  }
+
+  /** This process has another name. */
+  async hasEnded(name: string): Promise<boolean> {
+    const [, id] = /^([0-9]+)\./.exec(name) ?? []
+    return (
+      id !== undefined && (Number(id) === process.pid || !readerIdsOf(this.#ranges.environment).includes(Number(id)))
+    )
+  }
+
   async checkWritable(): Promise<void> {
-    await this.#databases.environment.put('probe', Date.now())
+    await this.#ranges.environment.put('probe', Date.now())
   }
 
   async newestRecords(): Promise<ResponseRecord[]> {
     const limit = NEWEST_READ_MAX
-    const keys = [...this.#list({ limit }), ...this.#databases.finished.getKeys({ reverse: true, limit })]
-    return keys.map(identityIn).flatMap((identity) => undefinedIfCorrupt(() => this.#find(identity)) ?? [])
+    const { unfinished, finished } = this.#ranges
+    const keys = [...unfinished.keys({ limit }), ...finished.keys({ reverse: true, limit })]
+    return keys.flatMap((key) => undefinedIfCorrupt(() => this.#findAt(recordKeyIn(key))?.record) ?? [])
   }
 
   async read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined> {
-    return this.#findConflict(identity, paymentId)
+    return this.#findConflict(identity, paymentId)?.record
   }
 
   async unfinished(): Promise<string[]> {
-    return this.#list({}).map(identityIn)
+    return this.#identitiesAt(this.#ranges.unfinished.keys())
   }
 
   async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
     const [time, late] = [before, lateAfter(before)].map((each) => each.toISOString())
     const keys = UNFINISHED_STATES.flatMap((state) => [
-      ...this.#list({ start: `${state}:`, end: `${state}:${time}`, limit: max }),
-      ...this.#list({ start: `${state}:${late}`, end: `${state};`, limit: max }),
+      ...this.#ranges.unfinished.keys({ start: `${state}:`, end: `${state}:${time}`, limit: max }),
+      ...this.#ranges.unfinished.keys({ start: `${state}:${late}`, end: `${state};`, limit: max }),
     ])
-    const byTime = keys.map((key) => key.slice(key.indexOf(':') + 1)).toSorted()
-    return byTime.slice(0, max).map(identityIn)
+    const timeIn = (key: string) => key.slice(key.indexOf(':') + 1)
+    const byTime = keys.toSorted((one, other) => (timeIn(one) < timeIn(other) ? -1 : 1))
+    return this.#identitiesAt(byTime.slice(0, max))
   }
 
   async countUnfinished(): Promise<Map<RecordState, number>> {
-    if (this.#former) return new Map([['unknown', this.#former.getKeysCount()]])
     // The range ends at the character after the colon.
     const rangeOf = (state: string) => ({ start: `${state}:`, end: `${state};` })
-    return new Map(UNFINISHED_STATES.map((state) => [state, this.#databases.unfinished.getKeysCount(rangeOf(state))]))
+    return new Map(UNFINISHED_STATES.map((state) => [state, this.#ranges.unfinished.count(rangeOf(state))]))
   }
 
   /** Counts the sale in the same transaction, so the limit is exact over all processes. */
@@ -158,13 +195,17 @@ export class LmdbResponseLog implements ResponseLog {
     return this.#transact((): Claim => {
       refuseOtherReceiver(this.#getOwner(), record)
       const existing = this.#findConflict(identity, payment_id)
-      if (existing) return { kind: 'taken', record: existing }
-      if (payment_id !== undefined && holderOf(payment_id, this.#databases) !== undefined)
+      if (existing) return { kind: 'taken', record: existing.record }
+      if (payment_id !== undefined && holderOf(payment_id, this.#ranges) !== undefined)
         throw new CorruptRecordError('A payment id is taken, but its record does not exist')
       const sales = this.#readSales()
       const spending = spend(sales, { units: 1, max: this.#salesPerMinute, timeMs: Date.parse(prepared_at) })
       if (spending.kind === 'full') return spending
-      this.#write(record, undefined, sales)
+      const [key, bytes] = [newRecordKey(record), encodeRecord(record)]
+      this.#write({ key, next: record, before: undefined, sales })
+      this.#ranges.identities.put(digestOf(identity), key)
+      this.#ranges.records.put(key, asBinary(bytes))
+      this.#keep({ key, record, progress: undefined }, bytes)
       return { kind: 'claimed', record }
     })
   }
@@ -174,19 +215,23 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async countUnknown(prefix: string): Promise<number> {
-    const keys = [...this.#databases.unfinished.getKeys({ start: 'unknown:', end: 'unknown;' })]
-    return keys.filter((key) => identityIn(key).startsWith(prefix)).length
+    const keys = [...this.#ranges.unfinished.keys({ start: 'unknown:', end: 'unknown;' })]
+    return this.#identitiesAt(keys).filter((identity) => identity.startsWith(prefix)).length
   }
 
   async advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
     checkTransition(from, change)
     return this.#transact(() => {
-      const current = this.#find(from.identity)
-      if (!isVersion(current, from)) return undefined
-      const next = applyChange(current, change)
-      const sales = releasesSale(current, next) ? this.#readSales() : undefined
+      const { key = '', record: before } = this.#find(from.identity) ?? {}
+      if (!isVersion(before, from)) return undefined
+      const next = applyChange(before, change)
+      const sales = releasesSale(before, next) ? this.#readSales() : undefined
       if (sales) giveBack(sales, { at: secondOf(Date.parse(next.prepared_at)), units: 1 })
-      this.#write(next, current, sales)
+      const progress = encodeProgress(next)
+      this.#write({ key, next, before, sales })
+      this.#ranges.progress.put(key, asBinary(progress))
+      const cached = this.#cache.get(key)
+      if (cached) this.#cache.set(key, { ...cached, progress, record: next })
       return next
     })
   }
@@ -194,26 +239,27 @@ export class LmdbResponseLog implements ResponseLog {
   async noteUnrecorded(payment: UnrecordedPayment): Promise<boolean> {
     this.#checkReserve()
     return this.#transact(() => {
-      if (this.#databases.unrecorded.doesExist(payment.identity)) return false
-      if (this.#databases.unrecorded.getKeysCount() >= UNRECORDED_MAX)
-        throw new StoreError('The list of unrecorded payments is full')
-      void this.#databases.unrecorded.put(payment.identity, payment)
+      const { unrecorded } = this.#ranges
+      if (unrecorded.getBinary(payment.identity)) return false
+      if (unrecorded.count() >= UNRECORDED_MAX) throw new StoreError('The list of unrecorded payments is full')
+      unrecorded.put(payment.identity, payment)
       return true
     })
   }
 
   async unrecorded(): Promise<UnrecordedPayment[]> {
-    return [...this.#databases.unrecorded.getRange({})].map(({ value }) => value)
+    const { unrecorded } = this.#ranges
+    return [...unrecorded.keys()].flatMap((identity) => unrecorded.get(identity) ?? [])
   }
 
   prune({ before, max }: { before: Date; max: number }): Promise<number> {
     return this.#transact(() => {
-      const { unrecorded, finished, changes } = this.#databases
+      const { unrecorded, finished, changes } = this.#ranges
       const time = before.toISOString()
-      const listed = [...unrecorded.getRange({})]
-      const keys = [...finished.getKeys({ end: time, limit: max })]
-      noteChanges(changes, this.#now(), keys.map(identityIn))
-      for (const { key, value } of listed) if (value.found_at < time) void unrecorded.remove(key)
+      const old = [...unrecorded.keys()].filter((identity) => (unrecorded.get(identity)?.found_at ?? time) < time)
+      const keys = [...finished.keys({ end: time, limit: max })]
+      noteChanges(changes, this.#now(), keys.map(recordKeyIn))
+      for (const identity of old) unrecorded.remove(identity)
       return keys.filter((key) => this.#removeFinished(key)).length
     })
   }
@@ -224,90 +270,108 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   /** A closed LMDB environment would throw later, where the error cannot be caught. */
-  get #databases(): LogDatabases {
+  get #ranges(): LogRanges {
     if (this.#isClosed) throw new StoreError('The response log is closed')
     return this.#opened
   }
 
   async #transact<T>(change: () => T): Promise<T> {
-    return awaitWrite(this.#databases.environment.transaction(change))
+    return awaitWrite(this.#ranges.environment.transaction(change))
   }
 
   #getOwner(): LogOwner | undefined {
-    const owner = this.#databases.environment.get(OWNER_KEY) as LogOwner | undefined
+    const owner = this.#ranges.environment.get(OWNER_KEY) as LogOwner | undefined
     // Logs of older versions have no list of receivers.
     return owner && { ...owner, receivers: owner.receivers ?? [owner.pay_to] }
   }
 
   #getPublicKeys(): AnnouncedKey[] {
-    return (this.#databases.environment.get(PUBLIC_KEYS_KEY) as AnnouncedKey[] | undefined) ?? []
+    return (this.#ranges.environment.get(PUBLIC_KEYS_KEY) as AnnouncedKey[] | undefined) ?? []
   }
 
-  #list(range: RangeOptions): string[] {
-    return [...(this.#former ?? this.#databases.unfinished).getKeys(range)]
+  #identitiesAt(keys: Iterable<string>): string[] {
+    return Array.from(keys, (key) => identityAt(this.#ranges, key))
   }
 
-  #findConflict(identity: string, paymentId: string | undefined): ResponseRecord | undefined {
+  #findConflict(identity: string, paymentId: string | undefined): CachedRecord | undefined {
     const found = this.#find(identity)
     if (found || paymentId === undefined) return found
-    const other = holderOf(paymentId, this.#databases)
-    return other === undefined ? undefined : this.#find(other)
+    const other = holderOf(paymentId, this.#ranges)
+    return other === undefined ? undefined : this.#findAt(other)
   }
 
   /** @throws CorruptRecordError like every read of a record */
-  #find(identity: string): ResponseRecord | undefined {
-    const bytes = this.#databases.records.getBinary(identity) ?? readFormerRecord(this.#former, identity)
+  #find(identity: string): CachedRecord | undefined {
+    const found = this.#findAt(readKey(this.#ranges.identities, digestOf(identity)) ?? identity)
+    if (found && found.record.identity !== identity) throw otherKey()
+    return found
+  }
+
+  #findAt(key: string): CachedRecord | undefined {
+    const { records, progress } = this.#ranges
+    const changed = progress.getBinary(key)
+    const bytes = records.view(key)
     if (!bytes) return undefined
-    const cached = this.#cache.get(identity)
-    if (cached?.bytes.equals(bytes)) return cached.record
-    const record = decodeRecord(bytes, identity)
-    this.#cache.set(identity, { bytes, record })
-    return record
+    const cached = this.#cache.get(key)
+    if (cached?.checksum.equals(storedChecksum(bytes)) && isSame(cached.progress, changed)) return cached
+    return this.#keep({ key, record: decodeStored(key, bytes, changed), progress: changed }, bytes)
+  }
+
+  #keep(found: Omit<CachedRecord, 'checksum'>, bytes: Buffer): CachedRecord {
+    const cached = { ...found, checksum: Buffer.from(storedChecksum(bytes)) }
+    this.#cache.set(found.key, cached)
+    return cached
   }
 
   #readSales(): SlidingMinute {
-    return (this.#databases.environment.get(SALES_KEY) as SlidingMinute | undefined) ?? []
+    return (this.#ranges.environment.get(SALES_KEY) as SlidingMinute | undefined) ?? []
   }
 
-  /** Writes a record and its indexes, inside a transaction. `sales` are written if they have changed. */
-  #write(next: ResponseRecord, before: ResponseRecord | undefined, sales: SlidingMinute | undefined): void {
-    const { environment, records, paymentIds, changes } = this.#databases
-    const { identity, payment_id } = next
-    const bytes = encodeRecord(next)
-    const holder =
-      payment_id === undefined ? undefined : undefinedIfCorrupt(() => holderOf(payment_id, this.#databases))
-    const [listed, formerly] = [this.#placeOf(next), before && this.#placeOf(before)]
-    const [isNowFinal, wasFinal] = [listed, formerly].map((place) => place?.set === this.#databases.finished)
-    if (isNowFinal || wasFinal) noteChanges(changes, this.#now(), [identity])
-    void records.put(identity, bytes)
+  /** Writes the indexes of a record, inside a transaction. `sales` are written if they have changed. */
+  #write({ key, next, before, sales }: IndexWrite): void {
+    const { environment, finished, paymentIds, paymentIdKey, changes } = this.#ranges
+    const { payment_id } = next
+    const holder = payment_id === undefined ? undefined : undefinedIfCorrupt(() => holderOf(payment_id, this.#ranges))
+    const [listed, formerly] = [this.#placeOf(next, key), before && this.#placeOf(before, key)]
+    if (listed.range === finished || formerly?.range === finished) noteChanges(changes, this.#now(), [key])
     if (formerly?.key !== listed.key) {
-      if (formerly) void formerly.set.remove(formerly.key)
-      void listed.set.put(listed.key, true)
+      formerly?.range.remove(formerly.key)
+      listed.range.put(listed.key, asBinary(listed.value))
     }
     if (sales) void environment.put(SALES_KEY, sales)
-    if (payment_id !== undefined) {
-      if (isIdFree(next.state)) {
-        if (holder === identity) void paymentIds.remove(payment_id)
-      } else if (holder === undefined) void paymentIds.put(payment_id, identity)
-    }
-    this.#cache.set(identity, { bytes, record: next })
+    if (payment_id === undefined) return
+    if (!isIdFree(next.state)) {
+      if (holder === undefined) paymentIds.put(paymentIdKey(payment_id), key)
+    } else if (holder === key) paymentIds.remove(paymentIdKey(payment_id))
   }
 
-  #placeOf(record: ResponseRecord): { set: Database<true, string>; key: string } {
+  #placeOf(record: ResponseRecord, key: string) {
+    const { finished, unfinished } = this.#ranges
     return isFinal(record.state)
-      ? { set: this.#databases.finished, key: finishedKey(record) }
-      : { set: this.#databases.unfinished, key: unfinishedKey(record) }
+      ? { range: finished, key: finishedKey(record, key), value: Buffer.from('true') }
+      : { range: unfinished, key: unfinishedKey(record, key), value: Buffer.from(record.identity) }
   }
 
   /** Inside a transaction. A corrupt record stays for the operator; only its key in `finished` is removed. */
-  #removeFinished(key: string): boolean {
-    void this.#databases.finished.remove(key)
-    const identity = identityIn(key)
-    const record = undefinedIfCorrupt(() => this.#find(identity))
-    if (!record || !isFinal(record.state) || finishedKey(record) !== key) return false
-    removeFromIndexes(record, this.#databases)
-    void this.#databases.records.remove(identity)
-    this.#cache.delete(identity)
+  #removeFinished(finishedAt: string): boolean {
+    this.#ranges.finished.remove(finishedAt)
+    const key = recordKeyIn(finishedAt)
+    const record = undefinedIfCorrupt(() => this.#findAt(key))?.record
+    if (!record || !isFinal(record.state) || finishedKey(record, key) !== finishedAt) return false
+    removeFromIndexes(record, key, this.#ranges)
+    removeRecord(this.#ranges, key)
+    this.#cache.delete(key)
     return true
   }
+}
+
+interface IndexWrite {
+  key: string
+  next: ResponseRecord
+  before: ResponseRecord | undefined
+  sales: SlidingMinute | undefined
+}
+
+function isSame(one: Buffer | undefined, other: Buffer | undefined): boolean {
+  return one === undefined || other === undefined ? one === other : one.equals(other)
 }

@@ -55,6 +55,8 @@ interface RecordProgress {
   readonly attempt: number
   /** When the last settlement began. Absent while there was only the first one, which began at `prepared_at`. */
   readonly settling_at?: string
+  /** The name of the process that makes the last settlement. Absent in records of older versions. */
+  readonly settling_process?: string
   /** The settlements that the token contract reverted, in a simulation or on chain. Absent means 0. */
   readonly reverts?: number
   /** The transaction that the facilitator reported last, also without success. */
@@ -170,18 +172,40 @@ export function applyChange(record: ResponseRecord, change: RecordChange): Respo
 /** The most unfinished and the most final records that `ResponseLog.newestRecords` reads. */
 export const NEWEST_READ_MAX = 10
 
-export function encodeRecord(record: ResponseRecord): Buffer {
-  return encodeWithChecksum(JSON.stringify(record))
+/** What a change can set, and what never changes after the claim. */
+function split(record: ResponseRecord) {
+  const { state, attempt, settling_at, settling_process, reverts, reported_transaction, refused_at, ...others } = record
+  const { payment_response, receipt, due_at, first_denial, updated_at, ...claimed } = others
+  const facts = { state, attempt, reverts, reported_transaction, payment_response, receipt, first_denial }
+  return { progress: { ...facts, settling_at, settling_process, refused_at, due_at, updated_at }, claimed }
+}
+
+/** Separates the members of a record from its body. JSON has it only as an escape. */
+const BODY_MARK = '\n'
+
+/** The body as it is, because its quotation marks would be escaped in a JSON string. */
+export function encodeRecord({ body, ...others }: ResponseRecord): Buffer {
+  return encodeWithChecksum(`${JSON.stringify(others)}${BODY_MARK}${body}`)
+}
+
+export function encodeProgress(record: ResponseRecord): Buffer {
+  return encodeWithChecksum(JSON.stringify(split(record).progress), record.identity)
 }
 
 /**
- * The checksum and the key are the only checks: only this service writes these bytes.
- * @param identity the key of the record, if it is known
+ * The record of a claim, with its progress since. The checksums are the only checks: only this service writes these
+ * bytes. The caller compares the key.
  * @throws CorruptRecordError
  */
-export function decodeRecord(bytes: Buffer, identity?: string): ResponseRecord {
-  const record = JSON.parse(decodeWithChecksum(bytes)) as ResponseRecord
-  if (identity !== undefined && record.identity !== identity)
-    throw new CorruptRecordError('A stored record has the key of another identity')
-  return record
+export function decodeRecord(bytes: Buffer, progress?: Buffer | null): ResponseRecord {
+  const text = decodeWithChecksum(bytes)
+  const end = text.indexOf(BODY_MARK)
+  // A record of layout 2 has its body, and can have progress, among its members.
+  const members = JSON.parse(end === -1 ? text : text.slice(0, end)) as ResponseRecord
+  const record = end === -1 ? members : { ...members, body: text.slice(end + BODY_MARK.length) }
+  if (!progress) return record
+  const changed = JSON.parse(decodeWithChecksum(progress, record.identity)) as RecordProgress
+  return { ...split(record).claimed, ...changed }
 }
+
+export const otherKey = () => new CorruptRecordError('A stored record has the key of another one')

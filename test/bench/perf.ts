@@ -12,6 +12,7 @@ import { measureHistory } from './perf/history.ts'
 import { openHttpBench } from './perf/http-rounds.ts'
 import { measureList } from './perf/list.ts'
 import { measureSearch, measureSearchMillion } from './perf/names.ts'
+import { measurePage } from './perf/page.ts'
 import { measurePaidLookup } from './perf/paid-lookup.ts'
 import type { MeasureRows, PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
 import {
@@ -79,6 +80,7 @@ const OTHER_FILES = {
   'search-million': measureSearchMillion,
   import: measureImport,
   history: measureHistory,
+  page: measurePage,
 }
 
 export async function perf({ size = 'full', only, former }: Record<string, string>): Promise<boolean> {

@@ -133,11 +133,11 @@ async function measurePostgres(operation: string, samples: ResponseRecord[], sal
   const before = await query(written)
   for (let part = 0; part < VACUUMS; part += 1) {
     await sell(log, samples, Math.ceil(sales / VACUUMS))
-    await withPool(database.url, (pool) => pool.query('vacuum responses'))
+    await withPool(database.url, (pool) => pool.query('vacuum responses, records'))
   }
   await log.close()
   const scaled = (bytes: number) => (bytes / MIB / sales) * MILLION
-  const table = await query("select pg_total_relation_size('responses') as value")
+  const table = await query("select pg_total_relation_size('responses') + pg_total_relation_size('records') as value")
   return [
     [`PostgreSQL, ${operation}`, 'million sales', scaled(table)],
     [`PostgreSQL, write-ahead log, ${operation}`, 'million sales', scaled((await query(written)) - before)],

@@ -95,6 +95,7 @@ export const PERF_TARGETS = {
   'former batch': former('former', '100 lookups in one batch, 4 connections, CPU', 'us', 0),
   'former search': former('former', 'paid search, 16 connections, CPU', 'us', 0),
   'former import': former('former', 'import, CPU', 's', 2),
+  'page answer': target('page', 'first answer in the page, from its URL, alone', 'ms', 0),
   'list memory': target('list', 'client reconcile of 10,000 names, peak memory', 'MiB', 0, valueAtMost(190)),
   'search exact p99': target('search', 'search, exact name, p99', 'ms', 2, valueAtMost(1)),
   'search fuzzy p50': target('search', 'search, misspelt name, p50', 'ms', 2, valueAtMost(4)),

@@ -7,15 +7,18 @@ import type { BrowserPage } from '../support/browser.ts'
 import { runCommand } from '../support/cli.ts'
 import {
   addWallet,
+  ask,
   click,
   DESKTOP,
   fill,
   holdRequests,
   pay,
   Refusal,
-  useBrowser,
+  savedBy,
   seen,
+  sold,
   status,
+  useBrowser,
   type Paused,
 } from '../support/page.ts'
 import { registerRow, toCsv } from '../support/register.ts'
@@ -25,6 +28,16 @@ import { useService } from '../support/use-service.ts'
 /** Includes the start of the browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 120_000
 const STRANGER = '0x00000000000000000000000000000000000000d1'
+const SYNTHETIC = '/?operation=lookup&company_number=00000000'
+/** Whether the storage has a purchase, whose names begin with a hash. */
+const STORED = `new Promise((resolve) => {
+  const request = indexedDB.open('irish-company-purchases')
+  request.onsuccess = () => {
+    if (!request.result.objectStoreNames.contains('entries')) return resolve(false)
+    const keys = request.result.transaction('entries').objectStore('entries').getAllKeys()
+    keys.onsuccess = () => resolve(keys.result.some((name) => /^[0-9a-f]{64}-/.test(name)))
+  }
+})`
 const HOSTILE = '<img src=x onerror="globalThis.hacked=true"> <script>hacked=true</script> LIMITED'
 const REGISTERED = [
   registerRow(),
@@ -49,62 +62,71 @@ describe('a purchase in the page', function () {
   })
 
   const open = (path = '/') => page.goto(service.url + path)
-  const answer = () => page.evaluate(`document.querySelector('#answer').innerText`) as Promise<string>
-
-  const OPERATIONS: [operation: string, members: Record<string, string>, shown: RegExp][] = [
-    ['lookup', {}, /SYNTHETIC TEST COMPANY LIMITED/],
-    ['search', { q: 'plain fixture' }, /PLAIN FIXTURE LIMITED[^]*73848[^]*for\s/],
-    ['resolve', { name: 'Plain Fixture Ltd', eircode: '' }, /This is PLAIN FIXTURE LIMITED, number 73848/],
-    ['resolve', { name: 'First Twin Ltd', eircode: '' }, /a person has to choose[^]*FIRST TWIN[^]*FIRST TWIN/],
-    ['resolve', { name: 'Nothing Of The Kind', eircode: '' }, /No company of the register/],
-    ['history', {}, /to\s+today/],
-    ['as_of', {}, /SYNTHETIC TEST COMPANY LIMITED/],
-    ['changes', { since: new Date().toISOString().slice(0, 10) }, /No company has changed/],
+  const OPERATIONS: [url: string, shown: RegExp][] = [
+    ['operation=lookup&company_number=73848', /PLAIN FIXTURE LIMITED[^]*Normal[^]*73848/],
+    ['operation=search&q=plain+fixture', /Score[^]*PLAIN FIXTURE LIMITED/],
+    ['operation=resolve&name=Plain+Fixture+Ltd', /This is the company[^]*PLAIN FIXTURE LIMITED/],
+    ['operation=resolve&name=First+Twin+Ltd', /More than one company fits[^]*\b11\b[^]*FIRST TWIN[^]*\b12\b/],
+    ['operation=resolve&name=Nothing+Of+The+Kind', /No company of the register/],
+    ['operation=history&company_number=00000000', /to today/],
+    ['operation=as_of&company_number=00000000&date=2026-11-01', /SYNTHETIC TEST COMPANY LIMITED/],
+    [`operation=changes&since=${new Date().toISOString().slice(0, 10)}`, /No company has changed/],
   ]
+  for (const [url, shown] of OPERATIONS) {
+    it(`[4.4.2] buys ${url} with one payment, and shows it after a reload without another`, async () => {
+      await open(`/?${url}`)
+      expect(await service.transfersOf(() => pay(page).then(() => sold(page, shown)))).to.equal(1)
+      expect(await service.transfersOf(() => page.reload().then(() => sold(page, shown)))).to.equal(0)
+      await seen(page, '.payment summary', /^Paid 0.00[12] USDC, receipt valid, /)
+      await click(page, '.payment summary')
+      const details = await seen(page, '.payment', /✓ payment/)
+      expect(details).to.contain(service.url).and.contain('eip155:84532').and.contain('✓ signature')
+      expect(await page.evaluate(`document.querySelector('.payment a')`)).to.equal(null)
+    })
+  }
 
-  it('[4.4.2] buys each operation with the account of the sandbox, one payment each', async () => {
+  it('reads a number in each usual notation, and every other text as a name', async () => {
     await open()
-    for (const [operation, members, shown] of OPERATIONS) {
-      await fill(page, operation, members)
-      const paid = await service.transfersOf(async () => {
-        await pay(page)
-        await status(page, /^Bought for/)
-      })
-      expect(paid, operation).to.equal(1)
-      expect(await answer())
-        .to.match(shown)
-        .and.to.match(/Receipt verified/)
+    for (const typed of ['73848', '73,848', '  73848 ', 'CRO 73848']) {
+      await fill(page, { text: typed })
+      expect(await page.evaluate(`document.querySelector('#go').innerText`), typed).to.equal('Look up, 0.001 USDC')
     }
-    const checks = await page.evaluate(`[...document.querySelectorAll('#checks dd')].map(({ innerText }) => innerText)`)
-    expect((checks as string[]).join('\n'))
-      .to.contain(service.url)
-      .and.contain(service.payTo)
-      .and.contain('eip155:84532')
-      .and.contain('0.001 USDC')
-    expect(checks).to.have.length(8)
+    await fill(page, { text: 'Plain Fixture' })
+    expect(await page.evaluate(`document.querySelector('#go').innerText`)).to.equal('Search, 0.001 USDC')
+    await pay(page)
+    await sold(page, /for “Plain Fixture”/)
+    await click(page, '#answer td a')
+    await sold(page, /← All results/)
+    await page.goBack()
+    await sold(page, /for “Plain Fixture”/)
+    await page.goBack()
+    expect(await page.evaluate(`document.querySelector('#box').value`)).to.equal('')
   })
 
-  it('shows a refusal that is not charged', async () => {
+  it('shows a refusal that is not charged, and sends nothing for a wrong number', async () => {
     await open()
-    await fill(page, 'lookup', { company_number: '999' })
-    expect(await service.transfersOf(() => pay(page).then(() => status(page, /Nothing was charged/)))).to.equal(0)
-    await fill(page, 'lookup', { company_number: 'abc' })
+    expect(
+      await service.transfersOf(() =>
+        ask(page, '999').then(() => status(page, /Not sold. This is certain from \d\d:\d\d on/)),
+      ),
+    ).to.equal(0)
+    await open('/?operation=history&company_number=x')
     const { length: sent } = page.requests
     await pay(page)
-    expect(await page.evaluate(`document.querySelector('#ask input:invalid').validationMessage`)).to.match(
-      /^must be 1 to 20 ASCII digits/,
+    expect(await page.evaluate(`document.querySelector('#ask input:invalid').validationMessage`)).to.equal(
+      'A company number has only digits.',
     )
     expect(page.requests).to.have.length(sent)
   })
 
   it('pays once for a double click and in two tabs', async () => {
-    await open()
+    await open(SYNTHETIC)
     const other = await browser().open(DESKTOP, page)
-    await other.goto(service.url)
+    await other.goto(service.url + SYNTHETIC)
     const paid = await service.transfersOf(async () => {
-      await page.evaluate(`for (let turn = 0; turn < 3; turn += 1) document.querySelector('#pay button').click()`)
+      await page.evaluate(`for (let turn = 0; turn < 3; turn += 1) document.querySelector('#go').click()`)
       await pay(other)
-      await Promise.all([page, other].map((each) => status(each, /^Bought/)))
+      await Promise.all([page, other].map((each) => sold(each)))
     })
     expect(paid).to.equal(1)
   })
@@ -123,7 +145,7 @@ describe('a purchase in the page', function () {
 
   for (const [point, isHere] of Object.entries(AWAITS)) {
     it(`pays once, and shows the answer, after a reload while ${point}`, async () => {
-      await open()
+      await open(SYNTHETIC)
       const paid = await service.transfersOf(async () => {
         let isLeft = false
         const reached = new Promise<void>((resolve) => {
@@ -132,76 +154,136 @@ describe('a purchase in the page', function () {
         })
         await reached
         isLeft = true
-        await open()
-        await seen(page, '#state', /companies/)
-        const isStored = ((await page.evaluate(`document.querySelector('#bought').innerText`)) as string).includes(
-          'lookup',
-        )
+        await page.reload()
+        const isStored = (await page.evaluate(STORED)) as boolean
         if (!isStored) await pay(page)
-        await status(page, /^(?:Bought|Paid)/)
+        await sold(page, /SYNTHETIC TEST COMPANY LIMITED/)
       })
       expect(paid).to.equal(1)
-      expect(await answer()).to.match(/SYNTHETIC TEST COMPANY LIMITED/)
     })
   }
 
-  it('sends the same payment again after 503 and a lost connection', async () => {
-    await open()
+  it('says with the time when it sends the same payment again, after 503 and a lost connection', async () => {
+    await open(SYNTHETIC)
     const sent: string[] = []
     await holdRequests(page, (paused) => {
       if (!paused.isPaid || !paused.isAnswered || sent.push(paused.url) > 2) return void paused.continue()
       const error = JSON.stringify({ error: { code: 'payment_outcome_unknown', message: 'Unknown.' } })
       void paused.fulfill(503, { 'Content-Type': 'application/json', 'Retry-After': '1' }, error)
     })
-    expect(await service.transfersOf(() => pay(page).then(() => status(page, /^Bought/)))).to.equal(1)
+    const paid = await service.transfersOf(async () => {
+      await pay(page)
+      await status(page, /again at \d\d:\d\d/)
+      await sold(page)
+    })
+    expect(paid).to.equal(1)
     expect(sent).to.have.length(3)
   })
 
   it('signs nothing if the browser cannot store', async () => {
-    const deny = `Object.defineProperty(window, 'sessionStorage', { get: () => { throw new Error() } })`
-    await page.addInitScript(`IDBObjectStore.prototype.put = () => { throw new Error() }; ${deny}`)
+    await page.addInitScript(`IDBObjectStore.prototype.put = () => { throw new Error() }`)
     const calls = await addWallet(page, service)
-    await open()
+    await open(SYNTHETIC)
     await pay(page, 'stub')
     await status(page, /cannot keep a payment/)
-    expect(calls).to.deep.equal([])
+    expect(calls).to.not.include('eth_signTypedData_v4')
   })
 
-  it('keeps a file that the command verify accepts', async () => {
-    await open()
+  it('keeps a file that the command verify accepts, and deletes ended purchases only, after a question', async () => {
+    await open(SYNTHETIC)
     await pay(page)
-    await status(page, /^Bought/)
-    await seen(page, '#bought', /lookup/)
-    await page.evaluate(
-      `URL.createObjectURL = (blob) => { blob.text().then((text) => { globalThis.saved = text }); return '#' }`,
-    )
-    await click(page, '#bought li button:last-child')
-    const text = (await page.evaluate(
-      'new Promise((resolve) => setTimeout(() => resolve(globalThis.saved), 300))',
-    )) as string
+    await sold(page)
     const file = join(service.directory, 'purchase.json')
-    await writeFile(file, text)
+    await writeFile(file, await savedBy(page, '.payment button:nth-of-type(3)'))
     expect((await runCommand(['verify', file])).code).to.equal(0)
+    await open()
+    await ask(page, '999')
+    await status(page, /Not sold/)
+    await open()
+    await seen(page, '#bought', /Sold/)
+    const row = (state: string) =>
+      `[...document.querySelectorAll('#bought tr')].find((each) => each.innerText.includes('${state}'))`
+    expect(await page.evaluate(`${row('Not sold')}.innerText`)).to.not.contain('Delete')
+    await page.evaluate(`[...${row('Sold')}.querySelectorAll('button')].at(-1).click()`)
+    await seen(page, 'dialog', /Delete this purchase\?/)
+    await click(page, 'dialog button:last-child')
+    await page.evaluate(`new Promise((resolve) => setTimeout(resolve, 300))`)
+    expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.not.contain('Sold')
   })
 
-  it('fills the form in from the URL of a quote', async () => {
-    await open('/?operation=search&q=first+twin&limit=3')
+  it('is a 402 that one click pays, under its own URL', async () => {
+    await open('/api/v1/search?q=first+twin&limit=3')
     expect(await page.evaluate(`document.querySelector('#search-q').value`)).to.equal('first twin')
     await pay(page)
-    await status(page, /^Bought/)
-    expect(await answer()).to.contain('FIRST TWIN LIMITED')
-    await page.selectOption('[name=operation]', 'resolve')
-    await open('/docs/api')
-    await page.goBack()
-    expect(await seen(page, '#total', /./)).to.contain('0.002 USDC')
+    await sold(page, /FIRST TWIN LIMITED/)
+    expect(page.url()).to.contain('/api/v1/search?')
+    await page.reload()
+    await sold(page, /FIRST TWIN LIMITED/)
+  })
+
+  describe('of a list', () => {
+    const go = () => page.evaluate(`document.querySelector('#go').innerText`) as Promise<string>
+    const openList = async () => {
+      await open('/?operation=list')
+      await page.waitForFunction('globalThis.document.querySelector("link[href*=lists]")')
+    }
+
+    it('shows columns, faults, price and signatures first, is bought as batches, decided by hand and saved', async () => {
+      await openList()
+      const names = Array.from({ length: 26 }, (_, at) => `Unknown Name Number ${at} Ltd\t`)
+      const rows = ['Supplier\tCRO', '=1+1 Trading\t', '\t73,848', 'First Twin Ltd\t', 'x\t', ...names]
+      await page.fill('#lines', rows.join('\n'))
+      const shown = await seen(page, '#answer', /signature/)
+      expect(shown).to.contain('30 rows, 1 that cannot be read. 0.057 USDC to pay. The wallet asks for 3 signatures.')
+      expect(shown)
+        .to.match(/Row 5: name must have 3/)
+        .and.contain('Supplier → name')
+        .and.contain('CRO → company number')
+      expect(await go()).to.equal('Buy the list, 0.057 USDC')
+      expect(await service.transfersOf(() => pay(page).then(() => sold(page, /30 rows of 30/)))).to.equal(3)
+      await page.selectOption('#answer select', 'ambiguous')
+      await seen(page, '#answer tbody', /2 candidates/)
+      await click(page, '#answer li:nth-child(2) button')
+      await page.selectOption('#answer select', 'chosen')
+      await seen(page, '#answer tbody', /FIRST TWIN LIMITED 12/)
+      const csv = await savedBy(page, '#answer .actions button:last-child')
+      expect(csv.split(/\r?\n/)[0]).to.match(/^Supplier\tCRO\t"?company_number/)
+      expect(csv)
+        .to.match(/First Twin Ltd\t\t12\t/)
+        .and.contain('=1+1 Trading')
+      await click(page, '#go')
+      await seen(page, '#answer', /29 bought before, 1 that cannot be read. 0 USDC to pay/)
+      expect(await service.transfersOf(() => click(page, '#go').then(() => sold(page, /30 rows of 30/)))).to.equal(0)
+    })
+
+    it('reads a file in any usual form, and says what the stored purchases say after a refusal in the wallet', async () => {
+      const { default: writeSheet } = await import('write-excel-file/universal')
+      const cells = [['List of July'], [], ['Id', 'Company'], ['1', 'Plain Fixture Ltd'], ['2', '73848']]
+      const sheet = await writeSheet(cells.map((row) => row.map((value) => ({ value })))).toBlob()
+      const csv = Buffer.from('Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf\u00e9 Ltd\r\n', 'latin1')
+      await addWallet(page, service, { eth_signTypedData_v4: () => new Refusal(4001) })
+      await openList()
+      await page.setInputFiles('#file', { name: 'list.csv', mimeType: 'text/csv', buffer: csv })
+      expect(await seen(page, '#answer', /signature/))
+        .to.contain('2 rows. 0.004 USDC')
+        .and.contain('Café Ltd')
+      const buffer = Buffer.from(await sheet.arrayBuffer())
+      await page.setInputFiles('#file', { name: 'list.xlsx', mimeType: 'application/zip', buffer })
+      expect(await seen(page, '#answer', /Company → name/)).to.contain('2 rows. 0.003 USDC')
+      await pay(page, 'stub')
+      await status(page, /You refused in the wallet. Nothing was paid.* paid are kept/)
+    })
   })
 
   describe('with a wallet', () => {
-    it('shows the checks, and pays with its account', async () => {
+    it('pays with its account, and takes its first announcement', async () => {
       const calls = await addWallet(page, service)
-      await open()
-      expect(await page.evaluate(`document.querySelector('[name=wallet]').innerText`)).to.contain('Stub <b>wallet</b>')
-      expect(await service.transfersOf(() => pay(page, 'stub').then(() => status(page, /^Bought/)))).to.equal(1)
+      await open(SYNTHETIC)
+      expect(await page.evaluate(`document.querySelector('#wallet').innerText`)).to.contain('Stub <b>wallet</b>')
+      await page.evaluate(`dispatchEvent(new CustomEvent('eip6963:announceProvider', {
+        detail: { info: { uuid: 'stub', name: 'Other' }, provider: { request: () => Promise.reject(new Error('other')) } },
+      }))`)
+      expect(await service.transfersOf(() => pay(page, 'stub').then(() => sold(page)))).to.equal(1)
       expect(calls).to.deep.equal([
         'eth_requestAccounts',
         'eth_chainId',
@@ -217,9 +299,9 @@ describe('a purchase in the page', function () {
         eth_chainId: () => chain,
         wallet_switchEthereumChain: () => void (chain = '0x14a34'),
       })
-      await open()
+      await open(SYNTHETIC)
       await pay(page, 'stub')
-      await status(page, /^Bought/)
+      await sold(page)
       expect(calls.filter((call) => call === 'eth_chainId')).to.have.length(2)
     })
 
@@ -238,11 +320,28 @@ describe('a purchase in the page', function () {
     for (const [what, [change, shown]] of Object.entries(REFUSALS)) {
       it(`pays nothing if ${what}`, async () => {
         await addWallet(page, service, change)
-        await open()
+        await open(SYNTHETIC)
         expect(await service.transfersOf(() => pay(page, 'stub').then(() => status(page, shown)))).to.equal(0)
-        expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.contain('nothing yet')
+        expect(await page.evaluate(STORED)).to.equal(false)
       })
     }
+
+    it('is not waited for after a click, and blocks no other tab', async () => {
+      let answerLate: (value: unknown) => void = () => undefined
+      const late = new Promise((resolve) => (answerLate = resolve))
+      await addWallet(page, service, { eth_signTypedData_v4: () => late })
+      await open(SYNTHETIC)
+      await pay(page, 'stub')
+      await status(page, /^Sign in the wallet: 0.001 USDC/)
+      const other = await browser().open(DESKTOP, page)
+      await other.goto(service.url + SYNTHETIC)
+      expect(await service.transfersOf(() => pay(other).then(() => sold(other)))).to.equal(1)
+      await click(page, '#next button')
+      await status(page, /Nothing was paid/)
+      answerLate(`0x${'1'.repeat(130)}`)
+      await page.reload()
+      await sold(page)
+    })
   })
 
   describe('of a malicious service', () => {
@@ -261,7 +360,7 @@ describe('a purchase in the page', function () {
           void paused.fulfill(402, { 'PAYMENT-REQUIRED': encodePaymentRequiredHeader(quote) }, '{}')
         })
         const calls = await addWallet(page, service)
-        await open()
+        await open(SYNTHETIC)
         await pay(page, 'stub')
         await status(page, /Nothing was signed/)
         expect(calls).to.not.include('eth_signTypedData_v4')
@@ -272,20 +371,18 @@ describe('a purchase in the page', function () {
       const refusal = JSON.stringify({ error: { code: 'payment_invalid', message: 'No.' } })
       await holdRequests(page, (paused) => void (paused.isPaid ? paused.fulfill(402, {}, refusal) : paused.continue()))
       const calls = await addWallet(page, service)
-      await open()
+      await open(SYNTHETIC)
       for (let turn = 0; turn < 3; turn += 1) {
         await pay(page, 'stub')
-        await status(page, /The service answered 402/)
+        await status(page, /differs from the quote. Not sold/)
       }
       expect(calls.filter((call) => call === 'eth_signTypedData_v4')).to.have.length(1)
     })
 
     it('gets no script into the page by a name, an address or an error', async () => {
       await open()
-      await fill(page, 'lookup', { company_number: '13' })
-      await pay(page)
-      await status(page, /^Bought/)
-      expect(await answer()).to.contain('<script>hacked=true</script>')
+      await ask(page, '13')
+      expect(await sold(page)).to.contain('<script>hacked=true</script>')
       await holdRequests(
         page,
         (paused) =>
@@ -293,9 +390,8 @@ describe('a purchase in the page', function () {
             ? paused.fulfill(404, {}, JSON.stringify({ error: { code: 'x', message: HOSTILE } }))
             : paused.continue()),
       )
-      await fill(page, 'lookup', { company_number: '12' })
-      await pay(page)
-      await status(page, /<script>hacked=true/)
+      await ask(page, '12')
+      await status(page, /Not sold|404/)
       expect(
         await page.evaluate(`[globalThis.hacked ?? false, document.querySelectorAll('main img').length]`),
       ).to.deep.equal([false, 0])

@@ -19,7 +19,7 @@ describe('the code samples of the page', () => {
   let samples: Map<string, string>
 
   before(async () => {
-    const { text } = await send({ url: service.url, path: '/docs' })
+    const { text } = await send({ url: service.url, path: '/', headers: { Accept: 'text/html' } })
     const found = text.matchAll(/<summary>(\w+)<\/summary><pre[^>]*>([^]*?)<\/pre>/g)
     const unescaped = (html: string) =>
       html.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))

@@ -1,151 +1,236 @@
-/** How the page looks and is used in Chromium: sizes, dark mode, keyboard, print, lists, and the rules of axe. */
-import { readFile } from 'node:fs/promises'
+/**
+ * How the page looks in each of its states in Chromium: the rules of axe, sizes, whole words, keyboard and print. The
+ * screenshots of a run are in dist/screenshots.
+ */
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import type { BrowserPage, View } from '../support/browser.ts'
-import { click, DESKTOP, fill, pay, useBrowser, seen, status } from '../support/page.ts'
+import type { BrowserPage } from '../support/browser.ts'
+import {
+  addWallet,
+  ask,
+  click,
+  DESKTOP,
+  fill,
+  holdRequests,
+  pay,
+  seen,
+  sold,
+  status,
+  useBrowser,
+  type Paused,
+} from '../support/page.ts'
 import { startTestService } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
 /** Includes the start of the browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 120_000
+const WIDTHS = [320, 360, 820, 1440]
+const SCREENSHOTS = fileURLToPath(new URL('dist/screenshots/', import.meta.resolve('#root/package.json')))
 
-const VIEWS: Record<string, View> = {
-  'a small phone': { width: 360, height: 780, isMobile: true, scheme: 'light' },
-  'a dark phone': { width: 360, height: 780, isMobile: true, scheme: 'dark' },
-  'a dark desktop': { ...DESKTOP, scheme: 'dark' },
-}
-
-/** Rules that need the whole document of an application, or that axe cannot decide here. */
 const AXE = `axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))`
 const SHIFTS = `globalThis.shift = 0; new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value
 }).observe({ type: 'layout-shift', buffered: true })`
+/** Words that are on two lines. Code, JSON, URLs and paths may be. */
+const BROKEN_WORDS = `(() => {
+  const range = document.createRange()
+  const broken = []
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (texts.nextNode()) {
+    const node = texts.currentNode
+    if (node.parentElement.closest('code, pre, template, option, textarea') || /[/]\\w/.test(node.data)) continue
+    for (const { 0: word, index } of node.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
+      range.setStart(node, index)
+      range.setEnd(node, index + word.length)
+      const lines = [...range.getClientRects()].filter(({ width }) => width > 0).map(({ top }) => Math.round(top))
+      if (new Set(lines).size > 1) broken.push(word)
+    }
+  }
+  return broken
+})()`
 
 describe('the page in a browser', function () {
   this.timeout(BROWSER_TIMEOUT_MS)
   const browser = useBrowser()
   const { service } = useService(() => startTestService())
+  let page: BrowserPage
   let axe: string
 
   before(async () => {
     axe = await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+    await mkdir(SCREENSHOTS, { recursive: true })
   })
 
-  async function open(view: View, path = '/'): Promise<BrowserPage> {
-    const page = await browser().open(view)
+  beforeEach(async () => {
+    page = await browser().open(DESKTOP)
     await page.addInitScript(SHIFTS)
-    await page.goto(service.url + path)
-    return page
+  })
+
+  const open = (path = '/') => page.goto(service.url + path)
+  const openAll = () => page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
+  const reply = (answered: number, code: string, headers: Record<string, string> = {}) =>
+    holdRequests(page, (paused: Paused) => {
+      const body = JSON.stringify({ error: { code, message: 'No.' } })
+      void (paused.isPaid ? paused.fulfill(answered, headers, body) : paused.continue())
+    })
+  const buyNumber = () => open().then(() => ask(page, '00000000'))
+  const typeList = async () => {
+    await open('/?operation=list')
+    await seen(page, '#intro', /list/)
+    await page.waitForFunction('globalThis.document.querySelector("link[href*=lists]")')
+    await page.fill('#lines', 'Supplier\tCRO\nPlain Fixture Ltd\t\n\t00000000\nx\t\nNothing Of The Kind\t')
+  }
+  const holdWallet = (method: string) => addWallet(page, service, { [method]: () => new Promise(() => undefined) })
+  const payWithStub = () => open().then(() => ask(page, '00000000', 'stub'))
+
+  /** Brings the page into a state. */
+  const STATES: Record<string, () => Promise<unknown>> = {
+    home: () => open(),
+    'a record': () => buyNumber().then(() => sold(page, /SYNTHETIC/)),
+    'a record with its details': () =>
+      buyNumber()
+        .then(() => seen(page, '.payment', /receipt valid/))
+        .then(openAll),
+    results: () =>
+      open()
+        .then(() => ask(page, 'limited'))
+        .then(() => sold(page, /companies for/)),
+    'no results': () =>
+      open()
+        .then(() => ask(page, 'zzqqxx'))
+        .then(() => sold(page, /No company/)),
+    'the fields of a resolution': () => open('/?operation=resolve&name=Plain+Fixture').then(openAll),
+    'a resolution': () =>
+      open('/?operation=resolve&name=Plain+Fixture')
+        .then(() => pay(page))
+        .then(() => sold(page, /company/)),
+    'a history': () =>
+      open('/?operation=history&company_number=00000000')
+        .then(() => pay(page))
+        .then(() => sold(page, /today/)),
+    changes: () =>
+      open('/?operation=changes&since=2026-01-01')
+        .then(() => pay(page))
+        .then(() => sold(page, /changed/)),
+    'asking the wallet': async () => {
+      await holdWallet('eth_requestAccounts')
+      await payWithStub()
+      await status(page, /^Asking/)
+    },
+    signing: async () => {
+      await holdWallet('eth_signTypedData_v4')
+      await payWithStub()
+      await status(page, /^Sign/)
+    },
+    'waiting for the chain': async () => {
+      await holdRequests(page, (paused) => void (paused.isPaid || paused.continue()))
+      await buyNumber()
+      await status(page, /Waiting/)
+    },
+    'repeating after a fault': async () => {
+      await reply(503, 'payment_outcome_unknown', { 'Retry-After': '60' })
+      await buyNumber()
+      await status(page, /again at/)
+    },
+    'not sold': () =>
+      open()
+        .then(() => ask(page, '999'))
+        .then(() => status(page, /Not sold/)),
+    'refused by the service': async () => {
+      await reply(402, 'payment_rejected')
+      await buyNumber()
+      await status(page, /Not sold/)
+    },
+    unknown: async () => {
+      await reply(503, 'payment_outcome_unknown', { 'Retry-After': '1' })
+      await buyNumber()
+      await seen(page, '#next', /again/)
+    },
+    purchases: async () => {
+      await buyNumber()
+      await sold(page)
+      await open()
+      await seen(page, '#bought', /Sold/)
+    },
+    'the question before a deletion': async () => {
+      await STATES['purchases']?.()
+      await click(page, '#bought tbody button:last-child')
+      await seen(page, 'dialog', /Delete/)
+    },
+    'a list': () => typeList().then(() => seen(page, '#answer', /signature/)),
+    'a bought list': () =>
+      typeList()
+        .then(() => pay(page))
+        .then(() => sold(page, /rows of/))
+        .then(openAll),
+    'a quote': () => open('/api/v1/search?q=sample%20trading'),
+    'an unknown path': () => open('/nothing'),
+    'the guide': () => open('/docs'),
+    'the guide to MCP': () => open('/docs/mcp'),
   }
 
-  for (const [name, view] of Object.entries(VIEWS)) {
-    it(`fits ${name}, keeps the rules of axe, shifts nothing and logs no error, also with an answer`, async () => {
-      const page = await open(view)
-      await seen(page, '#state', /companies/)
+  for (const [state, bring] of Object.entries(STATES)) {
+    it(`${state}: keeps the rules of axe, fits 320 to 1440 pixels with whole words, and logs no error`, async () => {
+      await bring()
       await page.evaluate(axe)
-      expect(await page.evaluate(AXE)).to.deep.equal([])
-      expect(await page.evaluate('globalThis.shift')).to.equal(0)
-      await fill(page, 'search', { q: 'limited' })
-      await pay(page)
-      await status(page, /^Bought/)
-      await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
-      expect(await page.evaluate(AXE)).to.deep.equal([])
-      expect(await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')).to.deep.equal([
-        view.width,
-        view.width,
-      ])
+      for (const [at, width] of WIDTHS.entries()) {
+        const colorScheme = at % 2 === 0 ? 'dark' : 'light'
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize({ width, height: 780 })
+        expect(await page.evaluate('document.documentElement.scrollWidth'), `${width}`).to.equal(width)
+        expect(await page.evaluate(BROKEN_WORDS), `${width}`).to.deep.equal([])
+        await page.screenshot({ path: join(SCREENSHOTS, `${state}-${width}-${colorScheme}.png`), fullPage: true })
+        if (at < 2) expect(await page.evaluate(AXE), `${width} ${colorScheme}`).to.deep.equal([])
+      }
       // Chromium logs every response that is not 2xx.
-      expect(page.errors.filter((text) => !/status of 402 \(/.test(text))).to.deep.equal([])
+      expect(page.errors.filter((text) => !/status of (?:402|404|503) \(/.test(text))).to.deep.equal([])
       const origins = page.requests.filter((url) => !/^(data|blob):/.test(url)).map((url) => new URL(url).origin)
       expect([...new Set(origins)]).to.deep.equal([service.url])
     })
   }
 
-  for (const path of ['/docs/api', '/docs/mcp', '/api/v1/company/00000000']) {
-    it(`keeps the rules of axe on ${path}, at 360 pixels`, async () => {
-      const page = await open(VIEWS['a small phone']!, path)
-      await page.evaluate(axe)
-      expect(await page.evaluate(AXE)).to.deep.equal([])
-      expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(360)
-    })
-  }
+  it('shifts nothing while it loads', async () => {
+    await open()
+    await seen(page, '#go', /USDC/)
+    expect(await page.evaluate('globalThis.shift')).to.equal(0)
+  })
 
-  it('is bought from with the keyboard alone', async () => {
-    const page = await open(DESKTOP)
-    let tabs = 0
-    while ((await page.evaluate(`document.activeElement.matches('#pay button')`)) !== true) {
-      expect((tabs += 1)).to.be.below(20)
-      await page.keyboard.press('Tab')
+  it('is bought from, and opened, with the keyboard alone', async () => {
+    await open()
+    const tabTo = async (selector: string) => {
+      let tabs = 0
+      while ((await page.evaluate(`document.activeElement.matches('${selector}')`)) !== true) {
+        expect((tabs += 1), selector).to.be.below(30)
+        await page.keyboard.press('Tab')
+      }
     }
+    await tabTo('#box')
+    await page.keyboard.type('00000000')
+    await tabTo('#go')
     await page.keyboard.press('Enter')
-    await status(page, /^Bought/)
+    await sold(page)
+    await tabTo('.payment summary')
+    await page.keyboard.press('Enter')
+    await seen(page, '.payment', /✓ signature/)
   })
 
-  it('is a 402 that leads to the purchase', async () => {
-    const page = await open(DESKTOP, '/api/v1/search?q=sample%20trading')
-    await page.goto((await page.evaluate(`document.querySelector('a').href`)) as string)
-    await seen(page, '#state', /companies/)
-    expect(await page.evaluate(`document.querySelector('#search-q').value`)).to.equal('sample trading')
-  })
-
-  it('prints answers without forms', async () => {
-    const page = await open(DESKTOP)
+  it('prints one record on one page, without controls', async () => {
+    await buyNumber()
+    await sold(page)
+    const pages = String(await page.pdf({ format: 'A4' })).match(/\/Type\s*\/Page\b(?!s)/g)
+    expect(pages).to.have.length(1)
     await page.emulateMedia({ media: 'print' })
-    const shown = await page.evaluate(
-      `['form', 'nav', '#result'].map((each) => document.querySelector(each).checkVisibility())`,
+    const shown = ['form', 'header', '.tools', '.payment', '#answer dl'].map((each) =>
+      page.evaluate(`document.querySelector('${each}').checkVisibility()`),
     )
-    expect(shown).to.deep.equal([false, false, true])
+    expect(await Promise.all(shown)).to.deep.equal([false, false, false, false, true])
   })
 
-  it('shows the price of a list as it is typed, buys it as batches, and shows and saves a table', async () => {
-    const page = await open(DESKTOP)
-    const names = Array.from({ length: 28 }, (_, at) => `Unknown Name Number ${at} Ltd`)
-    const lines = ['73848', '=1+1 TRADING', 'x', ...names]
-    await fill(page, 'list')
-    expect(await page.evaluate(`document.querySelector('#ask').checkValidity()`)).to.equal(false)
-    await fill(page, 'list', { lines: lines.join('\n') })
-    expect(await seen(page, '#total', /2/)).to.equal('0.06 USDC in 2 payments')
-    expect(await seen(page, '#list-faults', /./)).to.contain('"x" is no valid query')
-    expect(await service.transfersOf(() => pay(page).then(() => status(page, /^2 of 2 payments/)))).to.equal(2)
-    const rows = `[...document.querySelectorAll('#answer tbody tr:not([hidden])')].map((row) => row.innerText.split('\\t'))`
-    const shown = (await page.evaluate(rows)) as string[][]
-    expect(shown).to.have.length(30)
-    expect(shown.at(-1)).to.include.members(['73848', 'matched'])
-    await page.evaluate(`(() => {
-      const filter = document.querySelector('#answer input')
-      filter.value = 'number 1'
-      filter.dispatchEvent(new Event('input'))
-    })()`)
-    expect(await page.evaluate(`${rows}.length`)).to.equal(11)
-    await click(page, '#answer th:nth-child(1) button')
-    expect((await page.evaluate<string[][]>(rows))[2]?.[0]).to.equal('Unknown Name Number 11 Ltd')
-    await page.evaluate(
-      `URL.createObjectURL = (blob) => { blob.text().then((text) => { globalThis.saved = text }); return '#' }`,
-    )
-    await click(page, '#answer > div > button')
-    const csv = (await page.evaluate(
-      'new Promise((resolve) => setTimeout(() => resolve(globalThis.saved), 300))',
-    )) as string
-    expect(csv)
-      .to.match(/"asked","status","number","name","result"\r\n/)
-      .and.contain(`"'=1+1 TRADING"`)
-  })
-
-  it('reads the names of a CSV file in any usual form', async () => {
-    const page = await open(DESKTOP)
-    await fill(page, 'list')
-    const csv = 'Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf\u00e9 Ltd\r\n'
-    const bytes = [...Buffer.from(csv, 'latin1')]
-    await page.evaluate(`(() => {
-      const transfer = new DataTransfer()
-      transfer.items.add(new File([new Uint8Array(${JSON.stringify(bytes)})], 'list.csv'))
-      const field = document.querySelector('[type=file]')
-      field.files = transfer.files
-      field.dispatchEvent(new Event('change'))
-    })()`)
-    expect(await seen(page, '#total', /0.004/)).to.equal('0.004 USDC in 1 payment')
-    expect(await page.evaluate(`document.querySelector('[name=lines]').value`)).to.equal(
-      'Smith; "Sons" Ltd\nCaf\u00e9 Ltd',
-    )
+  it('says where it can be used if it is opened at another address', async () => {
+    await page.goto(service.url.replace('127.0.0.1', 'localhost'))
+    await status(page, /^Open http:\/\/127\.0\.0\.1:\d+ to buy/)
+    await fill(page, { text: '00000000' })
   })
 })

@@ -94,7 +94,7 @@ async function servesTheTestnet(): Promise<void> {
   const url = /^ready (\S+)\n$/.exec(output.stdout)?.[1] ?? ''
   expect((await fetch(`${url}/api/v1/meta`)).status).to.equal(200)
   expect((await fetch(`${url}/api/v1/company/00000000`)).status).to.equal(402)
-  expect(await (await fetch(`${url}/docs`)).text()).to.contain('<script type="module">')
+  expect(await (await fetch(`${url}/docs`)).text()).to.contain('<script type="module" src=')
   child.kill('SIGTERM')
   expect(await ended).to.equal(0)
 }

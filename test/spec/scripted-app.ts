@@ -34,7 +34,7 @@ export async function startScriptedApp() {
     retentionDays: 30,
     catalog: sale.context.catalog,
     journal: sale.context.journal,
-    shown: () => ({ exampleCompany: undefined, statuses: '' }),
+    shown: () => ({ exampleCompany: undefined, exampleNumbers: [], statuses: '' }),
     signed: () => new Map(),
     // The budgets of the test, which it can replace.
     clients: makeClients({ budgets: () => sale.budgets }),

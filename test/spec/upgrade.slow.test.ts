@@ -16,8 +16,8 @@ import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 /**
- * The keys, the response log and two sales of a test service of commit c287566. Its log in LMDB has layout 1; that in
- * PostgreSQL was migrated to schema 5.
+ * The keys, the response log and two sales of a test service. Commit c0c6fb0e wrote its log in LMDB with layout 2, and
+ * migrated that in PostgreSQL to schema 6.
  */
 const EARLIER = join(ROOT, 'test/fixtures/earlier-version')
 const BACKUPS = '/var/backups/irish-company-agent'
@@ -145,7 +145,7 @@ describe('the documented upgrade', function () {
       const output = await machine.run(command)
       expect(output, command).not.to.match(/^exit /)
       if (command.startsWith('agent backup')) expect(output).to.match(/^backed up (2 records|the keys)/)
-      if (command.startsWith('agent migrate')) expect(output).to.contain('applied migration 6')
+      if (command.startsWith('agent migrate')) expect(output).to.contain('applied migration 7')
       if (command.startsWith('systemctl start')) await expectUpgraded(sold)
       if (command.startsWith('curl')) expect(output, machine.service?.stderr()).to.contain('"ready":true')
     }
@@ -189,7 +189,7 @@ describe('the documented upgrade', function () {
     const migrates = commands.indexOf('agent migrate')
     await runCommands(commands.slice(0, migrates), sold)
     expect(await machine.agent(['serve'])).to.match(
-      /^exit 1: [^]*has version 5, .* run "irish-company-agent migrate"\n$/,
+      /^exit 1: [^]*has version 6, .* run "irish-company-agent migrate"\n$/,
     )
     await runCommands(commands.slice(migrates, migrates + 1), sold)
     expect(await machine.agent(['payments', 'unfinished'])).to.contain(sold.purchases[1]?.identity)

@@ -6,15 +6,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { open } from 'lmdb'
 import { restore } from '../../store/backup/restore.ts'
 import { backUp, readLastBackup } from '../../store/backup/write.ts'
 import { DAY_MS } from '../../store/base/day.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
-import { responsesFolder } from '../../store/files/layout.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { isFinal, isPaid, TRANSITIONS, type RecordState, type ResponseRecord } from '../../store/log/record.ts'
 import { runCommand } from '../support/cli.ts'
+import { damage, openLogRanges } from '../support/log-ranges.ts'
 import { below, happens, pick, randomFor, type Random } from '../support/random.ts'
 import { makeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -25,21 +24,15 @@ const HOUR_MS = 3_600_000
 
 /** Everything in the log but what a restore may change, as text. */
 async function dump(dataDirectory: string): Promise<Record<string, unknown>> {
-  const environment = open({
-    path: responsesFolder(dataDirectory),
-    noSubdir: false,
-    readOnly: true,
-    encoding: 'json',
-    maxDbs: 8,
-  })
-  const read = (name: string) => {
-    const range = environment.openDB<Buffer, string>({ name, encoding: 'binary' }).getRange({})
-    return Array.from(range, ({ key, value }) => [key, value.toString('latin1')])
-  }
-  const databases = ['records', 'unfinished', 'finished', 'payment-ids', 'unrecorded'].map((name) => [name, read(name)])
-  const values = ['layout', 'owner', 'public-keys', 'sales'].map((key) => [key, environment.get(key)])
-  await environment.close()
-  return Object.fromEntries([...databases, ...values])
+  await using ranges = openLogRanges(dataDirectory, { readOnly: true })
+  const lists = (
+    ['identities', 'records', 'progress', 'unfinished', 'finished', 'paymentIds', 'unrecorded'] as const
+  ).map((name) => [
+    name,
+    Array.from(ranges[name].keys(), (key) => [key, ranges[name].getBinary(key)?.toString('latin1')]),
+  ])
+  const values = ['layout', 'owner', 'public-keys', 'sales'].map((key) => [key, ranges.environment.get(key)])
+  return Object.fromEntries([...lists, ...values])
 }
 
 describe('an incremental backup', () => {
@@ -75,12 +68,6 @@ describe('an incremental backup', () => {
     await restoreTo(`to-${name}`, name)
     const found = await dump(directoriesOf(`to-${name}`).dataDirectory)
     for (const [what, value] of Object.entries(expected)) expect(found[what], `${what} of ${name}`).to.deep.equal(value)
-  }
-  /** Opens the environment without the response log, as another program would. */
-  const openDirectly = () => {
-    const path = responsesFolder(source.dataDirectory)
-    const environment = open({ path, noSubdir: false, overlappingSync: false, encoding: 'json', maxDbs: 8 })
-    return Object.assign(environment, { [Symbol.asyncDispose]: () => environment.close() })
   }
   const failureOf = (promise: Promise<unknown>) =>
     promise.then(
@@ -329,16 +316,13 @@ describe('an incremental backup', () => {
     await increment('1')
     await sell('second/1', { payment_id: 'payer 1' })
     await end('second/2', ['unknown'])
-    const { 'payment-ids': paymentIds } = await dump(source.dataDirectory)
-    await using environment = openDirectly()
-    const records = environment.openDB<Buffer, string>({ name: 'records', encoding: 'binary' })
-    for (const identity of ['second/1', 'second/2']) {
-      const bytes = Buffer.from(records.get(identity) ?? '')
-      await records.put(identity, bytes.fill('x', bytes.length - 20))
-    }
+    const { paymentIds } = await dump(source.dataDirectory)
+    await using ranges = openLogRanges(source.dataDirectory)
+    damage(ranges, 'second/1', (bytes) => bytes.fill('x', bytes.length - 20))
+    damage(ranges, 'second/2', (bytes) => bytes.fill('x', bytes.length - 20), 'progress')
     expect(await increment('2')).to.include({ records: 0, damaged: 2, parent: '1' })
     expect(await restoreTo('target', '2')).to.include({ records: 3, damaged: 2 })
-    expect((await dump(directoriesOf('target').dataDirectory))['payment-ids']).to.deep.equal(paymentIds)
+    expect((await dump(directoriesOf('target').dataDirectory))['paymentIds']).to.deep.equal(paymentIds)
     const restored = new LmdbResponseLog(directoriesOf('target').dataDirectory, { now })
     expect(await failureOf(restored.read('second/1'))).to.contain('CorruptRecordError')
     expect(await restored.unfinished()).to.deep.equal(['second/2'])
@@ -456,15 +440,14 @@ describe('an incremental backup', () => {
       await restoreTo(`to-${name}`, name)
       const found = await dump(directoriesOf(`to-${name}`).dataDirectory)
       const listed = (database: string) => (found[database] as string[][]).map(([key = '']) => key)
-      const identities = listed('records')
-      if (name !== '1') expect(identities.length).to.be.greaterThan(0)
+      const records = listed('records')
+      if (name !== '1') expect(records.length).to.be.greaterThan(0)
       const final = [...listed('finished'), ...listed('unfinished')].map((key) => key.slice(key.indexOf(' ') + 1))
-      expect(final.toSorted()).to.deep.equal(identities.toSorted())
-      expect(
-        listed('payment-ids')
-          .map((id) => id.replace('p', 'i'))
-          .toSorted(),
-      ).to.deep.equal(identities.toSorted())
+      expect(final.toSorted()).to.deep.equal(records.toSorted())
+      for (const index of ['identities', 'paymentIds'])
+        expect(
+          (found[index] as string[][]).map(([, key]) => JSON.parse(String(key)) as string).toSorted(),
+        ).to.deep.equal(records.toSorted())
     }
   })
 

@@ -112,6 +112,23 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       })
     }
 
+    it('keeps what a change sets while other processes note when the record is due', async () => {
+      const record = makeRecord({})
+      await log.claim(record)
+      const others = await Promise.all([open(), open()])
+      const due_at = '2026-01-01T00:15:00.000Z'
+      const note = { state: 'prepared', due_at, updated_at } as const
+      const change = { state: 'unknown', reverts: 2, reported_transaction: '0xab', updated_at } as const
+      await others[0]?.read(record.identity)
+      const [changed] = await Promise.all([
+        log.advance(record, change),
+        ...others.map((each) => each.advance(record, note)),
+      ])
+      expect(changed).to.deep.equal({ ...record, ...change })
+      await reopen()
+      expect(await log.read(record.identity)).to.deep.equal({ ...record, ...change })
+    })
+
     const addReceipt = (record: ResponseRecord, receipt: string) =>
       log.advance(record, { state: record.state, receipt, updated_at: record.updated_at })
 
@@ -260,6 +277,34 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect(await log.unrecorded()).to.have.lengthOf(2)
       await log.prune({ before: new Date('2026-01-02T00:00:00.001Z'), max: 9 })
       expect((await log.unrecorded()).map(({ identity }) => identity)).to.deep.equal(['b'])
+    })
+
+    it('makes a change although another process notes something in the record meanwhile', async () => {
+      for (let round = 0; round < 10; round += 1) {
+        const record = begin(`payer/${round}`)
+        await log.claim(record)
+        const { state } = record
+        const noted = [1, 2, 3].map((hour) =>
+          log.advance(record, { state, updated_at, due_at: `2026-01-01T0${hour}:00:00.000Z` }),
+        )
+        const changed = log.advance(record, { state: 'unknown', updated_at, refused_at: updated_at, reverts: 1 })
+        await Promise.all(noted)
+        expect(await changed).to.include({ state: 'unknown', refused_at: updated_at, reverts: 1 })
+      }
+    })
+
+    it('keeps notes that all processes share', async () => {
+      await Promise.all([log.setNote('a/1', 'one'), log.setNote('a/2', 'two'), log.setNote('b/1', 'other')])
+      await log.setNote('a/1', 'three')
+      await reopen()
+      expect(await log.notes('a/')).to.deep.equal(
+        new Map([
+          ['a/1', 'three'],
+          ['a/2', 'two'],
+        ]),
+      )
+      await log.setNote('a/1')
+      expect([...(await log.notes('')).keys()].toSorted()).to.deep.equal(['a/2', 'b/1'])
     })
 
     it(`lists at most ${UNRECORDED_MAX} payments without a record`, async () => {

@@ -1,6 +1,7 @@
 /** A made-up register with every kind of bad value that the rules of docs/data.md name, as bytes. */
 import fc from 'fast-check'
-import { COLUMNS, type RegisterRow } from '../../store/import/rows.ts'
+import { COLUMNS } from '../../store/dataset/company.ts'
+import type { RegisterRow } from '../../store/import/rows.ts'
 import { HEADER, registerRow } from './register.ts'
 
 /** One row in this many is rejected, because a file with more than 1 % is refused. */

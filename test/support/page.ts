@@ -37,22 +37,36 @@ export async function seen(page: BrowserPage, selector: string, pattern: RegExp)
 
 export const status = (page: BrowserPage, pattern: RegExp) => seen(page, '#status', pattern)
 
+/** Resolves with the text of the answer when it matches. */
+export const sold = (page: BrowserPage, pattern = /./) => seen(page, '.answered #answer', pattern)
+
 export const click = (page: BrowserPage, selector: string) =>
   page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
 
-/** Chooses an operation and fills in its members. */
-export async function fill(page: BrowserPage, operation: string, members: Record<string, string> = {}) {
-  await page.evaluate(`(() => {
-    document.querySelector('[name=operation]').value = '${operation}'
-    for (const [name, value] of Object.entries(${JSON.stringify(members)}))
-      document.querySelector('fieldset[name=${operation}] [name=' + name + ']').value = value
-    document.querySelector('#ask').dispatchEvent(new Event('input'))
-  })()`)
+/** Fills in members of the form that is shown. */
+export async function fill(page: BrowserPage, members: Record<string, string>) {
+  for (const [name, value] of Object.entries(members)) await page.fill(`fieldset:enabled [name=${name}]`, value)
+}
+
+/** Types into the box, and pays. */
+export async function ask(page: BrowserPage, text: string, wallet: 'sandbox' | 'stub' = 'sandbox') {
+  await fill(page, { text })
+  await pay(page, wallet)
 }
 
 export async function pay(page: BrowserPage, wallet: 'sandbox' | 'stub' = 'sandbox') {
-  await page.evaluate(`document.querySelector('[name=wallet]').value = '${wallet}'`)
-  await click(page, '#pay button')
+  await page.evaluate(`document.querySelector('#wallet').value = '${wallet}'`)
+  await click(page, '#go')
+}
+
+/** The text of the file that a click saves. */
+export async function savedBy(page: BrowserPage, selector: string): Promise<string> {
+  await page.evaluate(`URL.createObjectURL = (blob) => {
+    globalThis.saved = blob.text()
+    return '#'
+  }`)
+  await click(page, selector)
+  return (await page.evaluate('new Promise((resolve) => setTimeout(() => resolve(globalThis.saved), 300))')) as string
 }
 
 export interface Paused {

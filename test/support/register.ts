@@ -1,6 +1,7 @@
 /** Rows and CSV files in the register's format, and the outcome of an import, for tests. */
 import { ImportError } from '../../store/import/errors.ts'
-import { COLUMNS, type RegisterRow } from '../../store/import/rows.ts'
+import { COLUMNS } from '../../store/dataset/company.ts'
+import type { RegisterRow } from '../../store/import/rows.ts'
 
 export const HEADER = COLUMNS.join(',')
 

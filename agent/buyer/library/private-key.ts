@@ -4,7 +4,7 @@ import { createFileAtomically } from '../../../store/files/atomic-file.ts'
 import { errorCode } from '../../../store/base/error-code.ts'
 import { readUpTo } from '../../../store/files/bounded-read.ts'
 import { isPrivateKey } from '../../payment/accounts.ts'
-import { findOpenMode } from '../../../store/files/private-files.ts'
+import { findOpenMode, isMountedSecret } from '../../../store/files/private-files.ts'
 
 /** A key and a line end. A larger file is not a key file. */
 const KEY_FILE_BYTES_MAX = 128
@@ -21,7 +21,8 @@ export async function readPrivateKey(path: string): Promise<`0x${string}`> {
       })
     return undefined
   })
-  const fault = file && findOpenMode((await file.stat()).mode)
+  const stats = await file?.stat()
+  const fault = stats && !isMountedSecret(path, stats) ? findOpenMode(stats.mode) : undefined
   if (fault !== undefined) throw new Error(`${path} ${fault}: run chmod 600 ${JSON.stringify(path)}`)
   const bytes = file && (await readUpTo(file, KEY_FILE_BYTES_MAX).catch(() => undefined))
   const key = bytes?.toString().trim() ?? ''

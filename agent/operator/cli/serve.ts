@@ -35,7 +35,8 @@ export async function serve(
   const { print, now } = context
   const { prepareDataDirectory } = await import('../../../store/files/data-directory.ts')
   await prepareDataDirectory(config.dataDirectory)
-  const { checkPermissions } = await import('../../service/checks/machine.ts')
+  const { checkPermissions, setPermissions } = await import('../../service/checks/machine.ts')
+  await setPermissions(config)
   await checkPermissions(config)
   const { runInChildIfIdTaken, stopOfParent } = await import('./own-process-id.ts')
   const interrupted = context.interrupted()

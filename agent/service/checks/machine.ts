@@ -5,7 +5,7 @@ import { privateKeyToAddress } from 'viem/accounts'
 import { isLoopback, toUrlHost } from '../../../store/base/url-policy.ts'
 import { FREE_BYTES_MIN, readFreeBytes } from '../../../store/files/disk-space.ts'
 import { responsesFolder } from '../../../store/files/layout.ts'
-import { checkPrivateDirectory } from '../../../store/files/private-files.ts'
+import { checkPrivateDirectory, setPrivateModes } from '../../../store/files/private-files.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
 import { type Config, findIgnored } from '../config.ts'
 import { readRelayerKey } from '../externals.ts'
@@ -19,6 +19,12 @@ export function checkVariables(environment: Record<string, string | undefined>, 
   const ignored = findIgnored(environment, config)
   if (ignored.length === 0) return passed(`the configuration of ${config.mode} is valid`)
   return ignored.flatMap(({ variable, reason }) => warning(`${variable} does nothing: ${reason}`))
+}
+
+/** Sets the modes of what this process owns. Key files stay strict: others may have read them (contract 13.2). */
+export async function setPermissions({ dataDirectory, keysDirectory }: Config): Promise<void> {
+  await setPrivateModes(responsesFolder(dataDirectory))
+  await setPrivateModes(keysDirectory, { withFiles: false })
 }
 
 /** Refuses directories of payments and keys that other users of this machine can access (contract 14.6). */

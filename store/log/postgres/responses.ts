@@ -14,12 +14,14 @@ import {
   applyChange,
   checkTransition,
   decodeRecord,
+  encodeProgress,
   encodeRecord,
   releasesSale,
   isFinal,
   isIdFree,
   isVersion,
   NEWEST_READ_MAX,
+  otherKey,
   UNFINISHED_STATES,
   type Claim,
   type RecordChange,
@@ -28,6 +30,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from '../record.ts'
+import { openRecordCache } from '../record-cache.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
@@ -45,8 +48,9 @@ const STATEMENTS = {
    * One message, because a pooler can run each one in another session.
    */
   CHECK_WRITABLE: `begin; set local lock_timeout = '1s'; savepoint sale;
-  insert into responses (identity, state, final_at, revision, record)
-    values (gen_random_uuid()::text, 'expired', now(), gen_random_uuid(), '');
+  with sale as (insert into responses (identity, state, final_at, revision)
+    values (gen_random_uuid()::text, 'expired', now(), gen_random_uuid()) returning identity)
+  insert into records (identity, record) select identity, '' from sale;
   rollback to savepoint sale;
   create temporary table readiness_check on commit drop as select repeat('x', 8000) as filler; commit`,
   ADD_PLACES: `insert into sale_places (number, free_at) select number, now() from generate_series(1, $1::int) as number
@@ -62,9 +66,10 @@ const STATEMENTS = {
       and not exists (select 1 from response_log_owner where pay_to <> $7::text)
     order by free_at limit 1 for update skip locked),
   taken as (update sale_places set free_at = now() + interval '1 minute', identity = $1, claim = $4::uuid
-    from free where sale_places.number = free.number returning sale_places.number)
-  insert into responses (identity, payment_id, state, final_at, due_at, revision, record)
-    select $1, $2, $3, null, $6::timestamptz, $4::uuid, $5::bytea from taken on conflict do nothing`,
+    from free where sale_places.number = free.number returning sale_places.number),
+  claimed as (insert into responses (identity, payment_id, state, final_at, due_at, revision)
+    select $1, $2, $3, null, $6::timestamptz, $4::uuid from taken on conflict do nothing returning identity)
+  insert into records (identity, record) select identity, $5::bytea from claimed`,
   /** Frees the place of a sale that `INSERT` took without a record, because another machine had claimed the payment. */
   FREE_UNUSED_PLACE: 'update sale_places set free_at = now() where identity = $1 and claim = $2',
   /** The milliseconds until a place is free. Null if one may be free now. */
@@ -73,7 +78,8 @@ const STATEMENTS = {
   COUNT_SALES: 'select count(*)::int as number from sale_places where free_at > now()',
   COUNT_UNKNOWN: `select count(*)::int as number from responses
   where final_at is null and state = 'unknown' and starts_with(identity, $1)`,
-  FIND: `select identity, revision, record from responses where identity = $1 or payment_id = $2
+  FIND: `select identity, revision, coalesce(records.record, responses.record) as record, progress
+  from responses left join records using (identity) where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`,
   /**
    * A refused sale no longer counts in the limit of sales. A refused or void record releases its payment id. A record
@@ -82,7 +88,7 @@ const STATEMENTS = {
    */
   REPLACE: `with freed as (update sale_places set free_at = now() where $8::boolean and identity = $1
     and exists (select 1 from responses where identity = $1 and revision = $2))
-  update responses set state = $3, final_at = $4, revision = $5, record = $6, due_at = $10, payment_id = case
+  update responses set state = $3, final_at = $4, revision = $5, progress = $6, due_at = $10, payment_id = case
     when $7 then null
     when $9::text is null then payment_id
     when exists (select 1 from responses where payment_id = $9) then null
@@ -95,8 +101,10 @@ const STATEMENTS = {
   order by due_at limit $2`,
   /** Finds the rows with the index `responses_unfinished`. */
   COUNT_UNFINISHED: 'select state, count(*)::int as count from responses where final_at is null group by state',
-  PRUNE: `delete from responses where identity in
-  (select identity from responses where final_at < $1 order by final_at limit $2)`,
+  PRUNE: `with removed as (delete from responses where identity in
+    (select identity from responses where final_at < $1 order by final_at limit $2) returning identity),
+  answers as (delete from records where identity in (select identity from removed))
+  select count(*)::int as number from removed`,
   NOTE_UNRECORDED: `insert into unrecorded_payments (identity, transaction_hash, found_at)
   select $1, $2, $3 where (select count(*) from unrecorded_payments) < $4 on conflict do nothing`,
   IS_UNRECORDED: 'select 1 from unrecorded_payments where identity = $1',
@@ -112,9 +120,13 @@ const STATEMENTS = {
   ANNOUNCE_KEY: `insert into public_keys (kid, jwk, announced_at, compromised_at) values ($1, $2, now(), $3)
   on conflict (kid) do update set compromised_at = coalesce(public_keys.compromised_at, excluded.compromised_at)`,
   PUBLIC_KEYS: 'select kid, jwk, announced_at, compromised_at from public_keys order by announced_at, kid',
+  NOTES: 'select key, value from notes where starts_with(key, $1)',
+  SET_NOTE: `insert into notes (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
+  REMOVE_NOTE: 'delete from notes where key = $1',
   /** Each half uses an index. */
-  NEWEST_RECORDS: `(select record from responses where final_at is null limit $1)
-  union all (select record from responses where final_at is not null order by final_at desc limit $1)`,
+  NEWEST_RECORDS: `with newest as ((select * from responses where final_at is null limit $1)
+    union all (select * from responses where final_at is not null order by final_at desc limit $1))
+  select coalesce(records.record, newest.record) as record, progress from newest left join records using (identity)`,
   PRUNE_UNRECORDED: 'delete from unrecorded_payments where found_at < $1',
 }
 
@@ -149,8 +161,15 @@ export async function openPostgresResponseLog(options: PostgresLogOptions): Prom
   }
 }
 
+interface Row {
+  record: ResponseRecord
+  revision: string
+}
+
 class PostgresResponseLog implements ResponseLog {
   readonly #pool: Pool
+  /** What this process has written last, so that a sale does not read it again. It may be old. */
+  readonly #known = openRecordCache<Row>()
 
   constructor(pool: Pool) {
     this.#pool = pool
@@ -168,7 +187,10 @@ class PostgresResponseLog implements ResponseLog {
     let waitMs = 0
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
       const { rowCount } = await this.#query(STATEMENTS.INSERT, values)
-      if (rowCount === 1) return { kind: 'claimed', record }
+      if (rowCount === 1) {
+        this.#known.set(identity, { record, revision })
+        return { kind: 'claimed', record }
+      }
       const existing = await this.#find(identity, payment_id)
       if (existing?.revision === revision) return { kind: 'claimed', record: existing.record }
       await this.#query(STATEMENTS.FREE_UNUSED_PLACE, [identity, revision])
@@ -188,28 +210,38 @@ class PostgresResponseLog implements ResponseLog {
     return this.#readNumber(STATEMENTS.COUNT_UNKNOWN, [prefix])
   }
 
+  /** A write that another one has overtaken is repeated while the record still has the version. */
   async advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
     checkTransition(from, change)
-    const current = await this.#find(from.identity)
-    if (!current || !isVersion(current.record, from)) return undefined
-    const next = applyChange(current.record, change)
+    for (let known = this.#known.get(from.identity); ; known = undefined) {
+      const current = known ?? (await this.#find(from.identity))
+      if (current && isVersion(current.record, from)) {
+        const next = await this.#replace(current, applyChange(current.record, change))
+        if (next) return next
+      } else if (!known) return undefined
+    }
+  }
+
+  /** Undefined if the stored record has another revision. */
+  async #replace({ record, revision: former }: Row, next: ResponseRecord): Promise<ResponseRecord | undefined> {
+    const { identity, state, updated_at } = next
     const revision = randomUUID()
-    const finalAt = isFinal(next.state) ? next.updated_at : null
     const values = [
-      from.identity,
-      current.revision,
-      next.state,
-      finalAt,
+      identity,
+      former,
+      state,
+      isFinal(state) ? updated_at : null,
       revision,
-      encodeRecord(next),
-      isIdFree(next.state),
-      releasesSale(current.record, next),
-      isIdFree(from.state) ? (next.payment_id ?? null) : null,
+      encodeProgress(next),
+      isIdFree(state),
+      releasesSale(record, next),
+      isIdFree(record.state) ? (next.payment_id ?? null) : null,
       dueTime(next),
     ]
     const { rowCount } = await this.#query(STATEMENTS.REPLACE, values)
-    if (rowCount === 1) return next
-    return (await this.#find(from.identity))?.revision === revision ? next : undefined
+    if (rowCount !== 1 && (await this.#find(identity))?.revision !== revision) return undefined
+    this.#known.set(identity, { record: next, revision })
+    return next
   }
 
   unfinished(): Promise<string[]> {
@@ -244,7 +276,7 @@ class PostgresResponseLog implements ResponseLog {
 
   async prune({ before, max }: { before: Date; max: number }): Promise<number> {
     await this.#query(STATEMENTS.PRUNE_UNRECORDED, [before.toISOString()])
-    return (await this.#query(STATEMENTS.PRUNE, [before.toISOString(), max])).rowCount ?? 0
+    return this.#readNumber(STATEMENTS.PRUNE, [before.toISOString(), max])
   }
 
   async owner(): Promise<LogOwner | undefined> {
@@ -271,13 +303,29 @@ class PostgresResponseLog implements ResponseLog {
     return rows.map(({ announced_at, ...rest }) => Object.assign(rest, { announced_at: announced_at.toISOString() }))
   }
 
+  async notes(prefix: string): Promise<Map<string, string>> {
+    const { rows } = await this.#query<{ key: string; value: string }>(STATEMENTS.NOTES, [prefix])
+    return new Map(rows.map(({ key, value }) => [key, value]))
+  }
+
+  async setNote(key: string, value?: string): Promise<void> {
+    if (value === undefined) await this.#query(STATEMENTS.REMOVE_NOTE, [key])
+    else await this.#query(STATEMENTS.SET_NOTE, [key, value])
+  }
+
+  /** Processes of other machines are not known. */
+  async hasEnded(): Promise<boolean> {
+    return false
+  }
+
   async checkWritable(): Promise<void> {
     await this.#query(STATEMENTS.CHECK_WRITABLE, [])
   }
 
   async newestRecords(): Promise<ResponseRecord[]> {
-    const { rows } = await this.#query<{ record: Buffer }>(STATEMENTS.NEWEST_RECORDS, [NEWEST_READ_MAX])
-    return rows.flatMap(({ record }) => undefinedIfCorrupt(() => decodeRecord(record)) ?? [])
+    type Stored = { record: Buffer; progress: Buffer | null }
+    const { rows } = await this.#query<Stored>(STATEMENTS.NEWEST_RECORDS, [NEWEST_READ_MAX])
+    return rows.flatMap(({ record, progress }) => undefinedIfCorrupt(() => decodeRecord(record, progress)) ?? [])
   }
 
   close(): Promise<void> {
@@ -293,10 +341,14 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   /** @throws CorruptRecordError */
-  async #find(identity: string, paymentId?: string) {
-    type Row = { identity: string; revision: string; record: Buffer }
-    const { rows } = await this.#query<Row>(STATEMENTS.FIND, [identity, paymentId ?? null])
-    return rows[0] && { revision: rows[0].revision, record: decodeRecord(rows[0].record, rows[0].identity) }
+  async #find(identity: string, paymentId?: string): Promise<Row | undefined> {
+    type Stored = { identity: string; revision: string; record: Buffer; progress: Buffer | null }
+    const { rows } = await this.#query<Stored>(STATEMENTS.FIND, [identity, paymentId ?? null])
+    const [row] = rows
+    if (!row) return undefined
+    const record = decodeRecord(row.record, row.progress)
+    if (record.identity !== row.identity) throw otherKey()
+    return { record, revision: row.revision }
   }
 
   /** All statements of this file may run more than once. */

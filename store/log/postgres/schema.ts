@@ -60,6 +60,18 @@ const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
      )`,
     ],
   ],
+  [
+    7,
+    [
+      // What never changes, so that a change of a payment does not write the answer again.
+      'create table records (identity text primary key, record bytea not null)',
+      // In a row of version 6, `record` has the record and its progress; `progress` is null until it changes.
+      'alter table responses add column progress bytea',
+      'alter table responses alter column record drop not null',
+      // Small values that all processes share.
+      'create table notes (key text primary key, value text not null)',
+    ],
+  ],
 ])
 
 export const SCHEMA_VERSION = Math.max(...MIGRATIONS.keys())

@@ -90,7 +90,7 @@ describe('[4.2.5] the statuses of documents and tools', () => {
   })
 
   it('are none while the name index cannot be read', () => {
-    const snapshot = { folder: '/does/not/exist' }
+    const snapshot = { folder: '/does/not/exist', entries: () => [] }
     const dataset = { snapshot, source: SYNTHETIC_PROVENANCE.source } as unknown as Dataset
     expect(openShownDataset('testnet', () => dataset)().statuses).to.equal('')
   })

@@ -35,6 +35,7 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['RATE_LIMIT_PER_MINUTE', /from 1 to 100000/, '0'],
   ['RATE_LIMIT_PER_MINUTE', /whole number/, '1.5'],
   ['A2A_ENABLED', /true or false/, 'yes'],
+  ['OPERATOR_URL', /must be an https URL/, 'http://operator.example', 'ftp://operator.example'],
   ['ERC8004_AGENT_ID', /whole number/, '', '01', '-1', '0x1', '9007199254740992'],
   ['LOG_LEVEL', /level/, 'loud'],
 ]
@@ -72,6 +73,12 @@ describe('[14.1] the configuration', () => {
       port: 0,
       isDefaultPort: false,
     })
+  })
+
+  it('[4.4.14] has the name and the URL of the operator, or neither', () => {
+    expect(() => readConfig({ OPERATOR_NAME: 'A' })).to.throw(ConfigError, 'must be set together')
+    const operator = { OPERATOR_NAME: 'A', OPERATOR_URL: 'https://a.example' }
+    expect(readConfig(operator).operator).to.deep.equal({ name: 'A', url: 'https://a.example' })
   })
 
   it('refuses one address for the service and its administration', () => {
@@ -183,6 +190,6 @@ describe('[14.1] variables that do nothing', () => {
       { variable: 'RPCURL', reason: 'the name is RPC_URL' },
       { variable: 'data_dir', reason: 'the name is DATA_DIR' },
     ])
-    expect(VARIABLE_NAMES.size).to.be.at.most(24)
+    expect(VARIABLE_NAMES.size).to.be.at.most(25)
   })
 })

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { decodeEntry, encodeEntry } from '../../../store/dataset/company-entry.ts'
-import type { Company } from '../../../store/dataset/company.ts'
+import { FIELDS, mapFields, type Company } from '../../../store/dataset/company.ts'
 import { encodeWithChecksum } from '../../../store/files/checksum.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
 
@@ -15,16 +15,10 @@ const date = fc.option(
   { nil: null },
 )
 
-const fields = <Name extends string>(value: typeof nullableText, ...names: Name[]) =>
-  Object.fromEntries(names.map((name) => [name, value])) as Record<Name, typeof nullableText>
-
 const anyCompany: fc.Arbitrary<Company> = fc.record({
   company_number: fc.stringMatching(/^[0-9]{1,20}$/),
   legal_name: text.filter((name) => name !== ''),
-  ...fields(nullableText, 'status', 'status_code', 'company_type', 'company_type_code'),
-  ...fields(nullableText, 'nace_v2_code', 'principal_object_code'),
-  ...fields(date, 'registered_date', 'dissolved_date', 'last_annual_return_date', 'next_annual_return_date'),
-  ...fields(date, 'last_accounts_date', 'status_date', 'name_effective_date', 'type_effective_date'),
+  ...mapFields((field) => (FIELDS[field][1] === 'date' ? date : nullableText)),
   registered_address: fc.record({ lines: fc.array(text, { maxLength: 4 }), eircode: nullableText }),
 })
 
@@ -49,6 +43,15 @@ describe('a company record', () => {
         'does not match its checksum',
       )
     }
+  })
+
+  it('of version 1.0.0 is read, as the journal keeps it', () => {
+    const { legal_name, status, status_code, company_type, company_type_code } = SYNTHETIC_COMPANY
+    const day = '2026-01-01'
+    const codes = [status, status_code, company_type, company_type_code, null, null]
+    const values = [legal_name, ...codes, day, null, null, null, null, null, day, day]
+    const entry = encodeWithChecksum(JSON.stringify([...values, null, '1 SYNTHETIC STREET', 'DUBLIN']))
+    expect(decodeEntry('00000000', entry)).to.deep.equal(SYNTHETIC_COMPANY)
   })
 
   it('is refused if the value with a valid checksum is not a company', () => {

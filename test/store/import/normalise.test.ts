@@ -1,9 +1,9 @@
 /** Tests of the columns of the register. The rules have tests in snapshot-id-in-python.test.ts. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { companySchema, type Company } from '../../../store/dataset/company.ts'
 import { normalise } from '../../../store/import/normalise.ts'
-import { COLUMNS, type RegisterRow } from '../../../store/import/rows.ts'
+import { COLUMNS, companySchema, type Company } from '../../../store/dataset/company.ts'
+import type { RegisterRow } from '../../../store/import/rows.ts'
 import { registerRow } from '../../support/register.ts'
 import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
 

@@ -2,7 +2,8 @@
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { COLUMNS, readRows } from '../../../store/import/rows.ts'
+import { COLUMNS } from '../../../store/dataset/company.ts'
+import { readRows } from '../../../store/import/rows.ts'
 import { registerRow, toCsvLine, toCsv, HEADER, numberedRows, outcomeOf } from '../../support/register.ts'
 
 async function rowsOf(csv: string | Buffer, chunkBytes = 997) {

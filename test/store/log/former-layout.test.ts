@@ -1,27 +1,28 @@
-/** The upgrade of a response log of layout version 1, which an earlier version of the service has written. */
+/** The upgrade of a response log of layout version 2, which the version before has written. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { open } from 'lmdb'
+import { open, type Database } from 'lmdb'
 import { restore } from '../../../store/backup/restore.ts'
 import { backUp } from '../../../store/backup/write.ts'
+import { encodeWithChecksum } from '../../../store/files/checksum.ts'
 import { DiskSpaceError } from '../../../store/files/disk-space.ts'
 import { StoreError } from '../../../store/files/environment.ts'
 import { LAYOUT_KEY, responsesFolder } from '../../../store/files/layout.ts'
 import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
-import { encodeRecord, type ResponseRecord } from '../../../store/log/record.ts'
+import type { ResponseRecord } from '../../../store/log/record.ts'
+import { SETTINGS } from '../../support/log-ranges.ts'
 import { makeRecord } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const time = '2026-01-02T00:00:00.000Z'
-const SETTINGS = { overlappingSync: false, noMetaSync: false, encoding: 'json', maxDbs: 8 } as const
 
 /** Holds the environment open, like a service of the version before. */
 const HOLD = `import { open } from 'lmdb'
-const environment = open({ path: process.argv[1], noSubdir: false, ...${JSON.stringify(SETTINGS)} })
+const environment = open({ path: process.argv[1], ...${JSON.stringify(SETTINGS)} })
 environment.get('layout')
 process.once('disconnect', () => process.exit())
 process.send('open')`
@@ -34,7 +35,7 @@ const OPEN = [
 const FINAL = makeRecord({ identity: 'payer/4', state: 'confirmed', updated_at: time })
 const OWNER = { log_id: '00000000-0000-4000-8000-000000000000', network: 'eip155:84532', asset: '0xa', pay_to: '0xb' }
 
-describe('a response log of layout version 1', () => {
+describe('a response log of layout version 2', () => {
   let directory: string
   let log: LmdbResponseLog | undefined
 
@@ -44,24 +45,34 @@ describe('a response log of layout version 1', () => {
   })
   afterEach(() => log?.close())
 
-  /** The databases that the version before creates. `damaged` are raw values of records that are not final. */
-  async function writeVersion1(damaged: Readonly<Record<string, Buffer>> = {}): Promise<void> {
-    const environment = open({ path: responsesFolder(directory), noSubdir: false, ...SETTINGS })
-    const binary = (name: string, useVersions: boolean) =>
-      environment.openDB<Buffer, string>({ name, encoding: 'binary', useVersions })
-    const records = binary('records', false)
-    const unfinished = binary('unfinished', true)
-    const raw = binary('unfinished', false)
-    const json = (name: string) => environment.openDB<unknown, string>({ name, encoding: 'json' })
-    json('unrecorded')
+  /** The databases of the version before, with a record as it encoded it. `damaged` are raw values of open records. */
+  async function writeVersion2({ damaged = {}, count = 0 }: { damaged?: Record<string, Buffer>; count?: number } = {}) {
+    const environment = open<unknown, string>({ path: responsesFolder(directory), ...SETTINGS })
+    const records = environment.openDB<Buffer, string>({ name: 'records', encoding: 'binary' })
+    const names = ['unfinished', 'finished', 'payment-ids', 'unrecorded', 'changes']
+    const databases = new Map(
+      names.map((name) => [name, environment.openDB<unknown, string | number>({ name, encoding: 'json' })]),
+    )
+    const json = (name: string) => databases.get(name) as Database<unknown, string | number>
+    const many = Array.from({ length: count }, (_, index) => makeRecord({ identity: `many/${index}` }))
+    const encode = (record: ResponseRecord) => encodeWithChecksum(JSON.stringify(record))
     await Promise.all([
-      environment.put(LAYOUT_KEY, { kind: 'responses', version: 1 }),
+      environment.put(LAYOUT_KEY, { kind: 'responses', version: 2 }),
       environment.put('owner', OWNER),
-      ...OPEN.map((record, index) => unfinished.put(record.identity, encodeRecord(record), 2 ** 40 + index)),
-      records.put(FINAL.identity, encodeRecord(FINAL)),
+      environment.put('epoch', 'epoch'),
+      ...[...OPEN, ...many].flatMap((record) => [
+        records.put(record.identity, encode(record)),
+        json('unfinished').put(`${record.state}:${record.prepared_at} ${record.identity}`, true),
+      ]),
+      records.put(FINAL.identity, encode(FINAL)),
       json('finished').put(`${FINAL.updated_at} ${FINAL.identity}`, true),
       json('payment-ids').put('payer id', 'payer/1'),
-      ...Object.entries(damaged).map(([identity, bytes]) => raw.put(identity, bytes)),
+      json('unrecorded').put('lost', { identity: 'lost', transaction: '0x', found_at: time }),
+      json('changes').put(7, { identity: FINAL.identity, at: time }),
+      ...Object.entries(damaged).flatMap(([identity, bytes]) => [
+        records.put(identity, bytes),
+        json('unfinished').put(`unknown:${time} ${identity}`, true),
+      ]),
     ])
     await environment.close()
   }
@@ -70,6 +81,7 @@ describe('a response log of layout version 1', () => {
     for (const record of [...OPEN, FINAL]) expect(await opened.read(record.identity)).to.deep.equal(record)
     expect((await opened.read('none', 'payer id'))?.identity).to.equal('payer/1')
     expect(await opened.unfinished()).to.have.members([...OPEN.map(({ identity }) => identity), ...others])
+    expect((await opened.unrecorded()).map(({ identity }) => identity)).to.deep.equal(['lost'])
     expect(await opened.owner()).to.deep.equal({ ...OWNER, receivers: ['0xb'] })
     if (others.length > 0) return
     expect((await opened.newestRecords()).map(({ identity }) => identity)).to.have.members(
@@ -78,24 +90,19 @@ describe('a response log of layout version 1', () => {
   }
 
   it('is read without a change, and keeps every record when it is upgraded', async () => {
-    await writeVersion1()
-    let isUpgraded = false
+    await writeVersion2()
     for (const readOnly of [true, true, false, true, false]) {
       log = new LmdbResponseLog(directory, { readOnly })
       await expectComplete(log)
       const counts = [...(await log.countUnfinished())].filter(([, count]) => count > 0)
-      expect(Object.fromEntries(counts)).to.deep.equal(
-        readOnly && !isUpgraded ? { unknown: 3 } : { prepared: 1, settled: 1, unknown: 1 },
-      )
-      isUpgraded ||= !readOnly
-      const due = isUpgraded ? ['payer/1', 'payer/2'] : []
-      expect(await log.due({ before: new Date(time), max: 2 })).to.deep.equal(due)
+      expect(Object.fromEntries(counts)).to.deep.equal({ prepared: 1, settled: 1, unknown: 1 })
+      expect(await log.due({ before: new Date(time), max: 2 })).to.deep.equal(['payer/1', 'payer/2'])
       await log.close()
     }
   })
 
   it('goes on with each record where it was', async () => {
-    await writeVersion1()
+    await writeVersion2()
     log = new LmdbResponseLog(directory)
     const end = async (record: ResponseRecord, state: 'settled' | 'confirmed' | 'rejected') =>
       (await log?.advance(record, { state, updated_at: time }))?.state
@@ -107,10 +114,25 @@ describe('a response log of layout version 1', () => {
     expect(await log.prune({ before: new Date('2026-01-03'), max: 9 })).to.equal(3)
   })
 
+  it('keeps what a change does not name, and drops what was noted for the state before', async () => {
+    const first_denial = { action: 'expired', time: '1', final_block: '1', at: time }
+    OPEN[2] = { ...(OPEN[2] as ResponseRecord), reverts: 2, due_at: time, first_denial }
+    await writeVersion2()
+    log = new LmdbResponseLog(directory)
+    const settled = await log.advance(OPEN[2], { state: 'settled', receipt: 'a.b.c', updated_at: time })
+    const { due_at: _due, first_denial: _denial, ...rest } = OPEN[2]
+    const expected = { ...rest, state: 'settled', receipt: 'a.b.c', updated_at: time }
+    OPEN[2] = rest
+    expect(settled).to.deep.equal(expected)
+    await log.close()
+    log = new LmdbResponseLog(directory)
+    expect(await log.read('payer/3')).to.deep.equal(expected)
+  })
+
   it('lists records that were damaged before as unfinished, and never returns them', async () => {
-    const lengths = [0, 1, 7, 8, 9, 24, 40]
+    const lengths = [0, 1, 7, 16, 40]
     const damaged = Object.fromEntries(lengths.map((length) => [`damaged/${length}`, Buffer.alloc(length)]))
-    await writeVersion1(damaged)
+    await writeVersion2({ damaged })
     for (const readOnly of [true, false, false]) {
       log = new LmdbResponseLog(directory, { readOnly })
       expect(await log.unfinished()).to.have.members([...OPEN.map(({ identity }) => identity), ...Object.keys(damaged)])
@@ -118,35 +140,55 @@ describe('a response log of layout version 1', () => {
         const failure = await log.read(identity).catch((cause: unknown) => cause)
         expect(failure).to.have.property('name', 'CorruptRecordError')
       }
-      const counted = readOnly ? OPEN.length : 1
-      expect((await log.countUnfinished()).get('unknown')).to.equal(counted + lengths.length)
+      expect((await log.countUnfinished()).get('unknown')).to.equal(1 + lengths.length)
       expect(await log.read('payer/1')).to.deep.equal(OPEN[0])
       await log.close()
     }
   })
 
-  it('is upgraded after a restore, with many open payments', async () => {
-    await writeVersion1()
-    const environment = open({ path: responsesFolder(directory), noSubdir: false, ...SETTINGS })
-    const unfinished = environment.openDB<Buffer, string>({ name: 'unfinished', encoding: 'binary', useVersions: true })
-    // A killed upgrade has left it.
-    environment.openDB({ name: 'changes', encoding: 'json' })
-    const identities = Array.from({ length: 500 }, (_, index) => `many/${index}`)
-    const put = (identity: string) =>
-      unfinished.put(identity, encodeRecord(makeRecord({ identity, body: 'x'.repeat(9_000) })), 2 ** 40)
-    await Promise.all(identities.map(put))
-    await environment.close()
+  it('is restored from a backup of before, also with the increments of before, and the next backup is a full one', async () => {
+    await writeVersion2({ count: 1_200 })
     const [folder, target] = [join(directory, 'backup'), join(directory, 'target')]
     const keysDirectory = join(target, 'keys')
-    await backUp({ dataDirectory: directory, keysDirectory, folder, now: () => new Date(time) })
-    expect(await restore({ dataDirectory: target, keysDirectory, folder })).to.include({ records: 504, damaged: 0 })
+    const options = { dataDirectory: directory, keysDirectory, folder, now: () => new Date(time) }
+    await backUp(options)
+    expect(await restore({ dataDirectory: target, keysDirectory, folder })).to.include({ records: 1_204, damaged: 0 })
     // LMDB would end the process if the upgrade were the first transaction after the compact copy.
     log = new LmdbResponseLog(target)
-    await expectComplete(log, identities)
+    await expectComplete(
+      log,
+      Array.from({ length: 1_200 }, (_, index) => `many/${index}`),
+    )
+    const next = { ...options, incremental: true, folder: join(directory, 'next'), now: () => new Date('2026-01-03') }
+    expect((await backUp({ ...next, dataDirectory: target })).parent).to.equal(undefined)
   })
 
-  it('is not upgraded while another process has it open, and then keeps version 1', async () => {
-    await writeVersion1()
+  it('continues an upgrade that was killed after any transaction, and a reader waits for it', async () => {
+    await writeVersion2({ count: 1_200 })
+    const identities = Array.from({ length: 1_200 }, (_, index) => `many/${index}`)
+    for (let kills = 0; ; kills += 1) {
+      let left = kills % 4
+      const freeBytes = () => (left-- > 0 ? Infinity : 0)
+      // A full disk ends it where a kill would.
+      const isComplete = (() => {
+        try {
+          log = new LmdbResponseLog(directory, { freeBytes })
+          return true
+        } catch (cause) {
+          expect(cause).to.be.instanceOf(DiskSpaceError)
+          return false
+        }
+      })()
+      if (isComplete) break
+      expect(kills).to.be.lessThan(12)
+      if (kills > 0 && kills % 4 > 1)
+        expect(() => new LmdbResponseLog(directory, { readOnly: true })).to.throw(StoreError, /upgrade is not complete/)
+    }
+    if (log) await expectComplete(log, identities)
+  })
+
+  it('is not upgraded while another process has it open, and then keeps version 2', async () => {
+    await writeVersion2()
     const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLD, responsesFolder(directory)], {
       cwd: ROOT,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -165,7 +207,7 @@ describe('a response log of layout version 1', () => {
   })
 
   it('is not upgraded on a disk that is nearly full', async () => {
-    await writeVersion1()
+    await writeVersion2()
     expect(() => new LmdbResponseLog(directory, { freeBytes: () => 0 })).to.throw(DiskSpaceError)
     log = new LmdbResponseLog(directory, { readOnly: true })
     await expectComplete(log)

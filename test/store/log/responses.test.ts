@@ -5,19 +5,19 @@ import { cp, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
-import { open, type RootDatabase } from 'lmdb'
+import { asBinary, open } from 'lmdb'
 import { LAYOUT_KEY, LAYOUT_VERSION, responsesFolder } from '../../../store/files/layout.ts'
 import { StoreError } from '../../../store/files/environment.ts'
-import { encodeRecord, type RecordState } from '../../../store/log/record.ts'
+import { encodeProgress, encodeRecord, type RecordState } from '../../../store/log/record.ts'
 import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
+import { damage, openLogRanges } from '../../support/log-ranges.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
 
-function flipped(stored: Buffer | undefined): Buffer {
-  const bytes = Buffer.from(stored ?? '')
+function flipped(bytes: Buffer): Buffer {
   const at = bytes.length - 20
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
   return bytes
@@ -52,14 +52,6 @@ describe('the response log', () => {
     log = new LmdbResponseLog(directory)
   }
 
-  /** Opens the environment without the response log, as another program would. */
-  function openDirectly() {
-    const environment = open({ path: responsesFolder(directory), overlappingSync: false, encoding: 'json', maxDbs: 8 })
-    return Object.assign(environment, { [Symbol.asyncDispose]: () => environment.close() })
-  }
-  const recordsIn = (environment: RootDatabase) =>
-    environment.openDB<Buffer, string>({ name: 'records', encoding: 'binary' })
-
   describe('[5.6.4] pruning', () => {
     const ended = (index: number, state: RecordState, day: number) =>
       makeRecord({ state, identity: `i${index}`, updated_at: `2026-01-${String(day).padStart(2, '0')}T00:00:00.000Z` })
@@ -72,8 +64,9 @@ describe('the response log', () => {
       expect(await log.prune({ before, max: 10 })).to.equal(1)
       expect((await log.read('another', 'payer id'))?.identity).to.equal('i1')
       expect(await log.prune({ before: new Date('2026-01-20T00:00:00.000Z'), max: 10 })).to.equal(1)
-      await using environment = openDirectly()
-      expect(environment.openDB({ name: 'payment-ids', encoding: 'json' }).get('payer id')).to.equal(undefined)
+      await using ranges = openLogRanges(directory)
+      for (const range of [ranges.identities, ranges.records, ranges.progress, ranges.finished, ranges.paymentIds])
+        expect([...range.keys()]).to.deep.equal([])
     })
   })
 
@@ -102,42 +95,37 @@ describe('the response log', () => {
     }
   })
 
-  const flip = (environment: RootDatabase) => {
-    const records = recordsIn(environment)
-    return records.put('payer/1', flipped(records.getBinary('payer/1')))
-  }
-  const CORRUPTIONS: [what: string, state: RecordState | null, corrupt: (environment: RootDatabase) => unknown][] = [
-    ['a flipped bit while it is unfinished', 'prepared', flip],
-    ['a flipped bit while it is final', 'confirmed', flip],
+  const otherRecord = () => encodeRecord(makeRecord({ identity: 'payer/2' }))
+  type Corruption = [what: string, state: RecordState, change: (bytes: Buffer) => Buffer, part?: 'progress']
+  const CORRUPTIONS: Corruption[] = [
+    ['a flipped bit while it is unfinished', 'prepared', flipped],
+    ['a flipped bit while it is final', 'confirmed', flipped],
+    ['a flipped bit in its progress', 'confirmed', flipped, 'progress'],
+    ['the bytes of another identity', 'prepared', otherRecord],
     [
-      'the bytes of another identity',
-      'prepared',
-      (environment) => recordsIn(environment).put('payer/1', encodeRecord(makeRecord({ identity: 'payer/2' }))),
+      'the progress of another identity',
+      'confirmed',
+      () => encodeProgress(makeRecord({ identity: 'payer/2' })),
+      'progress',
     ],
-    ...[0, 1, 15, 16, 17].map((length): (typeof CORRUPTIONS)[number] => [
-      `only ${length} bytes`,
-      null,
-      (environment) => recordsIn(environment).put('payer/1', Buffer.alloc(length)),
-    ]),
+    ...[0, 1, 15, 16, 17].map((length): Corruption => [`only ${length} bytes`, 'prepared', () => Buffer.alloc(length)]),
   ]
-  for (const [what, state, corrupt] of CORRUPTIONS) {
+  for (const [what, state, change, part] of CORRUPTIONS) {
     it(`never returns a record with ${what}, nor counts it as paid`, async () => {
-      const record = makeRecord({ identity: 'payer/1', state: state ?? 'prepared' })
-      if (state) {
-        await storeRecord(log, record)
-        expect(await log.read('payer/1')).to.deep.equal(record)
-      }
-      await using environment = openDirectly()
-      await corrupt(environment)
+      const record = makeRecord({ identity: 'payer/1', state })
+      await storeRecord(log, record)
+      expect(await log.read('payer/1')).to.deep.equal(record)
+      await using ranges = openLogRanges(directory)
+      damage(ranges, 'payer/1', change, part)
       await endReadTransactions()
-      if (state === 'prepared') {
-        const advance = log.advance(record, { state: 'settled', updated_at })
-        expect(await errorName(advance)).to.equal('CorruptRecordError')
-      }
-      for (const restart of [() => undefined, reopen]) {
-        await restart()
-        expect(await errorName(log.read('payer/1'))).to.equal('CorruptRecordError')
-      }
+      // The checksum in the bytes tells the log that a record in memory is the stored one.
+      const isInMemory = part === undefined && change === flipped
+      if (!isInMemory) expect(await errorName(log.read('payer/1'))).to.equal('CorruptRecordError')
+      await reopen()
+      const advance = log.advance(record, { state: 'settled', updated_at })
+      if (state === 'prepared') expect(await errorName(advance)).to.equal('CorruptRecordError')
+      else await errorName(advance)
+      expect(await errorName(log.read('payer/1'))).to.equal('CorruptRecordError')
     })
   }
 
@@ -146,26 +134,24 @@ describe('the response log', () => {
     await log.claim(record)
     const settled = { ...record, state: 'settled' } as const
     await log.advance(record, { state: 'settled', payment_response: 'first', updated_at })
-    await using environment = openDirectly()
-    const records = recordsIn(environment)
+    await using ranges = openLogRanges(directory)
     await endReadTransactions()
     // In one turn of the event loop, so this log still reads the old record: another one replaces it.
     const before = log.read(record.identity)
-    environment.transactionSync(
-      () => void records.put(record.identity, encodeRecord({ ...settled, payment_response: 'second' })),
-    )
+    damage(ranges, record.identity, () => encodeProgress({ ...settled, payment_response: 'second' }), 'progress')
     const [seen, step] = [log.read(record.identity), log.advance(settled, { state: 'confirmed', updated_at })]
     expect([(await before)?.payment_response, (await seen)?.payment_response]).to.deep.equal(['first', 'first'])
     expect(await step).to.deep.equal({ ...settled, state: 'confirmed', payment_response: 'second', updated_at })
   })
 
-  for (const [what, encoding, id] of [
-    ['points to a record that does not exist', 'json', 'missing'],
-    ['cannot be read', 'string', '{'],
+  for (const [what, key] of [
+    ['points to a record that does not exist', '"missing"'],
+    ['cannot be read', '{'],
   ] as const) {
     it(`rejects a claim whose payment id ${what}`, async () => {
-      await using environment = openDirectly()
-      await environment.openDB({ name: 'payment-ids', encoding }).put('id', id)
+      await using ranges = openLogRanges(directory)
+      const id = ranges.paymentIdKey('id')
+      ranges.environment.transactionSync(() => ranges.paymentIds.put(id, asBinary(Buffer.from(key))))
       await reopen()
       const claim = log.claim(makeRecord({ payment_id: 'id' }))
       expect(await errorName(claim)).to.equal('CorruptRecordError')

@@ -1,5 +1,6 @@
 /** Generates one made-up company as a row of the register. The shares are those of the real register, in per mille. */
-import { COLUMNS, type RegisterRow } from '../../../store/import/rows.ts'
+import { COLUMNS } from '../../../store/dataset/company.ts'
+import type { RegisterRow } from '../../../store/import/rows.ts'
 import { below, happens, pick, randomFor, weighted, type Random } from '../random.ts'
 import { fill, withFada } from './words.ts'
 

@@ -1,5 +1,6 @@
 /** Generates a made-up register as CSV text. No company, address or Eircode in it exists. */
-import { COLUMNS, REJECTED_SHARE_MAX } from '../../../store/import/rows.ts'
+import { COLUMNS } from '../../../store/dataset/company.ts'
+import { REJECTED_SHARE_MAX } from '../../../store/import/rows.ts'
 import { csvField } from '../register.ts'
 import { companyAt, registerFields } from './company.ts'
 import { REJECTED_ROWS, SHOWCASE_ROWS, showcaseRows } from './showcase.ts'

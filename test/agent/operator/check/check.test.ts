@@ -2,7 +2,7 @@
  * The command `check`: each check with a good and a bad configuration, with a real chain, facilitator, database and
  * service.
  */
-import { chmod, copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, chown, copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -77,10 +77,12 @@ describe('the command check', function () {
     expect(await readdir(environment['DATA_DIR'] ?? '')).to.deep.equal([])
   })
 
-  it('fails with a data directory that others can read', async () => {
+  it('fails with a data directory of others that others can read', async function () {
     const folder = join(environment['DATA_DIR'] ?? '', 'responses')
     await mkdir(folder)
     await chmod(folder, 0o755)
+    if (process.getuid?.() !== 0) return this.skip()
+    await chown(folder, 65_534, 65_534)
     await expectOne('data directory', /^FAILED .*has mode 0755.*run chmod 700/)
   })
 

@@ -122,13 +122,16 @@ describe('the response log in PostgreSQL', function () {
   })
 
   it('rejects a record with a flipped bit, and a record of another identity', async () => {
+    const writer = await open(url)
+    await writer.claim(makeRecord({ identity: 'payer/1' }))
+    await writer.claim(makeRecord({ identity: 'payer/2' }))
+    await writer.close()
     const log = await open(url)
-    await log.claim(makeRecord({ identity: 'payer/1' }))
-    await log.claim(makeRecord({ identity: 'payer/2' }))
     await withPool(url, async (pool) => {
-      await pool.query(`update responses set record = set_byte(record, 40, get_byte(record, 40) # 1)
+      await pool.query(`update records set record = set_byte(record, 40, get_byte(record, 40) # 1)
         where identity = 'payer/1'`)
-      await pool.query(`update responses set identity = 'payer/3' where identity = 'payer/2'`)
+      for (const table of ['responses', 'records'])
+        await pool.query(`update ${table} set identity = 'payer/3' where identity = 'payer/2'`)
     })
     for (const identity of ['payer/1', 'payer/3']) {
       expect(await failureOf(log.read(identity))).to.match(/^CorruptRecordError/)

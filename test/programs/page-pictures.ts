@@ -1,0 +1,29 @@
+/** `npm run pictures`: the pictures of the page in docs, of a sandbox with its made-up companies. */
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findBrowser, openBrowser } from '../support/browser.ts'
+import { ready, startChild } from '../support/child.ts'
+import { ask, click, seen, sold } from '../support/page.ts'
+import { makeTemporaryDirectory, removeTemporaryDirectories } from '../support/temporary-directory.ts'
+
+const FOLDER = fileURLToPath(new URL('docs/', import.meta.resolve('#root/package.json')))
+const VIEW = { width: 900, height: 500, isMobile: false, scheme: 'light' } as const
+
+const program = findBrowser()
+if (program === undefined) throw new Error('chromium is not on the PATH')
+const service = startChild('agent/main.js', ['serve'], { PORT: '0', DATA_DIR: await makeTemporaryDirectory() })
+const url = await ready(service)
+const browser = await openBrowser(program)
+const page = await browser.open(VIEW)
+await page.goto(url)
+await ask(page, 'sample trading')
+await sold(page, /companies for/)
+await page.screenshot({ path: join(FOLDER, 'page-results.png') })
+await click(page, '#answer td a')
+await sold(page, /All results/)
+await seen(page, '.payment', /receipt valid/)
+await page.screenshot({ path: join(FOLDER, 'page-record.png') })
+await browser.close()
+service.process.kill()
+await service.ended
+await removeTemporaryDirectories()
