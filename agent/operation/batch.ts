@@ -94,8 +94,8 @@ export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefi
     skill: {
       name: 'Batch',
       description:
-        `Many inputs of one operation for one payment: at most ${limits}. The price is the sum of the items. Missing and ` +
-        'contradictory records are results and are charged, unless no item has an answer.',
+        'Many inputs of one operation for one payment. The price is the sum of the items. Missing and contradictory ' +
+        'records are results and are charged, unless no item has an answer.',
       tags: ['ireland', 'company', 'registry', 'batch', 'kyb'],
     },
     tool: {

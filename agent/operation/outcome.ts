@@ -10,7 +10,7 @@ export interface Quote {
 
 /** The values of `error` in a quote: codes of x402 v2 section 9 where one fits, never text of a facilitator. */
 export type QuoteReason =
-  | 'PAYMENT-SIGNATURE header is required'
+  | 'Payment is required'
   | 'invalid_payload'
   | 'invalid_x402_version'
   | 'invalid_payment_requirements'

@@ -29,7 +29,8 @@ const NETWORK_CHARACTERS_MAX = 64
 
 const uint256 = z.string().regex(DECIMAL, { abort: true }).refine(isUint256)
 
-export const authorizationSchema = z.strictObject({
+/** Other members are dropped: some facilitators choose their method by them. */
+export const authorizationSchema = z.object({
   from: addressSchema,
   to: addressSchema,
   value: uint256,
@@ -38,7 +39,8 @@ export const authorizationSchema = z.strictObject({
   nonce: z.string().regex(NONCE),
 })
 
-const payloadSchema = z.strictObject({
+/** Other members are dropped as well. */
+const payloadSchema = z.object({
   // The length is not in the pattern, because RE2 counts only to 1,000.
   signature: z
     .string()

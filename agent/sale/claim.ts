@@ -12,7 +12,7 @@ interface Purchase {
   preparedAt: Date
 }
 
-export function storeClaim({ log }: PaymentServices, purchase: Purchase): Promise<Claim> {
+export function storeClaim({ log, recentAttempts }: PaymentServices, purchase: Purchase): Promise<Claim> {
   const { checked, verified, prepared, preparedAt } = purchase
   const time = preparedAt.toISOString()
   const { anchor } = verified.start.observation
@@ -22,6 +22,7 @@ export function storeClaim({ log }: PaymentServices, purchase: Purchase): Promis
     ...checked.bind(),
     state: 'prepared',
     attempt: 1,
+    settling_process: recentAttempts.process,
     payment: checked.payment,
     requirements: { ...checked.requirements },
     ...(endsLate(checked.payment.payload.authorization, preparedAt) && { keeps_sale: true }),

@@ -75,7 +75,7 @@ function performUnpaid(context: SaleContext, { operation, client, notSold }: Sal
 }
 
 function requirePayment(context: SaleContext, operation: Operation): PaymentRefused {
-  const required = refusedPayment('payment_required', 'PAYMENT-SIGNATURE header is required')
+  const required = refusedPayment('payment_required', 'Payment is required')
   const noted = describeInput(operation, openAnswerContext(context))
   if (!noted) return required
   return { ...required, refusal: { ...required.refusal, detail: noted.detail }, note: noted.description }
@@ -161,14 +161,10 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   using call = await request.calls?.enter(client)
   if (request.calls && !call) return refused({ code: 'overloaded' })
 
-  const preparedAt = payments.now()
-  const purchase = { checked: examined, verified: held, prepared, preparedAt }
+  const purchase = { checked: examined, verified: held, prepared, preparedAt: payments.now() }
   const onWait = () => call?.[Symbol.dispose]()
   const sold = await unknownIfFailed(payments.report, () =>
-    claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }).catch((cause: unknown) => {
-      payments.recentAttempts.noteFailed(examined.identity, preparedAt)
-      throw cause
-    }),
+    claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }),
   )
   // A sale beyond the limit of a minute has cost remote calls.
   if (sold.kind === 'refused' && sold.refusal.code !== 'rate_limited') client.budget.refund()

@@ -94,10 +94,11 @@ async function replayRecord(
 ): Promise<Sold> {
   if (!isBoundTo(record, payment)) return refused({ code: 'payment_replay_conflict' })
   let current = await waitForOtherProcess(payments, record, waitLimit)
+  if (!current) return outcomeUnknown()
   const intervalMs = isOpen(current.state) ? undefined : ENDED_MS
   const waitMs = mayChange(current) ? payments.recentAttempts.waitMs(current.identity, intervalMs) : 0
   if (mayChange(current) && waitMs === 0) {
-    // Abandons the attempt of a process that has died or takes too long. The reconciler then settles the record too.
+    // Abandons the attempt of a process that has died. The reconciler then settles the record too.
     if (isStarted(current.state)) current = await advanceOrReload(payments, current, { state: 'unknown' })
     current = await reconcile(payments, current, { cause: 'request', waitLimit })
   }
@@ -110,17 +111,18 @@ function mayChange({ state }: ResponseRecord): boolean {
   return isOpen(state) || isVoid(state)
 }
 
-/** The mutex of the payment is held, so a settlement in progress is that of another process. */
+/**
+ * The mutex of the payment is held, so a settlement in progress is that of another process. Undefined while it lasts
+ * longer than the request waits.
+ */
 async function waitForOtherProcess(
   payments: PaymentServices,
   record: ResponseRecord,
   { until, stopSignal }: WaitLimit,
-): Promise<ResponseRecord> {
-  const { recentAttempts } = payments
-  const isInProgress = () => recentAttempts.isInProgress(current) && !recentAttempts.isAbandoned(current)
+): Promise<ResponseRecord | undefined> {
   let current = record
-  for (let looks = 0; looks < LOOKS_MAX && isInProgress(); looks += 1) {
-    if (stopSignal.aborted || payments.monotonic() + LOOK_MS > until) break
+  for (let looks = 0; await payments.recentAttempts.isInProgress(current); looks += 1) {
+    if (looks === LOOKS_MAX || stopSignal.aborted || payments.monotonic() + LOOK_MS > until) return undefined
     await new Promise<void>((resolve) => void payments.timer(resolve, LOOK_MS))
     current = await reload(payments, current)
   }

@@ -30,6 +30,7 @@ import { PayerReservations } from '../sale/limits/payer-reservations.ts'
 import { WorkQueue } from '../sale/limits/work-queue.ts'
 import { OPERATIONS } from '../operation/operations.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
+import { FacilitatorDoubts } from '../settlement/doubts.ts'
 import { RecentAttempts } from '../settlement/recent-attempts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import { startReconciler } from '../settlement/reconciler.ts'
@@ -231,11 +232,21 @@ function createSaleContext(
     },
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
-  const recentAttempts = new RecentAttempts(now)
   return {
     ...shared,
     terms: buildTerms(config.mode, payTo, OPERATIONS, formerReceivers),
-    payments: { log, facilitator, chain, recentAttempts, signReceipt, now, monotonic: clock, timer, report },
+    payments: {
+      log,
+      facilitator,
+      chain,
+      recentAttempts: new RecentAttempts({ log, now, monotonic: clock, timer }),
+      doubts: new FacilitatorDoubts({ log, monotonic: clock }),
+      signReceipt,
+      now,
+      monotonic: clock,
+      timer,
+      report,
+    },
     payers: new PayerReservations(),
     paymentMutex: new KeyedMutex(),
   }

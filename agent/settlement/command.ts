@@ -1,6 +1,7 @@
 /** The actions of the command `payments`. They print records of the response log and may run beside the service. */
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
+import { clearDoubts, hostOf, listDoubts } from './doubts.ts'
 import { paymentSchema } from '../payment/headers.ts'
 
 type Print = (line: string) => void
@@ -21,6 +22,12 @@ export async function listUnfinishedPayments(log: ResponseLog, print: Print): Pr
 export async function listUnrecordedPayments(log: ResponseLog, print: Print): Promise<void> {
   for (const { found_at, transaction, identity } of await log.unrecorded())
     print(`${found_at} ${transaction} ${identity}`)
+}
+
+/** Prints the payments that are not on chain. Forgets those of the facilitator `trusted`. */
+export async function listMissingPayments(log: ResponseLog, print: Print, trusted?: string): Promise<void> {
+  for (const { facilitator, identity } of await listDoubts(log)) print(`${hostOf(facilitator)} ${identity}`)
+  if (trusted !== undefined) print(`${await clearDoubts(log, trusted)} forgotten`)
 }
 
 /** Prints one record without its secrets. Returns false if it does not exist or is corrupt. */

@@ -1,45 +1,82 @@
-/** What this process knows of its requests for payments. In memory: after a restart a retry may observe earlier. */
+/**
+ * Which settlements are in progress, and which payments were observed for a retry. A process that settles for longer
+ * gives a sign of life in the log, so that another one neither settles the payment too nor waits for one that has died.
+ */
 import { LRUCache } from 'lru-cache'
+import type { Timer } from '../../store/base/runtime.ts'
 import { isStarted, type ResponseRecord } from '../../store/log/record.ts'
+import { processName, type ResponseLog } from '../../store/log/responses.ts'
 import { CALL_MS_MAX } from './rpc/time-limits.ts'
 
 /** Between two observations for retries of a payment: the time between two blocks of Base. */
 const RETRY_MS = 2_000
 /** Bounds the memory. More than the open payments of half a day at the default rate limit. */
 const PAYMENTS_MAX = 100_000
+/** Between two signs of life. Most settlements end before the first one. */
+const SIGN_MS = 3_000
+/** A process without a sign for so long has died. Three signs may be late. */
+const SILENT_MS_MAX = 10_000
+
+interface Options {
+  log: ResponseLog
+  now: () => Date
+  monotonic: () => number
+  timer: Timer
+  /** Default: another name for each instance. */
+  process?: string
+}
+
+/** A settlement of another process, as this process has seen it. On the monotonic clock. */
+interface Seen {
+  since: number
+  sign: string | undefined
+  signAt: number
+}
 
 export class RecentAttempts {
+  readonly #options: Options
   readonly #startedAt: number
-  readonly #time: () => number
   readonly #observedAt = new LRUCache<string, number>({ max: PAYMENTS_MAX })
-  /** When the records of failed requests were prepared. */
-  readonly #failed = new LRUCache<string, string>({ max: PAYMENTS_MAX })
+  readonly #running = new Set<string>()
+  readonly #seen = new LRUCache<string, Seen>({ max: PAYMENTS_MAX })
+  #signs = 0
+  #isSigning = false
+  /** Names this process in the records that it settles. */
+  readonly process: string
 
-  constructor(now: () => Date) {
-    this.#time = () => now().getTime()
+  constructor(options: Options) {
+    this.#options = options
     this.#startedAt = this.#time()
+    this.process = options.process ?? processName(process.pid)
   }
 
-  /**
-   * Whether a request, of this or another process, may still be settling the record. Settlements from before the start
-   * of this process have ended with the process before it.
-   */
-  isInProgress({ state, updated_at }: ResponseRecord): boolean {
-    const [time, updatedAt] = [this.#time(), Date.parse(updated_at)]
-    // If the clock was ahead at the start and was set back, the start is in the future and cannot be compared.
-    const isSinceStart = updatedAt >= this.#startedAt || this.#startedAt > time
-    // The clock of another machine can be ahead.
-    return isStarted(state) && isSinceStart && Math.abs(time - updatedAt) < CALL_MS_MAX
+  /** While `work` runs, this process settles the payment. */
+  async run<Result>(identity: string, work: () => Promise<Result>): Promise<Result> {
+    this.#running.add(identity)
+    this.#signLater()
+    try {
+      return await work()
+    } finally {
+      this.#running.delete(identity)
+    }
   }
 
-  /** A request of this process has failed after it may have stored the record, so it no longer settles it. */
-  noteFailed(identity: string, preparedAt: Date): void {
-    this.#failed.set(identity, preparedAt.toISOString())
-  }
-
-  /** Whether the request that prepared the record has failed, so that a retry need not wait for it. */
-  isAbandoned({ identity, state, prepared_at }: ResponseRecord): boolean {
-    return state === 'prepared' && this.#failed.get(identity) === prepared_at
+  /** Whether a request, of this or another process, may still be settling the record. */
+  async isInProgress(record: ResponseRecord): Promise<boolean> {
+    const { state, settling_process: name, identity, attempt } = record
+    if (!isStarted(state)) return false
+    if (name === undefined) return this.#isRecent(record)
+    if (name === this.process) return this.#running.has(identity)
+    const { log, monotonic } = this.#options
+    if (await log.hasEnded(name)) return false
+    const sign = (await log.notes(signKey(name))).get(signKey(name))
+    // Clocks of two machines are not compared.
+    const now = monotonic()
+    const key = `${identity} ${attempt}`
+    const seen = this.#seen.get(key) ?? { since: now, sign, signAt: now }
+    const signAt = seen.sign === sign ? seen.signAt : now
+    this.#seen.set(key, { since: seen.since, sign, signAt })
+    return now - signAt < SILENT_MS_MAX && now - seen.since < CALL_MS_MAX
   }
 
   /** The time until a retry may observe the payment. 0 if it may now. */
@@ -52,4 +89,34 @@ export class RecentAttempts {
   noteObserved(identity: string): void {
     this.#observedAt.set(identity, this.#time())
   }
+
+  /** For a record of an older version: settlements from before the start have ended with the process before it. */
+  #isRecent({ updated_at }: ResponseRecord): boolean {
+    const [time, updatedAt] = [this.#time(), Date.parse(updated_at)]
+    // If the clock was ahead at the start and was set back, the start is in the future and cannot be compared.
+    const isSinceStart = updatedAt >= this.#startedAt || this.#startedAt > time
+    return isSinceStart && Math.abs(time - updatedAt) < CALL_MS_MAX
+  }
+
+  #signLater(): void {
+    if (this.#isSigning) return
+    this.#isSigning = true
+    this.#options.timer(() => void this.#sign(), SIGN_MS)
+  }
+
+  /** A failed write is a sign that is late. */
+  async #sign(): Promise<void> {
+    const { log } = this.#options
+    const isNeeded = this.#running.size > 0
+    this.#signs += 1
+    await log.setNote(signKey(this.process), isNeeded ? String(this.#signs) : undefined).catch(() => undefined)
+    this.#isSigning = false
+    if (this.#running.size > 0) this.#signLater()
+  }
+
+  #time(): number {
+    return this.#options.now().getTime()
+  }
 }
+
+const signKey = (name: string) => `process/${name}`

@@ -53,6 +53,7 @@ export async function reconcileObserved(
       return settleAgain(payments, open, waitLimit)
     case 'reopen': {
       report('settlement_not_on_chain', facilitatorError(open.facilitator))
+      await payments.doubts.note(open)
       const reopened = await advance(payments, open, { state: 'unknown', payment_response: null })
       return reopened ? reconcileObserved(payments, reopened, observed, { cause, waitLimit }) : reload(payments, open)
     }

@@ -106,8 +106,9 @@ class Reconciler {
   }
 
   async #run(): Promise<void> {
-    const { monotonic, report } = this.#options.payments
+    const { monotonic, report, doubts } = this.#options.payments
     try {
+      await this.#unlessFailed('doubts', () => doubts.review())
       for (let isMore = true; isMore && !this.#stopping.signal.aborted;) isMore = await this.#reconcileNext()
       if (monotonic() - this.#observedAt >= CLOCK_CHECK_MS) await this.#observe([])
     } catch (cause) {
@@ -138,10 +139,12 @@ class Reconciler {
     const identities = await log.due({ before: new Date(this.#time() + 1), max: RECORDS_MAX + this.#failed.size })
     const read: (ResponseRecord | undefined)[] = []
     await forEach(identities.entries(), ([index, identity]) =>
-      this.#unlessFailed(identity, async () => void (read[index] = await log.read(identity))),
+      this.#unlessFailed(identity, async () => {
+        const record = await log.read(identity)
+        if (record && !(await recentAttempts.isInProgress(record))) read[index] = record
+      }),
     )
-    const records = read.flatMap((record) => (record && !recentAttempts.isInProgress(record) ? [record] : []))
-    return records.slice(0, RECORDS_MAX)
+    return read.filter((record) => record !== undefined).slice(0, RECORDS_MAX)
   }
 
   /** Without the records whose payments cannot be read. */

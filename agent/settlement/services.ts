@@ -1,9 +1,10 @@
-/** What the payment code uses: response log, facilitator, chain, recent attempts, clocks, timer and report. */
+/** What the payment code uses: response log, facilitator, chain, recent attempts, doubts, clocks, timer and report. */
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import type { Chain } from './chain/chain.ts'
 import type { Facilitator } from './facilitator/facilitator.ts'
 import type { ReceiptClaims } from '../payment/receipt/claims.ts'
+import type { FacilitatorDoubts } from './doubts.ts'
 import type { RecentAttempts } from './recent-attempts.ts'
 
 export interface PaymentServices {
@@ -13,6 +14,7 @@ export interface PaymentServices {
   /** Adds the issuer and signs with the current key. */
   signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => Promise<string>
   recentAttempts: RecentAttempts
+  doubts: FacilitatorDoubts
   now: () => Date
   /** Milliseconds of a clock that is never set. */
   monotonic: () => number

@@ -49,16 +49,26 @@ export async function settleAgain(
 ): Promise<ResponseRecord> {
   const time = payments.now().toISOString()
   const attempt = record.attempt + 1
-  const settling = await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time })
+  const times = { settling_at: time, updated_at: time }
+  const settling_process = payments.recentAttempts.process
+  const settling = await advance(payments, record, { state: 'settling', attempt, settling_process, ...times })
   // Otherwise another process advanced the record first, and that process makes the attempt.
   return settling ? settle(payments, settling, { waitLimit }) : reload(payments, record)
 }
 
 /** Settles a record that the caller has just claimed (with `start`), or made `settling`. Returns the current record. */
-export async function settle(
+export function settle(
   payments: PaymentServices,
   record: ResponseRecord,
-  { start, waitLimit }: { start?: SaleStart; waitLimit: WaitLimit | undefined },
+  options: { start?: SaleStart; waitLimit: WaitLimit | undefined },
+): Promise<ResponseRecord> {
+  return payments.recentAttempts.run(record.identity, () => settleOnce(payments, record, options))
+}
+
+async function settleOnce(
+  payments: PaymentServices,
+  record: ResponseRecord,
+  { start, waitLimit }: Parameters<typeof settle>[2],
 ): Promise<ResponseRecord> {
   const { facilitator, timer, report } = payments
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
@@ -72,7 +82,8 @@ export async function settle(
     report(`settlement_${settlement.kind}`, facilitatorError(record.facilitator, cause))
   }
   // The nonce of a disputed sale may have paid before, so that only its transfer on chain counts.
-  else if (start?.isDisputed !== true) return recordPaid(payments, record, settlement.transaction, told)
+  else if (start?.isDisputed !== true && !(await isDoubted(payments, record)))
+    return recordPaid(payments, record, settlement.transaction, told)
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
   if (start && settlement.kind === 'refused') {
     const refusal = { state: 'unknown', ...told, refused_at: refusalTime(payments, start) } as const
@@ -85,6 +96,14 @@ export async function settle(
   return decision
     ? recordDecision(payments, record, decision)
     : advanceOrReload(payments, record, { state: 'unknown', ...told })
+}
+
+/** If the log cannot be read, the chain decides. */
+function isDoubted({ doubts, report }: PaymentServices, record: ResponseRecord): Promise<boolean> {
+  return doubts.concern(record).catch((cause: unknown) => {
+    report('doubts_unreadable', cause)
+    return true
+  })
 }
 
 /**

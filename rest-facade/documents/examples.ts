@@ -42,7 +42,7 @@ export function exampleQuote(deployment: DocumentedDeployment, reason: QuoteReas
 
 /** The reason in the quote of each refusal with status 402. */
 const REASONS: Partial<Record<RefusalCode, QuoteReason>> = {
-  payment_required: 'PAYMENT-SIGNATURE header is required',
+  payment_required: 'Payment is required',
   payment_invalid: 'invalid_payload',
   payment_rejected: 'insufficient_funds',
   payment_failed: 'settlement_refused',

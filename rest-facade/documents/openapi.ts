@@ -128,7 +128,7 @@ function refusalSchema(status: number, codes: readonly RefusalCode[], errors: re
 }
 
 function buildHeaders(deployment: DocumentedDeployment) {
-  const reason = 'PAYMENT-SIGNATURE header is required'
+  const reason = 'Payment is required'
   const quote = Buffer.from(JSON.stringify(exampleQuote(deployment, reason))).toString('base64')
   return {
     [PAYMENT_HEADERS.required]: {

@@ -146,7 +146,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['licence', licence.name],
     ['licence_url', licence.url],
     // Without the extensions, which are long.
-    ['quote', toText({ ...exampleQuote(deployment, 'PAYMENT-SIGNATURE header is required'), extensions: {} })],
+    ['quote', toText({ ...exampleQuote(deployment, 'Payment is required'), extensions: {} })],
     ['rpc_request', toText(exampleRpcRequests(deployment)[first.definition.name])],
     ['rpc_answer', toText(exampleRpcAnswers(deployment)[first.definition.name])],
     ['example_parts', terms.operations.flatMap((each) => exampleParts(each, exampleCompany)).join('\n')],

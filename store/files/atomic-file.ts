@@ -33,8 +33,10 @@ export async function createFileAtomically(path: string, text: string): Promise<
     await publish(path, text, link)
     return true
   } catch (cause) {
-    if (errorCode(cause) === 'EEXIST') return false
-    throw cause
+    if (errorCode(cause) !== 'EEXIST') throw cause
+    // The process that created it may not have made its name durable yet.
+    await syncDirectory(dirname(path))
+    return false
   }
 }
 

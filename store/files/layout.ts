@@ -20,6 +20,7 @@
  *     'probe'                   -> written to check that the log can be written
  *     'public-keys'             -> AnnouncedKey[]: every public key that a machine has announced
  *     'epoch'                   -> a random id, another one after each restore, for incremental backups
+ *     'note/' and a key         -> a small value that all processes share, such as a sign of life
  *     identity: digest          -> the key of the record of this payment: the time of its claim, and the digest. So the
  *                                  entries of sales at the same time are on the same pages
  *     claim: key                -> the ResponseRecord of the claim with checksum; written once
@@ -78,6 +79,7 @@ export const OWNER_KEY = 'owner'
 export const PUBLIC_KEYS_KEY = 'public-keys'
 export const SALES_KEY = 'sales'
 export const EPOCH_KEY = 'epoch'
+export const NOTE_PREFIX = 'note/'
 
 const BEFORE_A = 'A'.charCodeAt(0) - 1
 

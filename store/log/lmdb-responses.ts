@@ -8,10 +8,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { asBinary, type RootDatabase } from 'lmdb'
 import { CorruptRecordError, storedChecksum, undefinedIfCorrupt } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
-import { awaitWrite, openEnvironment, StoreError } from '../files/environment.ts'
+import { awaitWrite, openEnvironment, readerIdsOf, StoreError } from '../files/environment.ts'
 import {
   EPOCH_KEY,
   finishedKey,
+  NOTE_PREFIX,
   OWNER_KEY,
   PUBLIC_KEYS_KEY,
   recordKeyIn,
@@ -128,6 +129,27 @@ export class LmdbResponseLog implements ResponseLog {
 
   async publicKeys(): Promise<AnnouncedKey[]> {
     return this.#getPublicKeys()
+  }
+
+  async notes(prefix: string): Promise<Map<string, string>> {
+    const start = NOTE_PREFIX + prefix
+    const { environment } = this.#ranges
+    const entries = [...environment.getRange({ start, end: `${start}\uffff` })]
+    return new Map(entries.map(({ key, value }) => [key.slice(NOTE_PREFIX.length), String(value)]))
+  }
+
+  async setNote(key: string, value?: string): Promise<void> {
+    const { environment } = this.#ranges
+    const name = NOTE_PREFIX + key
+    await this.#transact(() => void (value === undefined ? environment.remove(name) : environment.put(name, value)))
+  }
+
+  /** This process has another name. */
+  async hasEnded(name: string): Promise<boolean> {
+    const [, id] = /^([0-9]+)\./.exec(name) ?? []
+    return (
+      id !== undefined && (Number(id) === process.pid || !readerIdsOf(this.#ranges.environment).includes(Number(id)))
+    )
   }
 
   async checkWritable(): Promise<void> {

@@ -55,6 +55,8 @@ interface RecordProgress {
   readonly attempt: number
   /** When the last settlement began. Absent while there was only the first one, which began at `prepared_at`. */
   readonly settling_at?: string
+  /** The name of the process that makes the last settlement. Absent in records of older versions. */
+  readonly settling_process?: string
   /** The settlements that the token contract reverted, in a simulation or on chain. Absent means 0. */
   readonly reverts?: number
   /** The transaction that the facilitator reported last, also without success. */
@@ -172,10 +174,10 @@ export const NEWEST_READ_MAX = 10
 
 /** What a change can set, and what never changes after the claim. */
 function split(record: ResponseRecord) {
-  const { state, attempt, settling_at, reverts, reported_transaction, refused_at, ...others } = record
+  const { state, attempt, settling_at, settling_process, reverts, reported_transaction, refused_at, ...others } = record
   const { payment_response, receipt, due_at, first_denial, updated_at, ...claimed } = others
   const facts = { state, attempt, reverts, reported_transaction, payment_response, receipt, first_denial }
-  return { progress: { ...facts, settling_at, refused_at, due_at, updated_at }, claimed }
+  return { progress: { ...facts, settling_at, settling_process, refused_at, due_at, updated_at }, claimed }
 }
 
 /** Separates the members of a record from its body. JSON has it only as an escape. */

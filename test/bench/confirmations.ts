@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { WirePayment } from '../support/payments.ts'
 import { openChain } from '../../agent/settlement/chain/chain.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
+import { FacilitatorDoubts } from '../../agent/settlement/doubts.ts'
 import { RecentAttempts } from '../../agent/settlement/recent-attempts.ts'
 import { startReconciler } from '../../agent/settlement/reconciler.ts'
 import type { PaymentServices } from '../../agent/settlement/services.ts'
@@ -49,7 +50,8 @@ export async function measureConfirmations(
   const payments = {
     log,
     chain,
-    recentAttempts: new RecentAttempts(now),
+    recentAttempts: new RecentAttempts({ log, now, monotonic: () => performance.now(), timer: () => () => undefined }),
+    doubts: new FacilitatorDoubts({ log, monotonic: () => performance.now() }),
     now,
     monotonic: () => performance.now(),
     report: (...failure: unknown[]) => void failures.push(failure),

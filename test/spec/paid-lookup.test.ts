@@ -24,7 +24,7 @@ describe('a paid lookup', () => {
     const quote = decodePaymentRequiredHeader(String(unpaid.headers['payment-required']))
     expect(unpaid.json['payment_required']).to.deep.equal(quote)
     expect(Object.keys(quote.extensions ?? {})).to.deep.equal(['bazaar', 'payment-identifier'])
-    expect(quote.error).to.equal('PAYMENT-SIGNATURE header is required')
+    expect(quote.error).to.equal('Payment is required')
     expect(quote.resource).to.deep.equal({
       url: `${service.url}/api/v1/company/73848`,
       description:

@@ -15,6 +15,7 @@ import type { Observation } from '../../agent/settlement/chain/observe.ts'
 import type { ObservedPayment } from '../../agent/settlement/chain/view.ts'
 import type { Chain } from '../../agent/settlement/chain/chain.ts'
 import type { NonceState } from '../../agent/settlement/decide.ts'
+import { FacilitatorDoubts } from '../../agent/settlement/doubts.ts'
 import { RecentAttempts } from '../../agent/settlement/recent-attempts.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
@@ -235,19 +236,20 @@ export class SaleHarness {
         return found.nonce === 'free' ? { nonce: 'unclear' } : found
       },
     }
+    const log = new LmdbResponseLog(this.directory, { salesPerMinute, now: () => this.now() })
+    const clocks = { now: () => this.now(), monotonic: () => this.now().getTime(), timer: pausesOnly }
     return {
       terms: testTerms,
       catalog: this.#catalog,
       journal: () => (this.#journal ??= new Journal(this.directory)),
       payments: {
-        log: new LmdbResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
+        log,
         facilitator,
         chain,
-        recentAttempts: new RecentAttempts(() => this.now()),
+        recentAttempts: new RecentAttempts({ log, ...clocks }),
+        doubts: new FacilitatorDoubts({ log, ...clocks }),
         signReceipt: async (claims) => writeUnsigned(claims, randomUUID()),
-        now: () => this.now(),
-        monotonic: () => this.now().getTime(),
-        timer: pausesOnly,
+        ...clocks,
         report: (event) => void this.reports.push(event),
       },
       verifications: new WorkQueue(64),

@@ -10,6 +10,7 @@ answers are not shown.
 Examples:
   irish-company-agent payments unfinished
   irish-company-agent payments unrecorded
+  irish-company-agent payments missing
   irish-company-agent payments show IDENTITY
   irish-company-agent payments recheck IDENTITY --from-block 21000000`
 
@@ -41,6 +42,16 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       const { listUnrecordedPayments } = await import('../../settlement/command.ts')
       await using log = await openLog()
       await listUnrecordedPayments(log, print)
+    })
+  payments
+    .command('missing')
+    .description('list the payments that a facilitator reported as settled and that are not on chain')
+    .option('--trust <host>', 'forget those of this facilitator, whose reports then count again')
+    .action(async ({ trust }: { trust?: string }) => {
+      const { listMissingPayments } = await import('../../settlement/command.ts')
+      const { openConfiguredLog } = await import('../../service/response-log.ts')
+      await using log = await openConfiguredLog(await loadConfig(context), { readOnly: trust === undefined })
+      await listMissingPayments(log, print, trust)
     })
   payments
     .command('show')

@@ -6,6 +6,7 @@ import { readLastBackup } from '../../../store/backup/write.ts'
 import { logMarker } from '../../../store/log/log-owner.ts'
 import { readSynchronousStandbys } from '../../../store/log/postgres/connection.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
+import { listDoubts } from '../../settlement/doubts.ts'
 import { checkReceiptKeys } from '../card-keys.ts'
 import { findOwnerFault } from '../check-log-owner.ts'
 import { failed, passed, warning, type Finding, type Subject } from './subject.ts'
@@ -63,6 +64,14 @@ export async function checkBackup({ config: { dataDirectory }, now }: Subject): 
   return bytes < before / 2
     ? warning(`the log in the last one has ${bytes} bytes, and had ${before}: check DATA_DIR and RESPONSE_LOG`)
     : passed(found)
+}
+
+/** A void one stays until the operator trusts its facilitator again. */
+export async function checkSettlements({ log: openLog, running }: Subject): Promise<Finding[]> {
+  const log = await openLog()
+  const { length } = log ? await listDoubts(log) : []
+  if (length > 0) return failed(`${length} reported settlements are not on chain: see payments missing`)
+  return running?.hasReported('settlement_not_on_chain') === true ? failed('see the log') : passed('')
 }
 
 export async function checkUnrecorded({ log: openLog, now, running }: Subject): Promise<Finding[]> {

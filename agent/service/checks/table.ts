@@ -6,7 +6,7 @@ import { checkDataset, checkJournal, checkNameIndex, checkRetrieval, checkSnapsh
 import { checkFacilitators } from './facilitators.ts'
 import { checkDataDirectory, checkDisk, checkProxies, checkReceiver } from './machine.ts'
 import { checkChain, checkClock, checkNodes, checkRelayer, checkToken } from './nodes.ts'
-import { checkBackup, checkKeys, checkResponseLog, checkUnrecorded } from './storage.ts'
+import { checkBackup, checkKeys, checkResponseLog, checkSettlements, checkUnrecorded } from './storage.ts'
 import { failed, passed, type Finding, type Running, type Subject } from './subject.ts'
 
 export type Severity = 'critical' | 'warning'
@@ -50,11 +50,7 @@ export const CHECKS = {
   'name index': { columns: ['unready', 'critical', 'shown'], ...LATER, measure: checkNameIndex },
   journal: { columns: ['unready', 'critical', 'shown'], ...LATER, measure: checkJournal },
   sales: { columns: ['critical'], ...SOON, measure: failsIf((running) => running.areSalesFailing()) },
-  settlements: {
-    columns: ['critical'],
-    ...SOON,
-    measure: failsIf((running) => running.hasReported('settlement_not_on_chain')),
-  },
+  settlements: { columns: ['critical'], ...SOON, measure: checkSettlements },
   payments: { columns: ['critical'], ...SOON, measure: failsIf(({ reconciler }) => reconciler?.hasUnexplained()) },
   'open payments': { columns: ['warning'], ...SOON, measure: failsIf(({ reconciler }) => reconciler?.hasOld()) },
   records: { columns: ['critical'], ...SOON, measure: failsIf(({ reconciler }) => reconciler?.hasDamaged()) },

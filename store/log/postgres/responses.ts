@@ -120,6 +120,9 @@ const STATEMENTS = {
   ANNOUNCE_KEY: `insert into public_keys (kid, jwk, announced_at, compromised_at) values ($1, $2, now(), $3)
   on conflict (kid) do update set compromised_at = coalesce(public_keys.compromised_at, excluded.compromised_at)`,
   PUBLIC_KEYS: 'select kid, jwk, announced_at, compromised_at from public_keys order by announced_at, kid',
+  NOTES: 'select key, value from notes where starts_with(key, $1)',
+  SET_NOTE: `insert into notes (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
+  REMOVE_NOTE: 'delete from notes where key = $1',
   /** Each half uses an index. */
   NEWEST_RECORDS: `with newest as ((select * from responses where final_at is null limit $1)
     union all (select * from responses where final_at is not null order by final_at desc limit $1))
@@ -298,6 +301,21 @@ class PostgresResponseLog implements ResponseLog {
     type Row = Omit<AnnouncedKey, 'announced_at'> & { announced_at: Date }
     const { rows } = await this.#query<Row>(STATEMENTS.PUBLIC_KEYS, [])
     return rows.map(({ announced_at, ...rest }) => Object.assign(rest, { announced_at: announced_at.toISOString() }))
+  }
+
+  async notes(prefix: string): Promise<Map<string, string>> {
+    const { rows } = await this.#query<{ key: string; value: string }>(STATEMENTS.NOTES, [prefix])
+    return new Map(rows.map(({ key, value }) => [key, value]))
+  }
+
+  async setNote(key: string, value?: string): Promise<void> {
+    if (value === undefined) await this.#query(STATEMENTS.REMOVE_NOTE, [key])
+    else await this.#query(STATEMENTS.SET_NOTE, [key, value])
+  }
+
+  /** Processes of other machines are not known. */
+  async hasEnded(): Promise<boolean> {
+    return false
   }
 
   async checkWritable(): Promise<void> {

@@ -68,6 +68,8 @@ const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
       // In a row of version 6, `record` has the record and its progress; `progress` is null until it changes.
       'alter table responses add column progress bytea',
       'alter table responses alter column record drop not null',
+      // Small values that all processes share.
+      'create table notes (key text primary key, value text not null)',
     ],
   ],
 ])

@@ -110,10 +110,17 @@ describe('the limits of a payment header', () => {
       for (const member of ['value', 'validAfter', 'validBefore']) refuseAuthorization({ [member]: value })
     for (const [member, digits] of Object.entries({ from: 40, to: 40, nonce: 64 }))
       for (const hex of ['g'.repeat(digits), 'a'.repeat(digits + 1)]) refuseAuthorization({ [member]: `0x${hex}` })
-    refuseAuthorization({ more: '0' })
     for (const extensions of [[], 'text', 1]) refuse({ extensions })
     for (const value of [null, {}, { info: null }, { info: { id: 'short' } }, { info: { id: 1 } }, 'text', []])
       refuse({ extensions: { 'payment-identifier': value } })
+  })
+
+  it('[5.3.1] drops other members of payload and authorization', () => {
+    const { authorization, ...payload } = payment.payload
+    const sent = { ...payload, authorization: { ...authorization, more: '0' }, permit2Authorization: {} }
+    const parsed = parsePaymentHeaders([header({ ...payment, payload: sent })])
+    expect(parsed).to.have.nested.property('payment.payload').that.deep.equals(payment.payload)
+    expect(parsed).to.have.nested.property('sent.payload').that.deep.equals(sent)
   })
 
   it('[5.3.1] accepts members at their limits', () => {

@@ -105,11 +105,6 @@ const CASES: Case[] = [
     change: (p) => ({ ...p, payload: { signature: p.payload.signature, permit2Authorization: {} } }),
   },
   {
-    name: 'a Permit2 member beside the authorization',
-    reason: FORM,
-    change: (p) => ({ ...p, payload: { ...p.payload, permit2Authorization: {} } }),
-  },
-  {
     name: 'a resource that names another company',
     reason: 'resource_mismatch',
     change: (p) => ({ ...p, resource: { url: 'http://127.0.0.1:4021/api/v1/company/1' } }),

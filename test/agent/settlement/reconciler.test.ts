@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import type { NonceState } from '../../../agent/settlement/decide.ts'
+import { clearDoubts } from '../../../agent/settlement/doubts.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import type { ResponseRecord, RecordState } from '../../../store/log/record.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
@@ -47,6 +48,7 @@ describe('the reconciler', () => {
   const state = async () => (await read())?.state
   const calls = (name: string) => sale.calls.filter((each) => each === name).length
   const setNonce = (found: NonceState) => void (sale.script.nonceState = async () => found)
+  const setNonceState = (find: () => NonceState) => void (sale.script.nonceState = async () => find())
   const free = (): NonceState => ({
     nonce: 'free',
     time: BigInt(Math.ceil(clock / SECOND_MS) + 1),
@@ -172,9 +174,58 @@ describe('the reconciler', () => {
     passObservations()
     setNonce(free())
     await reconciler?.reconcileDue()
-    expect(await state()).to.equal('settled')
     expect(calls('settle')).to.equal(2)
+    // The facilitator has reported a settlement that is not on chain, so its next report does not count.
+    expect(await state()).to.equal('unknown')
+    setNonce(paid(false))
+    clock += 2 * SECOND_MS
     expect(await sale.lookup(payment)).to.deep.equal(bought)
+  })
+
+  describe('[5.7.7] of a facilitator that reports settlements which it does not make', () => {
+    /** Sells every four seconds, with runs in between as of a service. Returns when the sales were answered. */
+    async function sellFor(seconds: number, onSale: (sold: WirePayment) => void = () => undefined): Promise<number[]> {
+      const start = clock
+      const answered: number[] = []
+      for (; clock - start < seconds * SECOND_MS; clock += 2 * SECOND_MS) {
+        if ((clock - start) % (10 * SECOND_MS) === 0) await reconciler?.reconcileDue()
+        if ((clock - start) % (4 * SECOND_MS) !== 0) continue
+        const next = await signedPayment({ authorization: { validBefore: String(Math.floor(clock / 1000) + 300) } })
+        onSale(next)
+        if ((await sale.lookup(next)).kind === 'answer') answered.push((clock - start) / SECOND_MS)
+      }
+      return answered
+    }
+
+    it('answers are given until the first one is found missing, after 80 seconds, and no more afterwards', async () => {
+      setNonceState(free)
+      open()
+      const answered = await sellFor(160)
+      expect(answered.at(-1)).to.be.at.most(80)
+      expect(answered).to.have.length.at.most(21)
+      expect([...(await sale.context.payments.log.notes('doubt/'))]).to.have.length.at.least(1)
+      // The other processes read the notes as well.
+      await sale.restart()
+      expect((await sale.lookup(await signedPayment())).kind).to.equal('refused')
+    })
+
+    it('waits for the chain until the missing payments are there, and for ever after one that is void', async () => {
+      const { log, doubts } = sale.context.payments
+      await sale.lookup(payment)
+      await doubts.note({ identity })
+      expect((await sale.lookup(await signedPayment())).kind).to.equal('refused')
+      await doubts.review()
+      expect((await sale.lookup(await signedPayment())).kind).to.equal('answer')
+      const expiredRecord = makeRecord({ state: 'expired' })
+      await storeRecord(log, expiredRecord)
+      await doubts.note(expiredRecord)
+      await doubts.review()
+      clock += 10 * SECOND_MS
+      expect((await sale.lookup(await signedPayment())).kind).to.equal('refused')
+      await clearDoubts(log, 'sandbox')
+      clock += 10 * SECOND_MS
+      expect((await sale.lookup(await signedPayment())).kind).to.equal('answer')
+    })
   })
 
   const ENDS: [state: RecordState, found: () => NonceState, after: RecordState][] = [

@@ -1,4 +1,7 @@
-/** A payment that two processes settle: attempt 1 of the first has no reply yet when the second begins attempt 2. */
+/**
+ * A payment that two processes settle: attempt 1 of the first has no reply yet when the second, which sees no sign of
+ * life of the first, begins attempt 2.
+ */
 import { expect } from 'chai'
 import { perform } from '../../../agent/sale/perform.ts'
 import type { SaleContext } from '../../../agent/sale/sale-context.ts'
@@ -13,8 +16,9 @@ import { lookup } from '../../../agent/operation/lookup.ts'
 
 const ANSWER = 'answer'
 const UNKNOWN = 'payment_outcome_unknown'
-/** More than the wait for another process and the delay of a second settlement. */
+/** More than the delay of a second settlement, and than a process that settles may be silent. */
 const LATER_MS = 30_000
+let names = 0
 
 const REPLIES = {
   success: settledReply,
@@ -64,7 +68,7 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
     return {
       ...rest,
       paymentMutex: new KeyedMutex(),
-      payments: { ...payments, recentAttempts: new RecentAttempts(sale.now) },
+      payments: { ...payments, recentAttempts: new RecentAttempts({ ...payments, process: `other ${names++}` }) },
     }
   }
 
@@ -100,8 +104,10 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
     const { answers, begun } = holdSettlements()
     const outcomes = [ask(openProcess())]
     await begun(1)
+    const other = openProcess()
+    expect(codeOf(await ask(other))).to.equal(UNKNOWN)
     sale.pass(LATER_MS)
-    outcomes.push(ask(openProcess()))
+    outcomes.push(ask(other))
     await begun(2)
     const { from, to } = payment.payload.authorization
     const transfer = { from, to, value: BigInt(priceOf('lookup')), transaction: TRANSACTION }

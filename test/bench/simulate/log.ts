@@ -26,6 +26,7 @@ interface Write {
 export class SimulatedLog {
   /** The records on disk. */
   readonly records = new Map<string, ResponseRecord>()
+  readonly notes = new Map<string, string>()
   /** Called for every record that is written. */
   onWrite: (record: ResponseRecord, before: ResponseRecord | undefined) => void = () => undefined
   readonly #sim: Simulator
@@ -102,6 +103,10 @@ export class SimulatedLog {
       setOwner: async (next) => next,
       announceKey: async () => undefined,
       publicKeys: async () => [],
+      notes: (prefix) => this.#read(owner, () => new Map([...this.notes].filter(([key]) => key.startsWith(prefix)))),
+      setNote: (key, value) =>
+        this.#write(owner, () => void (value === undefined ? this.notes.delete(key) : this.notes.set(key, value))),
+      hasEnded: async () => false,
       newestRecords: async () => [],
       close: () => Promise.resolve(),
     }

@@ -8,6 +8,7 @@ import { PayerReservations } from '../../../agent/sale/limits/payer-reservations
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
+import { FacilitatorDoubts } from '../../../agent/settlement/doubts.ts'
 import { RecentAttempts } from '../../../agent/settlement/recent-attempts.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import type { ReceiptClaims } from '../../../agent/payment/receipt/claims.ts'
@@ -68,15 +69,17 @@ export class SimulatedServer {
     const now = () => new Date(sim.now + this.#skew)
     const timer: Timer = (callback, milliseconds) => sim.after(milliseconds, callback, owner)
     const turns = new KeyedMutex()
+    const opened = log.open(owner)
     const seller = {
       terms: TERMS,
       catalog: { current: () => datasetAt(sim.now), retrieval: () => datasetAt(sim.now) },
       journal: noJournal,
       payments: {
-        log: log.open(owner),
+        log: opened,
         facilitator: facilitator.client(owner, invariants),
         chain: nodes.open(owner, now),
-        recentAttempts: new RecentAttempts(now),
+        recentAttempts: new RecentAttempts({ log: opened, now, monotonic: () => sim.now, timer }),
+        doubts: new FacilitatorDoubts({ log: opened, monotonic: () => sim.now }),
         signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => this.#signReceipt(claims, owner),
         now,
         monotonic: () => sim.now,

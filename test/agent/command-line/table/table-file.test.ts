@@ -10,7 +10,7 @@ import { findHeaderRow } from '../../../../agent/command-line/table/read-table.t
 import { readTable, writeTable } from '../../../../agent/command-line/table/table-file.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
-describe('the table of a list', () => {
+describe('[15.14] the table of a list', () => {
   let directory: string
   let path: string
   before(async () => {
