@@ -58,6 +58,7 @@ export class Dictionary {
   readonly #positions: Uint32Array
   /** By length, the position of its first word in `#units`. */
   readonly #offsets: Uint32Array
+  readonly #lengthOf: Uint16Array
   /** Letter masks by word. */
   readonly #once: Uint32Array
   readonly #twice: Uint32Array
@@ -76,6 +77,7 @@ export class Dictionary {
     this.#positions = new Uint32Array(this.size)
     for (const [position, word] of wordsByText.entries()) this.#positions[word] = position
     this.#offsets = computeOffsets(wordLengths)
+    this.#lengthOf = new Uint16Array(this.size)
     this.#once = new Uint32Array(this.size)
     this.#twice = new Uint32Array(this.size)
     this.#lengthGroups = new Uint32Array(wordLengths.length)
@@ -129,7 +131,7 @@ export class Dictionary {
   }
 
   length(word: number): number {
-    return this.#lengths.findLastIndex((first) => first <= word)
+    return this.#lengthOf[word]!
   }
 
   text(word: number): string {
@@ -249,6 +251,7 @@ export class Dictionary {
       let before = -1
       for (let word = this.#lengths[length]!; word < this.#lengths[length + 1]!; word += 1) {
         const { once, twice } = letterMasks(this.#units, this.#offset(word, length), length)
+        this.#lengthOf[word] = length
         this.#once[word] = once
         this.#twice[word] = twice
         const group = commonLetters(once)

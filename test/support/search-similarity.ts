@@ -13,9 +13,7 @@ export interface SearchSimilarity {
   /** The similarity of a search; `isAlone` states that no name of the search is equal or contains every word. */
   similarity: (isAlone: boolean) => number
   /** The similarity of a resolution. */
-  measured: number
-  /** The similarity of a resolution that has found no name. */
-  lenient: number
+  resolved: number
 }
 
 /** `isDoubtful`: whether the query can mean another company than a similar one. */
@@ -29,14 +27,14 @@ export function searchMeasure(
   const containing = contained && containedMeasure(index, contained, options)
   const query = analyseQuery(index, core, unlimited())
   const measure = similarityMeasure(index, query, options)
-  const measureLeniently = similarityMeasure(index, query, { ...options, isLenient: true })
+  const measureResolved = similarityMeasure(index, query, { ...options, isLenient: true })
   return (name) => {
     const { similarity: measured } = measure(name)
-    const { similarity: lenient } = measureLeniently(name)
+    const { similarity: resolved } = measureResolved(name)
     const found = containing?.(name) ?? 0
-    if (found > 0) return { isContaining: true, similarity: () => found, measured, lenient }
+    if (found > 0) return { isContaining: true, similarity: () => found, resolved }
     const isCandidate = measured >= SIMILARITY_MIN.always
     const similarity = (isAlone: boolean) => (isCandidate ? correctedScale({ isAlone })(measured) : 0)
-    return { isContaining: false, similarity, measured, lenient }
+    return { isContaining: false, similarity, resolved }
   }
 }

@@ -34,6 +34,7 @@ import {
   DOUBTFUL,
   INITIALS_SIMILARITY,
   FUZZY_MAX,
+  LENIENT_MIN,
   publishedSimilarity,
   similarityMeasure,
   UNCERTAIN_MAX,
@@ -41,7 +42,7 @@ import {
 import { parseQueryName, type QueryName } from './typed-name.ts'
 
 /** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
-export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67, lenient: 0.6 } as const
+export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
 /**
@@ -223,44 +224,21 @@ function addSimilarNames(
   { core, suffix, isDoubtful }: AskedName,
   scale: (similarity: number) => number,
 ): boolean {
-  const { register, budgets, accepts, isSearch, top } = search
+  const { register, budgets, accepts, isSearch } = search
   const { names } = register
   const nameQuery = analyseQuery(names, core, budgets.spelling)
-  const options = { suffix, isDoubtful, budget: budgets.pairs }
-  const scaleOf = (measure: ReturnType<typeof similarityMeasure>, similarityMin: number) => ({
-    similarityOf: (name: number) => {
-      const { similarity } = measure(name)
-      return similarity < similarityMin ? 0 : scale(similarity)
-    },
-    highestOf: scale,
-  })
   const similarityMin = SIMILARITY_MIN[isSearch ? 'always' : 'without_exact']
-  const limits = { similarityMin, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
+  const boundMin = isSearch ? similarityMin : LENIENT_MIN
+  const limits = { similarityMin: boundMin, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
   const pool = selectCandidates(names, nameQuery, limits)
-  const isTruncated = scoreCandidates(
-    search,
-    pool,
-    scaleOf(similarityMeasure(names, nameQuery, options), similarityMin),
-  )
-  if (isSearch || top.candidates().length > 0) return isTruncated
-  const found = namesWithRareWords(names, core).filter(accepts)
-  const lenient = similarityMeasure(names, nameQuery, { ...options, isLenient: true })
-  const all = { names: Uint32Array.from(found), bounds: new Float64Array(found.length).fill(1), excludedBound: 0 }
-  return scoreCandidates(search, all, scaleOf(lenient, SIMILARITY_MIN.lenient)) || isTruncated
-}
-
-/** Names that are compared leniently. */
-const RARE_NAMES_MAX = 500
-
-/** The names with the rarest words of a query: word by word, while together at most so many names have them. */
-export function namesWithRareWords(names: NameIndex, words: readonly string[]): number[] {
-  const known = words.flatMap((word) => names.dictionary.find(word) ?? [])
-  const found = new Set<number>()
-  for (const word of known.toSorted((one, other) => names.weights[other]! - names.weights[one]!)) {
-    if (found.size + names.postings(word).length > RARE_NAMES_MAX) break
-    for (const name of names.postings(word)) found.add(name)
+  const options = { suffix, isDoubtful, budget: budgets.pairs, isLenient: !isSearch }
+  const measure = similarityMeasure(names, nameQuery, options)
+  const similarityOf = (name: number, bound: number) => {
+    const { similarity } = measure(name, bound >= similarityMin)
+    return similarity < similarityMin ? 0 : scale(similarity)
   }
-  return [...found].toSorted((one, other) => one - other)
+  const highestOf = isSearch ? scale : (bound: number) => Math.max(bound, UNCERTAIN_MAX)
+  return scoreCandidates(search, pool, { similarityOf, highestOf })
 }
 
 /** The best candidates, followed by the first names whose initials are the query. */

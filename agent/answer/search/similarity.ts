@@ -31,6 +31,8 @@ interface NameSimilarity {
   isLiteral: boolean
 }
 
+const UNLIKE: NameSimilarity = { similarity: 0, isQueryCovered: false, isLiteral: false }
+
 interface Pair {
   /** Positions in the query and in the name, first and last. */
   first: number
@@ -49,10 +51,7 @@ interface MeasureOptions {
   budget: OperationBudget
   /** Whether the query can mean another company than a similar one. */
   isDoubtful?: ((name: number) => boolean) | undefined
-  /**
-   * Whether a query word that begins a word of the name counts as that word, and words before a whole name count less.
-   * Such names are doubtful.
-   */
+  /** Whether cut words count, and words before a whole name count less (contract 12.21). Such names are doubtful. */
   isLenient?: boolean
 }
 
@@ -64,38 +63,44 @@ export function similarityMeasure(
   index: NameIndex,
   query: NameQuery,
   { suffix, budget, isDoubtful = () => false, isLenient = false }: MeasureOptions,
-): (name: number) => NameSimilarity {
+): (name: number, isSimilar?: boolean) => NameSimilarity {
   const targets = findPairTargets(query)
   const cutWords = isLenient ? findCutWords(index, query) : []
-  return (name) => {
+  const isCut = (word: number) => cutWords.some(({ begins }) => begins(word))
+  // Without `isSimilar`, only a name with a cut word, or a whole name, can still be similar.
+  return (name, isSimilar = true) => {
     const words = index.words(name)
+    if (!isSimilar && !words.every((word) => targets.has(word)) && !words.some(isCut)) return UNLIKE
     const possible = listPairs(index, query, { targets, words })
-    if (isLenient) possible.push(...listCutPairs(index, cutWords, words))
     budget.take(words.length * (1 + query.splits.length + possible.length))
-    const pairs = choosePairs(possible)
-    let sum = 0
+    const found = choosePairs(possible)
+    const weights = query.totalWeight + index.nameWeights[name]!
+    const isCompleted = isLenient && overlap(found) >= LENIENT_MIN * weights
+    const pairs = isCompleted ? withCutPairs(found, { cutWords, words, weights: index.weights }) : found
     let paired = 0
     let namePaired = 0
     let isComplete = true
     let isLiteral = true
     for (const pair of pairs) {
-      sum += pair.contribution
       paired += pair.last - pair.first + 1
       namePaired += pair.nameLast - pair.nameFirst + 1
       if (pair.similarity < PAIR_SIMILARITY_MIN) isComplete = false
       if (pair.similarity < 1) isLiteral = false
     }
+    const first = pairs[0]?.first ?? 0
     const isQueryCovered = paired === query.words.length
-    const isEnd = isLenient && pairs[0] !== undefined && query.words.length - pairs[0].first === paired
-    isComplete = isComplete && (isQueryCovered || isEnd) && namePaired === words.length
+    const isEnd = isQueryCovered || (isLenient && first + paired === query.words.length)
+    isComplete = isComplete && isEnd && namePaired === words.length
+    const before = isComplete && !isQueryCovered ? weightBefore(query, first) : 0
     const similarity =
-      (sum / (query.totalWeight + index.nameWeights[name]!)) *
+      (overlap(pairs) / (weights - before / 2)) *
       (isComplete ? 1 : PARTIAL_FACTOR) *
       (isInOrder(pairs) ? 1 : OTHER_ORDER_FACTOR) *
       suffixFactor(suffix, index.suffixOf(name))
     const isUncertain = () =>
       similarity > UNCERTAIN_FROM &&
-      (isLenient ||
+      (pairs !== found ||
+        before > 0 ||
         pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words })) ||
         isDoubtful(name))
     return {
@@ -147,6 +152,8 @@ function isEquivalentPair(
   return more.length + others.length === 0 && equivalentsOf(asked).has(named)
 }
 
+/** Cut words count if the other words have at least this overlap, so they need no search of their own. */
+export const LENIENT_MIN = 0.5
 /** Shorter words begin too many words. */
 const CUT_LETTERS_MIN = 3
 const CUT_SIMILARITY = 0.9
@@ -161,25 +168,48 @@ interface CutWord {
 function findCutWords({ dictionary }: NameIndex, { words, terms }: NameQuery): CutWord[] {
   return terms.flatMap(({ first, last, weight }) => {
     const word = words[first]!
-    const isCut = first === last && word.length >= CUT_LETTERS_MIN && !isNumeral(word)
-    return isCut ? [{ position: first, weight, begins: dictionary.prefixFilter(word) }] : []
+    if (first !== last || word.length < CUT_LETTERS_MIN || isNumeral(word)) return []
+    const own = dictionary.find(word)
+    let filter: CutWord['begins'] | undefined
+    const begins = (other: number) => other !== own && (filter ??= dictionary.prefixFilter(word))(other)
+    return { position: first, weight, begins }
   })
 }
 
-function listCutPairs(index: NameIndex, cutWords: readonly CutWord[], words: Uint32Array): Pair[] {
-  const pairs: Pair[] = []
+/** The pairs, and those of words that have no counterpart but begin a word of the name that has none. */
+function withCutPairs(
+  pairs: readonly Pair[],
+  { cutWords, words, weights }: { cutWords: readonly CutWord[]; words: Uint32Array; weights: Float32Array },
+): readonly Pair[] {
+  let all = pairs
   for (const { position, weight, begins } of cutWords) {
-    for (const [at, word] of words.entries()) {
-      if (!begins(word)) continue
-      const contribution = CUT_SIMILARITY * (weight + index.weights[word]!)
-      const [ofQuery, ofName] = [
-        { first: position, last: position },
-        { nameFirst: at, nameLast: at },
-      ]
-      pairs.push({ ...ofQuery, ...ofName, similarity: CUT_SIMILARITY, contribution })
+    if (all.some(({ first, last }) => first <= position && position <= last)) continue
+    const at = words.findIndex(
+      (word, each) => begins(word) && !all.some(({ nameFirst, nameLast }) => nameFirst <= each && each <= nameLast),
+    )
+    if (at === -1) continue
+    const contribution = CUT_SIMILARITY * (weight + weights[words[at]!]!)
+    const pair = {
+      first: position,
+      last: position,
+      nameFirst: at,
+      nameLast: at,
+      similarity: CUT_SIMILARITY,
+      contribution,
     }
+    all = [...all, pair].toSorted((one, other) => one.first - other.first)
   }
-  return pairs
+  return all
+}
+
+function overlap(pairs: readonly Pair[]): number {
+  let sum = 0
+  for (const { contribution } of pairs) sum += contribution
+  return sum
+}
+
+function weightBefore({ terms }: NameQuery, position: number): number {
+  return terms.reduce((sum, { first, last, weight }) => (first === last && first < position ? sum + weight : sum), 0)
 }
 
 /** Rounded down, and below 1. */

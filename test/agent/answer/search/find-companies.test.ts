@@ -9,7 +9,7 @@ import {
   joinedNames,
 } from '../../../../agent/answer/search/equal-names.ts'
 import { parseQueryName, type QueryName } from '../../../../agent/answer/search/typed-name.ts'
-import { findCompanies, namesWithRareWords, type CompanyQuery } from '../../../../agent/answer/search/find-companies.ts'
+import { findCompanies, type CompanyQuery } from '../../../../agent/answer/search/find-companies.ts'
 import { compareEvidence, computeScore, isDissolved } from '../../../../agent/answer/search/candidate.ts'
 import type { Company } from '../../../../store/dataset/company.ts'
 import { OperationBudget, type QueryBudgets } from '../../../../store/index/operation-budget.ts'
@@ -88,9 +88,8 @@ function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
   const same = sameLetters(parsed, { companies, registered })
   const isSame = (company: Company) =>
     same.includes(company) && joinedNames(parsed).some((each) => hasSameForm(each, parseName(company.legal_name)))
-  const numberOf = (name: number) => names.companyNumber(name)
   const measure = searchMeasure(names, parsed.similar, (name) =>
-    same.some(({ company_number }) => company_number !== numberOf(name)),
+    same.some(({ company_number }) => company_number !== names.companyNumber(name)),
   )
   const isJoinable = (company: Company) =>
     same.length === 1 && joinedNames(parsed).some((each) => isEqualWhenJoined(each, company.legal_name))
@@ -100,12 +99,8 @@ function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
     found: measure(names.findByNumber(company.company_number)!),
   }))
   const isAlone = measured.every(({ company, exact, found }) => !exact && !isSame(company) && !found.isContaining)
-  const rare = new Set(namesWithRareWords(names, parsed.similar.core).map(numberOf))
-  const isFound = measured.some(({ company, exact, found }) => exact || isSame(company) || found.measured >= 0.67)
   const scored = measured.flatMap(({ company, exact, found }) => {
-    const lenient = rare.has(company.company_number) ? found.lenient : 0
-    const [similarityInResolve, least] = isFound ? [found.measured, 0.67] : [lenient, 0.6]
-    const inResolve = similarityInResolve < least ? 0 : similarityInResolve
+    const inResolve = found.resolved < 0.67 ? 0 : found.resolved
     const joined = isJoinable(company) ? 0.9999 : 0.9165
     const other = query.fuzzy === 'always' ? found.similarity(isAlone) : inResolve
     const similar = isSame(company) ? joined : other
