@@ -52,14 +52,13 @@ export function assetElements({ baseUrl, scripts }: Loaded): string {
   ].join('\n')
 }
 
-/** The policy of a document with these files only. */
+/** The policy of a document. It names the folder, because the URLs of all files exceed the headers of a 402. */
 export function policyOf({ baseUrl, scripts }: Loaded): string {
-  const list = (files: readonly string[]) => files.map((file) => urlOf(baseUrl, file)).join(' ')
-  const loaded = [...scripts.flatMap((name) => manifest[name]), ...laterOf(scripts)]
+  const folder = urlOf(baseUrl, '')
   return [
     "default-src 'none'",
-    `style-src ${list(manifest.style)}`,
-    ...(loaded.length > 0 ? [`script-src ${list(loaded)}`, "connect-src 'self'"] : []),
+    `style-src ${folder}`,
+    ...(scripts.length > 0 ? [`script-src ${folder}`, "connect-src 'self'"] : []),
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
