@@ -131,7 +131,7 @@ describe('the registry routes with a faulty node', () => {
   after(() => proxy.close())
 
   const opened: ServedRegistry[] = []
-  async function open(options: { timer?: Timer } = {}): Promise<ServedRegistry> {
+  async function open(options: { timer?: Timer; clock?: () => number } = {}): Promise<ServedRegistry> {
     const served = await serveRegistry({ url: proxy.url, agentId, payTo: client, ...options })
     opened.push(served)
     return served
@@ -157,7 +157,8 @@ describe('the registry routes with a faulty node', () => {
   })
 
   it('return 503 after a reorganisation between block and calls', async () => {
-    const routes = await open()
+    let clockMs = 0
+    const routes = await open({ clock: () => clockMs })
     await routes.get('/agent.json')
     const url = await testChainUrl()
     await rpc(url, 'anvil_mine', '0x3')
@@ -173,6 +174,9 @@ describe('the registry routes with a faulty node', () => {
     // A node that still has the old block must reject the calls too.
     expect(pins).to.deep.equal([true])
     proxy.fail(undefined)
+    // A failure is kept for five seconds.
+    expectRefusal(await routes.get(page), 'registry_unchecked')
+    clockMs += 5_000
     expect(withoutTimes(await routes.get(page))).to.deep.equal(truth.page)
   })
 
