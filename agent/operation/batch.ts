@@ -29,7 +29,7 @@ const STATUSES = {
  */
 export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefinition, { kind: 'batch' }> {
   const operations = all.filter(({ batchInputsMax }) => batchInputsMax !== undefined)
-  const { limits, ...described } = describeInputs(operations, ({ batchInputsMax = 0 }) => batchInputsMax)
+  const { description, maxItems } = describeInputs(operations, ({ batchInputsMax = 0 }) => batchInputsMax)
   const { limits: toolLimits, ...toolInputs } = describeInputs(operations, ({ toolInputsMax = 0 }) => toolInputsMax)
   const [first] = operations
   if (!first) throw new Error('No operation has batches')
@@ -47,7 +47,7 @@ export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefi
     bodyBytesMax: 65_536,
     operations,
 
-    inputSchema: inputSchema(operations, described),
+    inputSchema: inputSchema(operations, { description, maxItems }),
     toolInputs,
     inputFault: 'invalid_body',
     answerSchema: answerSchema(operations),

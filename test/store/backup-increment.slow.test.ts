@@ -186,7 +186,7 @@ describe('an incremental backup', () => {
   })
 
   const NO_PARENT = '3: the backup that it builds on is not beside it or has changed'
-  for (const [what, damage, named] of [
+  for (const [what, change, named] of [
     ['is missing', () => rm(folderOf('2'), { recursive: true }), NO_PARENT],
     ['is another one', () => cp(folderOf('1'), folderOf('2'), { recursive: true }), NO_PARENT],
     ['has a changed manifest', () => appendFile(join(folderOf('2'), 'backup.json'), ' '), NO_PARENT],
@@ -201,7 +201,7 @@ describe('an incremental backup', () => {
         await sell(name)
         await increment(name)
       }
-      await damage()
+      await change()
       expect(await failureOf(restoreTo('target', '3')))
         .to.match(/^StoreError: [^\n]+$/)
         .and.contain(named)

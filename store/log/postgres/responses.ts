@@ -269,8 +269,8 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   async unrecorded(): Promise<UnrecordedPayment[]> {
-    type Row = Omit<UnrecordedPayment, 'found_at'> & { found_at: Date }
-    const { rows } = await this.#query<Row>(STATEMENTS.LIST_UNRECORDED, [UNRECORDED_MAX])
+    type Found = Omit<UnrecordedPayment, 'found_at'> & { found_at: Date }
+    const { rows } = await this.#query<Found>(STATEMENTS.LIST_UNRECORDED, [UNRECORDED_MAX])
     return rows.map(({ found_at, ...rest }) => Object.assign(rest, { found_at: found_at.toISOString() }))
   }
 
@@ -298,8 +298,8 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   async publicKeys(): Promise<AnnouncedKey[]> {
-    type Row = Omit<AnnouncedKey, 'announced_at'> & { announced_at: Date }
-    const { rows } = await this.#query<Row>(STATEMENTS.PUBLIC_KEYS, [])
+    type Announced = Omit<AnnouncedKey, 'announced_at'> & { announced_at: Date }
+    const { rows } = await this.#query<Announced>(STATEMENTS.PUBLIC_KEYS, [])
     return rows.map(({ announced_at, ...rest }) => Object.assign(rest, { announced_at: announced_at.toISOString() }))
   }
 
@@ -352,8 +352,8 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   /** All statements of this file may run more than once. */
-  #query<Row extends QueryResultRow>(statement: string, values: unknown[]): Promise<QueryResult<Row>> {
-    return queryRepeatedly<Row>(this.#pool, statement, values)
+  #query<Selected extends QueryResultRow>(statement: string, values: unknown[]): Promise<QueryResult<Selected>> {
+    return queryRepeatedly<Selected>(this.#pool, statement, values)
   }
 }
 
