@@ -29,8 +29,11 @@ const STATUSES = {
  */
 export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefinition, { kind: 'batch' }> {
   const operations = all.filter(({ batchInputsMax }) => batchInputsMax !== undefined)
-  const { description, maxItems } = describeInputs(operations, ({ batchInputsMax = 0 }) => batchInputsMax)
-  const { limits: toolLimits, ...toolInputs } = describeInputs(operations, ({ toolInputsMax = 0 }) => toolInputsMax)
+  const { inputs: described } = describeInputs(operations, ({ batchInputsMax = 0 }) => batchInputsMax)
+  const { limits: toolLimits, inputs: toolInputs } = describeInputs(
+    operations,
+    ({ toolInputsMax = 0 }) => toolInputsMax,
+  )
   const [first] = operations
   if (!first) throw new Error('No operation has batches')
   const items = (input: Record<string, unknown>) => {
@@ -47,7 +50,7 @@ export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefi
     bodyBytesMax: 65_536,
     operations,
 
-    inputSchema: inputSchema(operations, { description, maxItems }),
+    inputSchema: inputSchema(operations, described),
     toolInputs,
     inputFault: 'invalid_body',
     answerSchema: answerSchema(operations),
@@ -110,11 +113,8 @@ export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefi
 
 function describeInputs(operations: readonly SingleDefinition[], maxOf: (each: SingleDefinition) => number) {
   const limits = operations.map((each) => `${maxOf(each)} of ${each.name}`).join(', ')
-  return {
-    limits,
-    description: `Inputs of the operation: at most ${limits}.`,
-    maxItems: Math.max(...operations.map(maxOf)),
-  }
+  const description = `Inputs of the operation: at most ${limits}.`
+  return { limits, inputs: { description, maxItems: Math.max(...operations.map(maxOf)) } }
 }
 
 function inputSchema(

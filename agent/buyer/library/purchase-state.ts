@@ -27,14 +27,15 @@ const CLOCK_SKEW_MS = 60_000
 /** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */
 export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
 
-/** With these statuses the service says that it did not charge. */
-const REFUSED_STATUSES: ReadonlySet<number> = new Set([402, 404])
-
-/** Whether an answer says that nothing was charged. That is certain only after the payment has expired. */
+/**
+ * Whether an answer is the refusal of this service with a code that says that the payment was not charged. That is
+ * certain only after the payment has ended. Without a code, the answer can be that of a proxy, behind which the payment
+ * was settled. A payment of another request can be settled for that request.
+ */
 export function isRefused(answer: { status: number; body: string } | null | undefined): boolean {
-  if (!answer || REPEAT_STATUSES.has(answer.status)) return false
-  const { code } = describeAnswer(answer)
-  return REFUSED_STATUSES.has(answer.status) || (code !== undefined && REFUSALS[code].charged === 'no')
+  const { status, code } = answer ? describeAnswer(answer) : {}
+  if (status === undefined || code === undefined || REPEAT_STATUSES.has(status)) return false
+  return REFUSALS[code].status === status && REFUSALS[code].charged === 'no' && code !== 'payment_replay_conflict'
 }
 
 export function stateOf(purchase: Purchase | undefined, now: Date): PurchaseState {

@@ -20,8 +20,8 @@ export function transferCall({ authorization, signature }: Payment['payload']): 
 }
 
 /**
- * What the token does with a transfer: makes it, or reverts it for one of these reasons. `other` can pass: the token is
- * paused, an account is blocked, or the reason is not known.
+ * What the token does with a transfer: makes it, or reverts it for one of these reasons. `other` can pass: the
+ * authorization is not valid yet, the token is paused, an account is blocked, or the reason is not known.
  */
 export type TransferTrial = 'made' | 'balance' | 'signature' | 'authorization' | 'other'
 
@@ -29,7 +29,7 @@ export type TransferTrial = 'made' | 'balance' | 'signature' | 'authorization' |
 const REVERTS = [
   ['balance', /ERC20: transfer amount exceeds balance/],
   ['signature', /(FiatTokenV2|ECRecover): invalid signature/],
-  ['authorization', /FiatTokenV2: authorization is (not yet valid|expired|used or canceled)/],
+  ['authorization', /FiatTokenV2: authorization is (expired|used or canceled)/],
 ] as const
 
 export function revertReason(text: string): Exclude<TransferTrial, 'made'> {

@@ -161,7 +161,7 @@ export async function openPostgresResponseLog(options: PostgresLogOptions): Prom
   }
 }
 
-interface Row {
+interface StoredRow {
   record: ResponseRecord
   revision: string
 }
@@ -169,7 +169,7 @@ interface Row {
 class PostgresResponseLog implements ResponseLog {
   readonly #pool: Pool
   /** What this process has written last, so that a sale does not read it again. It may be old. */
-  readonly #known = openRecordCache<Row>()
+  readonly #known = openRecordCache<StoredRow>()
 
   constructor(pool: Pool) {
     this.#pool = pool
@@ -223,7 +223,7 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   /** Undefined if the stored record has another revision. */
-  async #replace({ record, revision: former }: Row, next: ResponseRecord): Promise<ResponseRecord | undefined> {
+  async #replace({ record, revision: former }: StoredRow, next: ResponseRecord): Promise<ResponseRecord | undefined> {
     const { identity, state, updated_at } = next
     const revision = randomUUID()
     const values = [
@@ -341,7 +341,7 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   /** @throws CorruptRecordError */
-  async #find(identity: string, paymentId?: string): Promise<Row | undefined> {
+  async #find(identity: string, paymentId?: string): Promise<StoredRow | undefined> {
     type Stored = { identity: string; revision: string; record: Buffer; progress: Buffer | null }
     const { rows } = await this.#query<Stored>(STATEMENTS.FIND, [identity, paymentId ?? null])
     const [row] = rows

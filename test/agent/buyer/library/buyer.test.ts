@@ -76,7 +76,8 @@ describe('createBuyer', () => {
     (change: (url: string, init?: RequestInit) => Promise<Response>): typeof fetch =>
     (url, init) =>
       isPaying(init) ? change(url as string, init) : fetch(url, init)
-  const refusing = (status: number) => answering(async () => Response.json({}, { status }))
+  const refusing = (status: number, code?: string) =>
+    answering(async () => Response.json({ error: { code } }, { status }))
 
   it('is documented by an example that this file compiles and runs', async () => {
     const read = (path: string) => readFile(new URL(import.meta.resolve(`#root/${path}`)), 'utf8')
@@ -362,12 +363,16 @@ describe('createBuyer', () => {
     }))
 
   it('[15.3] replaces a refused payment after its expiry, if it may renew and the service refuses it again', async () => {
-    await failureOf(buyer({ fetch: refusing(402) }).fetch(urlOf(COMPANY)))
+    await failureOf(buyer({ fetch: refusing(402, 'payment_failed') }).fetch(urlOf(COMPANY)))
     const at = (milliseconds: number) => ({ maxAgeSeconds: 0, now: () => new Date(Date.now() + milliseconds) })
-    await failureOf(buyer({ ...at(200_000), fetch: refusing(402) }).fetch(urlOf(COMPANY)))
-    await failureOf(buyer({ ...at(DAY_MS), fetch: refusing(409) }).fetch(urlOf(COMPANY)))
+    const again = (milliseconds: number, ...answer: Parameters<typeof refusing>) =>
+      failureOf(buyer({ ...at(milliseconds), fetch: refusing(...answer) }).fetch(urlOf(COMPANY)))
+    await again(200_000, 402, 'payment_failed')
+    // That of a proxy, and two after which the payment is or can be settled.
+    for (const code of [undefined, 'payment_already_settled', 'payment_replay_conflict'])
+      await again(DAY_MS, code === undefined ? 402 : 409, code)
     expect((await readdir(folder)).length).to.equal(1)
-    await failureOf(buyer({ ...at(DAY_MS), fetch: refusing(402) }).fetch(urlOf(COMPANY)))
+    await again(DAY_MS, 402, 'payment_failed')
     expect((await readdir(folder)).length).to.equal(2)
   })
 

@@ -131,7 +131,7 @@ describe('[15.12] the command reconcile-service', function () {
       q6: { query: 'Plain Fixture', properties: [{ pid: 'eircode', v: 'D02X285' }] },
       q7: { query: 'Numbered Fixture 4', properties },
       q8: { query: 'Numbered Fixture 5', properties: [{ pid: 'company_number', v: 5005 }] },
-      q9: { query: 'Plain Fixture', properties: [{ pid: 'company_number', v: 5006 }] },
+      q9: { query: 'Plain Fixture', properties: [{ pid: 'eircode', v: 'D02 X286' }] },
       ...Object.fromEntries(['', 'Al', 'x'.repeat(700)].map((query, at) => [`short${at}`, { query }])),
     }
     const { q3, q4, q9, short0, short1, short2, ...first } = queries as Record<string, object>
@@ -141,8 +141,8 @@ describe('[15.12] the command reconcile-service', function () {
         Object.assign(results, await resultsOf(await post(url, batch)))
     }
     expect(await service.transfersOf(buy)).to.equal(8)
-    // The number of another company contradicts the name.
-    expect(results['q9']?.result[0]).to.deep.include({ id: '5006', score: 50, match: false })
+    // The Eircode of another company contradicts the name.
+    expect(results['q9']?.result[0]).to.deep.include({ id: '73848', score: 50, match: false })
     for (const query of ['q2', 'q3', 'q4', 'q9', 'short0', 'short1', 'short2']) {
       if (query !== 'q9') expect(results[query]?.result, query).to.deep.equal([])
       delete results[query]

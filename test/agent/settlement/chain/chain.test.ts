@@ -132,7 +132,7 @@ describe('the nonce on chain', () => {
     expect(await tried(used)).to.deep.equal(['authorization', true])
     for (const [refused, reason] of [
       [forged, 'signature'],
-      [await sign({ validAfter: String(now + 1_000) }), 'authorization'],
+      [await sign({ validAfter: String(now + 1_000) }), 'other'],
       [await sign({ validBefore: String(now - 1_000) }), 'authorization'],
       [await signedPayment({ key: poor }), 'balance'],
     ] as const)
