@@ -117,6 +117,6 @@ form.addEventListener('submit', (event) => {
 addEventListener('popstate', () => void open())
 
 listWallets(find('#wallet') as HTMLSelectElement)
+void open().then(showPurchases).then(resumeOthers)
 if (!isSecureContext || location.origin !== baseUrl)
   say(`Open ${baseUrl} to buy. This page has another address.`, { kind: 'fault' })
-void open().then(showPurchases).then(resumeOthers)

@@ -129,14 +129,15 @@ export function renderPage(deployment: DocumentedDeployment, values: ReadonlyMap
   const links = exampleNumbers.map(
     (number) => `<a href="/?operation=lookup&amp;company_number=${number}">${number}</a>`,
   )
+  const price = `${values.get('usd_lookup')} USDC`
   const form = renderForm(deployment, {
-    intro: `<h1>Look up any Irish company</h1><p>From the open register, from ${values.get('usd_lookup')} USDC an answer. No account.</p>`,
+    intro: `<h1>Look up any Irish company</h1><p>From the open register, from ${price} an answer. No account.</p>`,
     fields: ['box', 'list']
       .map((name) => readPageFile(`${name}.html`))
       .concat(operations.map((each) => renderFields(each)))
       .join('\n'),
-    button: VERBS['find'] ?? '',
-    price: `${values.get('usd_lookup')} USDC`,
+    button: `${VERBS['find']}, ${price}`,
+    price,
     quotedUrl: values.get('first_url') ?? '',
     ...(links.length > 0 && { examples: `<p id="examples">For example ${links.join(' ')}</p>` }),
   })

@@ -352,8 +352,8 @@ class PostgresResponseLog implements ResponseLog {
   }
 
   /** All statements of this file may run more than once. */
-  #query<Row extends QueryResultRow>(statement: string, values: unknown[]): Promise<QueryResult<Row>> {
-    return queryRepeatedly<Row>(this.#pool, statement, values)
+  #query<Selected extends QueryResultRow>(statement: string, values: unknown[]): Promise<QueryResult<Selected>> {
+    return queryRepeatedly<Selected>(this.#pool, statement, values)
   }
 }
 
