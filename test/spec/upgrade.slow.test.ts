@@ -209,7 +209,7 @@ describe('the documented upgrade', function () {
     machine.environment['RESTORED'] = restored
     await machine.shell(restore.replace('log.dump', `${BACKUPS}/before-upgrade.dump`))
     machine.environment['RESPONSE_LOG'] = restored
-    expect(await machine.agent(['serve'])).to.contain('has version 5')
+    expect(await machine.agent(['serve'])).to.contain('has version 6')
     // The folder of the first upgrade is still there.
     await runCommands(
       commands.map((command) => command.replaceAll('before-upgrade', 'before-second-upgrade')),

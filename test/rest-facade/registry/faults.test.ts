@@ -157,7 +157,7 @@ describe('the registry routes with a faulty node', () => {
   })
 
   it('return 503 after a reorganisation between block and calls', async () => {
-    let clockMs = 0
+    let clockMs = 1_000
     const routes = await open({ clock: () => clockMs })
     await routes.get('/agent.json')
     const url = await testChainUrl()
@@ -176,7 +176,7 @@ describe('the registry routes with a faulty node', () => {
     proxy.fail(undefined)
     // A failure is kept for five seconds.
     expectRefusal(await routes.get(page), 'registry_unchecked')
-    clockMs += 5_000
+    clockMs += 5_001
     expect(withoutTimes(await routes.get(page))).to.deep.equal(truth.page)
   })
 
