@@ -12,7 +12,6 @@ import { awaitWrite, openEnvironment, readerIdsOf, StoreError } from '../files/e
 import {
   EPOCH_KEY,
   finishedKey,
-  NOTE_PREFIX,
   OWNER_KEY,
   PUBLIC_KEYS_KEY,
   recordKeyIn,
@@ -132,16 +131,14 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async notes(prefix: string): Promise<Map<string, string>> {
-    const start = NOTE_PREFIX + prefix
-    const { environment } = this.#ranges
-    const entries = [...environment.getRange({ start, end: `${start}\uffff` })]
-    return new Map(entries.map(({ key, value }) => [key.slice(NOTE_PREFIX.length), String(value)]))
+    const { notes } = this.#ranges
+    const keys = [...notes.keys({ start: prefix, end: `${prefix}\uffff` })]
+    return new Map(keys.flatMap((key) => [[key, notes.get(key) ?? '']]))
   }
 
   async setNote(key: string, value?: string): Promise<void> {
-    const { environment } = this.#ranges
-    const name = NOTE_PREFIX + key
-    await this.#transact(() => void (value === undefined ? environment.remove(name) : environment.put(name, value)))
+    const { notes } = this.#ranges
+    await this.#transact(() => (value === undefined ? notes.remove(key) : notes.put(key, value)))
   }
 
   /** This process has another name. */
