@@ -123,7 +123,7 @@ describe('two machines with one response log', function () {
     expect(sold).to.be.above(0)
   })
 
-  it('[5.6.2, 5.9.3] return answer and receipt that the other machine has sold, also after a restart', async () => {
+  it('[5.6.1, 5.9.3] return answer and receipt that the other machine has sold, also after a restart', async () => {
     const payment = await requestsTo(0).payFor(requestsTo(0).lookup('00000000'))
     const sold = await requestsTo(0).lookup('00000000', payment)
     await node(1).restart()

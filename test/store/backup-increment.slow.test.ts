@@ -108,8 +108,7 @@ describe('an incremental backup', () => {
         jwk: {},
         compromised_at: happens(random, 0.3) ? iso() : null,
       })
-    else if (roll < 0.95)
-      await log.setNote(`note ${below(random, 9)}`, happens(random, 0.5) ? iso() : undefined)
+    else if (roll < 0.95) await log.setNote(`note ${below(random, 9)}`, happens(random, 0.5) ? iso() : undefined)
     else if (roll < 0.97)
       await log.noteUnrecorded({ identity: `lost/${below(random, 30)}`, transaction: '0x', found_at: iso() })
     else {

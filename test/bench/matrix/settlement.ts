@@ -1,7 +1,7 @@
 /**
- * Cells in which settlements fail: at a remote facilitator, or at the nodes of the one in the service. Three buyers pay
- * one after another. The first settlement of `fresh` meets the fault, and the second one of `retry`. That of `other
- * machine` meets it too, and the buyer repeats the payment at another machine with the same response log.
+ * Cells in which settlements fail: at a remote facilitator, or at the nodes of the one in the service. Three buyers
+ * pay one after another. The first settlement of `fresh` fails, and the second one of `retry`. The buyer `other machine`
+ * repeats its payment, whose first settlement fails, at another machine with the same response log.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -42,7 +42,7 @@ export const SETTLE_CELLS = FACILITATORS.flatMap((facilitator) =>
 )
 
 const LATE_MS = 13_000
-/** From the first 429 of a node to the next answer: within one settlement, and shorter than the time to the next one. */
+/** From the first 429 of a node to its next answer. The next settlement begins later. */
 const LIMITED_MS = 4_000
 /** While the first machine settles, the other one is asked. */
 const OTHER_MACHINE_MS = 500
