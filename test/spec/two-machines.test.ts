@@ -96,10 +96,10 @@ describe('two machines with one response log', function () {
         }),
       )
     const codes = new Set<string>()
-    let isRestarting = true
+    const restarted = new AbortController()
     let sold = 0
     const buy = async (index: number) => {
-      while (isRestarting) {
+      while (!restarted.signal.aborted) {
         const quote = await requestsTo(index)
           .lookup('00000000')
           .catch(() => undefined)
@@ -114,7 +114,7 @@ describe('two machines with one response log', function () {
     const transfers = await node(0).transfersOf(async () => {
       const buyers = Array.from({ length: 12 }, (_, index) => buy(index))
       for (const service of services) await service.restart()
-      isRestarting = false
+      restarted.abort()
       await Promise.all(buyers)
     })
     // A machine that stops begins no sale.

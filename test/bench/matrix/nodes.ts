@@ -1,6 +1,6 @@
 /**
- * Cells with faulty nodes. Three buyers send a payment at once: one that is sold, one whose first settlement fails, and
- * one that is never settled and expires.
+ * Cells with faulty nodes. Three buyers send a payment at once: one that is sold, one whose first settlement fails,
+ * and one that is never settled and expires.
  */
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,7 +1,7 @@
 /**
  * Cells in which settlements fail: at a remote facilitator, or at the nodes of the one in the service. Three buyers
- * pay one after another. The first settlement of `fresh` fails, and the second one of `retry`. The buyer `other machine`
- * repeats its payment, whose first settlement fails, at another machine with the same response log.
+ * pay one after another. The first settlement of `fresh` fails, and the second one of `retry`. The buyer
+ * `other machine` repeats its payment at another machine with the same response log, while the first settlement fails.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
