@@ -3,9 +3,17 @@
  * state of one node.
  */
 import { readFileSync } from 'node:fs'
-import { decodeAbiParameters, encodeDeployData, parseAbiParameters, zeroHash, type Abi, type Hex } from 'viem'
+import {
+  decodeAbiParameters,
+  encodeDeployData,
+  parseAbiParameters,
+  zeroAddress,
+  zeroHash,
+  type Abi,
+  type Hex,
+} from 'viem'
 import { ReplyError } from '../rpc/post-json.ts'
-import { revertReason, textOf, type TransferTrial } from './token.ts'
+import { revertReason, textOf, type TransferCall, type TransferTrial } from './token.ts'
 
 /** Limited by the size of code (24 KiB), which the result must not exceed, and by the gas of a call. */
 export const PAYMENTS_MAX = 100
@@ -53,8 +61,8 @@ interface ChainState {
 interface ViewRequest {
   /** A block whose hash is read. */
   checkedBlock?: bigint | undefined
-  /** The data of a call that the token of the first payment tries (`transferCall`). */
-  transfer?: string | undefined
+  /** What the token of the first payment tries. */
+  transfer?: TransferCall | undefined
 }
 
 const FILE = new URL(import.meta.resolve('#root/agent/settlement/chain/contracts/ChainView.json'))
@@ -69,7 +77,7 @@ const RESULT = parseAbiParameters([
 /** The data of the `eth_call`. */
 export function encodeView(
   payments: readonly ObservedPayment[],
-  { checkedBlock = 0n, transfer = '0x' }: ViewRequest = {},
+  { checkedBlock = 0n, transfer = { data: '0x' } }: ViewRequest = {},
 ): string {
   const read = payments.map(({ asset, payer, nonce, recordedBlock = 0n }) => ({
     token: asset.toLowerCase(),
@@ -77,7 +85,8 @@ export function encodeView(
     nonce: nonce.toLowerCase(),
     recordedBlock,
   }))
-  return encodeDeployData({ abi, bytecode: creation, args: [checkedBlock, read, transfer] })
+  const { factory, data } = transfer.deployment ?? { factory: zeroAddress, data: '0x' }
+  return encodeDeployData({ abi, bytecode: creation, args: [checkedBlock, read, transfer.data, factory, data] })
 }
 
 /** @throws ReplyError if the result has another form */
