@@ -201,8 +201,10 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
         const payment = wrap(await wallet.sign(), wallet.deployment)
         const paid = await paidBy(wallet, async () => {
           const codes = await codesOf(payment)
-          // A further settlement begins after five seconds.
+          // A further settlement begins after five seconds, and needs a block that is newer than a refusal.
           place.sale.pass(6_000)
+          await place.rpc('evm_increaseTime', '0xc')
+          await place.rpc('evm_mine')
           codes.push(...(await codesOf(payment)))
           expect(codes).to.deep.equal([
             when === 'before its settlement' ? 'answer' : 'payment_outcome_unknown',
