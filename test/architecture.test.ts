@@ -99,10 +99,6 @@ describe('the architecture', () => {
     expect(findCircles((file) => file)).to.deep.equal([])
   })
 
-  it('has at most twelve entries in agent', () => {
-    expect(readdirSync(join(ROOT, 'agent')).length).to.be.at.most(12)
-  })
-
   it('performs the steps in the documented order', () => {
     const [, section = ''] = DOCUMENT.split('\n## The steps of one paid REST request\n')
     const [table = ''] = section.split('\n## ')
