@@ -17,17 +17,17 @@ import { FACTORY, openFactory, wrap } from '../../support/wallets.ts'
 const GAS = '0x1e8480'
 
 describe('[5.3.4] a payment that the key of the payer did not sign', () => {
-  const wallet = '0x00000000000000000000000000000000000A11e7' as const
+  const CODELESS = '0x00000000000000000000000000000000000A11e7'
   const owner = generatePrivateKey()
   const sale = useSale()
 
-  const fromWallet = () => signedPayment({ key: owner, authorization: { from: wallet } })
+  const fromWallet = () => signedPayment({ key: owner, authorization: { from: CODELESS } })
 
   it('is refused before any other remote call if the payer has no code, also with a longer signature', async () => {
     const payment = await fromWallet()
     expect(codeOf(await sale.lookup(payment))).to.equal('payment_rejected')
     sale.now = () => new Date(Date.now() + 61_000)
-    const longer = await signedPayment({ key: owner, authorization: { from: wallet } })
+    const longer = await signedPayment({ key: owner, authorization: { from: CODELESS } })
     longer.payload.signature = `${longer.payload.signature}00`
     expect(codeOf(await sale.lookup(longer))).to.equal('payment_rejected')
     expect(sale.calls).to.deep.equal(['observe', 'observe'])
@@ -142,7 +142,7 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
       for (const call of ['burnGas', 'returnMuch', 'callBack', 'deploy']) {
         const data =
           call === 'deploy' ? wallet.deployment : wallet.callOf(call, call === 'returnMuch' ? [1n << 20n] : [])
-        const transfer = transferCall(wrap(await wallet.sign(), data).payload as never)
+        const transfer = transferCall(wrap(await wallet.sign(), data).payload)
         const result = await place.rpc('eth_call', { data: encodeView([payment], { transfer }), gas: GAS }, 'latest')
         const { trial, payments } = decodeView(result, [payment])
         expect(trial, call).to.equal(call === 'deploy' ? 'made' : 'other')
