@@ -83,6 +83,7 @@ export function namesCompany({ digits, isLabelled }: TypedNumber): boolean {
 
 /** The numbers beside other text. */
 export function findTypedNumbers(text: string): TypedNumbers {
+  if (!/[0-9]/.test(text)) return { labelled: [], others: [], rest: text }
   const labelled: string[] = []
   const rest = text.replace(LABELLED, (written, amount: string) => {
     const digits = toDigits(amount, { isClear: true })

@@ -90,9 +90,10 @@ function listCompletionsBeside(index: NameIndex, words: readonly string[], budge
   if (before.includes(undefined)) return NO_WORDS
   const names = namesWithAll(index, before as number[], budget)
   if (names === undefined || !budget.take(names.length * OPERATIONS_PER_NAME)) return NO_WORDS
-  const begins = index.dictionary.prefixFilter(words.at(-1)!)
+  const prefix = words.at(-1)!
   const found = new Set<number>()
-  for (const name of names) for (const word of index.words(name)) if (begins(word)) found.add(word)
+  for (const name of names)
+    for (const word of index.words(name)) if (index.dictionary.begins(word, prefix)) found.add(word)
   return Uint32Array.from(found).toSorted()
 }
 

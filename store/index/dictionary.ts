@@ -54,8 +54,6 @@ export class Dictionary {
   readonly #lengths: Uint32Array
   readonly #units: Uint16Array
   readonly #byText: Uint32Array
-  /** By word, its position in `#byText`. */
-  readonly #positions: Uint32Array
   /** By length, the position of its first word in `#units`. */
   readonly #offsets: Uint32Array
   readonly #lengthOf: Uint16Array
@@ -74,8 +72,6 @@ export class Dictionary {
     this.#units = wordUnits
     this.#byText = wordsByText
     this.size = wordLengths.at(-1) ?? 0
-    this.#positions = new Uint32Array(this.size)
-    for (const [position, word] of wordsByText.entries()) this.#positions[word] = position
     this.#offsets = computeOffsets(wordLengths)
     this.#lengthOf = new Uint16Array(this.size)
     this.#once = new Uint32Array(this.size)
@@ -113,10 +109,13 @@ export class Dictionary {
     return this.#byText.subarray(this.#firstFrom(prefix), this.#firstFrom(`${prefix}${LAST_UNIT}`))
   }
 
-  /** Whether a word begins with a text, for many words. */
-  prefixFilter(prefix: string): (word: number) => boolean {
-    const [first, end] = [this.#firstFrom(prefix), this.#firstFrom(`${prefix}${LAST_UNIT}`)]
-    return (word) => this.#positions[word]! >= first && this.#positions[word]! < end
+  /** Whether a word begins with a text. */
+  begins(word: number, prefix: string): boolean {
+    const length = this.length(word)
+    if (length < prefix.length) return false
+    const start = this.#offset(word, length)
+    for (let at = 0; at < prefix.length; at += 1) if (this.#units[start + at] !== prefix.charCodeAt(at)) return false
+    return true
   }
 
   #firstFrom(text: string): number {

@@ -106,29 +106,14 @@ export class NameIndex {
 
   /** The names that consist of exactly these words, ascending. */
   findExact(words: readonly string[]): number[] {
-    const wanted: number[] = []
-    for (const text of words) {
-      const word = this.dictionary.find(text)
-      if (word === undefined) return []
-      wanted.push(word)
-    }
-    if (words.length === 0) return []
-    const sameKey = Array.from(this.#namesInBucket(joinedKey(words)))
-    return sameKey.filter((name) => this.words(name).length === wanted.length && this.hasRun(name, wanted))
+    const text = words.join(' ')
+    const isEqual = (name: number) => this.words(name).length === words.length && this.texts(name).join(' ') === text
+    return words.length === 0 ? [] : this.#namesInBucket(joinedKey(words)).filter(isEqual)
   }
 
-  /** The first names with these words, ignoring "and" and the spaces between words. */
-  findJoined(
-    words: readonly string[],
-    { except, namesMax }: { except: number | undefined; namesMax: number },
-  ): number[] {
-    const key = joinedKey(words)
-    const found: number[] = []
-    for (const name of this.#namesInBucket(key)) {
-      const hasKey = name !== except && joinedKey(this.texts(name)) === key
-      if (hasKey && found.push(name) === namesMax) break
-    }
-    return found
+  /** The names with a joined key, ascending. */
+  findJoined(key: string): number[] {
+    return this.#namesInBucket(key).filter((name) => joinedKey(this.texts(name)) === key)
   }
 
   suffixOf(name: number): string {
@@ -167,10 +152,10 @@ export class NameIndex {
   }
 
   /** The names that may have a joined key: all that do, and a few others. */
-  #namesInBucket(key: string): Uint32Array {
+  #namesInBucket(key: string): number[] {
     const { joinedStarts, joinedNames } = this.#parts
     const bucket = bucketOfHash(hashKey(key), joinedStarts.length - 1)
-    return joinedNames.subarray(joinedStarts[bucket], joinedStarts[bucket + 1])
+    return Array.from(joinedNames.subarray(joinedStarts[bucket], joinedStarts[bucket + 1]))
   }
 
   #equaliseAbbreviations(): void {

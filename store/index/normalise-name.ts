@@ -62,8 +62,7 @@ export function normaliseText(text: string): string {
   return normaliseWords(text).join(' ')
 }
 
-export function parseName(name: string): ParsedName {
-  const words = normaliseWords(name)
+export function parseName(name: string, words = normaliseWords(name)): ParsedName {
   return IRISH_SE.test(name) ? { core: words, suffix: '' } : splitSuffix(words)
 }
 

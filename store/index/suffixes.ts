@@ -52,13 +52,23 @@ export function formsOf(suffix: string): string[] {
   return [...FORMS].flatMap(([form, each]) => (each.suffix === suffix ? [form] : []))
 }
 
+/** The words behind a form of the class that they begin with. */
+export function withoutLeadingForm(words: readonly string[], suffix: string): readonly string[] {
+  const form = formsOf(suffix).find((each) => `${words.join(' ')} `.startsWith(`${each} `))
+  return form === undefined ? words : words.slice(form.split(' ').length)
+}
+
 export function beginsLegalForm(word: string): boolean {
   return FIRST_WORDS.has(word)
 }
 
+export function endsLegalForm(word: string): boolean {
+  return LAST_WORDS.has(word)
+}
+
 /** Splits off the longest legal form at the end of a name, at most one, and never the whole name. */
 export function splitSuffix(words: readonly string[]): ParsedName {
-  if (LAST_WORDS.has(words.at(-1) ?? '')) {
+  if (endsLegalForm(words.at(-1) ?? '')) {
     for (let length = Math.min(FORM_WORDS_MAX, words.length - 1); length > 0; length -= 1) {
       const form = FORMS.get(words.slice(-length).join(' '))
       const core = words.slice(0, -length)

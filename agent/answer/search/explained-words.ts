@@ -5,9 +5,9 @@
  */
 import type { Company } from '../../../store/dataset/company.ts'
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
-import { normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
+import { normaliseText, normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
 import { isNumeral } from '../../../store/index/spelling.ts'
-import { formsOf, isAmbiguousForm } from '../../../store/index/suffixes.ts'
+import { endsLegalForm, isAmbiguousForm, withoutLeadingForm } from '../../../store/index/suffixes.ts'
 
 export interface TextAround {
   /** The words without trading and former names. The name of another company can have them. */
@@ -41,6 +41,8 @@ export function splitAfterForm(name: string): { before: string; behind: string }
   let coreLength = Number.POSITIVE_INFINITY
   for (const { 0: word, index } of name.matchAll(WORD)) {
     const written = name.slice(0, index + word.length)
+    // A single letter can be the last of "L.T.D."
+    if (word.length > 1 && !endsLegalForm(normaliseText(word))) continue
     const parsed = parseName(written)
     const isForm = parsed.suffix !== '' && !isAmbiguousForm(normaliseWords(written), parsed)
     if (!isForm || parsed.core.length > coreLength) continue
@@ -71,9 +73,8 @@ export function readTextAround(text: string, form: string): TextAround {
   const runs = PATTERNS.reduce((left, replaceIn) => replaceIn(left), current)
     .split(BREAK)
     .map(normaliseWords)
-  const repeated = formsOf(form).find((each) => `${runs[0]?.join(' ')} `.startsWith(`${each} `)) ?? ''
   const [first = [], ...others] = runs
-  const open = [repeated === '' ? first : first.slice(repeated.split(' ').length), ...others]
+  const open = [withoutLeadingForm(first, form), ...others]
   return { words: normaliseWords(current), open: open.filter(({ length }) => length > 0) }
 }
 
@@ -125,25 +126,27 @@ interface Phrase {
 const COUNTY = /^\s*co(?:unty)?(?![\p{L}\p{N}])/iu
 
 function phrasesOf({ registered_address: { lines, eircode }, status, dissolved_date: dissolved }: Company): Phrase[] {
-  const parts = lines.flatMap((line) => line.split(',')).map((part) => part.replace(COUNTY, ''))
+  const parts = lines.flatMap((line) => line.split(',')).map((part) => normaliseWords(part.replace(COUNTY, '')))
   const isDissolved = dissolved !== null || /^dissolved/i.test(status ?? '')
   const [year, month, day] = dissolved?.split('-') ?? []
   const dates = dissolved === null ? [] : [`${year}`, dissolved, `${day} ${month} ${year}`]
   const texts = [
-    ...parts.filter(namesPlace).flatMap((place) => [place, `co ${place}`, `county ${place}`]),
     ...(eircode === null ? [] : [eircode, eircode.replaceAll(' ', '')]),
     ...(status === null ? [] : [status, `in ${status}`]),
     ...(isDissolved ? ['', ...dates, ...dates.map((date) => `on ${date}`)].map((date) => `dissolved ${date}`) : []),
   ]
   return [
+    ...parts
+      .filter(namesPlace)
+      .flatMap((place) => [place, ['co', ...place], ['county', ...place]].map((words) => ({ words }))),
     ...lines.map((_, from) => ({ words: normaliseWords([...lines.slice(from), eircode].join(' ')), least: 2 })),
     ...texts.map((text) => ({ words: normaliseWords(text) })),
   ]
 }
 
 /** A part of an address explains alone if one of its words is not a number, a letter or the State. */
-function namesPlace(part: string): boolean {
-  return normaliseWords(part).some(
+function namesPlace(part: readonly string[]): boolean {
+  return part.some(
     (word) => word.length > 2 && ![word, ...equivalentsOf(word)].some((each) => isNumeral(each) || each === 'ireland'),
   )
 }

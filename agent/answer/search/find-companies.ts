@@ -153,7 +153,8 @@ function addNamedNames(search: Search, query: QueryName): boolean {
   const equal = findEqualNames(register, query, [named], search)
   const isExplained = [...equal.values()].some(({ company }) => explains(company, around))
   if (isExplained) addEqualNames(search, equal)
-  for (const position of [...(isExplained ? [] : equal.keys()), ...findSiblings(register, named, around.words)]) {
+  const siblings = findSiblings(register, named, { text: around.words, budget: budgets.postings })
+  for (const position of [...(isExplained ? [] : equal.keys()), ...siblings]) {
     if (!search.accepts(position) || !budgets.records.take(1)) continue
     scored.add(position)
     top.add(buildCandidate(readCompany(register, position), search.query, isExplained ? EQUAL : DOUBTFUL))
@@ -174,7 +175,7 @@ function addEqualNames({ query, top, scored }: Search, equal: ReturnType<typeof 
 /** Adds names that do not equal the query. Returns whether one that could be among the best was left out. */
 function addNamesLike(search: Search, name: QueryName): boolean {
   const { scored, top, isSearch } = search
-  const isDoubtful = doubtOf(search.register, name)
+  const isDoubtful = doubtOf(search.register, name, search.budgets)
   addJoinedNames(search, name, isDoubtful)
   const asked = { ...name.similar, isDoubtful }
   const isTruncated = isSearch && addContainingNames(search, asked)

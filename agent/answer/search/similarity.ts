@@ -65,8 +65,8 @@ export function similarityMeasure(
   { suffix, budget, isDoubtful = () => false, isLenient = false }: MeasureOptions,
 ): (name: number, isSimilar?: boolean) => NameSimilarity {
   const targets = findPairTargets(query)
-  const cutWords = isLenient ? findCutWords(index, query) : []
-  const isCut = (word: number) => cutWords.some(({ begins }) => begins(word))
+  const cutTerms = isLenient ? listCutTerms(query) : []
+  const isCut = (word: number) => cutTerms.some(({ first }) => isLonger(index, word, query.words[first]!))
   // Without `isSimilar`, only a name with a cut word, or a whole name, can still be similar.
   return (name, isSimilar = true) => {
     const words = index.words(name)
@@ -76,7 +76,7 @@ export function similarityMeasure(
     const found = choosePairs(possible)
     const weights = query.totalWeight + index.nameWeights[name]!
     const isCompleted = isLenient && overlap(found) >= LENIENT_MIN * weights
-    const pairs = isCompleted ? withCutPairs(found, { cutWords, words, weights: index.weights }) : found
+    const pairs = isCompleted ? choosePairs(listCutPairs(index, query, { cutTerms, words }), found) : found
     let paired = 0
     let namePaired = 0
     let isComplete = true
@@ -99,7 +99,7 @@ export function similarityMeasure(
       suffixFactor(suffix, index.suffixOf(name))
     const isUncertain = () =>
       similarity > UNCERTAIN_FROM &&
-      (pairs !== found ||
+      (pairs.length > found.length ||
         before > 0 ||
         pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words })) ||
         isDoubtful(name))
@@ -158,48 +158,31 @@ export const LENIENT_MIN = 0.5
 const CUT_LETTERS_MIN = 3
 const CUT_SIMILARITY = 0.9
 
-interface CutWord {
-  position: number
-  weight: number
-  begins: (word: number) => boolean
-}
-
-/** The words of the query that can be the beginning of a longer word. */
-function findCutWords({ dictionary }: NameIndex, { words, terms }: NameQuery): CutWord[] {
-  return terms.flatMap(({ first, last, weight }) => {
+/** The terms whose word can be the beginning of a longer one. */
+function listCutTerms({ words, terms }: NameQuery): NameQuery['terms'] {
+  return terms.filter(({ first, last }) => {
     const word = words[first]!
-    if (first !== last || word.length < CUT_LETTERS_MIN || isNumeral(word)) return []
-    const own = dictionary.find(word)
-    let filter: CutWord['begins'] | undefined
-    const begins = (other: number) => other !== own && (filter ??= dictionary.prefixFilter(word))(other)
-    return { position: first, weight, begins }
+    return first === last && word.length >= CUT_LETTERS_MIN && !isNumeral(word)
   })
 }
 
-/** The pairs, and those of words that have no counterpart but begin a word of the name that has none. */
-function withCutPairs(
-  pairs: readonly Pair[],
-  { cutWords, words, weights }: { cutWords: readonly CutWord[]; words: Uint32Array; weights: Float32Array },
-): readonly Pair[] {
-  let all = pairs
-  for (const { position, weight, begins } of cutWords) {
-    if (all.some(({ first, last }) => first <= position && position <= last)) continue
-    const at = words.findIndex(
-      (word, each) => begins(word) && !all.some(({ nameFirst, nameLast }) => nameFirst <= each && each <= nameLast),
-    )
-    if (at === -1) continue
-    const contribution = CUT_SIMILARITY * (weight + weights[words[at]!]!)
-    const pair = {
-      first: position,
-      last: position,
-      nameFirst: at,
-      nameLast: at,
-      similarity: CUT_SIMILARITY,
-      contribution,
-    }
-    all = [...all, pair].toSorted((one, other) => one.first - other.first)
-  }
-  return all
+function isLonger({ dictionary }: NameIndex, word: number, beginning: string): boolean {
+  return dictionary.begins(word, beginning) && dictionary.length(word) > beginning.length
+}
+
+/** The pairs of a cut word and a word of the name that it begins. */
+function listCutPairs(
+  index: NameIndex,
+  query: NameQuery,
+  { cutTerms, words }: { cutTerms: NameQuery['terms']; words: Uint32Array },
+): Pair[] {
+  return cutTerms.flatMap(({ first, last, weight }) =>
+    Array.from(words).flatMap((word, at) => {
+      if (!isLonger(index, word, query.words[first]!)) return []
+      const contribution = CUT_SIMILARITY * (weight + index.weights[word]!)
+      return [{ first, last, nameFirst: at, nameLast: at, similarity: CUT_SIMILARITY, contribution }]
+    }),
+  )
 }
 
 function overlap(pairs: readonly Pair[]): number {
@@ -253,10 +236,10 @@ function listPairs(
   return pairs
 }
 
-/** Greedy: takes the largest contributions first, each word once. Returns the pairs in query order. */
-function choosePairs(pairs: Pair[]): Pair[] {
+/** Greedy: adds the largest contributions first, each word once. Returns the pairs in query order. */
+function choosePairs(pairs: Pair[], known: readonly Pair[] = []): Pair[] {
   if (pairs.length > 1) pairs.sort(byContribution)
-  const chosen: Pair[] = []
+  const chosen = [...known]
   for (const pair of pairs) if (!chosen.some((other) => overlaps(pair, other))) chosen.push(pair)
   return chosen.toSorted((one, other) => one.first - other.first)
 }
