@@ -81,7 +81,7 @@ function compareNames(company: Company, query: QueryName, registers: Registers):
     return { matchType, similarity: FUZZY_MAX, isOtherName: isNameOfAnother }
   const compared = compareSimilarName(registers[0], company, query)
   const isOtherName = compared.isOtherName || isNameOfAnother
-  return isExplained && compared.isExplained
+  return isExplained
     ? { matchType, similarity: compared.similarity, isOtherName }
     : { ...DOUBTFUL, similarity: Math.min(DOUBTFUL.similarity, compared.similarity), isOtherName }
 }
@@ -101,45 +101,37 @@ function compareEqualNames(
   return { own, isOfOthers: equal.length > 0 }
 }
 
-/** Words behind a name that do not contradict it. They leave doubt, as do all words without an explanation. */
-const NEUTRAL: ReadonlySet<string> = new Set(
-  (
-    'and at branch co company county dissolved examinership head in ireland irish irl liquidation limited ltd of off ' +
-    'office receivership registered republic struck voluntary'
-  ).split(' '),
-)
-
 /**
  * The typed name speaks against the record in three cases: it has a word that is not in the record's name (behind a
- * word of the name, neutral words and those that the record explains do not count); it lacks a number of the name; it
- * lacks more than half of the name without being its beginning.
+ * word of the name, those that the record explains do not count); it lacks a number of the name; it lacks more than
+ * half of the name without being its beginning.
  */
 function compareSimilarName({ names }: Register, company: Company, query: QueryName) {
   const { core, suffix } = query.similar
   const { spelling, pairs } = openQueryBudgets()
   const position = names.findByNumber(company.company_number)
   if (position === undefined) throw new Error('The name index does not fit its snapshot')
-  const measure = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })
-  const { similarity } = measure(position)
+  const { similarity } = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })(
+    position,
+  )
   const legal = normaliseText(company.legal_name)
   const [named, typed] = [legal.split(' '), query.normal.split(' ')]
-  const isBeginning = legal.startsWith(query.normal) && query.normal.length >= (named[0] ?? '').length
-  const hasNumbers = named.every((word, at) => !isNumeral(word) || word === typed[at])
-  if (isBeginning && hasNumbers) return { similarity, isOtherName: false, isExplained: true }
+  const isBeginning = legal.startsWith(query.normal) && query.normal.length >= named[0]!.length
+  if (isBeginning && named.every((word, at) => !isNumeral(word) || word === typed[at]))
+    return { similarity, isOtherName: false }
   const last = suffix === '' && core.length > 1 ? (core.at(-1) ?? '') : ''
   const isCut = (word: string) => last.length > 1 && word.startsWith(last) && !isNumeral(word)
   const isNamed = (word: string, at: number) =>
     word === 'the' || isWithin(word, named) || (at === core.length - 1 && named.some(isCut))
   const first = core.findIndex((word, at) => word !== 'the' && isNamed(word, at))
   const explained = explainedWords(company, core, isNamed)
-  const isAgainst = core.some((word, at) => (at < first ? !isNamed(word, at) : !explained[at] && !NEUTRAL.has(word)))
+  const isAgainst = core.some((word, at) => (at < first ? !isNamed(word, at) : !explained[at]))
   let lacking = 0
   for (const word of names.words(position)) {
     const text = names.dictionary.text(word)
     if (!isWithin(text, core) && !isCut(text)) lacking += isNumeral(text) ? Infinity : names.weights[word]!
   }
-  const isOtherName = isAgainst || lacking > names.nameWeights[position]! / 2
-  return { similarity, isOtherName, isExplained: explained.every(Boolean) }
+  return { similarity, isOtherName: isAgainst || lacking > names.nameWeights[position]! / 2 }
 }
 
 /** Whether a word is like one of the words, or is written together with others there. */

@@ -234,8 +234,8 @@ function addSimilarNames(
   const pool = selectCandidates(names, nameQuery, limits)
   const options = { suffix, isDoubtful, budget: budgets.pairs, isLenient: !isSearch }
   const measure = similarityMeasure(names, nameQuery, options)
-  const similarityOf = (name: number, bound: number) => {
-    const { similarity } = measure(name, bound >= similarityMin)
+  const similarityOf = (name: number) => {
+    const { similarity } = measure(name)
     return similarity < similarityMin ? 0 : scale(similarity)
   }
   const highestOf = isSearch ? scale : (bound: number) => Math.max(bound, UNCERTAIN_MAX)

@@ -31,8 +31,6 @@ interface NameSimilarity {
   isLiteral: boolean
 }
 
-const UNLIKE: NameSimilarity = { similarity: 0, isQueryCovered: false, isLiteral: false }
-
 interface Pair {
   /** Positions in the query and in the name, first and last. */
   first: number
@@ -63,14 +61,11 @@ export function similarityMeasure(
   index: NameIndex,
   query: NameQuery,
   { suffix, budget, isDoubtful = () => false, isLenient = false }: MeasureOptions,
-): (name: number, isSimilar?: boolean) => NameSimilarity {
+): (name: number) => NameSimilarity {
   const targets = findPairTargets(query)
   const cutTerms = isLenient ? listCutTerms(query) : []
-  const isCut = (word: number) => cutTerms.some(({ first }) => isLonger(index, word, query.words[first]!))
-  // Without `isSimilar`, only a name with a cut word, or a whole name, can still be similar.
-  return (name, isSimilar = true) => {
+  return (name) => {
     const words = index.words(name)
-    if (!isSimilar && !words.every((word) => targets.has(word)) && !words.some(isCut)) return UNLIKE
     const possible = listPairs(index, query, { targets, words })
     budget.take(words.length * (1 + query.splits.length + possible.length))
     const found = choosePairs(possible)
@@ -89,9 +84,9 @@ export function similarityMeasure(
     }
     const first = pairs[0]?.first ?? 0
     const isQueryCovered = paired === query.words.length
-    const isEnd = isQueryCovered || (isLenient && first + paired === query.words.length)
+    const isEnd = isLenient ? first + paired === query.words.length : isQueryCovered
     isComplete = isComplete && isEnd && namePaired === words.length
-    const before = isComplete && !isQueryCovered ? weightBefore(query, first) : 0
+    const before = isComplete ? weightBefore(query, first) : 0
     const similarity =
       (overlap(pairs) / (weights - before / 2)) *
       (isComplete ? 1 : PARTIAL_FACTOR) *
@@ -267,29 +262,28 @@ function suffixFactor(querySuffix: string, nameSuffix: string): number {
 // In a search, each kind of match has its own range (contract 12.13). The ranges are chosen so that equal scores are
 // right about equally often in every search (docs/accuracy.md).
 
-/** From here, a name has the similarity that was measured. Below it, every kind has a range of its own. */
-const MEASURED_MIN = { written: 0.72, otherNotation: 0.95, corrected: 0.72 }
+/** From `measured` on, a name has the similarity that was measured. Below it, every kind has a range of its own. */
+const RANGES = {
+  /** Names that contain every word, each exactly as written. Below: 0.617 to 0.639. */
+  written: { measured: 0.72, first: 0.617, width: 0.03 },
+  /** With a completion of the last word, or with words joined or split. Below: 0.59 to 0.614. */
+  otherNotation: { measured: 0.95, first: 0.59, width: 0.025 },
+  /** All other names, if there are names that are equal or contain every word: 0.505 to 0.533. */
+  corrected: { measured: 1, first: 0.433, width: 0.1 },
+}
+const CORRECTED_MIN = 0.72
 /** The similarity of names whose initials are the query. Lower than that of all other names that are returned. */
 export const INITIALS_SIMILARITY = 0.2
 
-/** Names that contain every word, each exactly as written. Below: 0.617 to 0.639. */
-function written(similarity: number): number {
-  return publishedSimilarity(similarity >= MEASURED_MIN.written ? similarity : 0.617 + 0.03 * similarity)
+function inRange({ measured, first, width }: (typeof RANGES)['written'], similarity: number): number {
+  return publishedSimilarity(similarity >= measured ? similarity : first + width * similarity)
 }
 
-/**
- * Names that contain every word, with a completion of the last word, or with words joined or split. Below: 0.59 to
- * 0.614.
- */
-function otherNotation(similarity: number): number {
-  return publishedSimilarity(similarity >= MEASURED_MIN.otherNotation ? similarity : 0.59 + 0.025 * similarity)
-}
-
-/** All other names. At most 0.533 if other names are equal or contain every word. */
+/** All other names. */
 export function correctedScale({ isAlone }: { isAlone: boolean }): (similarity: number) => number {
   return (similarity) => {
-    if (similarity < MEASURED_MIN.corrected) return publishedSimilarity(0.7 * similarity)
-    return isAlone ? similarity : publishedSimilarity(0.505 + 0.1 * (similarity - MEASURED_MIN.corrected))
+    if (similarity < CORRECTED_MIN) return publishedSimilarity(0.7 * similarity)
+    return isAlone ? similarity : inRange(RANGES.corrected, similarity)
   }
 }
 
@@ -303,11 +297,11 @@ export function containedMeasure(
   return (name) => {
     const { similarity, isQueryCovered, isLiteral } = measure(name)
     if (!isQueryCovered || !runs.every((run) => index.hasRun(name, run))) return 0
-    return isLiteral && factor === 1 ? written(similarity) : otherNotation(factor * similarity)
+    return inRange(isLiteral && factor === 1 ? RANGES.written : RANGES.otherNotation, factor * similarity)
   }
 }
 
 /** The highest similarity of such a name, from the upper bound of its measured similarity. */
 export function containedBound({ factor }: ContainedWords, bound: number): number {
-  return factor === 1 ? written(bound) : otherNotation(factor * bound)
+  return inRange(factor === 1 ? RANGES.written : RANGES.otherNotation, factor * bound)
 }

@@ -3,7 +3,7 @@ import { normaliseWords, parseName } from '../../../store/index/normalise-name.t
 import { isAmbiguousForm, splitMisspeltSuffix, type ParsedName } from '../../../store/index/suffixes.ts'
 import { findTypedNumbers, readTypedNumber, type TypedNumber, type TypedNumbers } from '../../operation/typed-number.ts'
 import { hasOtherName, readTextAround, splitAfterForm, splitTradingName, type TextAround } from './explained-words.ts'
-import { restoreVowels, rewriteTypedText, unescapeText } from './typed-text.ts'
+import { rewriteTypedText, unescapeText } from './typed-text.ts'
 
 export interface QueryName {
   /** The whole text, normalised. */
@@ -30,7 +30,7 @@ const LEADING_FORM =
   /^[^\p{L}\p{N}]*(ltd|(?:limited|dac|clg|plc|ulc?|uc)(?=\s*[).,:;]))[^\p{L}\p{N}]+(?=[\p{L}\p{N}])(.*)$/iu
 
 export function parseQueryName(written: string): QueryName {
-  const text = restoreVowels(unescapeText(written))
+  const text = unescapeText(written)
   const words = normaliseWords(text)
   const whole = parseName(text, words)
   const parse = (part: string) => (part === text ? whole : parseName(part))

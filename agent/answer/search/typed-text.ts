@@ -47,36 +47,17 @@ function replaceWebAddress(text: string): string {
 }
 
 /**
- * Vowels with a fada in UTF-8 that was read as Windows-1252 or Latin-1 twice, after NFKC and without control
- * characters.
- */
-const MISREAD_TWICE: readonly [RegExp, string][] = [
-  [/Ãƒ?Â¡/gu, 'á'],
-  [/Ãƒ?Â©|Ãƒâ€°/gu, 'é'],
-  [/Ãƒ?Â³|Ãƒ?Â3|Ãƒâ€œ|ÃƒÂ“/gu, 'ó'],
-  [/Ãƒ?Âº|Ãƒ?Âo|ÃƒÅ¡/gu, 'ú'],
-]
-
-/** Restores the vowels that are still recognisable. Only in queries: the register has no such names. */
-export function restoreVowels(text: string): string {
-  return MISREAD_TWICE.reduce((restored, [misread, vowel]) => restored.replace(misread, vowel), text)
-}
-
-/**
  * Stands for a letter that is lost. A letter that no name contains, so that the spelling search finds words with any
  * letter in its place.
  */
 const LOST_LETTER = 'ʔ'
-/** A question mark or a replacement character beside a letter, or what is left of a vowel that was misread. */
-const LOST = /(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})|Ã(?:ƒÂ?|Â|(?![¡©‰³3“šºo]))[?\uFFFD]?/gu
+/** A question mark or a replacement character beside a letter, alone or behind the first half of a misread vowel. */
+const LOST = /Ã?(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})/gu
 
 /** "And" as it is written between two words: `A 'n' C`. */
 const QUOTED_AND = /(?<![\p{L}\p{N}])(?:['’‘`]n['’‘`]?|n['’‘`])(?![\p{L}\p{N}])/giu
-/** Words with `+` in place of spaces, as in the query of a URL. */
-const PLUS_FOR_SPACES = /^[^\s+]+(?:\+[^\s+]+)+$/u
 
 /** The text in the notation of names. Two names can differ in what it rewrites, so only similarity uses it. */
 export function rewriteTypedText(text: string): string {
-  const spaced = PLUS_FOR_SPACES.test(text) ? text.replaceAll('+', ' ') : text
-  return replaceWebAddress(spaced).replace(LOST, LOST_LETTER).replace(QUOTED_AND, '&')
+  return replaceWebAddress(text).replace(LOST, LOST_LETTER).replace(QUOTED_AND, '&')
 }

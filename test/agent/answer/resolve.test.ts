@@ -217,10 +217,10 @@ describe('resolve', () => {
       'KerriganFoods Limited/Kerrigan Foods DAC/Kerrigan/Kerrigan Foo/Kerrigan Foods Limi/Kerrigan Foods Ltd trading as Zyx/' +
       'Kerrigan Foods Limited, 1 Main Street/Kerrigan Foods 1 Main St Cork/The Kerrigan Foods'
     const DOUBTFUL =
-      'Kerrigan Foods Ltd ESOP/Kerrigan Foods Limited II/Kerrigan Foods Ireland/Kerigan Foods Ltd ESOP/' +
+      'Kerrigan Foods Ltd ESOP/Kerrigan Foods Limited II/Kerigan Foods Ltd ESOP/' +
       'Kerrigan Foods Limited (In Liquidation)/Kerrigan Foods Limited, Dublin 2/Zyx trading as Kerrigan Foods Ltd'
     const OTHER =
-      'Harrington Mills Ltd/Kerrigan Foods X/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods ESOP Ltd/Ireland/' +
+      'Harrington Mills Ltd/Kerrigan Foods X/Kerrigan Foods Ireland/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods ESOP Ltd/Ireland/' +
       'Kerrigan Foods 2/Kerrigan Foods Holdings/Kerrigan Foods 1/Ker/Ker Ltd/Merrigan Foods Ltd/Cork Foods Ltd/Irish Foods Ltd'
     it('[12.4, 12.21] agrees with a similar name, doubts words that nothing explains, and conflicts with another name', () => {
       for (const name of DOUBTFUL.split('/')) {
