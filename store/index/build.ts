@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { compareCompanyNumbers, type Company } from '../dataset/company.ts'
 import { NAMES_FILE } from '../files/layout.ts'
 import { sortWords } from './dictionary.ts'
-import { bucketOfHash, bucketOfInitials, hashKey, INITIALS_BUCKETS, initialsOf, joinedKey } from './name-keys.ts'
+import { bucketOfHash, hashKey, joinedKey } from './name-keys.ts'
 import { parseName } from './normalise-name.ts'
 import { writeIndexFile, type IndexParts } from './index-file.ts'
 import { SUFFIXES } from './suffixes.ts'
@@ -39,8 +39,6 @@ export class NameIndexBuilder {
   readonly #nameWords = new Uint32List()
   readonly #joinedHashes = new Uint32List()
   readonly #suffixes = new Uint32List()
-  /** Pairs of a bucket of initials and a name. */
-  readonly #initials = new Uint32List()
   readonly #statuses = new Map<string | null, number>()
   readonly #statusOf = new Uint32List()
   readonly #numberStarts = new Uint32List()
@@ -56,10 +54,6 @@ export class NameIndexBuilder {
     this.#starts.push(this.#nameWords.length)
     for (const word of core) this.#nameWords.push(internId(this.#words, word))
     this.#joinedHashes.push(hashKey(joinedKey(core)))
-    for (const initials of initialsOf(core)) {
-      this.#initials.push(bucketOfInitials(initials))
-      this.#initials.push(this.#suffixes.length)
-    }
     this.#suffixes.push(SUFFIXES.indexOf(suffix))
     this.#statusOf.push(internId(this.#statuses, status))
     this.#numberStarts.push(this.#digits.length)
@@ -82,10 +76,6 @@ export class NameIndexBuilder {
     const joined = groupByKey(buckets, (visit) =>
       hashes.forEach((hash, name) => visit(bucketOfHash(hash, buckets), name)),
     )
-    const pairs = this.#initials.view()
-    const initials = groupByKey(INITIALS_BUCKETS, (visit) => {
-      for (let at = 0; at < pairs.length; at += 2) visit(pairs[at]!, pairs[at + 1]!)
-    })
     return {
       facts: { statuses: [...this.#statuses.keys()] },
       sections: {
@@ -98,8 +88,6 @@ export class NameIndexBuilder {
         holders: holders.values,
         joinedStarts: joined.starts,
         joinedNames: joined.values,
-        initialStarts: initials.starts,
-        initialNames: initials.values,
         nameSuffixes: Uint8Array.from(this.#suffixes.view()),
         nameStatuses: Uint16Array.from(this.#statusOf.view()),
         numberStarts: this.#numberStarts.view(),

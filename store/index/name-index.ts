@@ -10,16 +10,13 @@ import { orStoreError } from '../files/environment.ts'
 import { Dictionary } from './dictionary.ts'
 import { ABBREVIATED_WORDS } from './equivalents.ts'
 import { isIntactIndexFile, readIndexFile, type IndexParts } from './index-file.ts'
-import { bucketOfHash, bucketOfInitials, hashKey, initialsOf, joinedKey } from './name-keys.ts'
-import type { OperationBudget } from './operation-budget.ts'
+import { bucketOfHash, hashKey, joinedKey } from './name-keys.ts'
 import { SUFFIXES } from './suffixes.ts'
-
-const OPERATIONS_PER_INITIALS = 20
 
 const factsSchema = z.strictObject({ statuses: z.array(z.string().nullable()) })
 
-/** The names are part of the file format. `holders` are the postings. */
-const sectionsSchema = z.strictObject({
+/** The names are part of the file format, which can have other sections. `holders` are the postings. */
+const sectionsSchema = z.object({
   wordLengths: z.instanceof(Uint32Array),
   wordUnits: z.instanceof(Uint16Array),
   wordsByText: z.instanceof(Uint32Array),
@@ -29,8 +26,6 @@ const sectionsSchema = z.strictObject({
   holders: z.instanceof(Uint32Array),
   joinedStarts: z.instanceof(Uint32Array),
   joinedNames: z.instanceof(Uint32Array),
-  initialStarts: z.instanceof(Uint32Array),
-  initialNames: z.instanceof(Uint32Array),
   nameSuffixes: z.instanceof(Uint8Array),
   nameStatuses: z.instanceof(Uint16Array),
   numberStarts: z.instanceof(Uint32Array),
@@ -140,15 +135,6 @@ export class NameIndex {
       else low = middle + 1
     }
     return undefined
-  }
-
-  /** The names with these initials, ascending. None when the budget is exceeded. */
-  namesWithInitials(initials: string, budget: OperationBudget): number[] {
-    const { initialStarts, initialNames } = this.#parts
-    const bucket = bucketOfInitials(initials)
-    const names = initialNames.subarray(initialStarts[bucket], initialStarts[bucket + 1])
-    if (!budget.take(names.length * OPERATIONS_PER_INITIALS)) return []
-    return Array.from(names).filter((name) => initialsOf(this.texts(name)).includes(initials))
   }
 
   /** The names that may have a joined key: all that do, and a few others. */

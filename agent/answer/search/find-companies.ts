@@ -4,14 +4,13 @@
  */
 import { selectCandidates, selectContaining } from '../../../store/index/candidates.ts'
 import { findContainedWords } from '../../../store/index/containing.ts'
-import { areInitials } from '../../../store/index/name-keys.ts'
 import type { NameIndex } from '../../../store/index/name-index.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
 import { openQueryBudgets, type QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
 import type { ParsedName } from '../../../store/index/suffixes.ts'
 import type { Candidate } from '../../operation/result.ts'
-import { CANDIDATES_MAX, foldStatus } from '../../operation/fields.ts'
+import { foldStatus } from '../../operation/fields.ts'
 import { namesCompany } from '../../operation/typed-number.ts'
 import { buildCandidate, type QueryEvidence, TopCandidates } from './candidate.ts'
 import { findByTypedNumber } from './by-number.ts'
@@ -32,7 +31,6 @@ import {
   containedMeasure,
   correctedScale,
   DOUBTFUL,
-  INITIALS_SIMILARITY,
   FUZZY_MAX,
   LENIENT_MIN,
   publishedSimilarity,
@@ -45,11 +43,6 @@ import { parseQueryName, type QueryName } from './typed-name.ts'
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
-/**
- * Candidates reserved for names whose initials are the query, because corrections of a short word could fill all ten.
- */
-const INITIALS_CANDIDATES_MAX = 3
-const INITIALS_READ_MAX = 30
 /**
  * The second limit after the budgets of operations, which bound the work. Far above the slowest query
  * (docs/benchmarks/perf.md), because time also passes while an overloaded machine runs other processes.
@@ -116,8 +109,7 @@ export function findCompanies(
   const isPoolTruncated = !isDecided && addNamesLike(search, name)
   if (!isDecided && now().getTime() - start > QUERY_TIME_MAX_MS) return { kind: 'too_broad' }
   const isTruncated = isPoolTruncated || Object.values(budgets).some(({ isExceeded }) => isExceeded)
-  const candidates = isSearch ? withInitialsNames(search, name.similar) : search.top.candidates()
-  return { kind: 'found', candidates, isTruncated, certainty }
+  return { kind: 'found', candidates: search.top.candidates(), isTruncated, certainty }
 }
 
 /**
@@ -240,24 +232,6 @@ function addSimilarNames(
   }
   const highestOf = isSearch ? scale : (bound: number) => Math.max(bound, UNCERTAIN_MAX)
   return scoreCandidates(search, pool, { similarityOf, highestOf })
-}
-
-/** The best candidates, followed by the first names whose initials are the query. */
-function withInitialsNames(search: Search, { core }: ParsedName): Candidate[] {
-  const { register, query, budgets, top, accepts } = search
-  const [initials = ''] = core
-  if (core.length !== 1 || !areInitials(initials)) return top.candidates()
-  const found = new TopCandidates()
-  const names = register.names.namesWithInitials(initials, budgets.postings).filter(accepts)
-  for (const name of names.slice(0, INITIALS_READ_MAX)) {
-    if (!budgets.records.take(1)) break
-    const match = { matchType: 'fuzzy_name', similarity: INITIALS_SIMILARITY } as const
-    found.add(buildCandidate(readCompany(register, name), query, match))
-  }
-  const last = found.candidates().slice(0, INITIALS_CANDIDATES_MAX)
-  const merged = new TopCandidates()
-  for (const each of [...top.candidates().slice(0, CANDIDATES_MAX - last.length), ...last]) merged.add(each)
-  return merged.candidates()
 }
 
 function statusFilter(names: NameIndex, status: string | undefined): (name: number) => boolean {

@@ -272,8 +272,6 @@ const RANGES = {
   corrected: { measured: 1, first: 0.433, width: 0.1 },
 }
 const CORRECTED_MIN = 0.72
-/** The similarity of names whose initials are the query. Lower than that of all other names that are returned. */
-export const INITIALS_SIMILARITY = 0.2
 
 function inRange({ measured, first, width }: (typeof RANGES)['written'], similarity: number): number {
   return publishedSimilarity(similarity >= measured ? similarity : first + width * similarity)
