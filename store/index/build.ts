@@ -8,7 +8,7 @@ import { parseName } from './normalise-name.ts'
 import { writeIndexFile, type IndexParts } from './index-file.ts'
 import { SUFFIXES } from './suffixes.ts'
 
-/** A growing list of 32-bit integers. Plain arrays take more memory (`bench perf`, row "import, peak memory"). */
+/** A growing list. Plain arrays take more memory (`bench perf`, row "import, peak memory"). */
 class Uint32List {
   #values = new Uint32Array(1024)
   #length = 0
@@ -128,10 +128,7 @@ export class NameIndexBuilder {
   }
 }
 
-/**
- * Groups values by key. Those of a key are from `starts[key]` to `starts[key + 1]` in `values`, in the order of the
- * visits.
- */
+/** Groups values by key. Those of a key are from `starts[key]` to `starts[key + 1]` in `values`. */
 function groupByKey(keys: number, forEachPair: (visit: (key: number, value: number) => void) => void) {
   const starts = new Uint32Array(keys + 1)
   forEachPair((key) => (starts[key + 1]! += 1))
@@ -142,7 +139,6 @@ function groupByKey(keys: number, forEachPair: (visit: (key: number, value: numb
   return { starts, values }
 }
 
-/** The id of a key: how many keys came before it. */
 function internId<Key>(known: Map<Key, number>, key: Key): number {
   const found = known.get(key)
   if (found !== undefined) return found

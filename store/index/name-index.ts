@@ -33,19 +33,15 @@ const sectionsSchema = z.object({
 })
 
 export class NameIndex {
-  /** The number of names; they are numbered from 0. */
   readonly size: number
   readonly dictionary: Dictionary
-  /**
-   * Inverse document frequency by word: ln(names / names that contain the word), smoothed. A rare abbreviation has the
-   * weight of its common form.
-   */
+  /** Inverse document frequency by word, smoothed. A rare abbreviation has the weight of its common form. */
   readonly weights: Float32Array
   /** The weight of a word that no name contains. */
   readonly unknownWeight: number
-  /** The sum of the weights of the words, by name. */
+  /** By name, the sum of the weights of its words. */
   readonly nameWeights: Float32Array
-  /** The distinct status texts; `statusOf` returns an index into this list. */
+  /** The distinct status texts, by the result of `statusOf`. */
   readonly statuses: readonly (string | null)[]
   readonly #parts: z.infer<typeof sectionsSchema>
 

@@ -67,15 +67,11 @@ function compareNames(company: Company, query: QueryName, registers: Registers):
   const ofNamed = compareEqualNames(company, query, { names: named ? [named] : [], registers })
   const isExplained = explains(company, around)
   if (ofNamed.own && isExplained) return { matchType, similarity: 1, exact: ofNamed.own }
-  const isOfOther = ({ names }: Register, position: number) => names.companyNumber(position) !== company.company_number
   // The typed name, or name and text, are the name of another company.
-  const isNameOfAnother =
-    ofWhole.isOfOthers ||
-    (!ofNamed.own && ofNamed.isOfOthers) ||
-    registers.some((each) => {
-      const withText = named ? each.names.findExact([...named.core, ...around.words]) : []
-      return around.words.length > 0 && withText.some((position) => isOfOther(each, position))
-    })
+  const withText = named && around.words.length > 0 ? [...named.core, ...around.words] : []
+  const isOfOther = ({ names }: Register) =>
+    names.findExact(withText).some((position) => names.companyNumber(position) !== company.company_number)
+  const isNameOfAnother = ofWhole.isOfOthers || (!ofNamed.own && ofNamed.isOfOthers) || registers.some(isOfOther)
   if (ofNamed.own) return { ...DOUBTFUL, isOtherName: isNameOfAnother }
   if (isExplained && joinedNames(query).some((each) => isEqualWhenJoined(each, company.legal_name)))
     return { matchType, similarity: FUZZY_MAX, isOtherName: isNameOfAnother }
@@ -111,9 +107,8 @@ function compareSimilarName({ names }: Register, company: Company, query: QueryN
   const { spelling, pairs } = openQueryBudgets()
   const position = names.findByNumber(company.company_number)
   if (position === undefined) throw new Error('The name index does not fit its snapshot')
-  const { similarity } = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })(
-    position,
-  )
+  const measure = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })
+  const { similarity } = measure(position)
   const legal = normaliseText(company.legal_name)
   const [named, typed] = [legal.split(' '), query.normal.split(' ')]
   const isBeginning = legal.startsWith(query.normal) && query.normal.length >= named[0]!.length
@@ -136,9 +131,8 @@ function compareSimilarName({ names }: Register, company: Company, query: QueryN
 
 /** Whether a word is like one of the words, or is written together with others there. */
 function isWithin(word: string, words: readonly string[]): boolean {
-  return (
-    words.some((each) => isLike(word, each)) || (word.length >= JOINED_LETTERS_MIN && words.join('').includes(word))
-  )
+  const isJoined = word.length >= JOINED_LETTERS_MIN && words.join('').includes(word)
+  return isJoined || words.some((each) => isLike(word, each))
 }
 
 const JOINED_LETTERS_MIN = 5

@@ -1,5 +1,6 @@
 /** Finds the companies whose names equal a query name, or have its letters (contract 12.1, 12.10, 12.11). */
 import type { Company } from '../../../store/dataset/company.ts'
+import { namesWithAll } from '../../../store/index/candidates.ts'
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { parseName, normaliseText, normaliseWords } from '../../../store/index/normalise-name.ts'
 import type { OperationBudget, QueryBudgets } from '../../../store/index/operation-budget.ts'
@@ -15,46 +16,33 @@ interface EqualName {
   exact: 'strict_name' | 'relaxed_name'
 }
 
-interface Limits {
-  accepts: (name: number) => boolean
-  budgets: QueryBudgets
-}
-
 /**
- * The companies that equal one of the names, which are parts of the query, by position in the name index. When a budget
- * is exceeded, names are missing.
+ * The companies that equal one of the names, by position. Without one, a name that differs in "the" at its beginning, or
+ * in "co" for "company" at its end, is equal if no other name of the snapshot has these words (contract 12.1). When a
+ * budget is exceeded, names are missing.
  */
 export function findEqualNames(
   register: Register,
   query: QueryName,
   names: readonly ParsedName[],
-  limits: Limits,
+  { accepts, budgets }: { accepts: (name: number) => boolean; budgets: QueryBudgets },
 ): ReadonlyMap<number, EqualName> {
-  const { accepts, budgets } = limits
   const equal = new Map<number, EqualName>()
-  for (const name of new Set(names.flatMap(({ core }) => register.names.findExact(core)))) {
-    if (!accepts(name)) continue
-    if (!budgets.records.take(1)) break
+  const add = (name: number, exactOf: (legalName: string) => EqualName['exact'] | undefined) => {
+    if (!accepts(name) || !budgets.records.take(1)) return
     const company = readCompany(register, name)
-    const exact = exactMatchType(query, company.legal_name, names)
+    const exact = exactOf(company.legal_name)
     if (exact !== undefined) equal.set(name, { company, exact })
   }
-  return equal.size > 0 ? equal : findWithOtherWord(register, names, limits)
-}
-
-/**
- * A name that differs in "the" at its beginning, or in "co" for "company" at its end, is equal if no other name of the
- * snapshot has these words (contract 12.1).
- */
-function findWithOtherWord(register: Register, names: readonly ParsedName[], { accepts, budgets }: Limits) {
-  const equal = new Map<number, EqualName>()
+  for (const name of new Set(names.flatMap(({ core }) => register.names.findExact(core))))
+    add(name, (legalName) => exactMatchType(query, legalName, names))
+  if (equal.size > 0) return equal
   for (const each of names) {
     const [name, ...others] = withOtherWords(each.core)
       .flatMap((words) => register.names.findExact(words))
       .filter((found) => found !== register.withheld)
-    if (name === undefined || others.length > 0 || !accepts(name) || !budgets.records.take(1)) continue
-    const company = readCompany(register, name)
-    if (hasSameForm(each, parseName(company.legal_name))) equal.set(name, { company, exact: 'relaxed_name' })
+    if (name !== undefined && others.length === 0)
+      add(name, (legalName) => (hasSameForm(each, parseName(legalName)) ? 'relaxed_name' : undefined))
   }
   return equal
 }
@@ -98,11 +86,7 @@ export function findSiblings(
 ): number[] {
   const words = core.map((word) => names.dictionary.find(word) ?? -1)
   if (text.length === 0 || words.includes(-1)) return []
-  const [rarest = NO_NAMES] = words
-    .map((word) => names.postings(word))
-    .toSorted((one, other) => one.length - other.length)
-  if (!budget.take(rarest.length)) return []
-  return Array.from(rarest).filter((name) => {
+  return Array.from(namesWithAll(names, words, budget) ?? []).filter((name) => {
     const all = names.words(name)
     if (name === withheld || all.length <= words.length || words.some((word, at) => all[at] !== word)) return false
     const more = withoutLeadingForm(names.texts(name).slice(core.length), suffix)
@@ -110,8 +94,6 @@ export function findSiblings(
     return more.length > 0 && (isRun || (more.length === 1 && text.some((word) => equivalentsOf(word).has(more[0]!))))
   })
 }
-
-const NO_NAMES = new Uint32Array()
 
 /**
  * Returns a check whether a similar name can be another company: nothing explains a word of the query, another name has
@@ -125,11 +107,11 @@ export function doubtOf(
   const { names } = register
   const { words: text, open } = query.around
   const sameLetters = findNamesWithLetters(register, query)
+  const nameOf = (position: number) => ({ core: names.texts(position), suffix: names.suffixOf(position) })
   return (position) =>
     [...sameLetters].some((other) => other !== position) ||
     (open.length > 0 && !explains(readCompany(register, position), query.around)) ||
-    findSiblings(register, { core: names.texts(position), suffix: names.suffixOf(position) }, { text, budget }).length >
-      0
+    findSiblings(register, nameOf(position), { text, budget }).length > 0
 }
 
 /**

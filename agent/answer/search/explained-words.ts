@@ -1,13 +1,12 @@
 /**
- * The words around the name of a query (contract 12.10). Each needs an explanation: a pattern that identifies itself, a
- * word that introduces another name, or the record of the company. Doubt is the default, because no list of the words
- * that make another company is complete.
+ * The words around the name of a query (contract 12.10). Each needs an explanation, because no list of the words that
+ * make another company is complete.
  */
 import type { Company } from '../../../store/dataset/company.ts'
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { normaliseText, normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
 import { isNumeral } from '../../../store/index/spelling.ts'
-import { endsLegalForm, isAmbiguousForm, withoutLeadingForm } from '../../../store/index/suffixes.ts'
+import { FORM_ENDS, isAmbiguousForm, withoutLeadingForm } from '../../../store/index/suffixes.ts'
 
 export interface TextAround {
   /** The words without trading and former names. The name of another company can have them. */
@@ -42,7 +41,7 @@ export function splitAfterForm(name: string): { before: string; behind: string }
   for (const { 0: word, index } of name.matchAll(WORD)) {
     const written = name.slice(0, index + word.length)
     // A single letter can be the last of "L.T.D."
-    if (word.length > 1 && !endsLegalForm(normaliseText(word))) continue
+    if (word.length > 1 && !FORM_ENDS.has(normaliseText(word))) continue
     const parsed = parseName(written)
     const isForm = parsed.suffix !== '' && !isAmbiguousForm(normaliseWords(written), parsed)
     if (!isForm || parsed.core.length > coreLength) continue
@@ -127,28 +126,25 @@ const COUNTY = /^\s*co(?:unty)?(?![\p{L}\p{N}])/iu
 
 function phrasesOf({ registered_address: { lines, eircode }, status, dissolved_date: dissolved }: Company): Phrase[] {
   const parts = lines.flatMap((line) => line.split(',')).map((part) => normaliseWords(part.replace(COUNTY, '')))
-  const isDissolved = dissolved !== null || /^dissolved/i.test(status ?? '')
+  const places = parts.filter(namesPlace).flatMap((place) => [place, ['co', ...place], ['county', ...place]])
   const [year, month, day] = dissolved?.split('-') ?? []
   const dates = dissolved === null ? [] : [`${year}`, dissolved, `${day} ${month} ${year}`]
+  const isDissolved = dissolved !== null || /^dissolved/i.test(status ?? '')
   const texts = [
     ...(eircode === null ? [] : [eircode, eircode.replaceAll(' ', '')]),
     ...(status === null ? [] : [status, `in ${status}`]),
     ...(isDissolved ? ['', ...dates, ...dates.map((date) => `on ${date}`)].map((date) => `dissolved ${date}`) : []),
   ]
   return [
-    ...parts
-      .filter(namesPlace)
-      .flatMap((place) => [place, ['co', ...place], ['county', ...place]].map((words) => ({ words }))),
     ...lines.map((_, from) => ({ words: normaliseWords([...lines.slice(from), eircode].join(' ')), least: 2 })),
-    ...texts.map((text) => ({ words: normaliseWords(text) })),
+    ...[...places, ...texts.map(normaliseWords)].map((words) => ({ words })),
   ]
 }
 
 /** A part of an address explains alone if one of its words is not a number, a letter or the State. */
 function namesPlace(part: readonly string[]): boolean {
-  return part.some(
-    (word) => word.length > 2 && ![word, ...equivalentsOf(word)].some((each) => isNumeral(each) || each === 'ireland'),
-  )
+  const isOther = (word: string) => !isNumeral(word) && word !== 'ireland'
+  return part.some((word) => word.length > 2 && [word, ...equivalentsOf(word)].every(isOther))
 }
 
 type Replace = (text: string) => string

@@ -1,6 +1,6 @@
 /**
- * Finds the ten best companies for a name: equal names, then similar ones from bounded pools. The result equals that of
- * scoring every name; `isTruncated` reports when a limit prevented this.
+ * Finds the ten best companies for a name: equal names, then similar ones from bounded pools. Unless `isTruncated`, the
+ * result equals that of scoring every name.
  */
 import { selectCandidates, selectContaining } from '../../../store/index/candidates.ts'
 import { findContainedWords } from '../../../store/index/containing.ts'
@@ -43,10 +43,7 @@ import { parseQueryName, type QueryName } from './typed-name.ts'
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
-/**
- * The second limit after the budgets of operations, which bound the work. Far above the slowest query
- * (docs/benchmarks/perf.md), because time also passes while an overloaded machine runs other processes.
- */
+/** Beside the budgets of operations. High, because time passes while an overloaded machine runs other processes. */
 const QUERY_TIME_MAX_MS = 2_000
 
 export interface CompanyQuery extends QueryEvidence {
@@ -57,10 +54,7 @@ export interface CompanyQuery extends QueryEvidence {
   fuzzy: 'always' | 'without_exact'
 }
 
-/**
- * How the candidates were found, most certain first: by a name that equals the whole query, by a number, by the name
- * before the text behind its legal form, or by similarity only.
- */
+/** How the candidates were found: by the whole query, a number, the name before a text, or similarity only. */
 const CERTAINTIES = ['whole', 'number', 'named', 'similar'] as const
 
 type FindResult =
@@ -68,9 +62,7 @@ type FindResult =
   /** The time limit was exceeded. Partial results would depend on the machine, so there are none. */
   | { kind: 'too_broad' }
 
-/**
- * Finds companies in several registers as if they were one. On testnet these are the dataset and the synthetic company.
- */
+/** Finds companies in several registers as if they were one: the dataset and, on testnet, the synthetic company. */
 export function findInRegisters(registers: readonly Register[], query: CompanyQuery, now: () => Date): FindResult {
   const results = registers.map((register) => findCompanies(register, query, { now }))
   const found = results.flatMap((result) => (result.kind === 'found' ? [result] : []))
@@ -112,10 +104,7 @@ export function findCompanies(
   return { kind: 'found', candidates: search.top.candidates(), isTruncated, certainty }
 }
 
-/**
- * Adds the names that equal the whole query. Without one: the company whose number is in it, and the names before the
- * text behind a legal form.
- */
+/** Adds the names that equal the whole query, else the company of its number, else the names before its text. */
 function addDecidingNames(search: Search, name: QueryName): (typeof CERTAINTIES)[number] {
   const { register, query, isSearch } = search
   if (addEqualNames(search, findEqualNames(register, name, name.whole, search))) return 'whole'
@@ -136,7 +125,7 @@ function addDecidingNames(search: Search, name: QueryName): (typeof CERTAINTIES)
 
 /**
  * Adds the names before the text behind a legal form, and the names with words of this text. They are doubtful unless
- * every word of the text is explained for one of the companies. Returns whether a name before the text was found.
+ * every word of the text is explained for one of the companies. Returns whether a name equals the one before the text.
  */
 function addNamedNames(search: Search, query: QueryName): boolean {
   const { named, around } = query
@@ -177,10 +166,7 @@ function addNamesLike(search: Search, name: QueryName): boolean {
   return isTruncated || isSimilarTruncated
 }
 
-/**
- * Adds the names with the letters of the query. One that differs only in spaces between words and in "and" is the most
- * similar one if no other has these letters (contract 12.11). It is not equal: two companies can differ in a space.
- */
+/** Adds the names with the letters of the query (contract 12.11). They are not equal: a space can distinguish names. */
 function addJoinedNames(search: Search, name: QueryName, isDoubtful: (position: number) => boolean): void {
   const { register, query, budgets, top, scored, accepts } = search
   for (const position of findNamesWithLetters(register, name)) {
@@ -195,9 +181,7 @@ function addJoinedNames(search: Search, name: QueryName, isDoubtful: (position: 
   }
 }
 
-interface AskedName extends ParsedName {
-  isDoubtful: (position: number) => boolean
-}
+type AskedName = ParsedName & { isDoubtful: (position: number) => boolean }
 
 function addContainingNames(search: Search, { core, suffix, isDoubtful }: AskedName): boolean {
   const { register, budgets, accepts } = search
@@ -211,7 +195,6 @@ function addContainingNames(search: Search, { core, suffix, isDoubtful }: AskedN
   })
 }
 
-/** Adds names that have only some words of the query, or spelling variants of them. */
 function addSimilarNames(
   search: Search,
   { core, suffix, isDoubtful }: AskedName,

@@ -1,7 +1,6 @@
 /**
- * The similarity of a name to a query, from 0 to 1: the overlap of words, weighted by inverse document frequency.
- * Factors below 1 keep names that may belong to another company below the score of a match, with any evidence. The
- * formula is in docs/accuracy.md.
+ * The similarity of a name to a query, from 0 to 1 (docs/accuracy.md): the overlap of words, weighted by inverse document
+ * frequency. Factors keep names that may belong to another company below the score of a match, with any evidence.
  */
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import type { NameIndex } from '../../../store/index/name-index.ts'
@@ -23,7 +22,6 @@ export const FUZZY_MAX = 0.9999
 const PRECISION = 10_000
 
 interface NameSimilarity {
-  /** Rounded down to four decimals. */
   similarity: number
   /** Whether every word of the query has a counterpart. */
   isQueryCovered: boolean
@@ -31,8 +29,8 @@ interface NameSimilarity {
   isLiteral: boolean
 }
 
+/** Words of the query and of the name, each from its first to its last position. */
 interface Pair {
-  /** Positions in the query and in the name, first and last. */
   first: number
   last: number
   nameFirst: number
@@ -108,7 +106,7 @@ export function similarityMeasure(
 
 /**
  * Names with an uncertain difference are below this: 850 * 0.9165 plus all evidence is 899. Higher similarities are
- * compressed, not cut off, so that the order of names stays the same.
+ * compressed, so that names keep their order.
  */
 export const UNCERTAIN_MAX = 0.9165
 /** The match of a name that equals a part of the query, while nothing explains the rest. */
@@ -190,7 +188,6 @@ function weightBefore({ terms }: NameQuery, position: number): number {
   return terms.reduce((sum, { first, last, weight }) => (first === last && first < position ? sum + weight : sum), 0)
 }
 
-/** Rounded down, and below 1. */
 export function publishedSimilarity(similarity: number): number {
   return Math.floor(Math.min(similarity, FUZZY_MAX) * PRECISION) / PRECISION
 }
@@ -253,7 +250,6 @@ function isInOrder(pairs: readonly Pair[]): boolean {
   return pairs.every((pair, at) => at === 0 || pairs[at - 1]!.nameLast < pair.nameFirst)
 }
 
-/** A missing legal form is weak evidence of another company. Two different legal forms usually mean two companies. */
 function suffixFactor(querySuffix: string, nameSuffix: string): number {
   if (querySuffix === nameSuffix || querySuffix === '') return 1
   return nameSuffix === '' ? MISSING_SUFFIX_FACTOR : OTHER_SUFFIX_FACTOR

@@ -1,7 +1,4 @@
-/**
- * Text as people type or copy it: escapes of HTML and URLs, web and e-mail addresses, letters that a wrong encoding
- * changed. Returns the text that was meant.
- */
+/** Text as people type or copy it: escapes of HTML and URLs, web and e-mail addresses, lost letters. */
 import { decodeHTMLStrict } from 'entities'
 
 const TAG = /<\/?(?:a|b|big|br|div|em|font|h[1-6]|i|li|p|small|span|strong|su[bp]|t[dr]|u)\b[^<>]{0,80}>/giu
@@ -26,7 +23,7 @@ const ADDRESS = new RegExp(
   String.raw`(?<![\p{L}\p{N}])(?:https?:\/\/)?(?:([\w.+-]+)@|www\.)?(?:[a-z0-9-]+\.)*?([a-z0-9-]{2,})\.(?:${DOMAIN_ENDS})(?![\p{L}\p{N}@.-]|\.[\p{L}\p{N}])([/?#:]\S*)?`,
   'iu',
 )
-/** Domains of mail services. The company is in the part before the @. */
+/** The company is in the part before the @. */
 const MAIL_SERVICES: ReadonlySet<string> = new Set('gmail hotmail outlook yahoo icloud eircom live'.split(' '))
 const BETWEEN_WORDS = /[-._+]+/g
 /** A part of a path with a company number: `Kerrigan-Foods-335801`, `id=335801`. */
@@ -34,10 +31,7 @@ const NAME_WITH_NUMBER = /(?:^|[/?&=])([^/?&=#]*(?<![0-9])[0-9]{5,7}(?![0-9])[^/
 /** `kerrigan-foods-limited` */
 const NAME_WITH_FORM = /[/=]([^/?&=#]+[-_](?:limited|ltd|dac|clg|plc|teoranta|company))(?:[-_./?&#]|$)/iu
 
-/**
- * The text with the words of its web or e-mail address in place of the address: those of a page about a company, else
- * those of the domain.
- */
+/** The text with the words of its web or e-mail address: those of a page about a company, else those of the domain. */
 function replaceWebAddress(text: string): string {
   return text.replace(ADDRESS, (_address, mailbox: string | undefined, domain: string, path = '') => {
     const ofPage = NAME_WITH_NUMBER.exec(String(path)) ?? NAME_WITH_FORM.exec(String(path))
@@ -46,10 +40,7 @@ function replaceWebAddress(text: string): string {
   })
 }
 
-/**
- * Stands for a letter that is lost. A letter that no name contains, so that the spelling search finds words with any
- * letter in its place.
- */
+/** Stands for a lost letter. No name contains it, so the spelling search finds words with any letter in its place. */
 const LOST_LETTER = 'ʔ'
 /** A question mark or a replacement character beside a letter, alone or behind the first half of a misread vowel. */
 const LOST = /Ã?(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})/gu
