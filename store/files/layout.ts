@@ -20,7 +20,6 @@
  *     'probe'                   -> written to check that the log can be written
  *     'public-keys'             -> AnnouncedKey[]: every public key that a machine has announced
  *     'epoch'                   -> a random id, another one after each restore, for incremental backups
- *     'note/' and a key         -> a small value that all processes share, such as a sign of life
  *     identity: digest          -> the key of the record of this payment: the time of its claim, and the digest. So the
  *                                  entries of sales at the same time are on the same pages
  *     claim: key                -> the ResponseRecord of the claim with checksum; written once
@@ -29,11 +28,14 @@
  *     finished: time key        -> true, one per final record, in the order in which they became final
  *     payment-id: digest        -> the key of the record that has this payment id and is not void
  *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
+ *     note: key                 -> a small value that all processes share, such as a sign of life
  *     change: number            -> Change: a change of a final record, for incremental backups
  *     removed: key              -> true, only in an incremental backup: a record that was removed
  *                                  The word before the colon is part of the key: all these are in one tree, and a
  *                                  settlement changes the last `progress`, `sales` and the first `unfinished`
  *     records: identity         -> a record of layout 2, with the progress until then. Its identity is its key
+ *   {DATA_DIR}/responses.moved/     the folder of a log that "move-log" has moved to another one
+ *   {DATA_DIR}/moving/             LMDB: the process that moves the log
  *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log/log-owner.ts)
  *   {DATA_DIR}/last-backup.json    the time and the size of the last backup
  *   {DATA_DIR}/receivers.json      the receivers that this directory was used with
@@ -79,7 +81,6 @@ export const OWNER_KEY = 'owner'
 export const PUBLIC_KEYS_KEY = 'public-keys'
 export const SALES_KEY = 'sales'
 export const EPOCH_KEY = 'epoch'
-export const NOTE_PREFIX = 'note/'
 
 const BEFORE_A = 'A'.charCodeAt(0) - 1
 
@@ -101,11 +102,15 @@ export const recordKeyIn = (key: string) => key.slice(key.indexOf(' ') + 1)
 
 export const catalogFolder = (dataDirectory: string) => join(dataDirectory, 'catalog')
 export const responsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses')
+/** A log that was moved to another one. */
+export const movedResponsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses.moved')
 export const buildingFolder = (dataDirectory: string) => join(dataDirectory, 'building')
 export const snapshotsFolder = (dataDirectory: string) => join(dataDirectory, 'snapshots')
 export const snapshotFolder = (dataDirectory: string, snapshotId: string) =>
   join(snapshotsFolder(dataDirectory), snapshotId.replace('sha256:', ''))
 export const historyFolder = (dataDirectory: string) => join(dataDirectory, 'history')
+/** For the lock of the command `move-log`. */
+export const movesFolder = (dataDirectory: string) => join(dataDirectory, 'moving')
 export const relayerFolder = (dataDirectory: string, address: string) =>
   join(dataDirectory, 'relayers', address.toLowerCase())
 /** The purchase files of the commands of this machine. */

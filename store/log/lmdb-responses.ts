@@ -4,15 +4,17 @@
  * write. A promise resolves after the write is on disk, so its result survives a kill and a power loss.
  */
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { asBinary, type RootDatabase } from 'lmdb'
 import { CorruptRecordError, storedChecksum, undefinedIfCorrupt } from '../files/checksum.ts'
+import { renameDurably } from '../files/atomic-file.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { awaitWrite, openEnvironment, readerIdsOf, StoreError } from '../files/environment.ts'
 import {
   EPOCH_KEY,
   finishedKey,
-  NOTE_PREFIX,
+  movedResponsesFolder,
   OWNER_KEY,
   PUBLIC_KEYS_KEY,
   recordKeyIn,
@@ -54,8 +56,9 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
+import { MOVED_NOTE, RECORDS_PER_PART, type LogPart, type MovableLog } from './move.ts'
 import { openRecordCache } from './record-cache.ts'
-import { lateAfter, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from './responses.ts'
+import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from './responses.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
 /** A parsed record, and what tells that the stored one is the same. */
@@ -69,6 +72,8 @@ interface CachedRecord {
 interface LmdbLogOptions {
   /** For a command that reads the log while a service runs. */
   readOnly?: boolean
+  /** For the command that moves the log. Without it, a log that was moved is refused. */
+  moving?: 'source' | 'target'
   /** The sales in a minute, of all processes. Default: no limit. */
   salesPerMinute?: number | undefined
   now?: () => Date
@@ -76,20 +81,25 @@ interface LmdbLogOptions {
   freeBytes?: typeof readFreeBytes
 }
 
-export class LmdbResponseLog implements ResponseLog {
+export class LmdbResponseLog implements MovableLog {
   readonly #opened: LogRanges
   /** Saves parsing a record whose bytes have not changed (benchmark rows `replay` and `paid lookup`). */
   readonly #cache = openRecordCache<CachedRecord>()
   readonly #salesPerMinute: number
   readonly #now: () => Date
   readonly #checkReserve: () => void
+  readonly #dataDirectory: string
   #isClosed = false
 
   constructor(
     dataDirectory: string,
-    { readOnly = false, salesPerMinute = Infinity, now = () => new Date(), freeBytes }: LmdbLogOptions = {},
+    { readOnly = false, moving, salesPerMinute = Infinity, now = () => new Date(), freeBytes }: LmdbLogOptions = {},
   ) {
-    const folder = responsesFolder(dataDirectory)
+    const moved = movedResponsesFolder(dataDirectory)
+    const isMoved = existsSync(moved) && !existsSync(responsesFolder(dataDirectory))
+    if (isMoved && !moving) throw new StoreError(`${moved}: is the response log, which was moved to another one`)
+    const folder = isMoved && moving === 'source' ? moved : responsesFolder(dataDirectory)
+    this.#dataDirectory = dataDirectory
     this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
     const upgrade = (environment: RootDatabase<unknown, string>) => {
       upgradeLayout(environment, this.#checkReserve)
@@ -132,16 +142,14 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async notes(prefix: string): Promise<Map<string, string>> {
-    const start = NOTE_PREFIX + prefix
-    const { environment } = this.#ranges
-    const entries = [...environment.getRange({ start, end: `${start}\uffff` })]
-    return new Map(entries.map(({ key, value }) => [key.slice(NOTE_PREFIX.length), String(value)]))
+    const { notes } = this.#ranges
+    const keys = [...notes.keys({ start: prefix, end: `${prefix}\uffff` })]
+    return new Map(keys.flatMap((key) => [[key, notes.get(key) ?? '']]))
   }
 
   async setNote(key: string, value?: string): Promise<void> {
-    const { environment } = this.#ranges
-    const name = NOTE_PREFIX + key
-    await this.#transact(() => void (value === undefined ? environment.remove(name) : environment.put(name, value)))
+    const { environment, notes } = this.#ranges
+    await awaitWrite(environment.transaction(() => (value === undefined ? notes.remove(key) : notes.put(key, value))))
   }
 
   /** This process has another name. */
@@ -264,6 +272,56 @@ export class LmdbResponseLog implements ResponseLog {
     })
   }
 
+  /** Also gives the folder another name, so that no start finds the log. */
+  async fence(mark: string): Promise<void> {
+    const { from, to } = this.#folders
+    if (existsSync(from) && existsSync(to)) throw new StoreError(`${to}: is a log that was moved before; remove it`)
+    await this.setNote(MOVED_NOTE, mark)
+    if (existsSync(from)) await renameDurably(from, to)
+  }
+
+  async liftFence(): Promise<void> {
+    const { from, to } = this.#folders
+    if (existsSync(to)) await renameDurably(to, from)
+    await this.setNote(MOVED_NOTE)
+  }
+
+  async *export(): AsyncGenerator<LogPart> {
+    const keys = [...this.#ranges.records.keys()]
+    for (let from = 0; from < keys.length; from += RECORDS_PER_PART) {
+      const part: LogPart = { kind: 'records', records: [], damaged: [] }
+      for (const key of keys.slice(from, from + RECORDS_PER_PART)) {
+        const record = undefinedIfCorrupt(() => this.#findAt(key))?.record
+        const id = record?.payment_id
+        if (record)
+          part.records.push({ record, holdsPaymentId: id !== undefined && holderOf(id, this.#ranges) === key })
+        else part.damaged.push(key)
+      }
+      yield part
+    }
+    yield { kind: 'keys and sales', publicKeys: this.#getPublicKeys(), sales: this.#readSales() }
+  }
+
+  async import(part: LogPart): Promise<void> {
+    this.#checkReserve()
+    const { environment, identities, records, paymentIds, paymentIdKey } = this.#ranges
+    await this.#transact(() => {
+      if (part.kind !== 'records') {
+        void environment.put(PUBLIC_KEYS_KEY, part.publicKeys)
+        void environment.put(SALES_KEY, part.sales)
+        return
+      }
+      for (const { record, holdsPaymentId } of part.records) {
+        const key = newRecordKey(record)
+        const listed = this.#placeOf(record, key)
+        listed.range.put(listed.key, asBinary(listed.value))
+        identities.put(digestOf(record.identity), key)
+        records.put(key, asBinary(encodeRecord(record)))
+        if (holdsPaymentId) paymentIds.put(paymentIdKey(record.payment_id ?? ''), key)
+      }
+    })
+  }
+
   close(): Promise<void> {
     this.#isClosed = true
     return this.#opened.environment.close()
@@ -276,7 +334,16 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async #transact<T>(change: () => T): Promise<T> {
-    return awaitWrite(this.#ranges.environment.transaction(change))
+    const { environment, notes } = this.#ranges
+    const changeUnlessMoved = () => {
+      if (notes.getBinary(MOVED_NOTE)) throw new StoreError('The response log was moved')
+      return change()
+    }
+    return awaitWrite(environment.transaction(changeUnlessMoved))
+  }
+
+  get #folders() {
+    return { from: responsesFolder(this.#dataDirectory), to: movedResponsesFolder(this.#dataDirectory) }
   }
 
   #getOwner(): LogOwner | undefined {
