@@ -163,20 +163,21 @@ const LABELS = [
   String.raw`(?:invoice|inv|reference|ref|order|p\.?o\.?)${AFTER}${NO_LETTER}*(?:${NUMBER}${AFTER}${NO_LETTER}*)?`,
   String.raw`(?:customer|client|account|a\/c)${NO_LETTER}*(?:${NUMBER}|ref)${AFTER}${NO_LETTER}*`,
 ]
+/** Check digits of IBAN and LEI are 02 to 98. */
+const CHECK = '(?!0[01]|99)[0-9]{2}'
 const AMOUNT = String.raw`[0-9](?:[0-9.,']*[0-9])?(?:k|m|bn)?`
 
-/** Texts that identify themselves, whatever the company is. */
 const PATTERNS: readonly Replace[] = [
   // An e-mail or web address
   pattern(
     String.raw`(?:${BEFORE}(?:e-?mail|e|web(?:site)?|w)\s?[.:]\s*)?(?:https?:\/\/\S+|${BEFORE}(?:www\.\S+|[\w.+-]+@[\w.-]+\w|(?:[a-z0-9-]+\.)+(?:ie|com|net|org|eu|co\.uk)${AFTER}))`,
   ),
   pattern(
-    String.raw`${BEFORE}(?:iban${NO_LETTER}*)?[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?${AFTER}`,
+    String.raw`${BEFORE}(?:iban${NO_LETTER}*)?[A-Z]{2}${CHECK}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?${AFTER}`,
     (found) => isIban(found.replace(/^iban/iu, '').replace(/[^A-Z0-9]/giu, '')),
   ),
   pattern(
-    String.raw`${BEFORE}(?:lei${NO_LETTER}*)?[A-Z0-9]{18}[0-9]{2}${AFTER}`,
+    String.raw`${BEFORE}(?:lei${NO_LETTER}*)?[A-Z0-9]{18}${CHECK}${AFTER}`,
     (found) => modulo97(found.slice(-20)) === 1,
   ),
   // A VAT number
