@@ -1,7 +1,7 @@
 /**
- * Selects a bounded pool of names that are similar to a query. The contributions of all query terms to a name, divided by
- * the weights of both names, are an upper bound of the similarity. The pool holds the names with the highest bounds, so
- * the caller can stop as soon as no later name can be better.
+ * Selects a bounded pool of names that are similar to a query. The contributions of all query terms to a name, divided
+ * by the weights of both names, are an upper bound of the similarity. The pool holds the names with the highest bounds,
+ * so the caller can stop as soon as no later name can be better.
  */
 import type { NameIndex } from './name-index.ts'
 import type { OperationBudget } from './operation-budget.ts'

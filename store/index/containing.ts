@@ -1,6 +1,6 @@
 /**
- * The words that a name contains if it has all words of a search. A word that no name has is joined with the word beside
- * it, or split. The last word may be a prefix.
+ * The words that a name contains if it has all words of a search. A word that no name has is joined with the word
+ * beside it, or split. The last word may be a prefix.
  */
 import { namesWithAll } from './candidates.ts'
 import type { SimilarWord } from './dictionary.ts'

@@ -80,7 +80,7 @@ const EVERY_DIGIT = /[0-9]/g
 const DIGIT_AMONG_LETTERS = /[0-9][^0-9]|[^0-9][0-9]/
 
 /**
- * Whether the numbers in two words are equal, or one word has digits in place of letters, as in VENTURE5 for VENTURES. A
+ * Whether the numbers in two words are equal, or one word has digits in place of letters: VENTURE5 for VENTURES. A
  * number that is only added is another name.
  */
 export function haveCompatibleNumbers(one: string, other: string): boolean {

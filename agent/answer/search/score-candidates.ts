@@ -1,6 +1,6 @@
 /**
- * Scores the names of a pool in descending order of their upper bound, and adds the best. Records are read last, because
- * one read takes longer than scoring many names.
+ * Scores the names of a pool in descending order of their upper bound, and adds the best. Records are read last: one
+ * read takes longer than scoring many names.
  */
 import type { selectCandidates } from '../../../store/index/candidates.ts'
 import { CANDIDATES_MAX } from '../../operation/fields.ts'

@@ -1,6 +1,6 @@
 /**
- * The similarity of a name to a query, from 0 to 1 (docs/accuracy.md): the overlap of words, weighted by inverse document
- * frequency. Factors keep names that may belong to another company below the score of a match, with any evidence.
+ * The similarity of a name to a query, from 0 to 1 (docs/accuracy.md): the overlap of words, weighted by inverse
+ * document frequency. Factors keep names that may belong to another company below the score of a match.
  */
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import type { NameIndex } from '../../../store/index/name-index.ts'
