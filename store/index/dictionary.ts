@@ -1,6 +1,6 @@
 /**
  * The distinct words of all names, with exact lookup and spelling search. They are sorted by length, common letters and
- * code units. Words of one length are side by side, and those with the same common letters form a group. Spelling search
+ * code units. Words of one length are side by side. Those with the same common letters form a group. Spelling search
  * skips groups and words only when their letter sets prove that the edit distance exceeds the limit. Without groups it
  * is much slower (benchmark row `search`).
  */
