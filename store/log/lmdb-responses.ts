@@ -97,7 +97,7 @@ export class LmdbResponseLog implements ResponseLog {
     const upgrade = (environment: RootDatabase<unknown, string>) => {
       upgradeLayout(environment, this.#checkReserve)
     }
-    const environment = openEnvironment({ folder, kind: 'responses', readOnly, upgrade })
+    const environment = openEnvironment({ folder, kind: 'responses', readOnly, ...(!readOnly && { upgrade }) })
     this.#opened = openRanges(environment)
     if (!readOnly) environment.putSync(EPOCH_KEY, randomUUID(), { noOverwrite: true })
     this.#salesPerMinute = salesPerMinute
