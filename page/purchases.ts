@@ -1,5 +1,6 @@
 /** The purchases of this browser as a table, and their removal after a question. */
-import { isRefused } from '../agent/buyer/library/purchase-state.ts'
+import { paidEntry } from '../agent/buyer/library/purchase-file.ts'
+import { isRefused, isSettledEarlier } from '../agent/buyer/library/purchase-state.ts'
 import { button, create, find, link, plural, save, showMoment, table, usdc, type Content } from './elements.ts'
 import { urlOfOperation } from './question.ts'
 import { readPurchases, requestOf, storage, type Bought } from './storage.ts'
@@ -17,6 +18,11 @@ const titleOf = ({ operation: { definition, input } }: Bought): string => {
   return `${asked.filter((value) => typeof value !== 'number').join(', ')} · ${definition.skill.name}`
 }
 
+function stateText({ state, purchase: { answer } }: Bought): string | undefined {
+  if (isSettledEarlier(answer)) return 'Paid, without an answer: contact the operator'
+  return STATES[state === 'open' && isRefused(answer) ? 'refused' : state]
+}
+
 /** Shows the purchases, the newest first, in a document that has a list of them. */
 export async function showPurchases(): Promise<void> {
   const shown = document.querySelector('#bought')
@@ -28,7 +34,7 @@ export async function showPurchases(): Promise<void> {
       operation.definition.kind === 'batch' ? titleOf(each) : link(urlOfOperation(operation), titleOf(each)),
       usdc(amount),
       showMoment(new Date(purchase.signed_at)),
-      state === 'open' && isRefused(purchase.answer) ? STATES['refused'] : STATES[state],
+      stateText(each),
       [
         button('Download', () => save(`purchase-${name}`, 'application/json', JSON.stringify(purchase))),
         state === 'open' ? [] : [' ', button('Delete', () => void remove(each, bought))],
@@ -51,7 +57,10 @@ async function remove(bought: Bought, all: readonly Bought[]): Promise<void> {
   const dialog = create('dialog', { 'aria-label': 'Delete' }, create('p', {}, `${titleOf(bought)}. ${text}`))
   const close = () => dialog.remove()
   const confirm = async () => {
-    for (const { name } of same) await storage.remove(name)
+    for (const { name } of same) {
+      await storage.remove(paidEntry({ storage, name }).name)
+      await storage.remove(name)
+    }
     close()
     if (same.length === all.length) location.reload()
     else await showPurchases()

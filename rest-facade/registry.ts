@@ -136,7 +136,9 @@ function openReads({ clock, timer, report, ...node }: Registry & Omit<RegistryRo
 
   return {
     identity: () =>
-      readCached('identity', 'registry_unread', () => withDeadline(deadline, (openSignal) => readIdentity(node, openSignal()))),
+      readCached('identity', 'registry_unread', () =>
+        withDeadline(deadline, (openSignal) => readIdentity(node, openSignal())),
+      ),
     async page(query: Parameters<typeof readPage>[1], client: Client) {
       const key = `${query.client}:${query.start}:${query.limit}`
       if (!outcomes.has(key) && !mayReadPage(client)) return BUSY

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { findMoveFault } from '../../store/log/move.ts'
 import { logMarker, usedReceivers, type LogOwner } from '../../store/log/log-owner.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
@@ -14,7 +15,7 @@ import type { Terms } from '../payment/terms.ts'
 export type AllowedChanges = Partial<Record<'newLog' | 'newReceiver' | 'newKeys', boolean>>
 
 interface OwnerCheck {
-  log: Pick<ResponseLog, 'owner'>
+  log: Pick<ResponseLog, 'owner' | 'notes'>
   dataDirectory: string
   terms: Pick<Terms, 'network' | 'asset' | 'payTo'>
   allowed: AllowedChanges
@@ -58,7 +59,8 @@ async function compareOwner({ log, dataDirectory, terms, allowed }: OwnerCheck) 
   const markedId = allowed.newLog === true ? undefined : (await logMarker.read(dataDirectory))?.log_id
   const used = (await usedReceivers.read(dataDirectory))?.receivers ?? []
   const stored = await log.owner()
-  return { fault: findFault({ stored, markedId, used, terms, allowed }), stored, markedId, used }
+  const fault = (await findMoveFault(log)) ?? findFault({ stored, markedId, used, terms, allowed })
+  return { fault, stored, markedId, used }
 }
 
 interface Compared extends Pick<OwnerCheck, 'terms' | 'allowed'> {

@@ -1,13 +1,15 @@
 /** Opens the configured response log: in PostgreSQL, or in LMDB in the data directory. */
 import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
-import type { ResponseLog } from '../../store/log/responses.ts'
+import type { MovableLog } from '../../store/log/move.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import type { Config } from './config.ts'
 
 interface LogOptions {
   /** For commands that change nothing. */
   readOnly?: boolean
+  /** For the command that moves the log. */
+  moving?: 'source' | 'target'
   /** Absent for commands, which sell nothing. */
   salesPerMinute?: number
   now?: () => Date
@@ -19,7 +21,7 @@ export async function openConfiguredLog(
   { report = () => undefined, ...options }: LogOptions = {},
 ) {
   const { salesPerMinute } = options
-  const log: ResponseLog =
+  const log: MovableLog =
     url === undefined
       ? new LmdbResponseLog(dataDirectory, options)
       : await openPostgresResponseLog({ url, salesPerMinute, report })

@@ -24,6 +24,8 @@ const FAILURES_MAX = 16
 /** The delay of a record is half its age, within these limits. Blocks on Base become final after about 15 minutes. */
 const DELAY_MIN_MS = 10_000
 const DELAY_MAX_MS = 120_000
+/** For each open record. A hundred records a second cost less than a twentieth of a core. */
+const DELAY_PER_RECORD_MS = 10
 /** For a settled record whose nonce is used: until its block is final, nothing is urgent. */
 const DELAY_SEEN_MS_MAX = 900_000
 /** Without records the chain is still observed, to check the clock. */
@@ -60,11 +62,13 @@ class Reconciler {
   /** When payments that have been open for long were prepared, by identity. */
   readonly #longOpen = new LRUCache<string, number>({ max: LONG_OPEN_PAYMENTS_MAX, ttl: 2 * DELAY_SEEN_MS_MAX })
   /** Payments without an outcome that their buyers have not prevented. Each entry outlives the longest delay. */
-  readonly #unexplained = new LRUCache<string, true>({ max: LONG_OPEN_PAYMENTS_MAX, ttl: 2 * DELAY_MAX_MS })
+  readonly #unexplained = new LRUCache<string, true>({ max: LONG_OPEN_PAYMENTS_MAX, ttl: 2 * DELAY_SEEN_MS_MAX })
   /** On the monotonic clock. */
   #observedAt = -Infinity
   /** The largest difference of the local clock from the monotonic one. */
   #offsetMax = -Infinity
+  /** The longest delay of a record that is not seen on chain. It grows with the number of open records. */
+  #delayMaxMs = DELAY_MAX_MS
   /** The next run prefers another one, so a faulty node cannot keep a record open. */
   #lastNode: number | undefined
 
@@ -106,8 +110,10 @@ class Reconciler {
   }
 
   async #run(): Promise<void> {
-    const { monotonic, report, doubts } = this.#options.payments
+    const { log, monotonic, report, doubts } = this.#options.payments
     try {
+      const open = [...(await log.countUnfinished()).values()].reduce((sum, number) => sum + number, 0)
+      this.#delayMaxMs = Math.min(Math.max(DELAY_MAX_MS, open * DELAY_PER_RECORD_MS), DELAY_SEEN_MS_MAX)
       await this.#unlessFailed('doubts', () => doubts.review())
       for (let isMore = true; isMore && !this.#stopping.signal.aborted;) isMore = await this.#reconcileNext()
       if (monotonic() - this.#observedAt >= CLOCK_CHECK_MS) await this.#observe([])
@@ -203,8 +209,21 @@ class Reconciler {
     if (isFinal(state)) return
     if (isUnexplained(record, observed, this.#time())) this.#unexplained.set(identity, true)
     if (ageMs >= LONG_OPEN_MS) this.#longOpen.set(identity, Date.parse(prepared_at))
-    const due_at = new Date(this.#time() + delayOf(record, observed, ageMs)).toISOString()
+    const due_at = new Date(this.#time() + this.#delayOf(record, observed, ageMs)).toISOString()
     await advance(payments, record, { state, updated_at, due_at })
+  }
+
+  #delayOf(record: ResponseRecord, { observation, isNonceUsed }: ObservedRecord, ageMs: number): number {
+    const { state, updated_at, first_denial } = record
+    const { validBefore } = recordedPayment(record).payment.payload.authorization
+    const isSeen = state === 'settled' && isNonceUsed
+    // A final block past the settlement confirms it, and one past `validBefore` ends an open payment.
+    const expectedAt = isSeen ? Date.parse(updated_at) : Number(validBefore) * 1000
+    const expectedMs = observation.final ? expectedAt - Number(observation.final.time) * 1000 : 0
+    const delays = isSeen ? [DELAY_SEEN_MS_MAX] : [Math.abs(ageMs) / 2, this.#delayMaxMs]
+    if (first_denial) delays.push(APART_MS)
+    if (isSeen || expectedMs > 0) delays.push(expectedMs)
+    return Math.max(DELAY_MIN_MS, Math.min(...delays))
   }
 
   /** A record can be corrupt, or the disk full. The other records are still reconciled. */
@@ -226,19 +245,6 @@ function isUnexplained(record: ResponseRecord, { payer, isNonceUsed }: ObservedR
   const { value, validBefore } = recordedPayment(record).payment.payload.authorization
   const isPrevented = isNonceUsed || !payer || payer.codeBytes > 0 || payer.balance < BigInt(value)
   return !isPrevented || time > Number(validBefore) * 1000 + ENDED_MS_MAX
-}
-
-function delayOf(record: ResponseRecord, { observation, isNonceUsed }: ObservedRecord, ageMs: number): number {
-  const { state, updated_at, first_denial } = record
-  const { validBefore } = recordedPayment(record).payment.payload.authorization
-  const isSeen = state === 'settled' && isNonceUsed
-  // A final block past the settlement confirms it, and one past `validBefore` ends an open payment.
-  const expectedAt = isSeen ? Date.parse(updated_at) : Number(validBefore) * 1000
-  const expectedMs = observation.final ? expectedAt - Number(observation.final.time) * 1000 : 0
-  const delays = isSeen ? [DELAY_SEEN_MS_MAX] : [Math.abs(ageMs) / 2, DELAY_MAX_MS]
-  if (first_denial) delays.push(APART_MS)
-  if (isSeen || expectedMs > 0) delays.push(expectedMs)
-  return Math.max(DELAY_MIN_MS, Math.min(...delays))
 }
 
 /** Works on some entries at the same time. The workers share the iterator. */

@@ -8,14 +8,7 @@ import { join } from 'node:path'
 import { asBinary, type RootDatabase } from 'lmdb'
 import { undefinedIfCorrupt } from '../files/checksum.ts'
 import { openEnvironment, StoreError } from '../files/environment.ts'
-import {
-  EPOCH_KEY,
-  finishedKey,
-  OWNER_KEY,
-  PUBLIC_KEYS_KEY,
-  recordKeyIn,
-  SALES_KEY,
-} from '../files/layout.ts'
+import { EPOCH_KEY, finishedKey, OWNER_KEY, PUBLIC_KEYS_KEY, recordKeyIn, SALES_KEY } from '../files/layout.ts'
 import {
   changeKey,
   copyRecord,

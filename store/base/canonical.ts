@@ -18,7 +18,8 @@ export function canonicalJson(value: unknown): string {
  * Undefined in browsers and Workers, where the library of the buyer runs. It is ten times as fast (`bench perf`, row
  * "replay").
  */
-const nodeHash = globalThis.process?.getBuiltinModule?.('crypto').hash as ((name: string, text: string) => string) | undefined
+const nodeHash = globalThis.process?.getBuiltinModule?.('crypto').hash as
+  ((name: string, text: string) => string) | undefined
 
 /** The digest of the UTF-8 text as 64 hexadecimal digits. */
 export function sha256Hex(text: string): string {

@@ -4,14 +4,17 @@
  * write. A promise resolves after the write is on disk, so its result survives a kill and a power loss.
  */
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { asBinary, type RootDatabase } from 'lmdb'
 import { CorruptRecordError, storedChecksum, undefinedIfCorrupt } from '../files/checksum.ts'
+import { renameDurably } from '../files/atomic-file.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { awaitWrite, openEnvironment, readerIdsOf, StoreError } from '../files/environment.ts'
 import {
   EPOCH_KEY,
   finishedKey,
+  movedResponsesFolder,
   NOTE_PREFIX,
   OWNER_KEY,
   PUBLIC_KEYS_KEY,
@@ -55,8 +58,9 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
+import { MOVED_NOTE, RECORDS_PER_PART, type LogPart, type MovableLog } from './move.ts'
 import { openRecordCache } from './record-cache.ts'
-import { lateAfter, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from './responses.ts'
+import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from './responses.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
 /**
@@ -72,6 +76,8 @@ interface CachedRecord {
 interface LmdbLogOptions {
   /** For a command that reads the log while a service runs. */
   readOnly?: boolean
+  /** For the command that moves the log. Without it, a log that was moved is refused. */
+  moving?: 'source' | 'target'
   /** The sales in a minute, of all processes. Default: no limit. */
   salesPerMinute?: number | undefined
   now?: () => Date
@@ -79,20 +85,25 @@ interface LmdbLogOptions {
   freeBytes?: typeof readFreeBytes
 }
 
-export class LmdbResponseLog implements ResponseLog {
+export class LmdbResponseLog implements MovableLog {
   readonly #opened: LogRanges
   /** By key. Saves parsing a record whose bytes have not changed (`bench perf`, row "replay"). */
   readonly #cache = openRecordCache<CachedRecord>()
   readonly #salesPerMinute: number
   readonly #now: () => Date
   readonly #checkReserve: () => void
+  readonly #dataDirectory: string
   #isClosed = false
 
   constructor(
     dataDirectory: string,
-    { readOnly = false, salesPerMinute = Infinity, now = () => new Date(), freeBytes }: LmdbLogOptions = {},
+    { readOnly = false, moving, salesPerMinute = Infinity, now = () => new Date(), freeBytes }: LmdbLogOptions = {},
   ) {
-    const folder = responsesFolder(dataDirectory)
+    const moved = movedResponsesFolder(dataDirectory)
+    const isMoved = existsSync(moved) && !existsSync(responsesFolder(dataDirectory))
+    if (isMoved && !moving) throw new StoreError(`${moved}: is the response log, which was moved to another one`)
+    const folder = isMoved && moving === 'source' ? moved : responsesFolder(dataDirectory)
+    this.#dataDirectory = dataDirectory
     this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
     const upgrade = (environment: RootDatabase<unknown, string>) => {
       upgradeLayout(environment, this.#checkReserve)
@@ -144,7 +155,7 @@ export class LmdbResponseLog implements ResponseLog {
   async setNote(key: string, value?: string): Promise<void> {
     const { environment } = this.#ranges
     const name = NOTE_PREFIX + key
-    await this.#transact(() => void (value === undefined ? environment.remove(name) : environment.put(name, value)))
+    await awaitWrite(value === undefined ? environment.remove(name) : environment.put(name, value))
   }
 
   /** This process has another name. */
@@ -204,12 +215,7 @@ export class LmdbResponseLog implements ResponseLog {
       const sales = this.#readSales()
       const spending = spend(sales, { units: 1, max: this.#salesPerMinute, timeMs: Date.parse(prepared_at) })
       if (spending.kind === 'full') return spending
-      const digest = digestOf(identity)
-      const key = newRecordKey(prepared_at, digest)
-      this.#writeIndexes({ key, next: record, before: undefined, sales })
-      this.#ranges.identities.put(digest, key)
-      this.#ranges.records.put(key, asBinary(encodeRecord(record)))
-      if (!isVersion(NEW_VERSION, record)) this.#ranges.progress.put(key, asBinary(encodeProgress(record)))
+      this.#writeIndexes({ key: this.#add(record), next: record, before: undefined, sales })
       return { kind: 'claimed', record }
     })
   }
@@ -271,6 +277,54 @@ export class LmdbResponseLog implements ResponseLog {
     })
   }
 
+  /** Also gives the folder another name, so that no start finds the log. */
+  async fence(mark: string): Promise<void> {
+    const { from, to } = this.#folders
+    if (existsSync(from) && existsSync(to)) throw new StoreError(`${to}: is a log that was moved before; remove it`)
+    await this.setNote(MOVED_NOTE, mark)
+    if (existsSync(from)) await renameDurably(from, to)
+  }
+
+  async liftFence(): Promise<void> {
+    const { from, to } = this.#folders
+    if (existsSync(to)) await renameDurably(to, from)
+    await this.setNote(MOVED_NOTE)
+  }
+
+  async *export(): AsyncGenerator<LogPart> {
+    const keys = [...this.#ranges.records.keys()]
+    for (let from = 0; from < keys.length; from += RECORDS_PER_PART) {
+      const part: LogPart = { kind: 'records', records: [], damaged: [] }
+      for (const key of keys.slice(from, from + RECORDS_PER_PART)) {
+        const record = undefinedIfCorrupt(() => this.#findAt(key))
+        const id = record?.payment_id
+        if (record)
+          part.records.push({ record, holdsPaymentId: id !== undefined && holderOf(id, this.#ranges) === key })
+        else part.damaged.push(key)
+      }
+      yield part
+    }
+    yield { kind: 'keys and sales', publicKeys: this.#getPublicKeys(), sales: this.#readSales() }
+  }
+
+  async import(part: LogPart): Promise<void> {
+    this.#checkReserve()
+    const { environment, paymentIds } = this.#ranges
+    await this.#transact(() => {
+      if (part.kind !== 'records') {
+        void environment.put(PUBLIC_KEYS_KEY, part.publicKeys)
+        void environment.put(SALES_KEY, part.sales)
+        return
+      }
+      for (const { record, holdsPaymentId } of part.records) {
+        const key = this.#add(record)
+        const listed = this.#placeOf(record, key)
+        listed.range.put(listed.key, asBinary(listed.value))
+        if (holdsPaymentId) paymentIds.put(digestOf(record.payment_id ?? ''), key)
+      }
+    })
+  }
+
   close(): Promise<void> {
     this.#isClosed = true
     return this.#opened.environment.close()
@@ -283,7 +337,16 @@ export class LmdbResponseLog implements ResponseLog {
   }
 
   async #transact<T>(change: () => T): Promise<T> {
-    return awaitWrite(this.#ranges.environment.transaction(change))
+    const { environment } = this.#ranges
+    const changeUnlessMoved = () => {
+      if (environment.doesExist(NOTE_PREFIX + MOVED_NOTE)) throw new StoreError('The response log was moved')
+      return change()
+    }
+    return awaitWrite(environment.transaction(changeUnlessMoved))
+  }
+
+  get #folders() {
+    return { from: responsesFolder(this.#dataDirectory), to: movedResponsesFolder(this.#dataDirectory) }
   }
 
   #getOwner(): LogOwner | undefined {
@@ -321,6 +384,17 @@ export class LmdbResponseLog implements ResponseLog {
 
   #readSales(): SlidingMinute {
     return (this.#ranges.environment.get(SALES_KEY) as SlidingMinute | undefined) ?? []
+  }
+
+  /** Inside a transaction. Returns the key of the record. */
+  #add(record: ResponseRecord): string {
+    const { identities, records, progress } = this.#ranges
+    const digest = digestOf(record.identity)
+    const key = newRecordKey(record.prepared_at, digest)
+    identities.put(digest, key)
+    records.put(key, asBinary(encodeRecord(record)))
+    if (!isVersion(NEW_VERSION, record)) progress.put(key, asBinary(encodeProgress(record)))
+    return key
   }
 
   /** Inside a transaction. `sales` are written if they have changed. */

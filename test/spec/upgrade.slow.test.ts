@@ -1,5 +1,6 @@
 /**
- * The upgrade of docs/operations/drills.md: its commands, on the data that a service of the version before has left.
+ * The upgrade and the move of the log, with the commands of docs/operations, on the data that a service of the version
+ * before has left.
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { chmod, cp, readdir, readFile, rm } from 'node:fs/promises'
@@ -28,12 +29,17 @@ interface Sold {
   purchases: { identity: string; payment: string; body: string; payment_response: string }[]
 }
 
-/** The commands of the document, without their comments. Those of PostgreSQL name its variable. */
+/** The commands of a section, without their comments. */
+async function commandsOf(document: string, section: string): Promise<string[]> {
+  const text = await readFile(join(ROOT, 'docs/operations', document), 'utf8')
+  const [, block = ''] = text.split(`\n## ${section}\n`)[1]?.split('```')[1]?.split(/^sh\n/) ?? []
+  return block.split('\n').flatMap((line) => (line === '' ? [] : line.replace(/ +#.*$/, '')))
+}
+
+/** Those of PostgreSQL name its variable. */
 async function documentedCommands(hasDatabase: boolean): Promise<string[]> {
-  const text = await readFile(join(ROOT, 'docs/operations/drills.md'), 'utf8')
-  const block = /## Upgrade\n.*?```sh\n(.*?)```/s.exec(text)?.[1] ?? ''
-  const lines = block.split('\n').filter((line) => line !== '' && (hasDatabase || !line.includes('RESPONSE_LOG')))
-  return lines.map((line) => line.replace(/ +#.*$/, ''))
+  const commands = await commandsOf('drills.md', 'Upgrade')
+  return commands.filter((command) => hasDatabase || !command.includes('RESPONSE_LOG'))
 }
 
 class Machine {
@@ -92,7 +98,7 @@ class Machine {
 }
 
 describe('the documented upgrade', function () {
-  this.timeout(240_000)
+  this.timeout(400_000)
   let machine: Machine
   let server: PostgresServer | undefined
 
@@ -217,4 +223,54 @@ describe('the documented upgrade', function () {
     )
     expect(await machine.agent(['payments', 'unfinished'])).to.contain(sold.purchases[1]?.identity)
   })
+
+  it('[14.23] moves the log to PostgreSQL and back, with kills, and replays its payments on each', async function () {
+    if (findPostgres() === undefined) return this.skip()
+    server = await startPostgres()
+    const url = await server.createDatabase()
+    const sold = await prepare('lmdb', {})
+    await machine.start()
+    await expectUpgraded(sold)
+    const [stop = '', migrate = '', move = '', start = ''] = await commandsOf('machines.md', 'Move the log')
+    await machine.run(stop)
+    const { DATA_DIR = '' } = machine.environment
+    const documented = /postgres:\S+/
+    const source = { ...machine.environment }
+    machine.environment['RESPONSE_LOG'] = url
+    expect(await machine.run(migrate.replace(/^.*(?=agent)/, ''))).to.contain('applied migration 7')
+    delete machine.environment['RESPONSE_LOG']
+    await moveWithKills(move.replace(documented, url))
+    expect(await machine.agent(['serve'])).to.match(/^exit 1: .*moved.*\n$/)
+    machine.environment['RESPONSE_LOG'] = url
+    await machine.run(start)
+    await expectUpgraded(sold)
+
+    const [, back = ''] = await commandsOf('drills.md', 'Move the log')
+    await machine.stop()
+    await moveWithKills(back.replace('"$DATA_DIR"', DATA_DIR))
+    expect(await machine.agent(['serve'])).to.match(/^exit 1: The response log was moved to .*\n$/)
+    expect(await machine.agent(['move-log', '--cancel', '--to', DATA_DIR])).to.match(/^exit 1: .*complete\n$/)
+    for (const name of Object.keys(machine.environment)) delete machine.environment[name]
+    Object.assign(machine.environment, source)
+    await machine.run(start)
+    await expectUpgraded(sold)
+    const backup = `agent backup ${BACKUPS}/after-move`
+    expect(await machine.run(backup)).to.contain('backed up 2 records')
+  })
+
+  /** Kills the command at five points of its run, and then lets it end. */
+  async function moveWithKills(command: string): Promise<void> {
+    const args = command.split(' ').slice(1)
+    const began = performance.now()
+    await machine.agent(['help', 'move-log'])
+    const loadMs = performance.now() - began
+    for (let kill = 0; kill < 5; kill += 1) {
+      const child = startChild('agent/main.js', args, machine.environment)
+      const timer = setTimeout(() => child.process.kill('SIGKILL'), loadMs * (0.5 + kill / 5))
+      const code = await child.ended
+      clearTimeout(timer)
+      if (code !== 'SIGKILL') break
+    }
+    expect(await machine.run(command)).to.match(/^moved 2 records to |complete\n$/)
+  }
 })

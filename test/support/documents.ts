@@ -183,6 +183,8 @@ async function runBlock(session: Session, script: string) {
   const command = `stty -echo; echo ${STARTED}; exec bash -e ${block} 2>${errors}`
   const { child, shown } = start(session, 'script', ['-qefc', command, '/dev/null'])
   // Before that, the terminal would echo the answers.
+  // The program can have ended by then.
+  child.stdin.on('error', () => undefined)
   child.stdout.once('data', () => child.stdin.write(ANSWERS))
   const timer = setTimeout(() => void stop(child), BLOCK_MS_MAX)
   const [status] = (await once(child, 'close')) as [number | null]

@@ -23,10 +23,10 @@ export function useBrowser(): () => Browser {
   return () => browser!
 }
 
-/** Resolves with the shown text when it matches, and rejects with it after ten seconds. */
+/** Resolves with the shown text when it matches, and rejects with it after thirty seconds. */
 export async function seen(page: BrowserPage, selector: string, pattern: RegExp): Promise<string> {
   return (await page.evaluate(`(async () => {
-    for (let turn = 0; turn < 400; turn += 1) {
+    for (let turn = 0; turn < 1200; turn += 1) {
       const text = document.querySelector(${JSON.stringify(selector)})?.innerText ?? ''
       if (${String(pattern)}.test(text)) return text
       await new Promise((resolve) => setTimeout(resolve, 25))

@@ -13,7 +13,7 @@ import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import type { ReservedAuthorization } from './authorization-state.ts'
 import { createAuthorization, signerOf, typedDataOf, type Key, type Signer } from './signer.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
-import { createPurchase, findPurchase, readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
+import { createPurchase, findPurchase, paidEntry, readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
 import { REPEAT_STATUSES } from './purchase-state.ts'
 import { decodeQuote, type DecodedQuote } from './quote.ts'
@@ -127,7 +127,10 @@ async function sendPayment({ runtime, entry, onStep }: CompletedTask, purchase: 
   const current = (await findPurchase(entry)) ?? purchase
   // A later reply never replaces a bought answer, not even another answer to the same payment.
   if (current.answer?.status === 200 && !isSavedAnswer(current, answer)) return answer
-  await writePurchase(entry, { ...purchase, answer: toSaved(answer) })
+  const answered = { ...purchase, answer: toSaved(answer) }
+  if (purchasedReceipt(answered) === undefined) await writePurchase(entry, answered)
+  // False if another process has created it.
+  else await createPurchase(paidEntry(entry), answered)
   return answer
 }
 

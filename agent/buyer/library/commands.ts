@@ -263,8 +263,9 @@ async function reportRefusal(
     if (reason === 'insufficient_funds')
       note(`Send USDC to this address. ${network === DEPLOYMENTS.testnet.network ? FAUCET : ''}`)
   }
-  // The advice to sign another payment is not repeated: this one can still be settled.
-  if (known && status !== 402) note(known.advice)
+  // The advice of a 402 is to sign another payment, but this one can still be settled. The outcome of a payment that
+  // was settled earlier is its advice.
+  if (known && status !== 402 && code !== 'payment_already_settled') note(known.advice)
 }
 
 function printBody(

@@ -1,13 +1,22 @@
 /** How a purchase ended: the one wording for the command line, the page, the library and MCP. */
+import { REFUSALS } from '../../operation/refusal.ts'
 
 /**
  * `sold`: paid, with an answer. `not_sold`: certainly not charged. `not_sold_later`: the service refused the payment,
- * which is certain when it can no longer be settled. `unknown`: only a repetition with the same payment can tell.
+ * which is certain when it can no longer be settled. `settled_earlier`: the service says that it settled the payment
+ * and has no answer for it. `unknown`: only a repetition with the same payment can tell.
  */
-export type Outcome = { kind: 'sold' | 'not_sold' | 'unknown' } | { kind: 'not_sold_later'; certainFrom: Date }
+export type Outcome =
+  { kind: 'sold' | 'not_sold' | 'settled_earlier' | 'unknown' } | { kind: 'not_sold_later'; certainFrom: Date }
 
 /** The exit statuses of commands (contract 14.5). */
-export const EXIT_STATUSES: Record<Outcome['kind'], number> = { sold: 0, not_sold: 1, unknown: 4, not_sold_later: 6 }
+export const EXIT_STATUSES: Record<Outcome['kind'], number> = {
+  sold: 0,
+  not_sold: 1,
+  settled_earlier: 4,
+  unknown: 4,
+  not_sold_later: 6,
+}
 
 /** One sentence, with the local time. */
 export function describeOutcome(outcome: Outcome): string {
@@ -18,6 +27,7 @@ export function describeOutcome(outcome: Outcome): string {
 const SENTENCES = {
   sold: 'Sold.',
   not_sold: 'Not sold, and nothing was charged.',
+  settled_earlier: REFUSALS.payment_already_settled.advice,
   unknown: 'Not known whether the payment was charged. Repeat the same purchase: the same payment is sent again.',
 }
 

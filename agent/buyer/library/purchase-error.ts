@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { decodeBase64 } from '../../../store/base/base64.ts'
 import { REFUSALS, type RefusalCode } from '../../operation/refusal.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
-import { chargedBy, type Charged, type Outcome } from './outcome.ts'
+import { chargedBy, describeOutcome, type Charged, type Outcome } from './outcome.ts'
 
 /** What the caller does next. */
 const ADVICE = {
@@ -73,11 +73,11 @@ export class PurchaseError extends Error {
     return chargedBy(this.outcome)
   }
 
-  /** For a refusal before a signature, and for a payment that was settled before, that of the error table. */
+  /** What the caller does next. For a refusal before a signature that of the error table. */
   get advice(): string {
     const code = this.answer?.code
-    const isOfTable = this.code === 'service_refused' || code === 'payment_already_settled'
-    return isOfTable && code !== undefined ? REFUSALS[code].advice : ADVICE[this.code]
+    if (this.outcome.kind === 'settled_earlier') return describeOutcome(this.outcome)
+    return this.code === 'service_refused' && code !== undefined ? REFUSALS[code].advice : ADVICE[this.code]
   }
 }
 

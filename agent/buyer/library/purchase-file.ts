@@ -1,6 +1,7 @@
 /**
- * The file of a purchase: the request, the signed payment and, later, the answer. It is written before the payment is
- * sent, because a buyer who loses a sent payment has to pay again.
+ * The file of a purchase: the request, the signed payment and, later, a refusal. It is written before the payment is
+ * sent, because a buyer who loses a sent payment has to pay again. A paid answer is in a file of its own with all that,
+ * which is created and never replaced.
  */
 import * as z from 'zod'
 import { decodeBase64 } from '../../../store/base/base64.ts'
@@ -24,9 +25,21 @@ const purchaseSchema = z.strictObject({
 
 export type Purchase = z.infer<typeof purchaseSchema>
 
-/** Creates or replaces the file. It is durable when this resolves. */
+/** Creates or replaces the file. It is durable when this resolves. Do not call it with a paid answer. */
 export const writePurchase = ({ storage, name }: PurchaseEntry, purchase: Purchase): Promise<void> =>
   storage.replace(name, toText(purchase))
+
+const PAID_SUFFIX = '.paid.json'
+
+/** Where the paid answer of a purchase is. */
+export const paidEntry = ({ storage, name }: PurchaseEntry): PurchaseEntry => ({
+  storage,
+  name: `${name.replace(/(\.paid)?\.json$/, '')}${PAID_SUFFIX}`,
+})
+
+/** The names of all entries of a storage, without those of paid answers. */
+export const listNames = async (storage: PurchaseEntry['storage']): Promise<string[]> =>
+  (await storage.list('')).filter((name) => !name.endsWith(PAID_SUFFIX))
 
 /** Creates the file. Returns false, and changes nothing, if it exists. */
 export const createPurchase = ({ storage, name }: PurchaseEntry, purchase: Purchase): Promise<boolean> =>
@@ -35,10 +48,14 @@ export const createPurchase = ({ storage, name }: PurchaseEntry, purchase: Purch
 const toText = (purchase: Purchase): string => `${JSON.stringify(purchase, null, 2)}\n`
 
 /**
- * Returns undefined if the file does not exist.
+ * Returns undefined if neither the file nor its paid answer exists.
  * @throws PurchaseError if it cannot be read or is not a purchase
  */
 export async function findPurchase(entry: PurchaseEntry): Promise<Purchase | undefined> {
+  return (await readEntry(paidEntry(entry))) ?? readEntry(entry)
+}
+
+async function readEntry(entry: PurchaseEntry): Promise<Purchase | undefined> {
   const file = locationOf(entry)
   const text = await entry.storage.read(entry.name).catch((cause: unknown) => {
     throw new PurchaseError('outcome_unknown', `${file} cannot be read`, { file, cause })

@@ -2,14 +2,13 @@
  * The state of a purchase, derived from its file alone. Estimates, questions, summaries and signatures all use this
  * value.
  */
-import { parseJson } from '../../../store/base/read-body.ts'
 import type { Operation } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { REFUSALS } from '../../operation/refusal.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
 import type { Charged, Outcome } from './outcome.ts'
 import { describeAnswer } from './purchase-error.ts'
-import { parsePayment, parsePurchase, readPayment, type Purchase } from './purchase-file.ts'
+import { listNames, parsePayment, readPayment, readPurchase, type Purchase } from './purchase-file.ts'
 import { requestedOperation } from './purchase-request.ts'
 import type { BuyerStorage } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
@@ -36,6 +35,11 @@ export function isRefused(answer: { status: number; body: string } | null | unde
   const { status, code } = answer ? describeAnswer(answer) : {}
   if (status === undefined || code === undefined || REPEAT_STATUSES.has(status)) return false
   return REFUSALS[code].status === status && REFUSALS[code].charged === 'no' && code !== 'payment_replay_conflict'
+}
+
+/** Whether the service says that it settled the payment and has no answer for it. */
+export function isSettledEarlier(answer: Purchase['answer']): boolean {
+  return answer !== null && describeAnswer(answer).code === 'payment_already_settled'
 }
 
 export function stateOf(purchase: Purchase | undefined, now: Date): PurchaseState {
@@ -78,12 +82,11 @@ export interface ListedPurchase {
 /** The purchases of a storage, the oldest first. A damaged entry does not hide the others. */
 export async function listPurchases(storage: BuyerStorage, now: Date): Promise<ListedPurchase[]> {
   const read = async (name: string): Promise<ListedPurchase[]> => {
-    const purchase = parsePurchase(parseJson((await storage.read(name)) ?? ''))
-    if (!purchase) return []
+    const purchase = await readPurchase({ storage, name })
     const operation = requestedOperation(purchase.request, OPERATIONS)
     return [{ name, purchase, operation, state: stateOf(purchase, now), amount: Number(readPayment(purchase).amount) }]
   }
-  const listed = await Promise.all((await storage.list('')).map((name) => read(name).catch(() => [])))
+  const listed = await Promise.all((await listNames(storage)).map((name) => read(name).catch(() => [])))
   return listed.flat().toSorted((one, other) => one.purchase.signed_at.localeCompare(other.purchase.signed_at))
 }
 
@@ -107,7 +110,9 @@ export async function outcomeOf(
   readAuthorization?: ReadAuthorization,
 ): Promise<Outcome> {
   const charged = await chargeOf(purchase, now, readAuthorization)
+  const { answer } = purchase
+  if (charged !== 'no' && isSettledEarlier(answer)) return { kind: 'settled_earlier' }
   if (charged !== 'unknown') return { kind: charged === 'yes' ? 'sold' : 'not_sold' }
-  if (!isRefused(purchase.answer) || hasEnded(purchase, now)) return { kind: 'unknown' }
+  if (!isRefused(answer) || hasEnded(purchase, now)) return { kind: 'unknown' }
   return { kind: 'not_sold_later', certainFrom: new Date(endOf(purchase)) }
 }

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { authorizationSchema } from './authorization-state.ts'
 import { PurchaseError } from './purchase-error.ts'
-import { parsePurchase } from './purchase-file.ts'
+import { listNames, parsePurchase } from './purchase-file.ts'
 import { openStorage } from './folder-storage.ts'
 import type { BuyerStorage } from './storage.ts'
 import { toDay } from '../../../store/base/day.ts'
@@ -136,7 +136,7 @@ async function readReservation(storage: BuyerStorage, name: string): Promise<Res
 /** @throws PurchaseError unless each purchase of the day has its reservation */
 async function requireReservations(storage: BuyerStorage, { day, resets, reservations }: Day): Promise<void> {
   const purchases = new Map(reservations.map(({ name, purchase }) => [name, purchase]))
-  for (const name of await storage.list('')) {
+  for (const name of await listNames(storage)) {
     if (name.startsWith(PREFIX)) continue
     const reservation = parsePurchase(parseJson((await storage.read(name)) ?? ''))?.reservation
     const found = new RegExp(`^${PREFIX}${day}-(?:r(\\d+)-)?\\d+\\.json$`).exec(reservation ?? '')

@@ -22,7 +22,8 @@ import { ANSWER_BYTES_MAX, type Fetch } from '../../../store/base/bounded-fetch.
 import { errorCode } from '../../../store/base/error-code.ts'
 import { parseStrictJson } from '../../../store/base/strict-json.ts'
 import { readUpTo } from '../../../store/files/bounded-read.ts'
-import { parsePurchase } from './purchase-file.ts'
+import { fileEntry } from './folder-storage.ts'
+import { parsePurchase, readPurchase } from './purchase-file.ts'
 import {
   checkResponse,
   describe,
@@ -95,7 +96,7 @@ async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subjec
   if (json.kind === 'invalid') throw new Error(`${file} is not JSON`)
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
     throw new Error(`${file} is not an answer: it is not a JSON object`)
-  const purchase = parsePurchase(json.value)
+  const purchase = parsePurchase(json.value) && (await readPurchase(fileEntry(file)))
   if (!purchase) return readAnswerAlone(file, json.value, receiptFile)
   if (receiptFile !== undefined) throw new Error('--receipt is for an answer; a purchase file contains its receipt')
   if (purchasedReceipt(purchase) === undefined) throw new Error(`${file} has no paid answer with a receipt`)

@@ -1,7 +1,7 @@
 /** The newest records that a storage has bought, by company number. Reads each answer once. */
 import type { Company } from '../../../store/dataset/company.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import { parsePurchase } from '../library/purchase-file.ts'
+import { findPurchase, listNames } from '../library/purchase-file.ts'
 import { purchasedReceipt } from '../library/verify-purchase.ts'
 import type { BuyerStorage } from '../library/storage.ts'
 
@@ -17,9 +17,9 @@ export function openRecords(storage: BuyerStorage): FindRecord {
   const read = new Set<string>()
   const records = new Map<string, BoughtRecord>()
   return async (number) => {
-    for (const name of await storage.list('')) {
+    for (const name of await listNames(storage)) {
       if (read.has(name)) continue
-      const purchase = parsePurchase(parseJson((await storage.read(name)) ?? ''))
+      const purchase = await findPurchase({ storage, name }).catch(() => undefined)
       if (!purchase || purchasedReceipt(purchase) === undefined) continue
       read.add(name)
       const boughtAt = purchase.signed_at

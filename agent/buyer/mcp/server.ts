@@ -112,7 +112,8 @@ function describeFailure(cause: unknown): CallToolResult {
     if (code === 'service_refused' && answer?.code !== undefined)
       return toError({ code: answer.code, message: REFUSALS[answer.code].message }, { advice: known, outcome })
     const unfunded = answer?.reason === 'insufficient_funds' ? UNFUNDED_ADVICE : REFUSED_ADVICE
-    const advice = code === 'payment_refused' ? unfunded : known
+    const isOpen = code === 'payment_refused' && outcome.kind !== 'settled_earlier'
+    const advice = isOpen ? unfunded : known
     return toError({ code, message }, { advice, outcome }, answer)
   }
   const error = { code: 'service_unreachable', message: 'The service does not answer, or not with the expected form.' }

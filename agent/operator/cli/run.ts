@@ -6,6 +6,7 @@ import { addImportCommand, addSnapshotIdCommand } from './dataset.ts'
 import { addHistoryCommand } from './history.ts'
 import { addKeysCommand } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
+import { addMoveLogCommand } from './move-log.ts'
 import { addPaymentsCommand } from './payments.ts'
 import { addServeCommand } from './serve.ts'
 import { addVerifyCommand } from './verify.ts'
@@ -42,6 +43,7 @@ const PROGRAM = {
     addKeysCommand,
     addBackupCommands,
     addMigrateCommand,
+    addMoveLogCommand,
     addPaymentsCommand,
   ],
   describeFailure,

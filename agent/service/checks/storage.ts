@@ -23,7 +23,7 @@ export async function checkResponseLog(subject: Subject): Promise<Finding[]> {
   const log = await subject.log()
   if (payTo !== undefined) {
     const terms = { ...DEPLOYMENTS[mode], payTo }
-    const owned = log ?? { owner: async () => undefined }
+    const owned = log ?? { owner: async () => undefined, notes: async () => new Map<string, string>() }
     const fault = await findOwnerFault({ log: owned, dataDirectory, terms, allowed })
     if (fault !== undefined) return failed(fault)
   }

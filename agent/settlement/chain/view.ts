@@ -101,7 +101,11 @@ export function decodeView(result: unknown, payments: readonly ObservedPayment[]
   const positionAt = (index: number) => Number(numberAt(index)) / WORD_BYTES
   const [number, outcome, reasonAt, statesAt] = [numberAt(1), numberAt(5), positionAt(6), positionAt(7)]
   if (numberAt(statesAt) !== BigInt(payments.length)) throw new ReplyError('NO_CHAIN_VIEW')
-  const readReason = () => `0x${words.slice(reasonAt + 1).join('').slice(0, 2 * Number(numberAt(reasonAt)))}`
+  const readReason = () =>
+    `0x${words
+      .slice(reasonAt + 1)
+      .join('')
+      .slice(0, 2 * Number(numberAt(reasonAt)))}`
   return {
     chainId: numberAt(0),
     number,

@@ -31,7 +31,8 @@ import {
   type UnrecordedPayment,
 } from '../record.ts'
 import { openRecordCache } from '../record-cache.ts'
-import { lateAfter, UNRECORDED_MAX, type AnnouncedKey, type ResponseLog } from '../responses.ts'
+import { MOVED_NOTE, RECORDS_PER_PART, type LogPart, type MovableLog, type MovedRecord } from '../move.ts'
+import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
 import { checkSchema } from './schema.ts'
@@ -40,6 +41,9 @@ import { checkSchema } from './schema.ts'
  * A place can become free, or a conflicting record be removed, after the write; the third attempt is a safety margin.
  */
 const CLAIM_ATTEMPTS_MAX = 3
+
+/** Those of which every change is refused once the log was moved. */
+const FENCED_TABLES = ['responses', 'public_keys', 'unrecorded_payments', 'response_log_owner']
 
 const STATEMENTS = {
   /**
@@ -128,6 +132,30 @@ const STATEMENTS = {
     union all (select * from responses where final_at is not null order by final_at desc limit $1))
   select coalesce(records.record, newest.record) as record, progress from newest left join records using (identity)`,
   PRUNE_UNRECORDED: 'delete from unrecorded_payments where found_at < $1',
+  /** Waits for changes that are not committed. Also stops the processes of versions that do not know the note. */
+  FENCE: `create or replace function refuse_moved() returns trigger language plpgsql as
+  $$ begin raise exception 'The response log was moved'; end $$;
+  ${FENCED_TABLES.map(
+    (table) => `create or replace trigger refuse_moved before insert or update or delete on ${table}
+  for each statement execute function refuse_moved();`,
+  ).join('')}`,
+  LIFT_FENCE: FENCED_TABLES.map((table) => `drop trigger if exists refuse_moved on ${table};`).join(''),
+  EXPORT: `select identity, payment_id is not null as holds, coalesce(records.record, responses.record) as record, progress
+  from responses left join records using (identity) where identity > $1 order by identity limit $2`,
+  /** A sale counts for a minute after its second. */
+  EXPORT_SALES: `select floor(extract(epoch from free_at))::int - 60 as at, count(*)::int as units from sale_places
+  where free_at > now() group by 1 order by 1`,
+  IMPORT: `with moved as (select * from jsonb_to_recordset($1::jsonb)
+    as (identity text, payment_id text, state text, final_at timestamptz, due_at timestamptz, record text)),
+  added as (insert into responses (identity, payment_id, state, final_at, due_at, revision)
+    select identity, payment_id, state, final_at, due_at, gen_random_uuid() from moved on conflict (identity) do nothing)
+  insert into records (identity, record) select identity, decode(record, 'base64') from moved on conflict do nothing`,
+  IMPORT_KEYS: `insert into public_keys (kid, jwk, announced_at, compromised_at)
+  select * from jsonb_to_recordset($1::jsonb) as (kid text, jwk jsonb, announced_at timestamptz, compromised_at text)
+  on conflict do nothing`,
+  IMPORT_SALES: `insert into sale_places (number, free_at) select row_number() over (), to_timestamp(at + 60)
+  from jsonb_to_recordset($1::jsonb) as sale (at int, units int), generate_series(1, units)
+  on conflict (number) do update set free_at = excluded.free_at`,
 }
 
 interface PostgresLogOptions {
@@ -144,7 +172,7 @@ interface PostgresLogOptions {
  * Connects, checks the schema, and makes the places of the limit of sales.
  * @throws StoreError if the database cannot be used; the message is one line without the URL
  */
-export async function openPostgresResponseLog(options: PostgresLogOptions): Promise<ResponseLog> {
+export async function openPostgresResponseLog(options: PostgresLogOptions): Promise<MovableLog> {
   const { url, salesPerMinute, report } = options
   const pool = openPool(url, report)
   try {
@@ -166,7 +194,7 @@ interface StoredRow {
   revision: string
 }
 
-class PostgresResponseLog implements ResponseLog {
+class PostgresResponseLog implements MovableLog {
   readonly #pool: Pool
   /** What this process has written last, so that a sale does not read it again. It may be old. */
   readonly #known = openRecordCache<StoredRow>()
@@ -326,6 +354,51 @@ class PostgresResponseLog implements ResponseLog {
     type Stored = { record: Buffer; progress: Buffer | null }
     const { rows } = await this.#query<Stored>(STATEMENTS.NEWEST_RECORDS, [NEWEST_READ_MAX])
     return rows.flatMap(({ record, progress }) => undefinedIfCorrupt(() => decodeRecord(record, progress)) ?? [])
+  }
+
+  async fence(mark: string): Promise<void> {
+    await this.setNote(MOVED_NOTE, mark)
+    await this.#query(STATEMENTS.FENCE, [])
+  }
+
+  async liftFence(): Promise<void> {
+    await this.#query(STATEMENTS.LIFT_FENCE, [])
+    await this.setNote(MOVED_NOTE)
+  }
+
+  async *export(): AsyncGenerator<LogPart> {
+    type Stored = { identity: string; holds: boolean; record: Buffer; progress: Buffer | null }
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const { rows }: QueryResult<Stored> = await this.#query<Stored>(STATEMENTS.EXPORT, [after, RECORDS_PER_PART])
+      const part: LogPart = { kind: 'records', records: [], damaged: [] }
+      for (const { identity, holds, record: bytes, progress } of rows) {
+        const record = undefinedIfCorrupt(() => decodeRecord(bytes, progress))
+        if (record?.identity === identity) part.records.push({ record, holdsPaymentId: holds })
+        else part.damaged.push(identity)
+      }
+      yield part
+      after = rows.at(-1)?.identity
+    }
+    const { rows: sales } = await this.#query<{ at: number; units: number }>(STATEMENTS.EXPORT_SALES, [])
+    yield { kind: 'keys and sales', publicKeys: await this.publicKeys(), sales }
+  }
+
+  async import(part: LogPart): Promise<void> {
+    const insert = (statement: string, rows: readonly object[]) => this.#query(statement, [JSON.stringify(rows)])
+    if (part.kind === 'records') {
+      const toRow = ({ record, holdsPaymentId }: MovedRecord) => ({
+        identity: record.identity,
+        state: record.state,
+        due_at: dueTime(record),
+        payment_id: holdsPaymentId ? record.payment_id : null,
+        final_at: isFinal(record.state) ? record.updated_at : null,
+        record: encodeRecord(record).toString('base64'),
+      })
+      await insert(STATEMENTS.IMPORT, part.records.map(toRow))
+    } else {
+      await insert(STATEMENTS.IMPORT_KEYS, part.publicKeys)
+      await insert(STATEMENTS.IMPORT_SALES, part.sales)
+    }
   }
 
   close(): Promise<void> {

@@ -431,7 +431,7 @@ describe('the reconciler', () => {
     expect(await state()).to.equal('settled')
   })
 
-  it('observes a record again after half its age, at least ten seconds and at most two minutes, and at its end', async () => {
+  const observedAfter = async () => {
     await claim('unknown')
     setNonce({ nonce: 'unclear' })
     open()
@@ -443,8 +443,19 @@ describe('the reconciler', () => {
       if (calls('nonceState') > before) seconds.push((clock - start) / SECOND_MS)
       clock += 5 * SECOND_MS
     }
-    // The record is ten seconds older.
-    expect(seconds).to.deep.equal([0, 10, 20, 35, 60, 95, 150, 230, 300, 420, 540])
+    return seconds
+  }
+
+  // The record is ten seconds older.
+  it('observes a record again after half its age, at least ten seconds and at most two minutes, and at its end', async () => {
+    expect(await observedAfter()).to.deep.equal([0, 10, 20, 35, 60, 95, 150, 230, 300, 420, 540])
+  })
+
+  it('observes a hundred records a second at most, so each of many records later', async () => {
+    const countUnfinished = async () => new Map([['settled', 30_000]] as const)
+    const { log } = sale.context.payments
+    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { countUnfinished }) }
+    expect(await observedAfter()).to.deep.equal([0, 10, 20, 35, 60, 95, 150, 230, 300, 455])
   })
 
   it('does not observe a settled payment again until its block can be final', async () => {

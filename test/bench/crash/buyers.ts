@@ -15,7 +15,6 @@ import { readPayment, readPurchase, type Purchase } from '../../../agent/buyer/l
 import { requestedOperation } from '../../../agent/buyer/library/purchase-request.ts'
 import { itemsOf } from '../../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
-import { UNFINISHED_SUFFIX } from '../../../store/files/atomic-file.ts'
 import { startChild, type Child } from '../../support/child.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -233,7 +232,7 @@ function transactionOf(answer: Purchase['answer']): string {
 /** The purchases in a folder of the client, by file name. */
 async function readPurchases(folder: string): Promise<Map<string, Purchase>> {
   const files = await readdir(folder).catch(() => [])
-  const names = files.filter((name) => /^[0-9a-f]/.test(name) && !name.endsWith(UNFINISHED_SUFFIX))
+  const names = files.filter((name) => /^[0-9a-f]+-\d+\.json$/.test(name))
   return new Map(
     await Promise.all(names.map(async (name) => [name, await readPurchase(fileEntry(join(folder, name)))] as const)),
   )

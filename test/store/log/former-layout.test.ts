@@ -96,14 +96,14 @@ describe('a response log of layout version 2', () => {
   }
 
   /** A backup of a log that `writeVersion2` writes. Returns the digest of its manifest. */
-  async function writeBackup(name: string, log2: Version2, parent?: string): Promise<string> {
+  async function writeBackup(name: string, version2: Version2, parent?: string): Promise<string> {
     const folder = join(directory, name)
     await mkdir(join(folder, 'responses'), { recursive: true })
-    await writeVersion2({ ...log2, folder: join(folder, 'responses') })
+    await writeVersion2({ ...version2, folder: join(folder, 'responses') })
     await rm(join(folder, 'responses', 'lock.mdb'), { force: true })
     const files = { 'responses/data.mdb': hash('sha256', await readFile(join(folder, 'responses', 'data.mdb')), 'hex') }
-    const log = { epoch: 'epoch', change: 7, changed_at: time }
-    const manifest = JSON.stringify({ version: 2, created_at: time, records: 0, damaged: 0, files, log, parent })
+    const state = { epoch: 'epoch', change: 7, changed_at: time }
+    const manifest = JSON.stringify({ version: 2, created_at: time, records: 0, damaged: 0, files, log: state, parent })
     await writeFile(join(folder, 'backup.json'), manifest)
     return hash('sha256', manifest)
   }

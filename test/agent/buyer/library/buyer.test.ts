@@ -10,15 +10,24 @@ import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import {
   createBuyer,
+  describeOutcome,
   PurchaseError,
   resetSpending,
   type BuyerOptions,
   type BuyerStorage,
 } from '../../../../agent/buyer/library/buyer.ts'
 import { folderStorage } from '../../../../agent/buyer/library/folder-storage.ts'
-import { createPurchase, readPurchase } from '../../../../agent/buyer/library/purchase-file.ts'
+import {
+  createPurchase,
+  listNames,
+  paidEntry,
+  readPurchase,
+  writePurchase,
+} from '../../../../agent/buyer/library/purchase-file.ts'
+import { REFUSALS } from '../../../../agent/operation/refusal.ts'
 import { openSpending } from '../../../../agent/buyer/library/spending.ts'
 import { buyCompany } from '../../../examples/buy-company.ts'
+import { runCommand } from '../../../support/cli.ts'
 import { startTestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { receiptIn } from '../../../support/unsigned-receipt.ts'
@@ -92,9 +101,9 @@ describe('createBuyer', () => {
     })
   })
 
+  const purchases = () => listNames(folderStorage(folder))
   /** The one purchase in the folder. */
-  const savedPurchase = async () =>
-    readPurchase({ storage: folderStorage(folder), name: (await readdir(folder))[0] ?? '' })
+  const savedPurchase = async () => readPurchase({ storage: folderStorage(folder), name: (await purchases())[0] ?? '' })
 
   it('[14.7] sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
     await buyer().fetch(urlOf(COMPANY))
@@ -116,7 +125,7 @@ describe('createBuyer', () => {
       const calls = Array.from({ length: 20 }, (_, index) => (index % 2 ? one : buyer()).fetch(urlOf(COMPANY)))
       const texts = await Promise.all((await Promise.all(calls)).map((response) => response.text()))
       expect(new Set(texts).size).to.equal(1)
-      expect((await readdir(folder)).length).to.equal(1)
+      expect((await purchases()).length).to.equal(1)
     }))
 
   it('[15.1] returns the saved answer of a finished purchase without a request to the paid route', () =>
@@ -230,14 +239,29 @@ describe('createBuyer', () => {
       expect((await buyer().fetch(urlOf(COMPANY))).status).to.equal(200)
     }))
 
-  it('[15.1] keeps an answer that another process has saved', async () => {
-    const path = async () => join(folder, (await readdir(folder))[0] ?? '')
-    const slow = answering(async () => {
-      await buyer().fetch(urlOf(COMPANY))
-      return Response.json({}, { status: 402 })
-    })
-    await failureOf(buyer({ fetch: slow }).fetch(urlOf(COMPANY)))
-    expect(JSON.parse(await readFile(await path(), 'utf8'))).to.have.nested.property('answer.status', 200)
+  it('[15.1] keeps a paid answer that another buyer of the storage creates before a refusal is written', () =>
+    paysTimes(1, async () => {
+      const files = folderStorage(folder)
+      const first = await failureOf(buyer({ fetch: refusing(503) }).fetch(urlOf(COMPANY)))
+      const slow = {
+        ...files,
+        async replace(name: string, text: string) {
+          await buyer().fetch(urlOf(COMPANY))
+          await files.replace(name, text)
+        },
+      }
+      await failureOf(buyer({ folder: slow, fetch: refusing(402, 'payment_failed') }).fetch(urlOf(COMPANY)))
+      expect(JSON.parse(await readFile(first.file ?? '', 'utf8'))).to.have.nested.property('answer.status', 402)
+      expect((await savedPurchase()).answer?.status).to.equal(200)
+      expect((await buyer({ fetch: refusing(500) }).fetch(urlOf(COMPANY))).status).to.equal(200)
+      expect((await runCommand(['verify', first.file ?? ''])).code).to.equal(0)
+    }))
+
+  it('[15.6] says of a payment that was settled earlier what the error table says', async () => {
+    const { advice } = REFUSALS.payment_already_settled
+    const settled = buyer({ fetch: refusing(409, 'payment_already_settled') })
+    const failure = await failureOf(settled.fetch(urlOf(COMPANY)))
+    expect([failure.advice, describeOutcome(failure.outcome)]).to.deep.equal([advice, advice])
   })
 
   it('[15.4] an error has status, code and reason of the answer, and what is known about the charge', async () => {
@@ -348,18 +372,18 @@ describe('createBuyer', () => {
       const later = { maxAgeSeconds: 60, now: () => new Date(Date.now() + DAY_MS) }
       await failureOf(buyer({ fetch: refusing(503) }).fetch(urlOf(COMPANY)))
       await failureOf(buyer({ ...later, fetch: refusing(503) }).fetch(urlOf(COMPANY)))
-      expect((await readdir(folder)).length).to.equal(1)
+      expect((await purchases()).length).to.equal(1)
       await buyer(later).fetch(urlOf(COMPANY))
-      expect((await readdir(folder)).length).to.equal(1)
+      expect((await purchases()).length).to.equal(1)
       await buyer({ ...later, maxAgeSeconds: (2 * DAY_MS) / 1000 }).fetch(urlOf(COMPANY))
-      expect((await readdir(folder)).length).to.equal(1)
-      const path = join(folder, (await readdir(folder))[0] ?? '')
-      const saved = JSON.parse(await readFile(path, 'utf8')) as object
-      await writeFile(path, JSON.stringify({ ...saved, signed_at: new Date(Date.now() - DAY_MS).toISOString() }))
+      expect((await purchases()).length).to.equal(1)
+      const path = paidEntry({ storage: folderStorage(folder), name: (await purchases())[0] ?? '' })
+      const saved = await readPurchase(path)
+      await writePurchase(path, { ...saved, signed_at: new Date(Date.now() - DAY_MS).toISOString() })
       await Promise.all(
         Array.from({ length: 5 }, () => buyer({ maxAgeSeconds: later.maxAgeSeconds }).fetch(urlOf(COMPANY))),
       )
-      expect((await readdir(folder)).length).to.equal(2)
+      expect((await purchases()).length).to.equal(2)
     }))
 
   it('[15.3] replaces a refused payment after its expiry, if it may renew and the service refuses it again', async () => {
@@ -371,9 +395,9 @@ describe('createBuyer', () => {
     // That of a proxy, and two after which the payment is or can be settled.
     for (const code of [undefined, 'payment_already_settled', 'payment_replay_conflict'])
       await again(DAY_MS, code === undefined ? 402 : 409, code)
-    expect((await readdir(folder)).length).to.equal(1)
+    expect((await purchases()).length).to.equal(1)
     await again(DAY_MS, 402, 'payment_failed')
-    expect((await readdir(folder)).length).to.equal(2)
+    expect((await purchases()).length).to.equal(2)
   })
 
   it('[15.1] has defaults on the testnet with the URL of the service, and a method for each operation', () =>

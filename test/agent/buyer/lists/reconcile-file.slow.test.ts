@@ -50,7 +50,7 @@ describe('[15.11] the command client reconcile', function () {
     )
   const readOut = async () => parse(await readFile(out), { columns: true, bom: true }) as Record<string, string>[]
   const purchases = async () =>
-    (await readdir(`${out}.purchases`).catch(() => [])).filter((name) => /^[0-9a-f]{64}-/.test(name))
+    (await readdir(`${out}.purchases`).catch(() => [])).filter((name) => /^[0-9a-f]{64}-\d+\.json$/.test(name))
 
   /** Moves the end of each saved payment into the past. */
   async function expirePayments(): Promise<void> {

@@ -17,6 +17,7 @@ import { logMarker } from '../../../../store/log/log-owner.ts'
 import { checksWith } from '../../../../agent/service/checks/table.ts'
 import { DEPLOYMENTS } from '../../../../agent/payment/terms.ts'
 import type { Externals } from '../../../../agent/service/externals.ts'
+import { chosenByCommit } from '../../../bench/commit.ts'
 import { rpc } from '../../../support/chain.ts'
 import { listen } from '../../../support/listen.ts'
 import { findPostgres, makeEmptyLog } from '../../../support/postgres.ts'
@@ -431,9 +432,10 @@ describe('the alerts', function () {
       }
   })
 
-  for (const [scenario, { options = {}, before: prepare, cause, each, minutes = ALERT_MINUTES }] of Object.entries(
-    SCENARIOS,
-  )) {
+  // In CI a part of them, which the commit chooses.
+  const count = Number(process.env['ALERTS_TESTED'] ?? Infinity)
+  const chosen = chosenByCommit(Object.entries(SCENARIOS), { count, nameOf: ([name]) => name })
+  for (const [scenario, { options = {}, before: prepare, cause, each, minutes = ALERT_MINUTES }] of chosen) {
     it(`[14.12] fire within five minutes of their cause, and not before: ${scenario}`, async function () {
       const given = typeof options === 'function' ? await options() : options
       if (!given) return this.skip()
