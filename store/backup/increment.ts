@@ -9,6 +9,7 @@ import { asBinary, type RootDatabase } from 'lmdb'
 import { undefinedIfCorrupt } from '../files/checksum.ts'
 import { openEnvironment, StoreError } from '../files/environment.ts'
 import { EPOCH_KEY, finishedKey, OWNER_KEY, PUBLIC_KEYS_KEY, recordKeyIn, SALES_KEY } from '../files/layout.ts'
+import { countFormerRecords, isFormerLayout } from '../log/former-layout.ts'
 import {
   changeKey,
   copyRecord,
@@ -114,6 +115,7 @@ function copySmall(from: LogRanges, to: LogRanges): void {
     if (from.environment.doesExist(key)) to.environment.putSync(key, from.environment.get(key))
   copyList(to, from.unfinished, to.unfinished)
   copyList(to, from.unrecorded, to.unrecorded)
+  copyList(to, from.notes, to.notes)
 }
 
 /** Replaces a list, as bytes, because a value may be damaged. */
@@ -140,8 +142,9 @@ function inTransactions<T>(
  * service refuses their payments, and the other records work.
  */
 export async function inspectLog(folder: string) {
-  const environment = openEnvironment({ folder, kind: 'responses', readOnly: true })
+  const environment = openEnvironment({ folder, kind: 'responses', readOnly: true, upgrade: () => undefined })
   try {
+    if (isFormerLayout(environment)) return { counts: countFormerRecords(environment), state: undefined }
     const ranges = openRanges(environment)
     const counts = { records: 0, damaged: 0 }
     for (const key of ranges.records.keys())

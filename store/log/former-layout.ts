@@ -38,8 +38,7 @@ const KEYS_PER_TRANSACTION = 500
  */
 export function upgradeLayout(environment: Environment, check: () => void = () => undefined): void {
   check()
-  const { version } = environment.get(LAYOUT_KEY) as Layout
-  if (version === FORMER_LAYOUT_VERSION.responses) begin(environment)
+  if (isFormerLayout(environment)) begin(environment)
   const log = openRanges(environment)
   for (const [name, move] of Object.entries(MOVES)) {
     const former = environment.openDB<unknown, string>({ name, encoding: 'json' })
@@ -57,6 +56,19 @@ export function upgradeLayout(environment: Environment, check: () => void = () =
   environment.putSync(LAYOUT_KEY, { kind: 'responses', version: LAYOUT_VERSION.responses })
   // Reads of the same turn of the event loop would show the state before.
   environment.resetReadTxn()
+}
+
+export function isFormerLayout(environment: Environment): boolean {
+  return (environment.get(LAYOUT_KEY) as Layout).version === FORMER_LAYOUT_VERSION.responses
+}
+
+/** Of an environment that is not upgraded. */
+export function countFormerRecords(environment: Environment): { records: number; damaged: number } {
+  const counts = { records: 0, damaged: 0 }
+  const records = environment.openDB<Buffer, string>({ name: 'records', encoding: 'binary' })
+  for (const { value } of records.getRange())
+    counts[undefinedIfCorrupt(() => decodeRecord(value)) ? 'records' : 'damaged'] += 1
+  return counts
 }
 
 /** From then on a process of the version before refuses the log. */

@@ -94,6 +94,7 @@ export function openRanges(environment: Environment) {
     finished: range<true>('finished'),
     paymentIds: range<string>('payment-id'),
     unrecorded: range<UnrecordedPayment>('unrecorded'),
+    notes: range<string>('note'),
     changes: range<Change>('change'),
     /** Only in an incremental backup. */
     removed: range<true>('removed'),
