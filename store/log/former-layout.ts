@@ -11,7 +11,7 @@ import { decodeRecord, encodeProgress, encodeRecord } from './record.ts'
 
 type Environment = RootDatabase<unknown, string>
 
-/** The databases of layout 2, in the order in which they move. Of the changes nothing stays: the next backup is full. */
+/** The databases of layout 2, in the order in which they move. Changes are dropped: the next backup is a full one. */
 const MOVES: Record<string, (log: LogRanges, key: string, value: Buffer) => void> = {
   records: moveRecord,
   unfinished(log, key) {

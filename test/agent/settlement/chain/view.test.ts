@@ -57,11 +57,10 @@ describe('the call of the view', () => {
       anchor: { number: 36n, hash: hash('aa') },
       checkedHash: undefined,
       trial: 'made',
-      payments: states.map((state) => ({
-        ...state,
-        codeBytes: Number(state.codeBytes),
-        recordedHash: state.recordedHash === hash('00') ? undefined : state.recordedHash,
-      })),
+      payments: [
+        { ...states[0], codeBytes: 23 },
+        { ...states[1], codeBytes: 0, recordedHash: undefined },
+      ],
     })
   })
 
