@@ -63,7 +63,7 @@ export async function recordPaid(
   const step = { state: 'settled', payment_response, ...change } as const
   if (isVoid(record.state)) recorder.report('denied_settlement_found', `was ${record.state}`)
   let current = record
-  // Another process may change the record meanwhile. If it ends it, only a later observation of the transfer counts.
+  // Another process can change the record meanwhile. If it made it void, only a later observation counts.
   while (mayBecome(current.state, step.state) && isVoid(current.state) === isVoid(record.state))
     // A receipt that is stored meanwhile may have been delivered, so it stays.
     current = await advanceOrReload(recorder, current, {
