@@ -32,18 +32,24 @@ interface RowsOptions {
   purchased?: Pick<PurchasedRows, 'rows'>
 }
 
-interface RunOptions extends Omit<RowsOptions, 'purchased'> {
+export interface RunOptions extends Omit<RowsOptions, 'purchased'> {
   /** Ends the run between two groups of rows. */
   signal?: AbortSignal
-  /** Gets the rows in their order, and how many are done. */
-  onRows: (results: { listed: ListedRow; result: RowResult }[], done: number) => void
+}
+
+export interface BoughtRow {
+  listed: ListedRow
+  result: RowResult
 }
 
 /**
- * Buys what a plan announces. It rejects with the first error after every row of its group has ended. The next run with
- * the same storage continues, and pays nothing twice.
+ * Buys what a plan announces, and yields the rows in their order, in groups. It throws the first error after every row
+ * of its group has ended. The next run with the same storage continues, and pays nothing twice.
  */
-export async function runList({ rows, purchased }: Plan, { signal, onRows, ...options }: RunOptions): Promise<void> {
+export async function* runList(
+  { rows, purchased }: Plan,
+  { signal, ...options }: RunOptions,
+): AsyncGenerator<BoughtRow[], void> {
   const buyRows = createRowBuyer({ ...options, purchased })
   const hasBatches = [...purchased.rows.values()].some(({ item }) => item !== undefined)
   const size = hasBatches ? BATCHES_AT_ONCE * (resolve.batchInputsMax ?? 1) : ROWS_AT_ONCE
@@ -51,10 +57,7 @@ export async function runList({ rows, purchased }: Plan, { signal, onRows, ...op
     if (signal?.aborted) throw new Error('Interrupted. The same command continues, and pays nothing twice')
     const group = rows.slice(start, start + size)
     const results = await buyRows(group)
-    onRows(
-      group.map(({ listed }, index) => ({ listed, result: results[index] ?? { kind: 'empty' } })),
-      start + group.length,
-    )
+    yield group.map(({ listed }, index) => ({ listed, result: results[index] ?? { kind: 'empty' } }))
   }
 }
 
