@@ -31,7 +31,7 @@ export type PurchaseErrorCode = keyof typeof ADVICE
 
 interface PurchaseErrorOptions extends ErrorOptions {
   /** The file of the purchase, if a payment was signed. */
-  file?: string
+  file?: string | undefined
   answer?: ServiceAnswer
   /** By default `unknown` with a file and `not_sold` without one. */
   outcome?: Outcome
