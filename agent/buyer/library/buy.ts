@@ -8,7 +8,6 @@ import * as z from 'zod'
 import { encodeBase64 } from '../../../store/base/base64.ts'
 import { PAYMENT_IDENTIFIER } from '../../payment/extensions.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
-import type { ReservedAuthorization } from './authorization-state.ts'
 import { createAuthorization, signerOf, typedDataOf, type Key, type Signer } from './signer.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, paidEntry, readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
@@ -72,11 +71,8 @@ function parseRetryAfter(header: string | null): number {
 interface Signing {
   signer: Signer
   now: Date
-  /**
-   * Reserves the amount of an authorization before it is signed, and names the reservation. Throws if it must not be
-   * signed.
-   */
-  reserve?: ((authorization: ReservedAuthorization) => Promise<string>) | undefined
+  /** Reserves the amount of the payment before it is signed, and names the reservation. Throws if it must not be. */
+  reserve?: (() => Promise<string>) | undefined
   onStep?: OnStep | undefined
 }
 
@@ -88,10 +84,9 @@ export async function signPurchase(
 ): Promise<Purchase> {
   const { required, requirements } = quote
   const authorization = createAuthorization(quote, signer.address, now)
-  const { from, nonce, validBefore } = authorization
-  const reservation = await reserve?.({ from, nonce, validBefore })
+  const reservation = await reserve?.()
   const typed = typedDataOf(quote, authorization)
-  onStep?.({ kind: 'signing', address: from, typed })
+  onStep?.({ kind: 'signing', address: signer.address, typed })
   const signature = await signer.signTypedData(typed).catch((cause: unknown) => {
     throw new PurchaseError('signature_failed', 'The signer gave no signature. Nothing was sent', { cause })
   })
@@ -207,8 +202,7 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
       throw new PurchaseError('allowance_used', 'More would be paid than was announced. Nothing was signed')
     allowance.left -= amount
   }
-  const reserveAmount =
-    reserve && ((authorization: ReservedAuthorization) => reserve({ purchase: entry.name, amount, authorization }))
+  const reserveAmount = reserve && (() => reserve({ purchase: entry.name, amount }))
   const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reserve: reserveAmount, onStep })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
   const isCreated = await createPurchase(entry, purchase)
