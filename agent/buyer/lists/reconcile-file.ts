@@ -6,51 +6,35 @@ import { basename, resolve as resolvePath } from 'node:path'
 import type { CommandContext } from '../../command-line/context.ts'
 import { showProgress } from '../../command-line/progress.ts'
 import type { Cell } from '../../command-line/table/cell.ts'
-import type { Table } from '../../command-line/table/read-table.ts'
 import { writeTable } from '../../command-line/table/table-file.ts'
 import { lookup } from '../../operation/lookup.ts'
 import type { Operation } from '../../operation/operation.ts'
 import { resolve } from '../../operation/resolve.ts'
-import { amountOf, DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts'
-import type { ReadAuthorization } from '../library/authorization-state.ts'
+import { amountOf, DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { readPayment, type Purchase } from '../library/purchase-file.ts'
-import { chargeOf } from '../library/purchase-state.ts'
+import { outcomeOf } from '../library/purchase-state.ts'
 import { decisionOf } from './columns.ts'
 import { readList, resultCells, resultHeader, type List } from './list.ts'
 import { planList, reviewKey, type Plan } from './plan.ts'
 import { readPurchasedRows, type PurchasedRows } from './purchased-rows.ts'
+import type { ListInput } from './list-input.ts'
 import { readChoices, writeReview, type ReviewedRow } from './review.ts'
 import { needsReview, type RowCells } from './rows.ts'
 import { openBuyers, runList, type RunOptions } from './run.ts'
 
 type ReconcileContext = Omit<CommandContext, 'environment' | 'stderr' | 'finish'>
 
-interface ReconcileOptions {
-  file: string
-  table: Table
+interface ReconcileOptions extends ListInput {
   out: string
   /** The header or the number, from 1, of each column. */
   columns: RowCells
-  /** From 1, or 0 without a header. */
-  headerRow: number
   /** The file of the rows that need a person. */
   review: string | undefined
-  baseUrl: string
-  mode: Mode
-  key: `0x${string}`
-  /** Micro-USDC for one row. By default the usual price. */
-  amountMax: number | undefined
   /** Micro-USDC for the list, earlier runs included. */
   totalMax: number | undefined
-  /** Pays without a question. */
-  isConfirmed: boolean
   /** Buys rows in batches. */
   isBatched: boolean
-  /** Only says the price. */
-  isDryRun: boolean
-  /** What a node says about a payment. */
-  readAuthorization: ReadAuthorization | undefined
 }
 
 /**
@@ -135,7 +119,7 @@ async function reportUnknown(
 ): Promise<boolean> {
   const unknown: Purchase[] = []
   for (const purchase of open)
-    if ((await chargeOf(purchase, now(), options.readAuthorization)) !== 'no') unknown.push(purchase)
+    if ((await outcomeOf(purchase, now(), options.readAuthorization)).kind !== 'not_sold') unknown.push(purchase)
   if (unknown.length === 0) return true
   const until = new Date(Math.max(...unknown.map((each) => readPayment(each).validBefore.getTime())))
   print(`${unknown.length} payments, ${toUsdc(sumOf(unknown))} USDC, may have been charged or may still be.`)
