@@ -14,6 +14,7 @@ import {
   PurchaseError,
   type BuyerOptions,
   type BuyerStorage,
+  type PurchaseStep,
 } from '../../../../agent/buyer/library/buyer.ts'
 import { folderStorage } from '../../../../agent/buyer/library/folder-storage.ts'
 import {
@@ -103,6 +104,22 @@ describe('createBuyer', () => {
   const purchases = () => listNames(folderStorage(folder))
   /** The one purchase in the folder. */
   const savedPurchase = async () => readPurchase({ storage: folderStorage(folder), name: (await purchases())[0] ?? '' })
+
+  it('[15.4] tells each step of a purchase, and nothing for an answer that it has', async () => {
+    const steps: PurchaseStep[] = []
+    let sent = 0
+    const send = answering(async (url, init) => (sent++ === 0 ? Response.json({}, { status: 503 }) : fetch(url, init)))
+    const buy = () => buyer({ fetch: send, onStep: (step) => void steps.push(step) }).fetch(urlOf(COMPANY))
+    await buy()
+    await buy()
+    expect(steps.map(({ kind }) => kind).join(' ')).to.equal('quoted signing stored sending waiting sending answered')
+    expect(steps[2]).to.deep.include({ payer: service.buyer.address })
+    expect(steps.slice(4)).to.deep.equal([
+      { kind: 'waiting', seconds: 2, answer: { status: 503, code: undefined, reason: undefined } },
+      { kind: 'sending', attempt: 2 },
+      { kind: 'answered', status: 200 },
+    ])
+  })
 
   it('[14.7] sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
     await buyer().fetch(urlOf(COMPANY))
