@@ -206,7 +206,8 @@ function showRow(row: BoughtRow, redraw: () => void): Content[] {
 }
 
 function showResult(row: BoughtRow, result: RowResult, redraw: () => void): Content {
-  if (result.kind === 'empty' || result.kind === 'refused') return ''
+  if (result.kind === 'empty') return ''
+  if (result.kind === 'refused') return row.listed.notes.join('; ')
   const company = result.kind === 'bought' ? result.answer.match?.company : result.answer.company
   if (company)
     return [

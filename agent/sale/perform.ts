@@ -1,6 +1,6 @@
 /**
- * Performs one paid request, for all transports, in the numbered steps of contract 6.1.1. The transports do steps 1 and
- * 2. Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a
+ * Performs one request, for all transports, in the numbered steps of contract 6.1.1. The transports do steps 1 and 2.
+ * Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a
  * payment with a record is never checked again.
  */
 import {
@@ -41,37 +41,102 @@ const UNKNOWN_WAIT_MS = 30_000
 const WAITED_MS_MAX = CALL_MS_MAX - 5_000
 
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
-  const { operation, paymentHeaders, resourceUrl } = request
-  const payment = decodePayment(paymentHeaders, operation)
-  const sold = payment.kind === 'none' ? performUnpaid(context, request) : await performPaid(context, request, payment)
-  switch (sold.kind) {
-    case 'answer':
-      return sold
-    case 'refused':
-      return describeConflict(sold, operation, context)
-    case 'payment_refused': {
-      const { reason, note, ...refusal } = sold
-      return {
-        ...refusal,
-        kind: 'refused',
-        quote: buildQuote({ terms: context.terms, operation, url: resourceUrl, reason, note }),
-      }
-    }
-  }
+  const { operation, resourceUrl } = request
+  const outcome = await runSteps(context, request)
+  if (outcome.kind === 'answer') return outcome
+  if (outcome.kind === 'refused') return describeConflict(outcome, operation, context)
+  const { reason, note, ...refusal } = outcome
+  const quote = buildQuote({ terms: context.terms, operation, url: resourceUrl, reason, note })
+  return { ...refusal, kind: 'refused', quote }
 }
 
-/** A request without a payment. */
-function performUnpaid(context: SaleContext, { operation, client, notSold }: SaleRequest): Sold {
-  if (notSold) return refused(notSold)
-  return (
-    refuseIfStopping(context) ??
-    // 4. Budget of the client's address.
-    client.budget.raiseTo(weightOf(operation, WEIGHTS.request)) ??
-    // 5. State of the dataset.
-    checkReadiness(operation, openAnswerContext(context)) ??
-    // 6. No payment.
-    requirePayment(context, operation)
-  )
+async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sold> {
+  const { payments } = context
+  const { operation, client } = request
+  const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
+  const payload = decodePayment(request.paymentHeaders, operation)
+
+  // 3. Replay: a payment with a record gets its stored response.
+  const stored = payload.kind === 'payment' ? await replay(context, payload, { client, waitLimit }) : undefined
+  if (stored) return stored
+
+  // 4. What the transport never sells, and the budget of the client's address.
+  const limited = request.notSold ? refused(request.notSold) : refuseBeyondBudget(context, request, payload)
+  if (limited) return limited
+
+  // 5. State of the clock and of the dataset. With a wrong clock every payment looks late or early.
+  if (payload.kind !== 'none' && payments.chain.isClockWrong()) return refused({ code: 'clock_wrong' })
+  const unready = checkReadiness(operation, openAnswerContext(context))
+  if (unready) return unready
+
+  // 6. No payment.
+  if (payload.kind === 'none') return requirePayment(context, operation)
+
+  // 7. Local checks of the payment.
+  const checked = checkPayment(context, request, payload)
+  if (checked.kind === 'payment_refused') return checked
+
+  // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
+  using turn = await context.paymentMutex.enter(checked.bind().payment_hash)
+  if (!turn) return outcomeUnknown()
+  const replayIfSold = () => replayOfOther(context, { client, waitLimit, payment: checked })
+  // Thousands may have waited for one settlement.
+  if (turn.hasWaited) await new Promise<void>(client.takeTurn)
+  const soldMeanwhile = turn.hasWaited ? await replayIfSold() : undefined
+  if (soldMeanwhile) return soldMeanwhile
+
+  // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator. If it is refused, another
+  // process may have sold for this payment since step 3.
+  const verification = await verifyAndReserve(payments, { checked, client }, context)
+  if (verification.kind === 'already_settled')
+    return (await replayIfSold()) ?? (await refuseSettled(payments, checked.identity, verification))
+  if (verification.kind !== 'verified') return (await replayIfSold()) ?? verification
+  using verified = verification
+  const unknown = await refuseUnknown(payments, checked)
+  if (unknown) return unknown
+
+  // 9. The answer, from the snapshot that is current now.
+  const prepared = await prepareAnswer(context, request)
+  if (prepared.kind === 'refused') return (await replayIfSold()) ?? prepared
+
+  // Concurrent sales of the transport (contract 4.5.10).
+  using call = await request.calls?.enter(client)
+  if (request.calls && !call) return refused({ code: 'overloaded' })
+  const waitLimitOfCall = { ...waitLimit, onWait: () => call?.[Symbol.dispose]() }
+
+  const outcome = await unknownIfFailed(payments.report, async () => {
+    // 10. Response and intent to settle are stored, and the sale is counted.
+    const claim = await storeClaim(payments, { checked, verified, prepared, preparedAt: payments.now() })
+    if (claim.kind === 'full') return rateLimited(claim.waitMs)
+    if (claim.kind === 'taken')
+      return replayToWaiting(payments, claim.record, { client, payment: checked, waitLimit: waitLimitOfCall })
+    client.noteSale()
+
+    // 11 and 12. Settlement, and its outcome is stored.
+    const record = await settle(payments, claim.record, { start: verified.start, waitLimit: waitLimitOfCall })
+
+    // 13. The answer.
+    const sold = recordOutcome(record)
+    if (sold.kind === 'answer') client.budget.refundSale()
+    return sold
+  })
+  // A sale beyond the limit of a minute has cost remote calls.
+  if (outcome.kind === 'refused' && outcome.refusal.code !== 'rate_limited') client.budget.refund()
+  return outcome
+}
+
+type Payload = ReturnType<typeof decodePayment>
+
+function refuseBeyondBudget(
+  { stopSignal }: SaleContext,
+  { operation, client }: SaleRequest,
+  { kind }: Payload,
+): Refused | undefined {
+  // A stopping service begins no sale (contract 14.4).
+  if (stopSignal.aborted) return refused({ code: 'overloaded' })
+  const units = kind === 'none' ? WEIGHTS.request : WEIGHTS.payment
+  // A batch costs a further unit for every tenth item, so that the computation of refused ones is limited (4.11.5).
+  return client.budget.raiseTo(units + Math.floor(itemsOf(operation).length / ITEMS_PER_UNIT))
 }
 
 function requirePayment(context: SaleContext, operation: Operation): PaymentRefused {
@@ -81,115 +146,21 @@ function requirePayment(context: SaleContext, operation: Operation): PaymentRefu
   return { ...required, refusal: { ...required.refusal, detail: noted.detail }, note: noted.description }
 }
 
-/** A request with a payment. */
-async function performPaid(
-  context: SaleContext,
-  request: SaleRequest,
-  payment: Exclude<ReturnType<typeof decodePayment>, { kind: 'none' }>,
-): Promise<Sold> {
-  const { terms, payments } = context
-  const { operation, resourceUrl, client } = request
-  const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
-
-  // 3. Replay: a payment with a record gets its stored response.
-  const stored = payment.kind === 'payment' ? await replay(context, payment, { client, waitLimit }) : undefined
-  if (stored) return stored
-  if (request.notSold) return refused(request.notSold)
-
-  // 4. Budget of the client's address.
-  const limited = refuseIfStopping(context) ?? client.budget.raiseTo(weightOf(operation, WEIGHTS.payment))
-  if (limited) return limited
-
-  // With a wrong clock every payment looks late or early.
-  if (payments.chain.isClockWrong()) return refused({ code: 'clock_wrong' })
-
-  // 5. State of the dataset.
-  const unready = checkReadiness(operation, openAnswerContext(context))
-  if (unready) return unready
-
-  // 7. Local checks of the payment.
-  if (payment.kind === 'unreadable') return refusedPayment('payment_invalid', payment.reason)
-  const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
-  if (examined.kind === 'payment_refused') return examined
-
-  // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
-  return context.paymentMutex.run<Sold>(
-    examined.bind().payment_hash,
-    (hasWaited) => sell(context, request, { examined, hasWaited, waitLimit }),
-    () => outcomeUnknown(),
-  )
+function checkPayment(
+  { terms, payments }: SaleContext,
+  { operation, resourceUrl }: SaleRequest,
+  payload: Exclude<Payload, { kind: 'none' }>,
+): CheckedPayment | PaymentRefused {
+  if (payload.kind === 'unreadable') return refusedPayment('payment_invalid', payload.reason)
+  return examine(payload, { terms, operation, resourceUrl, now: payments.now() })
 }
 
-interface Sale {
-  examined: CheckedPayment
-  /** Whether another request with the same payload has ended since step 3. */
-  hasWaited: boolean
-  waitLimit: WaitLimit
-}
-
-async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Promise<Sold> {
-  const { examined, hasWaited } = sale
-  const { payments } = context
-  const { operation, client } = request
-
-  // Thousands may have waited for one settlement.
-  if (hasWaited) await new Promise<void>(client.takeTurn)
-  const soldMeanwhile = hasWaited ? await replayIfSold(context, request, sale) : undefined
-  if (soldMeanwhile) return soldMeanwhile
-
-  // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
-  const verified = await verifyAndReserve(payments, { checked: examined, client }, context)
-  if (verified.kind !== 'verified') {
-    // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
-    const soldElsewhere = await replayIfSold(context, request, sale)
-    if (soldElsewhere) return soldElsewhere
-    return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
-  }
-  using held = verified
-  const limited = await refuseUnknown(payments, examined)
-  if (limited) return limited
-
-  // 9. The answer, from the snapshot that is current now.
-  const prepared = await prepare(operation, {
+function prepareAnswer(context: SaleContext, { operation, client }: SaleRequest) {
+  return prepare(operation, {
     openContext: () => openAnswerContext(context),
-    report: payments.report,
+    report: context.payments.report,
     enter: () => context.computations.enter(client),
   })
-  if (prepared.kind === 'refused') return (await replayIfSold(context, request, sale)) ?? prepared
-
-  // Concurrent sales of the transport (contract 4.5.10).
-  using call = await request.calls?.enter(client)
-  if (request.calls && !call) return refused({ code: 'overloaded' })
-
-  const purchase = { checked: examined, verified: held, prepared, preparedAt: payments.now() }
-  const onWait = () => call?.[Symbol.dispose]()
-  const sold = await unknownIfFailed(payments.report, () =>
-    claimAndSettle(context, purchase, { client, waitLimit: { ...sale.waitLimit, onWait } }),
-  )
-  // A sale beyond the limit of a minute has cost remote calls.
-  if (sold.kind === 'refused' && sold.refusal.code !== 'rate_limited') client.budget.refund()
-  return sold
-}
-
-async function claimAndSettle(
-  { payments }: SaleContext,
-  purchase: Parameters<typeof storeClaim>[1],
-  { client, waitLimit }: { client: Client; waitLimit: WaitLimit },
-): Promise<Sold> {
-  const { checked, verified } = purchase
-  // 10. Response and intent to settle are stored, and the sale is counted.
-  const claim = await storeClaim(payments, purchase)
-  if (claim.kind === 'full') return rateLimited(claim.waitMs)
-  if (claim.kind === 'taken') return replayToWaiting(payments, claim.record, { client, payment: checked, waitLimit })
-  client.noteSale()
-
-  // 11 and 12. Settlement, and its outcome is stored.
-  const settled = await settle(payments, claim.record, { start: verified.start, waitLimit })
-
-  // 13. The answer.
-  const sold = recordOutcome(settled)
-  if (sold.kind === 'answer') client.budget.refundSale()
-  return sold
 }
 
 /** Limits what a payer of long payments leaves open. If the log fails, the claim fails as well. */
@@ -204,28 +175,14 @@ async function refuseUnknown({ log, now }: PaymentServices, checked: CheckedPaym
  * The stored response, if another request or process has sold for this payment since step 3. The record of another
  * payment with the same id does not count: steps 3 and 10 compare the id.
  */
-function replayIfSold(
+function replayOfOther(
   { payments }: SaleContext,
-  { client }: SaleRequest,
-  { examined, waitLimit }: Sale,
+  request: { client: Client; payment: CheckedPayment; waitLimit: WaitLimit },
 ): Promise<Sold | undefined> {
   return unknownIfFailed(payments.report, async () => {
-    const record = await payments.log.read(examined.identity)
-    return record && replayToWaiting(payments, record, { client, payment: examined, waitLimit })
+    const record = await payments.log.read(request.payment.identity)
+    return record && replayToWaiting(payments, record, request)
   })
-}
-
-/**
- * A batch costs a further unit for every tenth item, so that the computation of refused ones is limited (contract
- * 4.11.5).
- */
-function weightOf(operation: Operation, units: number): number {
-  return units + Math.floor(itemsOf(operation).length / ITEMS_PER_UNIT)
-}
-
-/** A stopping service begins no sale (contract 14.4). */
-function refuseIfStopping({ stopSignal }: SaleContext): Refused | undefined {
-  return stopSignal.aborted ? refused({ code: 'overloaded' }) : undefined
 }
 
 function openAnswerContext({ catalog, journal, terms, payments }: SaleContext): AnswerContext {

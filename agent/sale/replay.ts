@@ -51,27 +51,24 @@ export function replay(
 }
 
 /** A matching payload is charged only for the size of the answer. */
-function answer(
+async function answer(
   { payments, paymentMutex }: ReplayContext,
   record: ResponseRecord,
   payment: SentPayment,
   { client, waitLimit }: ReplayRequest,
-): Sold | Promise<Sold> {
+): Promise<Sold> {
   client.budget.refund()
   if (!mayChange(record)) {
     const limited = client.budget.chargeReplay(Buffer.byteLength(record.body))
     return limited ?? replayRecord(payments, record, { payment, waitLimit })
   }
   // The request that settles the payment changes the record. Requests that wait for it read the record again.
-  return paymentMutex.run<Sold>(
-    record.payment_hash,
-    async (hasWaited) => {
-      if (hasWaited) await new Promise<void>(client.takeTurn)
-      const current = hasWaited ? await payments.log.read(record.identity) : undefined
-      return replayRecord(payments, current ?? record, { payment, waitLimit })
-    },
-    () => outcomeUnknown(),
-  )
+  using turn = await paymentMutex.enter(record.payment_hash)
+  if (!turn) return outcomeUnknown()
+  if (turn.hasWaited) await new Promise<void>(client.takeTurn)
+  const current = turn.hasWaited ? await payments.log.read(record.identity) : undefined
+  // The turn ends with the function.
+  return await replayRecord(payments, current ?? record, { payment, waitLimit })
 }
 
 /** Replays for a request that was charged as a sale. An answer refunds that, and is charged by its size. */

@@ -301,7 +301,9 @@ function journalWhenRead(dataDirectory: string, closers: Closer[]): () => Journa
 /** Skips a payment whose mutex a request holds, because that request reconciles the record itself. */
 function runIfUnlocked(mutex: KeyedMutex) {
   return async (key: string, work: () => Promise<void>): Promise<void> => {
-    if (!mutex.isHeld(key)) await mutex.run(key, work, () => undefined)
+    if (mutex.isHeld(key)) return
+    using turn = await mutex.enter(key)
+    if (turn) await work()
   }
 }
 

@@ -44,6 +44,7 @@ export function assetElements({ baseUrl, scripts }: Loaded): string {
   const preload = (file: string) => `<link rel="modulepreload" ${attributes(file, 'href')} />`
   const later = laterOf(scripts).map(preload)
   return [
+    exactPolicy({ baseUrl, scripts }),
     ...manifest.style.map((file) => `<link rel="stylesheet" ${attributes(file, 'href')} />`),
     ...scripts.flatMap((name) => manifest[name].slice(1)).map(preload),
     ...scripts.map((name) => `<script type="module" ${attributes(manifest[name][0] ?? '', 'src')}></script>`),
@@ -52,7 +53,15 @@ export function assetElements({ baseUrl, scripts }: Loaded): string {
   ].join('\n')
 }
 
-/** The policy of a document. It names the folder, because the URLs of all files exceed the headers of a 402. */
+/** Names exactly the files of a document. It is in the document, because it would exceed the headers of a 402. */
+function exactPolicy({ baseUrl, scripts }: Loaded): string {
+  const urls = (files: readonly string[]) => files.map((file) => ` ${urlOf(baseUrl, file)}`).join('') || " 'none'"
+  const scriptFiles = [...scripts.flatMap((name) => manifest[name]), ...laterOf(scripts)]
+  const policy = `style-src${urls(manifest.style)}; script-src${urls(scriptFiles)}`
+  return `<meta http-equiv="Content-Security-Policy" content="${policy}" />`
+}
+
+/** The policy in the headers of a document. It names the folder. */
 export function policyOf({ baseUrl, scripts }: Loaded): string {
   const folder = urlOf(baseUrl, '')
   return [

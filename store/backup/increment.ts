@@ -122,6 +122,7 @@ function copySmall(from: LogRanges, to: LogRanges): void {
     if (from.environment.doesExist(key)) to.environment.putSync(key, from.environment.get(key))
   copyList(to, from.unfinished, to.unfinished)
   copyList(to, from.unrecorded, to.unrecorded)
+  copyList(to, from.notes, to.notes)
 }
 
 /** Replaces a list, as bytes, because a value may be damaged. */

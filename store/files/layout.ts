@@ -20,7 +20,6 @@
  *     'probe'                   -> written to check that the log can be written
  *     'public-keys'             -> AnnouncedKey[]: every public key that a machine has announced
  *     'epoch'                   -> a random id, another one after each restore, for incremental backups
- *     'note/' and a key         -> a small value that all processes share, such as a sign of life
  *     identity: digest          -> the key of the record of this payment: the time of its claim, and the digest. So the
  *                                  entries of sales at the same time are on the same pages
  *     claim: key                -> the ResponseRecord of the claim with checksum; written once
@@ -29,6 +28,7 @@
  *     finished: time key        -> true, one per final record, in the order in which they became final
  *     payment-id: digest        -> the key of the record that has this payment id and is not void
  *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
+ *     note: key                 -> a small value that all processes share, such as a sign of life
  *     change: number            -> Change: a change of a final record, for incremental backups
  *     removed: key              -> true, only in an incremental backup: a record that was removed
  *                                  The word before the colon is part of the key: all these are in one tree, and a
@@ -81,7 +81,6 @@ export const OWNER_KEY = 'owner'
 export const PUBLIC_KEYS_KEY = 'public-keys'
 export const SALES_KEY = 'sales'
 export const EPOCH_KEY = 'epoch'
-export const NOTE_PREFIX = 'note/'
 
 const BEFORE_A = 'A'.charCodeAt(0) - 1
 

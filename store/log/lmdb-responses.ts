@@ -15,7 +15,6 @@ import {
   EPOCH_KEY,
   finishedKey,
   movedResponsesFolder,
-  NOTE_PREFIX,
   OWNER_KEY,
   PUBLIC_KEYS_KEY,
   recordKeyIn,
@@ -143,16 +142,14 @@ export class LmdbResponseLog implements MovableLog {
   }
 
   async notes(prefix: string): Promise<Map<string, string>> {
-    const start = NOTE_PREFIX + prefix
-    const { environment } = this.#ranges
-    const entries = [...environment.getRange({ start, end: `${start}\uffff` })]
-    return new Map(entries.map(({ key, value }) => [key.slice(NOTE_PREFIX.length), String(value)]))
+    const { notes } = this.#ranges
+    const keys = [...notes.keys({ start: prefix, end: `${prefix}\uffff` })]
+    return new Map(keys.flatMap((key) => [[key, notes.get(key) ?? '']]))
   }
 
   async setNote(key: string, value?: string): Promise<void> {
-    const { environment } = this.#ranges
-    const name = NOTE_PREFIX + key
-    await awaitWrite(value === undefined ? environment.remove(name) : environment.put(name, value))
+    const { environment, notes } = this.#ranges
+    await awaitWrite(environment.transaction(() => (value === undefined ? notes.remove(key) : notes.put(key, value))))
   }
 
   /** This process has another name. */
@@ -337,9 +334,9 @@ export class LmdbResponseLog implements MovableLog {
   }
 
   async #transact<T>(change: () => T): Promise<T> {
-    const { environment } = this.#ranges
+    const { environment, notes } = this.#ranges
     const changeUnlessMoved = () => {
-      if (environment.doesExist(NOTE_PREFIX + MOVED_NOTE)) throw new StoreError('The response log was moved')
+      if (notes.getBinary(MOVED_NOTE)) throw new StoreError('The response log was moved')
       return change()
     }
     return awaitWrite(environment.transaction(changeUnlessMoved))

@@ -103,6 +103,7 @@ export function openRanges(environment: Environment) {
     /** The key of a payment id. */
     paymentIdKey: isFormer ? (paymentId: string) => paymentId : digestOf,
     unrecorded: open<UnrecordedPayment>('unrecorded', 'unrecorded'),
+    notes: range<string>('note'),
     changes: range<Change>('change'),
     /** Only in an incremental backup. */
     removed: range<true>('removed'),

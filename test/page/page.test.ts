@@ -69,6 +69,10 @@ describe('the page', () => {
         ...text.matchAll(/<(?:link|script)[^>]* (?:href|src)="([^"]*\/assets\/[^"]*)" integrity="([^"]*)"/g),
       ]
       expect(files.length).to.be.greaterThan(0)
+      const [, exact = ''] = /<meta http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(text) ?? []
+      const named = [...exact.matchAll(/http[^ ;]+/g)].map(([url]) => url)
+      expect(named).to.have.all.members([...new Set(files.map(([, url = '']) => url))])
+      expect(exact.replaceAll(/http[^ ;]+/g, '')).to.match(/^style-src +; script-src (?: *|'none')$/)
       for (const [, url = '', integrity] of files) {
         expect(url).to.match(/-[A-Z0-9]{8}\.(?:js|css)$/)
         const asset = await getAsset(url)

@@ -26,7 +26,7 @@ const HOUR_MS = 3_600_000
 async function dump(dataDirectory: string): Promise<Record<string, unknown>> {
   await using ranges = openLogRanges(dataDirectory, { readOnly: true })
   const lists = (
-    ['identities', 'records', 'progress', 'unfinished', 'finished', 'paymentIds', 'unrecorded'] as const
+    ['identities', 'records', 'progress', 'unfinished', 'finished', 'paymentIds', 'unrecorded', 'notes'] as const
   ).map((name) => [
     name,
     Array.from(ranges[name].keys(), (key) => [key, ranges[name].getBinary(key)?.toString('latin1')]),
@@ -108,7 +108,8 @@ describe('an incremental backup', () => {
         jwk: {},
         compromised_at: happens(random, 0.3) ? iso() : null,
       })
-    else if (roll < 0.96)
+    else if (roll < 0.95) await log.setNote(`note ${below(random, 9)}`, happens(random, 0.5) ? iso() : undefined)
+    else if (roll < 0.97)
       await log.noteUnrecorded({ identity: `lost/${below(random, 30)}`, transaction: '0x', found_at: iso() })
     else {
       const owner = { log_id: `${roll}`, network: 'n', asset: 'a' }

@@ -1,34 +1,36 @@
-/** A mutex per key: work for the same key runs one at a time, in the order of the calls. */
+/** A mutex per key: one turn of a key at a time, in the order of the calls. */
 
 export class KeyedMutex {
-  /** The last work of each key, which may still run. */
-  readonly #last = new Map<string, Promise<unknown>>()
+  /** The end of the last turn of each key. */
+  readonly #last = new Map<string, Promise<void>>()
   #isClosed = false
 
-  /** Lets running work finish and starts no other work. */
+  /** Lets the current turns end, and begins no other. */
   close(): void {
     this.#isClosed = true
   }
 
-  /** Whether work for this key is running or waiting. */
+  /** Whether a turn of this key lasts or waits. */
   isHeld(key: string): boolean {
     return this.#last.has(key)
   }
 
   /**
-   * Runs `work` after earlier work for the same key has settled. Resolves with `ifClosed()` once closed. `hasWaited`
-   * tells `work` that earlier work for the key has ended meanwhile.
+   * Waits for the earlier turns of the key. `hasWaited` tells that there was one. The disposal ends the turn.
+   * @returns undefined once closed
    */
-  async run<T>(key: string, work: (hasWaited: boolean) => Promise<T>, ifClosed: () => T): Promise<T> {
+  async enter(key: string): Promise<({ hasWaited: boolean } & Disposable) | undefined> {
     const earlier = this.#last.get(key)
-    const begin = () => (this.#isClosed ? ifClosed() : work(earlier !== undefined))
-    // The caller of the earlier work handles its failure.
-    const result = Promise.resolve(earlier).then(begin, begin)
-    this.#last.set(key, result)
-    try {
-      return await result
-    } finally {
-      if (this.#last.get(key) === result) this.#last.delete(key)
+    let leave = () => {}
+    const left = new Promise<void>((resolve) => (leave = resolve))
+    this.#last.set(key, left)
+    const end = () => {
+      if (this.#last.get(key) === left) this.#last.delete(key)
+      leave()
     }
+    await earlier
+    if (!this.#isClosed) return { hasWaited: earlier !== undefined, [Symbol.dispose]: end }
+    end()
+    return undefined
   }
 }

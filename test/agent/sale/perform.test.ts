@@ -96,7 +96,7 @@ describe('a sale', () => {
     }
   })
 
-  it('[5.6.2, 6.1.1] is replayed after price and receiver have changed', async () => {
+  it('[5.6.1, 6.1.1] is replayed after price and receiver have changed', async () => {
     expect(summarize(await sale.lookup(payment))).to.equal('answer')
     sale.context.terms = { ...sale.context.terms, payTo: `0x${'d4'.repeat(20)}` }
     const dearer = { ...LOOKUP, definition: { ...lookup, prices: { mainnet: 50_000, testnet: 5_000 } } }

@@ -9,7 +9,7 @@ import { useSale } from '../../support/sale-harness.ts'
 describe('a retry', () => {
   const sale = useSale()
 
-  it('[5.6.2] gets the stored answer after another snapshot is current', async () => {
+  it('[5.6.1] gets the stored answer after another snapshot is current', async () => {
     const importName = async (company_name: string) => {
       const path = join(sale.directory, 'register.csv')
       await writeFile(path, toCsv(registerRow({ company_num: '73848', company_name })))

@@ -23,9 +23,9 @@ describe('[5.6.3] a settlement of another process', () => {
   afterEach(() => log.close())
 
   /** The clocks of two machines can differ by any amount. */
-  const open = (process?: string, clock = Date.now()) =>
+  const open = (process?: string, clock = Date.now(), own = log) =>
     new RecentAttempts({
-      log,
+      log: own,
       timer: signs.timer,
       now: () => new Date(clock + seconds * 1_000),
       monotonic: () => seconds * 1_000,
@@ -46,6 +46,25 @@ describe('[5.6.3] a settlement of another process', () => {
     for (const clock of [0, Date.now(), Date.now() + 1e9])
       expect(await lastSeen(open('reader', clock), `dead ${clock}`)).to.equal(SILENT_SECONDS - 1)
   })
+
+  for (const [when, isWritten] of [
+    ['before its sign is in the log', false],
+    ['after its sign is in the log', true],
+  ] as const) {
+    it(`is abandoned 10 seconds after the last sign if the process dies ${when}`, async () => {
+      const setNote = async (key: string, value?: string) => {
+        if (isWritten) await log.setNote(key, value)
+        await new Promise(() => undefined)
+      }
+      const dying = open('dying', Date.now(), Object.assign(Object.create(log) as LmdbResponseLog, { setNote }))
+      void dying.run('payment', () => new Promise(() => undefined))
+      const sign = async () => {
+        if (seconds === 3) signs.pass()
+        await log.checkWritable()
+      }
+      expect(await lastSeen(open('reader'), 'dying', sign)).to.equal((isWritten ? 3 : 0) + SILENT_SECONDS - 1)
+    })
+  }
 
   it('is in progress while the process gives signs, at most for the time limit of a call', async () => {
     const settling = open('settling')

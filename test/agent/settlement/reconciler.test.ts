@@ -74,8 +74,9 @@ describe('the reconciler', () => {
         return () => void (waiting = waiting.filter((each) => each !== callback))
       },
       runExclusively: async (key, task) => {
-        const { paymentMutex } = sale.context
-        if (!paymentMutex.isHeld(key)) await paymentMutex.run(key, task, () => undefined)
+        if (sale.context.paymentMutex.isHeld(key)) return
+        using turn = await sale.context.paymentMutex.enter(key)
+        if (turn) await task()
       },
     })
     return reconciler
@@ -403,18 +404,12 @@ describe('the reconciler', () => {
   it('skips a payment that a request has locked', async () => {
     await claim('unknown')
     setNonce(free())
-    let finish: (() => void) | undefined
     const key = (await sale.context.payments.log.read(identity))?.payment_hash ?? ''
-    const busy = sale.context.paymentMutex.run(
-      key,
-      () => new Promise<void>((resolve) => (finish = resolve)),
-      () => undefined,
-    )
+    const turn = await sale.context.paymentMutex.enter(key)
     await open().reconcileDue()
     expect(await state()).to.equal('unknown')
     expect(calls('settle')).to.equal(0)
-    finish?.()
-    await busy
+    turn?.[Symbol.dispose]()
     passDelay()
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('settled')

@@ -98,7 +98,9 @@ export class SimulatedServer {
       timer,
       // The same condition as in agent/service.
       runExclusively: async (key, work) => {
-        if (!turns.isHeld(key)) await turns.run(key, work, () => undefined)
+        if (turns.isHeld(key)) return
+        using turn = await turns.enter(key)
+        if (turn) await work()
       },
     })
   }

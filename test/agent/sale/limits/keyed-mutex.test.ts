@@ -1,59 +1,35 @@
-/** Work for one key runs one at a time. */
+/** One turn of a key at a time. */
 import { expect } from 'chai'
 import { KeyedMutex } from '../../../../agent/sale/limits/keyed-mutex.ts'
 
 describe('the mutex of a payload', () => {
-  let mutex: KeyedMutex
-  let release: () => void
-
-  beforeEach(() => {
-    mutex = new KeyedMutex()
-  })
-
-  function hold(): Promise<string> {
-    return mutex.run(
-      'k',
-      () => new Promise((resolve) => (release = () => resolve('held'))),
-      () => 'not run',
-    )
-  }
-  const run = () =>
-    mutex.run(
-      'k',
-      async (hasWaited) => `waited ${hasWaited}`,
-      () => 'not run',
-    )
-
-  it('[5.6.3] runs one at a time, in the order of the calls, and forgets the key at the end', async () => {
-    const held = hold()
+  it('[5.6.3] gives one turn at a time, in the order of the calls, and forgets the key at the end', async () => {
+    const mutex = new KeyedMutex()
+    const held = await mutex.enter('k')
+    expect(held?.hasWaited).to.equal(false)
     const order: string[] = []
-    const waiting = ['1', '2', '3'].map((name) => run().then((result) => order.push(`${name} ${result}`)))
+    const waiting = ['1', '2', '3'].map(async (name) => {
+      using turn = await mutex.enter('k')
+      order.push(`${name} waited ${turn?.hasWaited}`)
+      await new Promise(setImmediate)
+      order.push(`${name} ends`)
+    })
     await new Promise(setImmediate)
-    release()
-    expect(await held).to.equal('held')
+    expect(order).to.deep.equal([])
+    held?.[Symbol.dispose]()
     await Promise.all(waiting)
-    expect(order).to.deep.equal(['1 waited true', '2 waited true', '3 waited true'])
+    expect(order).to.deep.equal(['1', '2', '3'].flatMap((name) => [`${name} waited true`, `${name} ends`]))
     expect(mutex.isHeld('k')).to.equal(false)
-    expect(await run()).to.equal('waited false')
+    expect((await mutex.enter('k'))?.hasWaited).to.equal(false)
   })
 
-  it('runs no waiting work after it is closed', async () => {
-    const held = hold()
-    const waiting = run()
-    await new Promise(setImmediate)
+  it('begins no turn after it is closed', async () => {
+    const mutex = new KeyedMutex()
+    const held = await mutex.enter('k')
+    const waiting = mutex.enter('k')
     mutex.close()
-    release()
-    expect([await held, await waiting]).to.deep.equal(['held', 'not run'])
-  })
-
-  it('runs the next work after work that fails', async () => {
-    const failing = mutex.run(
-      'k',
-      () => Promise.reject(new Error('failed')),
-      () => '',
-    )
-    const next = run()
-    expect(await failing.catch((cause: Error) => cause.message)).to.equal('failed')
-    expect(await next).to.equal('waited true')
+    held?.[Symbol.dispose]()
+    expect(await waiting).to.equal(undefined)
+    expect(mutex.isHeld('k')).to.equal(false)
   })
 })
