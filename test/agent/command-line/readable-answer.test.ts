@@ -25,8 +25,7 @@ describe('[14.5] an answer on a terminal', () => {
   })
 
   it('tells two equal names apart by number, status, address and date of registration', () => {
-    const { exampleAnswer } = OPERATIONS.find(({ name }) => name === 'resolve') ?? expect.fail('no operation')
-    const answer = exampleAnswer('testnet') as ResolveResponse
+    const answer = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
     const [first] = answer.candidates
     const twin = (company_number: string) => ({
       ...first!,
