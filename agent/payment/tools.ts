@@ -141,6 +141,7 @@ function outputSchema({ answerSchema, tool }: OperationDefinition, described: De
     own.set(zodSchema, tool.name)
     const earlier = described.get(zodSchema)
     if (earlier === undefined || (zodSchema as unknown) === answerSchema) return
+    // In place of the description a reference to that tool.
     for (const name of Object.keys(jsonSchema)) delete jsonSchema[name]
     Object.assign(jsonSchema, { type: 'object', description: `As in the answer of ${earlier}.` })
   })

@@ -60,8 +60,10 @@ async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sol
   const stored = payload.kind === 'payment' ? await replay(context, payload, { client, waitLimit }) : undefined
   if (stored) return stored
 
-  // 4. What the transport never sells, and the budget of the client's address.
-  const limited = request.notSold ? refused(request.notSold) : refuseBeyondBudget(context, request, payload)
+  // 4. What the transport does not sell, and the budget of the client's address.
+  const limited = request.transportRefusal
+    ? refused(request.transportRefusal)
+    : refuseBeyondBudget(context, request, payload)
   if (limited) return limited
 
   // 5. State of the clock and of the dataset. With a wrong clock every payment looks late or early.

@@ -40,6 +40,6 @@ export interface SaleRequest {
   requestId?: string | undefined
   /** The verified payments that the transport sells at once. Absent if it has no limit. */
   calls?: WorkQueue
-  /** The refusal of a request that the transport does not sell. A stored answer is delivered. */
-  notSold?: Refusal | undefined
+  /** Why the transport does not sell this operation. A payment with a record still gets its stored answer. */
+  transportRefusal?: Refusal | undefined
 }

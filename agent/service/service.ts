@@ -227,7 +227,7 @@ function createSaleContext(
     formerReceivers,
     ...shared
   }: Pick<PaymentServices, 'log' | 'signReceipt'> &
-    Omit<SaleContext, 'terms' | 'answers' | 'payments' | 'payers' | 'paymentMutex'> & {
+    Omit<SaleContext, 'terms' | 'payments' | 'payers' | 'paymentMutex'> & {
       formerReceivers: readonly string[]
     },
 ): SaleContext {

@@ -137,8 +137,8 @@ function insertVersion(
   { key, entry }: { key: string; entry: Buffer },
 ): void {
   const { before, after, afterNext } = findNeighbours(history, key, step)
-  const said = before?.entry ?? ABSENT_BYTES
-  if (said.equals(entry)) return
+  const entryBefore = before?.entry ?? ABSENT_BYTES
+  if (entryBefore.equals(entry)) return
   history.putVersion(key, { step, before: before?.step, entry })
   if (next !== undefined && after?.step === next) {
     if (after.entry.equals(entry)) {
@@ -146,10 +146,10 @@ function insertVersion(
       link(history, key, { step, entry }, afterNext)
     } else link(history, key, { step, entry }, after)
   } else if (next !== undefined) {
-    // The file after this one says again what the file before it said.
-    const back = { step: next, before: step, entry: said }
-    history.putVersion(key, back)
-    link(history, key, back, after)
+    // The next file has the entry of the file before again, so it begins a version of its own.
+    const restored = { step: next, before: step, entry: entryBefore }
+    history.putVersion(key, restored)
+    link(history, key, restored, after)
   } else link(history, key, { step, entry }, undefined)
   if (history.isErased(key)) eraseVersions(history, key)
 }

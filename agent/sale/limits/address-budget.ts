@@ -115,7 +115,7 @@ class RequestBudget {
     for (const each of this.#spent.splice(0)) giveBack(this.#account.minute, each)
   }
 
-  /** A sale has cost nothing, and neither has its quote. */
+  /** Gives back what a sale has cost, and the request for its quote. */
   refundSale(): void {
     this.refund()
     const { minute } = this.#account
@@ -123,7 +123,7 @@ class RequestBudget {
     if (quote) giveBack(minute, { at: quote.at, units: WEIGHTS.request })
   }
 
-  /** Admits a replay now and then although the budget is spent. */
+  /** Admits one replay every two seconds although the budget is spent. */
   #exempt(limited: Refused | undefined): Refused | undefined {
     if (!limited || this.#isExempt) return undefined
     const now = this.#options.clock()

@@ -55,20 +55,20 @@ export class RangeSearch {
     if (progress.next === from) progress.end = to
     // A faulty node can name a newest block far beyond the chain. Without this bound the pass would never end.
     progress.end = least(progress.end, to + REORG_BLOCKS_MAX)
-    // The progress counts upwards. The blocks of a search that begins with the newest one are mirrored.
-    const mirrored = ({ from: low, to: high }: BlockRange): BlockRange =>
+    // The progress counts upwards. In a search from the newest block on it stands for blocks downwards.
+    const blocksOf = ({ from: low, to: high }: BlockRange): BlockRange =>
       isNewestFirst ? { from: from + progress.end - high, to: from + progress.end - low } : { from: low, to: high }
-    // Nodes refuse a range above their newest block, and one that lags may answer this call.
+    // This node can lag behind the one before, and nodes refuse a range above their newest block.
     const end = isNewestFirst ? progress.end : least(progress.end, to)
-    const missing = from + progress.end - to
-    if (isNewestFirst && progress.next < missing) progress.next = missing
+    const firstOfNode = from + progress.end - to
+    if (isNewestFirst && progress.next < firstOfNode) progress.next = firstOfNode
     // Only in this call. The next one tries longer ranges again, because an overload ends.
     let isLimited = false
     for (let ranges = 0; ranges < RANGES_MAX && progress.next <= end; ranges += 1) {
       const range = { from: progress.next, to: least(progress.next + progress.span - 1n, end) }
       let result: Result | undefined
       try {
-        result = await read(mirrored(range))
+        result = await read(blocksOf(range))
       } catch (cause) {
         if (!isTooWide(cause) || range.from === range.to) throw cause
         progress.span = (range.to - range.from + 1n) / 2n
@@ -81,7 +81,7 @@ export class RangeSearch {
         progress.next = from + REORG_BLOCKS_MAX < range.from ? range.from - REORG_BLOCKS_MAX : from
         return result
       }
-      progress.next = (await isTooEarly?.(mirrored(range).from)) ? progress.end + 1n : range.to + 1n
+      progress.next = (await isTooEarly?.(blocksOf(range).from)) ? progress.end + 1n : range.to + 1n
       if (!isLimited) progress.span *= 2n
     }
     // All blocks were read. The node may add missing logs later, so the next search starts again.

@@ -68,7 +68,7 @@ async function perform(
     paymentHeaders: paymentHeadersOf(payment),
     resourceUrl: resourceUrl(baseUrl, operation),
     calls,
-    notSold: refuseLongBatch(operation),
+    transportRefusal: refuseLongBatch(operation),
     ...caller,
   }
   // A sale that exceeds the time limit continues. Its answer is stored for a retry.
