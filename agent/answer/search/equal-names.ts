@@ -86,7 +86,7 @@ export function findSiblings(
 ): number[] {
   const words = core.map((word) => names.dictionary.find(word) ?? -1)
   if (text.length === 0 || words.includes(-1)) return []
-  return Array.from(namesWithAll(names, words, budget) ?? []).filter((name) => {
+  return Array.from(namesWithAll(names, [...new Set(words)], budget) ?? []).filter((name) => {
     const all = names.words(name)
     if (name === withheld || all.length <= words.length || words.some((word, at) => all[at] !== word)) return false
     const more = withoutLeadingForm(names.texts(name).slice(core.length), suffix)
