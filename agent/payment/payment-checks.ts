@@ -10,7 +10,7 @@ import { namesAnotherOperation } from '../operation/resource.ts'
 import type { SentPayment } from './binding.ts'
 import type { TransferAuthorization } from './headers.ts'
 import { recoverSigner } from './signature.ts'
-import { unwrapSignature, type Deployment } from './wrapped-signature.ts'
+import { unwrapSignature } from './wrapped-signature.ts'
 import { isSameAddress } from './accounts.ts'
 import { ACCEPTED_SECONDS_MAX, amountOf, buildRequirements, QUOTED_SECONDS_MAX, type Terms } from './terms.ts'
 
@@ -24,7 +24,7 @@ export interface CheckedPayment extends SentPayment {
   /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
   readonly isSignedByPayer: boolean
   /** Deploys the wallet of the payer, if it has no code yet. */
-  readonly deployment: Deployment | undefined
+  readonly deployment: NonNullable<ReturnType<typeof unwrapSignature>>['deployment']
   /**
    * Whether its times are those of a payment that can be sold, by the local clock. Step 8 decides by the time of a
    * block.

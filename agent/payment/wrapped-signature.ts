@@ -8,7 +8,7 @@ import { parseErc6492Signature, zeroAddress, type Hex } from 'viem'
 const SUFFIX = '6492'.repeat(16)
 
 /** The call that deploys a wallet. */
-export interface Deployment {
+interface Deployment {
   factory: Hex
   data: Hex
 }

@@ -8,7 +8,7 @@ import { RateLimited, ReplyError } from '../rpc/post-json.ts'
 import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
 import { FactoryFailed, NodeStates } from './node-states.ts'
-import type { TransferCall, TransferTrial } from './token.ts'
+import type { transferCall, TransferTrial } from './token.ts'
 import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './view.ts'
 import { isTimeout } from '../rpc/time-limits.ts'
 
@@ -50,7 +50,7 @@ export interface ObserveOptions {
   /** Reads the final block as well, with a second call. */
   withFinal?: boolean
   /** A transfer that the token of the first payment tries. */
-  transfer?: TransferCall | undefined
+  transfer?: ReturnType<typeof transferCall> | undefined
 }
 
 interface Observer {
@@ -141,7 +141,7 @@ interface ReadRequest {
   options: ObserverOptions
   payments: readonly ObservedPayment[]
   withFinal: boolean
-  transfer: TransferCall | undefined
+  transfer: ReturnType<typeof transferCall> | undefined
 }
 
 async function readState(

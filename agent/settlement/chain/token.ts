@@ -1,7 +1,7 @@
 /** The token contract: the call of a transfer, its EIP-712 domain, and whether it refuses transfers to a receiver. */
 import { domainSeparator, encodeFunctionData, pad, parseAbi, toFunctionSelector, type Hex } from 'viem'
 import type { Payment } from '../../payment/headers.ts'
-import { unwrapSignature, type Deployment } from '../../payment/wrapped-signature.ts'
+import { unwrapSignature } from '../../payment/wrapped-signature.ts'
 import { RpcError, type Rpc } from '../rpc/json-rpc.ts'
 
 /** The token checks the signature of a key and of a wallet contract (ERC-1271) alike. */
@@ -10,17 +10,12 @@ const TRANSFER = parseAbi([
 ])
 
 /** The call of the token that settles a payment, and the one before it that deploys the wallet of the payer. */
-export interface TransferCall {
-  data: Hex
-  deployment?: Deployment | undefined
-}
-
-export function transferCall({ authorization, signature }: Payment['payload']): TransferCall {
+export function transferCall({ authorization, signature }: Payment['payload']) {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   const lower = (hex: string) => hex.toLowerCase() as Hex
   const numbers = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
   // The checks before a sale have refused other forms.
-  const { inner, deployment } = unwrapSignature(signature) ?? { inner: lower(signature) }
+  const { inner, deployment } = unwrapSignature(signature) ?? { inner: lower(signature), deployment: undefined }
   const args = [lower(from), lower(to), ...numbers, lower(nonce), inner] as const
   return { data: encodeFunctionData({ abi: TRANSFER, args }), deployment }
 }

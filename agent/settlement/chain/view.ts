@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { ReplyError } from '../rpc/post-json.ts'
-import { revertReason, textOf, type TransferCall, type TransferTrial } from './token.ts'
+import { revertReason, textOf, type transferCall, type TransferTrial } from './token.ts'
 
 /** Limited by the size of code (24 KiB), which the result must not exceed, and by the gas of a call. */
 export const PAYMENTS_MAX = 100
@@ -53,7 +53,7 @@ interface ViewRequest {
   /** A block whose hash is read. */
   checkedBlock?: bigint | undefined
   /** What the token of the first payment tries. */
-  transfer?: TransferCall | undefined
+  transfer?: ReturnType<typeof transferCall> | undefined
 }
 
 const FILE = new URL(import.meta.resolve('#root/agent/settlement/chain/contracts/ChainView.json'))
@@ -70,7 +70,7 @@ const STATE_WORDS = 4
  */
 export function encodeView(
   payments: readonly ObservedPayment[],
-  { checkedBlock = 0n, transfer = { data: '0x' } }: ViewRequest = {},
+  { checkedBlock = 0n, transfer = { data: '0x', deployment: undefined } }: ViewRequest = {},
 ): string {
   const { factory, data } = transfer.deployment ?? { factory: '0x', data: '0x' }
   const listAt = 5 * WORD_BYTES
