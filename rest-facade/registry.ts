@@ -136,7 +136,9 @@ function openReads({ clock, timer, report, ...node }: Registry & Omit<RegistryRo
 
   return {
     identity: () =>
-      readCached('identity', 'registry_unread', () => withDeadline(deadline, (signal) => readIdentity(node, signal))),
+      readCached('identity', 'registry_unread', () =>
+        withDeadline(deadline, (openSignal) => readIdentity(node, openSignal())),
+      ),
     async page(query: Parameters<typeof readPage>[1], client: Client) {
       const key = `${query.client}:${query.start}:${query.limit}`
       if (!outcomes.has(key) && !mayReadPage(client)) return BUSY
@@ -144,7 +146,7 @@ function openReads({ clock, timer, report, ...node }: Registry & Omit<RegistryRo
         // Goes on without the client, because others share the read.
         using place = await queue.enter({ ...client, ...ALWAYS_OPEN })
         if (!place) throw new Error('Too many reads wait')
-        return withDeadline(deadline, (signal) => readPage(node, query, signal))
+        return withDeadline(deadline, (openSignal) => readPage(node, query, openSignal()))
       })
     },
   }

@@ -55,12 +55,23 @@ export interface FoundRoute {
  */
 export function findRoute(path: string, operations: Operations): FoundRoute | undefined {
   for (const definition of operations) {
-    // A member inside the path is not empty: two slashes in a row are no path of a route (contract 4.7.1).
-    const pattern = definition.path.replace(/\{(\w+)\}$/, '(?<$1>[^/]*)').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
-    const found = new RegExp(`^${pattern}(?:(?<=[^/])/)?$`).exec(path)
+    const found = patternOf(definition.path).exec(path)
     if (found) return { definition, members: { ...found.groups } }
   }
   return undefined
+}
+
+const patterns = new Map<string, RegExp>()
+
+/** The pattern of a path of a definition. */
+function patternOf(path: string): RegExp {
+  const known = patterns.get(path)
+  if (known) return known
+  // A member inside the path is not empty: two slashes in a row are no path of a route (contract 4.7.1).
+  const source = path.replace(/\{(\w+)\}$/, '(?<$1>[^/]*)').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
+  const pattern = new RegExp(`^${source}(?:(?<=[^/])/)?$`)
+  patterns.set(path, pattern)
+  return pattern
 }
 
 /** The members of inputs that a query parameter does not have as text. */

@@ -76,7 +76,7 @@ export const SCORE_DEFINITION =
   'form of the same legal suffix differs, the query has no suffix, every word behind it is explained, or no other company ' +
   'has the name but for "the" or "co"; similar names 850 times name_similarity: 849 if only spaces and "and" differ, at most 779 if a ' +
   'short word or a number differs, nothing explains a word, or another name has the same letters; in a search ' +
-  '501 to 543 for a name that contains every word and much more, 170 for initials; a company number 1000. An equal Eircode ' +
+  '501 to 543 for a name that contains every word and much more; a company number 1000. An equal Eircode ' +
   'adds 80, a contained address 40, up to 1000. Matched: at least 900, 80 above the next, no contradiction, all candidates ' +
   'examined.'
 

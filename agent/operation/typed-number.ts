@@ -1,7 +1,4 @@
-/**
- * Company numbers as people type them: `335801`, `335 801`, `335,801.0`, `IE335801`, `CRO 335801`, `No. 335801`. Shared
- * by all transports and by the programs of the buyer (contract 12.20).
- */
+/** Company numbers as people type them: `335801`, `335 801`, `335,801.0`, `IE335801`, `No. 335801` (contract 12.20). */
 
 export interface TypedNumber {
   digits: string
@@ -10,7 +7,6 @@ export interface TypedNumber {
 }
 
 export interface TypedNumbers {
-  /** The numbers with a label. */
   labelled: readonly string[]
   /** Numbers without a label that have the length of a company number. They can also be a part of the name. */
   others: readonly string[]
@@ -83,6 +79,7 @@ export function namesCompany({ digits, isLabelled }: TypedNumber): boolean {
 
 /** The numbers beside other text. */
 export function findTypedNumbers(text: string): TypedNumbers {
+  if (!/[0-9]/.test(text)) return { labelled: [], others: [], rest: text }
   const labelled: string[] = []
   const rest = text.replace(LABELLED, (written, amount: string) => {
     const digits = toDigits(amount, { isClear: true })

@@ -75,10 +75,11 @@ function checkTerms({ payment }: SentPayment, requirements: PaymentRequirements)
 }
 
 /** Addresses count in any case, and further members of `extra` do not. */
-function toComparable({ asset, payTo, extra, ...members }: Record<string, unknown>) {
-  const { name, version } = Object(extra) as PaymentRequirements['extra']
-  const [lowerAsset, lowerPayTo] = [asset, payTo].map((value) => (typeof value === 'string' ? value.toLowerCase() : ''))
-  return { ...members, asset: lowerAsset, payTo: lowerPayTo, extra: { name, version } }
+function toComparable(requirements: Record<string, unknown>) {
+  const { name, version } = Object(requirements['extra']) as PaymentRequirements['extra']
+  const lower = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : '')
+  const [asset, payTo] = [lower(requirements['asset']), lower(requirements['payTo'])]
+  return { ...requirements, asset, payTo, extra: { name, version } }
 }
 
 /** Whether a payment comes too late to be sold. It may have been settled earlier. */

@@ -96,7 +96,9 @@ async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
   const { checked: offered, client } = quoted
   // Both are asked at once. The chain refuses most payments that are not timely or not signed by the key of the payer.
   const isForSale = offered.isSignedByPayer && offered.isTimely && !offered.isForFormerReceiver
-  const request = { ...payments, ...offered }
+  const { facilitator, timer } = payments
+  const { payment, requirements } = offered
+  const request = { facilitator, timer, payment, requirements }
   const early = isForSale ? verifyWithFacilitator(request) : undefined
   const start = await observeSale(payments, offered)
   // Awaited in any case, so that the queue also bounds the calls of refused payments.

@@ -31,8 +31,9 @@ export class FacilitatorDoubts {
    * Whether only the chain settles this payment. A further attempt always reads the notes, because it can be that of a
    * noted payment.
    */
-  async concern({ attempt, ...record }: Reported & Pick<ResponseRecord, 'attempt'>): Promise<boolean> {
-    if (attempt > 1 || this.#monotonic() - this.#readAt >= READ_MS) await this.#read()
+  async concern(record: Reported & Pick<ResponseRecord, 'attempt'>): Promise<boolean> {
+    if (record.attempt > 1 || this.#monotonic() - this.#readAt >= READ_MS) await this.#read()
+    if (this.#keys.length === 0) return false
     const prefix = keyOf({ ...record, identity: '' })
     return this.#keys.some((key) => key.startsWith(prefix))
   }

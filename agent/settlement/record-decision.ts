@@ -7,7 +7,6 @@ import {
   TRANSITIONS,
   type RecordChange,
   type RecordState,
-  type RecordVersion,
   type ResponseRecord,
 } from '../../store/log/record.ts'
 import type { Observation } from './chain/observe.ts'
@@ -81,7 +80,7 @@ function mayBecome(state: RecordState, next: RecordState): boolean {
 /** Advances a record, or returns the current record if another process changed it first. */
 export async function advanceOrReload(
   recorder: Recorder,
-  from: RecordVersion,
+  from: ResponseRecord,
   step: RecordStep,
 ): Promise<ResponseRecord> {
   return (await advance(recorder, from, step)) ?? reload(recorder, from)
@@ -90,13 +89,13 @@ export async function advanceOrReload(
 /** Undefined if the record has changed since `from` was read. */
 export function advance(
   { log, now }: Recorder,
-  from: RecordVersion,
+  from: ResponseRecord,
   step: RecordStep,
 ): Promise<ResponseRecord | undefined> {
   return log.advance(from, { updated_at: now().toISOString(), ...step })
 }
 
-export async function reload({ log }: Recorder, { identity }: RecordVersion): Promise<ResponseRecord> {
+export async function reload({ log }: Recorder, { identity }: ResponseRecord): Promise<ResponseRecord> {
   const record = await log.read(identity)
   if (!record) throw new Error('The record is no longer in the response log')
   return record

@@ -132,7 +132,8 @@ async function awaitDecision(
   const pauses = record.refused_at === undefined ? PAUSES_MS : PAUSES_MS.slice(1)
   // Another node each time, so that one that lags or lies does not decide alone.
   let otherThan: number | undefined
-  const observeUntilDecided = async (signal: AbortSignal) => {
+  const observeUntilDecided = async (openSignal: () => AbortSignal) => {
+    const signal = openSignal()
     for (const pause of pauses) {
       if (pause > 0) await new Promise<void>((resolve) => void timer(resolve, pause))
       if (signal.aborted) return undefined

@@ -8,20 +8,12 @@ import { join } from 'node:path'
 import { asBinary, type RootDatabase } from 'lmdb'
 import { undefinedIfCorrupt } from '../files/checksum.ts'
 import { openEnvironment, StoreError } from '../files/environment.ts'
-import {
-  EPOCH_KEY,
-  finishedKey,
-  LAYOUT_KEY,
-  LAYOUT_VERSION,
-  OWNER_KEY,
-  PUBLIC_KEYS_KEY,
-  recordKeyIn,
-  SALES_KEY,
-  type Layout,
-} from '../files/layout.ts'
+import { EPOCH_KEY, finishedKey, OWNER_KEY, PUBLIC_KEYS_KEY, recordKeyIn, SALES_KEY } from '../files/layout.ts'
+import { countFormerRecords, isFormerLayout } from '../log/former-layout.ts'
 import {
   changeKey,
   copyRecord,
+  digestIn,
   newestChange,
   openRanges,
   readKey,
@@ -68,8 +60,7 @@ export async function writeIncrement(
 /** What a later increment is compared with. Undefined if no process of this version has written to the log. */
 function readState({ environment, changes }: LogRanges): LogState | undefined {
   const epoch = environment.get(EPOCH_KEY) as string | undefined
-  const { version } = environment.get(LAYOUT_KEY) as Layout
-  if (epoch === undefined || version !== LAYOUT_VERSION.responses) return undefined
+  if (epoch === undefined) return undefined
   const change = newestChange(changes)
   return { epoch, change, changed_at: timeOf(changes, change) }
 }
@@ -104,9 +95,11 @@ function copyChanged(log: LogRanges, target: LogRanges, keys: readonly string[],
 export function applyIncrement(logEnvironment: Environment, incrementEnvironment: Environment): void {
   const [log, increment] = [openRanges(logEnvironment), openRanges(incrementEnvironment)]
   inTransactions(log, [...increment.removed.keys(), ...increment.records.keys()], (key) => {
-    const former = undefinedIfCorrupt(() => readRecord(log, key))
-    if (former) removeFromIndexes(former, key, log)
-    removeRecord(log, key)
+    // Layout 2 did not state the time of a removed or a damaged record, which is in its key.
+    const formerKey = undefinedIfCorrupt(() => readKey(log.identities, digestIn(key))) ?? key
+    const former = undefinedIfCorrupt(() => readRecord(log, formerKey))
+    if (former) removeFromIndexes(former, formerKey, log)
+    removeRecord(log, formerKey)
     if (!copyRecord(increment, log, key)) return
     const record = undefinedIfCorrupt(() => readRecord(increment, key))
     if (record && isFinal(record.state)) log.finished.put(finishedKey(record, key), true)
@@ -149,8 +142,9 @@ function inTransactions<T>(
  * service refuses their payments, and the other records work.
  */
 export async function inspectLog(folder: string) {
-  const environment = openEnvironment({ folder, kind: 'responses', readOnly: true })
+  const environment = openEnvironment({ folder, kind: 'responses', readOnly: true, upgrade: () => undefined })
   try {
+    if (isFormerLayout(environment)) return { counts: countFormerRecords(environment), state: undefined }
     const ranges = openRanges(environment)
     const counts = { records: 0, damaged: 0 }
     for (const key of ranges.records.keys())

@@ -196,7 +196,8 @@ async function findAncestors({ folder, now }: BackupOptions) {
 /** LMDB copies the state of one transaction, while other processes read and write. The copy has no free pages. */
 async function copyEnvironment(kind: EnvironmentKind, { from, to }: { from: string; to: string }): Promise<void> {
   await mkdir(to, { mode: PRIVATE_DIRECTORY_MODE })
-  const environment = openEnvironment({ folder: from, kind, readOnly: true })
+  // A log of the layout before is copied as it is. A restore upgrades the copy.
+  const environment = openEnvironment({ folder: from, kind, readOnly: true, upgrade: () => undefined })
   try {
     await environment.backup(to, true)
   } catch (cause) {

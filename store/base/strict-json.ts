@@ -1,6 +1,9 @@
 /** Parses JSON and rejects duplicate member names, of which `JSON.parse` silently keeps the last. */
 
-type StrictJson = { kind: 'valid'; value: unknown } | { kind: 'invalid' } | { kind: 'duplicate_name' }
+type StrictJson =
+  | { kind: 'valid'; value: unknown; levels: number; hasPrototype: boolean }
+  | { kind: 'invalid' }
+  | { kind: 'duplicate_name' }
 
 /**
  * The most colons, commas and opening brackets of a request. A batch of a hundred inputs has five hundred, and a
@@ -13,7 +16,7 @@ const REQUEST_LEVELS_MAX = 24
 
 export function parseRequest(body: Uint8Array, marksMax = REQUEST_MARKS_MAX): StrictJson {
   const parsed = parseStrictJson(body, marksMax)
-  return parsed.kind === 'valid' && measure(parsed.value).levels > REQUEST_LEVELS_MAX ? { kind: 'invalid' } : parsed
+  return parsed.kind === 'valid' && parsed.levels > REQUEST_LEVELS_MAX ? { kind: 'invalid' } : parsed
 }
 
 /**
@@ -26,7 +29,8 @@ export function parseStrictJson(bytes: Uint8Array, marksMax = Number.POSITIVE_IN
     const { colons, marks } = countMarks(text, marksMax)
     if (marks > marksMax) return { kind: 'invalid' }
     const value: unknown = JSON.parse(text)
-    return colons !== measure(value).members ? { kind: 'duplicate_name' } : { kind: 'valid', value }
+    const { members, levels, hasPrototype } = measure(value)
+    return colons !== members ? { kind: 'duplicate_name' } : { kind: 'valid', value, levels, hasPrototype }
   } catch {
     return { kind: 'invalid' }
   }
@@ -79,6 +83,5 @@ const DOCUMENT_LEVELS_MAX = 64
 export function parseDocument(text: string | Uint8Array): unknown {
   const parsed = parseStrictJson(typeof text === 'string' ? new TextEncoder().encode(text) : text)
   if (parsed.kind !== 'valid') return undefined
-  const { levels, hasPrototype } = measure(parsed.value)
-  return levels > DOCUMENT_LEVELS_MAX || hasPrototype ? undefined : parsed.value
+  return parsed.levels > DOCUMENT_LEVELS_MAX || parsed.hasPrototype ? undefined : parsed.value
 }

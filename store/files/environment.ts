@@ -16,7 +16,7 @@ interface OpenOptions {
   folder: string
   kind: EnvironmentKind
   readOnly?: boolean
-  /** Upgrades an environment of the layout before. Without it, only a reader can open one. */
+  /** Upgrades an environment of the layout before, which is refused without it. A reader does not call it. */
   upgrade?: (environment: RootDatabase<unknown, string>) => void
 }
 
@@ -178,10 +178,9 @@ function checkLayout(
   }
   if (layout?.kind !== kind || typeof layout.version !== 'number')
     throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
-  if (readOnly && layout.isUpgrading === true)
-    throw new StoreError(`${folder}: its upgrade is not complete; start the service, which continues it`)
   const isFormer = layout.version === FORMER_LAYOUT_VERSION[kind] || layout.isUpgrading === true
-  if (layout.version !== version && !(isFormer && (readOnly || upgrade)))
+  if (isFormer && !upgrade) throw new StoreError(`${folder}: needs an upgrade; start the service, which makes it`)
+  if (layout.version !== version && !isFormer)
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
   if (readOnly) return
   // If a transaction frees more than 250 pages while the list of free pages is empty, as it is after a compact copy,

@@ -33,7 +33,6 @@
  *     removed: key              -> true, only in an incremental backup: a record that was removed
  *                                  The word before the colon is part of the key: all these are in one tree, and a
  *                                  settlement changes the last `progress`, `sales` and the first `unfinished`
- *     records: identity         -> a record of layout 2, with the progress until then. Its identity is its key
  *   {DATA_DIR}/responses.moved/     the folder of a log that "move-log" has moved to another one
  *   {DATA_DIR}/moving/             LMDB: the process that moves the log
  *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log/log-owner.ts)
@@ -57,7 +56,7 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
   lock: 1,
 }
 
-/** The layout before, which can be read, and which a process that writes upgrades when it opens the environment. */
+/** The layout before, which a process that writes upgrades when it opens the environment. */
 export const FORMER_LAYOUT_VERSION: { responses: number } & Partial<Record<EnvironmentKind, number>> = {
   responses: 2,
 }
@@ -68,8 +67,6 @@ export interface Layout {
   readonly version: number
   /** A killed process has left it. The next one that writes continues. */
   readonly isUpgrading?: boolean
-  /** Whether records of the layout before are where that one had them. */
-  readonly hasFormerRecords?: boolean
 }
 
 export const LAYOUT_KEY = 'layout'

@@ -6,7 +6,8 @@ import { openEnvironment } from './environment.ts'
 import type { EnvironmentKind } from './layout.ts'
 
 const [folder = '', kind = ''] = process.argv.slice(2)
-const environment = openEnvironment({ folder, kind: kind as EnvironmentKind, readOnly: true })
+const upgrade = () => undefined
+const environment = openEnvironment({ folder, kind: kind as EnvironmentKind, readOnly: true, upgrade })
 for (const key of environment.getKeys({ snapshot: false })) if (key.includes(':')) environment.getBinary(key)
 // The first database has the names of the others among its keys. They are listed before another one is opened.
 const names = Array.from(environment.getKeys()).filter((key) => !key.includes(':'))

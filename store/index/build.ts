@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { compareCompanyNumbers, type Company } from '../dataset/company.ts'
 import { NAMES_FILE } from '../files/layout.ts'
 import { sortWords } from './dictionary.ts'
-import { bucketOfHash, bucketOfInitials, hashKey, INITIALS_BUCKETS, initialsOf, joinedKey } from './name-keys.ts'
+import { bucketOfHash, hashKey, joinedKey } from './name-keys.ts'
 import { parseName } from './normalise-name.ts'
 import { writeIndexFile, type IndexParts } from './index-file.ts'
 import { SUFFIXES } from './suffixes.ts'
 
-/** A growing list of 32-bit integers. Plain arrays take more memory (`bench perf`, row "import, peak memory"). */
+/** A growing list. Plain arrays take more memory (`bench perf`, row "import, peak memory"). */
 class Uint32List {
   #values = new Uint32Array(1024)
   #length = 0
@@ -39,8 +39,6 @@ export class NameIndexBuilder {
   readonly #nameWords = new Uint32List()
   readonly #joinedHashes = new Uint32List()
   readonly #suffixes = new Uint32List()
-  /** Pairs of a bucket of initials and a name. */
-  readonly #initials = new Uint32List()
   readonly #statuses = new Map<string | null, number>()
   readonly #statusOf = new Uint32List()
   readonly #numberStarts = new Uint32List()
@@ -56,10 +54,6 @@ export class NameIndexBuilder {
     this.#starts.push(this.#nameWords.length)
     for (const word of core) this.#nameWords.push(internId(this.#words, word))
     this.#joinedHashes.push(hashKey(joinedKey(core)))
-    for (const initials of initialsOf(core)) {
-      this.#initials.push(bucketOfInitials(initials))
-      this.#initials.push(this.#suffixes.length)
-    }
     this.#suffixes.push(SUFFIXES.indexOf(suffix))
     this.#statusOf.push(internId(this.#statuses, status))
     this.#numberStarts.push(this.#digits.length)
@@ -82,10 +76,6 @@ export class NameIndexBuilder {
     const joined = groupByKey(buckets, (visit) =>
       hashes.forEach((hash, name) => visit(bucketOfHash(hash, buckets), name)),
     )
-    const pairs = this.#initials.view()
-    const initials = groupByKey(INITIALS_BUCKETS, (visit) => {
-      for (let at = 0; at < pairs.length; at += 2) visit(pairs[at]!, pairs[at + 1]!)
-    })
     return {
       facts: { statuses: [...this.#statuses.keys()] },
       sections: {
@@ -98,8 +88,6 @@ export class NameIndexBuilder {
         holders: holders.values,
         joinedStarts: joined.starts,
         joinedNames: joined.values,
-        initialStarts: initials.starts,
-        initialNames: initials.values,
         nameSuffixes: Uint8Array.from(this.#suffixes.view()),
         nameStatuses: Uint16Array.from(this.#statusOf.view()),
         numberStarts: this.#numberStarts.view(),
@@ -140,10 +128,7 @@ export class NameIndexBuilder {
   }
 }
 
-/**
- * Groups values by key. Those of a key are from `starts[key]` to `starts[key + 1]` in `values`, in the order of the
- * visits.
- */
+/** Groups values by key. Those of a key are from `starts[key]` to `starts[key + 1]` in `values`. */
 function groupByKey(keys: number, forEachPair: (visit: (key: number, value: number) => void) => void) {
   const starts = new Uint32Array(keys + 1)
   forEachPair((key) => (starts[key + 1]! += 1))
@@ -154,7 +139,6 @@ function groupByKey(keys: number, forEachPair: (visit: (key: number, value: numb
   return { starts, values }
 }
 
-/** The id of a key: how many keys came before it. */
 function internId<Key>(known: Map<Key, number>, key: Key): number {
   const found = known.get(key)
   if (found !== undefined) return found

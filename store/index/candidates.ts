@@ -1,9 +1,7 @@
 /**
- * Selects a bounded pool of names that are similar to a query.
- *
- * Every name gets the contribution of each query term that it contains, or contains a variant of. The sum, divided by
- * the weights of both names, is an upper bound of the similarity. The pool holds the names with the highest bounds, so
- * the caller can stop as soon as no later name can be better. The selection is deterministic.
+ * Selects a bounded pool of names that are similar to a query. The contributions of all query terms to a name, divided
+ * by the weights of both names, are an upper bound of the similarity. The pool holds the names with the highest bounds,
+ * so the caller can stop as soon as no later name can be better.
  */
 import type { NameIndex } from './name-index.ts'
 import type { OperationBudget } from './operation-budget.ts'
@@ -13,16 +11,14 @@ import type { NameQuery } from './query.ts'
 const BOUND_STEPS = 1000
 
 interface CandidatePool {
-  /** In descending order of the bound, then in index order. */
+  /** In descending order of the bound. */
   names: Uint32Array
-  /** The upper bound of each name's similarity, 0 to 1. */
   bounds: Float64Array
   /** The highest bound of the names that did not fit; 0 when all fitted. */
   excludedBound: number
 }
 
 interface PoolLimits {
-  /** Names whose bound is below this are left out. */
   similarityMin: number
   namesMax: number
   accepts: (name: number) => boolean
@@ -45,13 +41,8 @@ const accumulators = new WeakMap<NameIndex, Accumulator>()
 function accumulatorFor(index: NameIndex): Accumulator {
   const known = accumulators.get(index)
   if (known) return known
-  const { size } = index
-  const accumulator = {
-    sums: new Float32Array(size),
-    lastTerms: new Uint32Array(size),
-    term: 0,
-    touched: new Uint32Array(size),
-  }
+  const ofNames = () => new Uint32Array(index.size)
+  const accumulator = { sums: new Float32Array(index.size), lastTerms: ofNames(), term: 0, touched: ofNames() }
   accumulators.set(index, accumulator)
   return accumulator
 }
@@ -123,17 +114,13 @@ export function namesWithAll(
 const withWord = (index: NameIndex, names: Uint32Array, word: number) =>
   names.filter((name) => index.hasWord(name, word))
 
-/**
- * In postings: searching a name for a word takes about as long as visiting this many. Visiting all postings instead is
- * slower in a large register (benchmark row `search-million`).
- */
+/** Searching a name for a word takes about as long as visiting this many postings. */
 const SEARCHED_NAME_COST = 8
 
 /**
  * Adds up contributions term by term, highest weight first, and returns the number of names with a sum. A name without
- * a sum is skipped once the remaining terms cannot lift it to `similarityMin`. These are most of the names that share
- * only common words with the query. When all of them are skipped, the names with a sum are searched for the word
- * instead. Search is slower without either (benchmark row `search-million`).
+ * a sum is skipped once the remaining terms cannot lift it to `similarityMin`. When all of them are skipped, the names
+ * with a sum are searched for the word instead. Search is slower without either (benchmark row `search-million`).
  */
 function accumulate(
   index: NameIndex,

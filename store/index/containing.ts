@@ -1,6 +1,6 @@
 /**
- * The words that a name contains if it has all words of a search: as written, or, for a word that no name has, joined
- * with the word beside it or split. Spelling variants are not applied. The last word may be a prefix.
+ * The words that a name contains if it has all words of a search. A word that no name has is joined with the word
+ * beside it, or split. The last word may be a prefix.
  */
 import { namesWithAll } from './candidates.ts'
 import type { SimilarWord } from './dictionary.ts'
@@ -16,6 +16,7 @@ const OPERATIONS_PER_COMPLETION = 40
 /** Listing more completions takes longer than looking for them in the names with the other words. */
 const COMPLETIONS_MANY = 1_000
 const OPERATIONS_PER_NAME = 20
+
 export interface ContainedWords {
   query: NameQuery
   /** Similarity to the words of the search: below 1 when words are joined or split. */
@@ -24,17 +25,11 @@ export interface ContainedWords {
   runs: readonly (readonly number[])[]
 }
 
-interface ContainedOptions {
-  /** Whether the last word may be a prefix. */
-  isOpenEnded: boolean
-  budget: OperationBudget
-}
-
-/** Undefined if no name can have a word of the search. */
+/** Undefined if no name can have a word of the search. `isOpenEnded`: whether the last word may be a prefix. */
 export function findContainedWords(
   index: NameIndex,
   words: readonly string[],
-  { isOpenEnded, budget }: ContainedOptions,
+  { isOpenEnded, budget }: { isOpenEnded: boolean; budget: OperationBudget },
 ): ContainedWords | undefined {
   const { dictionary } = index
   const read: string[] = []
@@ -62,9 +57,7 @@ export function findContainedWords(
   return { query: toQuery(index, read, similar), factor, runs }
 }
 
-/**
- * The last word and the words that begin with it. If these are many, only those of names that have the words before it.
- */
+/** The last word and its completions. If these are many, only those of names that have the words before it. */
 function withCompletions(index: NameIndex, words: readonly string[], budget: OperationBudget): SimilarWord[] {
   const { dictionary } = index
   const prefix = words.at(-1)!
@@ -84,15 +77,15 @@ function withCompletions(index: NameIndex, words: readonly string[], budget: Ope
   return found.toSorted((one, other) => other.similarity - one.similarity || one.word - other.word)
 }
 
-/** The words that begin with the last word, in names that have all words before it. */
 function listCompletionsBeside(index: NameIndex, words: readonly string[], budget: OperationBudget): Uint32Array {
   const before = words.slice(0, -1).map((word) => index.dictionary.find(word))
   if (before.includes(undefined)) return NO_WORDS
   const names = namesWithAll(index, before as number[], budget)
   if (names === undefined || !budget.take(names.length * OPERATIONS_PER_NAME)) return NO_WORDS
-  const begins = index.dictionary.prefixFilter(words.at(-1)!)
+  const prefix = words.at(-1)!
   const found = new Set<number>()
-  for (const name of names) for (const word of index.words(name)) if (begins(word)) found.add(word)
+  for (const name of names)
+    for (const word of index.words(name)) if (index.dictionary.begins(word, prefix)) found.add(word)
   return Uint32Array.from(found).toSorted()
 }
 

@@ -1,16 +1,13 @@
 /**
- * The sorted distinct words of all names, with exact lookup and spelling search.
- *
- * Words are sorted by length, common letters, code units. Words of one length are stored side by side without offsets,
- * and those with the same common letters form a group. Spelling search is exhaustive: groups and words are skipped only
- * when their letter sets prove that the edit distance exceeds the limit, and it is computed for the rest. Without
- * groups a search is much slower (benchmark row `search`).
+ * The distinct words of all names, with exact lookup and spelling search. They are sorted by length, common letters and
+ * code units. Words of one length are side by side. Those with the same common letters form a group. Spelling search
+ * skips groups and words only when their letter sets prove that the edit distance exceeds the limit. Without groups it
+ * is much slower (benchmark row `search`).
  */
 import { equivalentsOf } from './equivalents.ts'
 import { lettersDiffer, letterCountsDiffer, commonLetters, letterMasks } from './letters.ts'
 import type { OperationBudget } from './operation-budget.ts'
 import {
-  countDigits,
   extractNumber,
   haveCompatibleNumbers,
   maxEditDistance,
@@ -21,13 +18,13 @@ import {
 
 /** Similarity of an abbreviation or of another notation of a number. */
 const EQUIVALENT_SIMILARITY = 0.95
-/** Similarity of "bakery" and "bakeries", which are more than two edits apart. Too low for a match. */
+/** Similarity of "bakery" and "bakeries". Too low for a match. */
 const PLURAL_SIMILARITY = 0.79
 const PLURAL_LETTERS_MIN = 4
 /** A query word that occurs in the register is seldom a misspelling, so its variants count less and need one edit. */
 const KNOWN_WORD_FACTOR = 0.9
 const KNOWN_WORD_EDITS_MAX = 1
-/** Operations of a variant that was found: checking its number, and sorting and pairing it later. */
+/** Of a variant that was found: checking its number, and sorting and pairing it later. */
 const OPERATIONS_PER_VARIANT = 100
 
 /** Greater than every code unit of a word. */
@@ -36,16 +33,14 @@ const LAST_UNIT = '\uFFFF'
 interface DictionarySections {
   /** By length, from 0 to the longest plus 1: the number of the first word with at least that length. */
   wordLengths: Uint32Array
-  /** The concatenated code units of all words. */
   wordUnits: Uint16Array
   /** The numbers of all words, in the order of their texts. */
   wordsByText: Uint32Array
 }
 
-/** A word of the register that matches a query word exactly or approximately. */
+/** A word of the register, and its similarity to a query word: 1 for the word itself. */
 export interface SimilarWord {
   word: number
-  /** 0 to 1; 1 for the query word itself. */
   similarity: number
 }
 
@@ -54,17 +49,13 @@ export class Dictionary {
   readonly #lengths: Uint32Array
   readonly #units: Uint16Array
   readonly #byText: Uint32Array
-  /** By word, its position in `#byText`. */
-  readonly #positions: Uint32Array
   /** By length, the position of its first word in `#units`. */
   readonly #offsets: Uint32Array
   readonly #lengthOf: Uint16Array
-  /** Letter masks by word. */
   readonly #once: Uint32Array
   readonly #twice: Uint32Array
   /** The first word of every group; the last entry is the number of words. */
   readonly #groups: Uint32Array
-  /** The common letters of every group. */
   readonly #groupLetters: Uint32Array
   /** The first group of every length. */
   readonly #lengthGroups: Uint32Array
@@ -74,8 +65,6 @@ export class Dictionary {
     this.#units = wordUnits
     this.#byText = wordsByText
     this.size = wordLengths.at(-1) ?? 0
-    this.#positions = new Uint32Array(this.size)
-    for (const [position, word] of wordsByText.entries()) this.#positions[word] = position
     this.#offsets = computeOffsets(wordLengths)
     this.#lengthOf = new Uint16Array(this.size)
     this.#once = new Uint32Array(this.size)
@@ -102,7 +91,6 @@ export class Dictionary {
     return undefined
   }
 
-  /** The word itself with similarity 1, or nothing. */
   findExact(text: string): SimilarWord[] {
     const word = this.find(text)
     return word === undefined ? [] : [{ word, similarity: 1 }]
@@ -113,10 +101,13 @@ export class Dictionary {
     return this.#byText.subarray(this.#firstFrom(prefix), this.#firstFrom(`${prefix}${LAST_UNIT}`))
   }
 
-  /** Whether a word begins with a text, for many words. */
-  prefixFilter(prefix: string): (word: number) => boolean {
-    const [first, end] = [this.#firstFrom(prefix), this.#firstFrom(`${prefix}${LAST_UNIT}`)]
-    return (word) => this.#positions[word]! >= first && this.#positions[word]! < end
+  /** Whether a word begins with a text. */
+  begins(word: number, prefix: string): boolean {
+    const length = this.length(word)
+    if (length < prefix.length) return false
+    const start = this.#offset(word, length)
+    for (let at = 0; at < prefix.length; at += 1) if (this.#units[start + at] !== prefix.charCodeAt(at)) return false
+    return true
   }
 
   #firstFrom(text: string): number {
@@ -149,10 +140,7 @@ export class Dictionary {
     return found
   }
 
-  /**
-   * The word, its equivalents and its spelling variants, most similar first, then by number. When the budget is
-   * exceeded, variants are missing.
-   */
+  /** The word, its equivalents and its spelling variants. When the budget is exceeded, variants are missing. */
   findSimilar(text: string, budget: OperationBudget): SimilarWord[] {
     const found = this.findEquivalent(text)
     const plural = text.length < PLURAL_LETTERS_MIN ? [] : this.findExact(otherNumberOf(text))
@@ -175,7 +163,7 @@ export class Dictionary {
   #variantsWithLetters(text: string, budget: OperationBudget): SimilarWord[] {
     const read = withLettersForDigits(text)
     if (read === undefined) return []
-    const digits = countDigits(text) / text.length
+    const digits = extractNumber(text).length / text.length
     const words = [...this.findExact(read), ...this.#spellingVariants(read, maxEditDistance(read.length), 1, budget)]
     return words.flatMap(({ word, similarity }) =>
       similarity > digits && haveCompatibleNumbers(text, this.text(word))
@@ -275,14 +263,11 @@ function bySimilarity(one: SimilarWord, other: SimilarWord): number {
 
 /** Sorts words in the order of their numbers. */
 export function sortWords(words: Iterable<string>): string[] {
-  const grouped = Array.from(words, (text) => ({
-    text,
-    group: commonLetters(letterMasks(toCodeUnits(text).units, 0, text.length).once),
-  }))
+  const groupOf = (text: string) => commonLetters(letterMasks(toCodeUnits(text).units, 0, text.length).once)
+  const grouped = Array.from(words, (text) => ({ text, group: groupOf(text) }))
   grouped.sort((one, other) => {
-    if (one.text.length !== other.text.length) return one.text.length - other.text.length
-    if (one.group !== other.group) return one.group - other.group
-    return one.text < other.text ? -1 : Number(one.text > other.text)
+    const order = one.text.length - other.text.length || one.group - other.group
+    return order || (one.text < other.text ? -1 : Number(one.text > other.text))
   })
   return grouped.map(({ text }) => text)
 }

@@ -57,8 +57,11 @@ export async function writeIndexFile(path: string, { facts, sections }: IndexPar
 }
 
 function parseIndexFile(bytes: ArrayBuffer, path: string): IndexParts {
+  const all = new Uint8Array(bytes)
+  const end = all.length - CHECKSUM_BYTES
   const damaged = (cause?: unknown) => new StoreError(`${path} is not a name index or is damaged`, { cause })
-  if (!isIntact(new Uint8Array(bytes))) throw damaged()
+  const isLong = end >= HEADER_LENGTH_BYTES
+  if (!isLong || !hash('sha256', all.subarray(0, end), 'buffer').equals(all.subarray(end))) throw damaged()
   try {
     const length = Number(new DataView(bytes).getBigUint64(0, true))
     const text = new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array(bytes, HEADER_LENGTH_BYTES, length))
@@ -91,11 +94,6 @@ export async function isIntactIndexFile(path: string): Promise<boolean> {
     content.update(chunk)
   const { buffer } = await file.read({ buffer: Buffer.alloc(CHECKSUM_BYTES), position: size - CHECKSUM_BYTES })
   return content.digest().equals(buffer)
-}
-
-function isIntact(bytes: Uint8Array): boolean {
-  const end = bytes.length - CHECKSUM_BYTES
-  return end >= HEADER_LENGTH_BYTES && hash('sha256', bytes.subarray(0, end), 'buffer').equals(bytes.subarray(end))
 }
 
 function padded(length: number): number {

@@ -1,7 +1,4 @@
-/**
- * Letter sets of words as bit masks, for a cheap lower bound of the edit distance: one edit removes at most one letter
- * and adds at most one.
- */
+/** Letter sets of words as bit masks: one edit removes at most one letter and adds at most one. */
 
 /** The most frequent letters in names. Words of one length are grouped by which of these they contain. */
 const COMMON_LETTERS = 'eairnotlsucd'
@@ -18,10 +15,9 @@ function bitOf(unit: number): number {
 
 const COMMON_MASK = Array.from(COMMON_LETTERS).reduce((mask, letter) => mask | bitOf(letter.charCodeAt(0)), 0)
 
+/** The letters that occur at least once, and at least twice. */
 interface LetterMasks {
-  /** Letters that occur at least once. */
   once: number
-  /** Letters that occur at least twice. */
   twice: number
 }
 
@@ -36,7 +32,7 @@ export function letterMasks(units: Uint16Array, start: number, length: number): 
   return { once, twice }
 }
 
-/** The common letters of a word: its group among the words of one length. Unsigned, so that groups can be sorted. */
+/** The group of a word among the words of its length. Unsigned, so that groups can be sorted. */
 export function commonLetters(once: number): number {
   return (once & COMMON_MASK) >>> 0
 }

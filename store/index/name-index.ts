@@ -10,16 +10,13 @@ import { orStoreError } from '../files/environment.ts'
 import { Dictionary } from './dictionary.ts'
 import { ABBREVIATED_WORDS } from './equivalents.ts'
 import { isIntactIndexFile, readIndexFile, type IndexParts } from './index-file.ts'
-import { bucketOfHash, bucketOfInitials, hashKey, initialsOf, joinedKey } from './name-keys.ts'
-import type { OperationBudget } from './operation-budget.ts'
+import { bucketOfHash, hashKey, joinedKey } from './name-keys.ts'
 import { SUFFIXES } from './suffixes.ts'
-
-const OPERATIONS_PER_INITIALS = 20
 
 const factsSchema = z.strictObject({ statuses: z.array(z.string().nullable()) })
 
-/** The names are part of the file format. `holders` are the postings. */
-const sectionsSchema = z.strictObject({
+/** The names are part of the file format, which can have other sections. `holders` are the postings. */
+const sectionsSchema = z.object({
   wordLengths: z.instanceof(Uint32Array),
   wordUnits: z.instanceof(Uint16Array),
   wordsByText: z.instanceof(Uint32Array),
@@ -29,8 +26,6 @@ const sectionsSchema = z.strictObject({
   holders: z.instanceof(Uint32Array),
   joinedStarts: z.instanceof(Uint32Array),
   joinedNames: z.instanceof(Uint32Array),
-  initialStarts: z.instanceof(Uint32Array),
-  initialNames: z.instanceof(Uint32Array),
   nameSuffixes: z.instanceof(Uint8Array),
   nameStatuses: z.instanceof(Uint16Array),
   numberStarts: z.instanceof(Uint32Array),
@@ -38,19 +33,15 @@ const sectionsSchema = z.strictObject({
 })
 
 export class NameIndex {
-  /** The number of names; they are numbered from 0. */
   readonly size: number
   readonly dictionary: Dictionary
-  /**
-   * Inverse document frequency by word: ln(names / names that contain the word), smoothed. A rare abbreviation has the
-   * weight of its common form.
-   */
+  /** Inverse document frequency by word, smoothed. A rare abbreviation has the weight of its common form. */
   readonly weights: Float32Array
   /** The weight of a word that no name contains. */
   readonly unknownWeight: number
-  /** The sum of the weights of the words, by name. */
+  /** By name, the sum of the weights of its words. */
   readonly nameWeights: Float32Array
-  /** The distinct status texts; `statusOf` returns an index into this list. */
+  /** The distinct status texts, by the result of `statusOf`. */
   readonly statuses: readonly (string | null)[]
   readonly #parts: z.infer<typeof sectionsSchema>
 
@@ -106,29 +97,14 @@ export class NameIndex {
 
   /** The names that consist of exactly these words, ascending. */
   findExact(words: readonly string[]): number[] {
-    const wanted: number[] = []
-    for (const text of words) {
-      const word = this.dictionary.find(text)
-      if (word === undefined) return []
-      wanted.push(word)
-    }
-    if (words.length === 0) return []
-    const sameKey = Array.from(this.#namesInBucket(joinedKey(words)))
-    return sameKey.filter((name) => this.words(name).length === wanted.length && this.hasRun(name, wanted))
+    const text = words.join(' ')
+    const isEqual = (name: number) => this.words(name).length === words.length && this.texts(name).join(' ') === text
+    return words.length === 0 ? [] : this.#namesInBucket(joinedKey(words)).filter(isEqual)
   }
 
-  /** The first names with these words, ignoring "and" and the spaces between words. */
-  findJoined(
-    words: readonly string[],
-    { except, namesMax }: { except: number | undefined; namesMax: number },
-  ): number[] {
-    const key = joinedKey(words)
-    const found: number[] = []
-    for (const name of this.#namesInBucket(key)) {
-      const hasKey = name !== except && joinedKey(this.texts(name)) === key
-      if (hasKey && found.push(name) === namesMax) break
-    }
-    return found
+  /** The names with a joined key, ascending. */
+  findJoined(key: string): number[] {
+    return this.#namesInBucket(key).filter((name) => joinedKey(this.texts(name)) === key)
   }
 
   suffixOf(name: number): string {
@@ -157,20 +133,11 @@ export class NameIndex {
     return undefined
   }
 
-  /** The names with these initials, ascending. None when the budget is exceeded. */
-  namesWithInitials(initials: string, budget: OperationBudget): number[] {
-    const { initialStarts, initialNames } = this.#parts
-    const bucket = bucketOfInitials(initials)
-    const names = initialNames.subarray(initialStarts[bucket], initialStarts[bucket + 1])
-    if (!budget.take(names.length * OPERATIONS_PER_INITIALS)) return []
-    return Array.from(names).filter((name) => initialsOf(this.texts(name)).includes(initials))
-  }
-
   /** The names that may have a joined key: all that do, and a few others. */
-  #namesInBucket(key: string): Uint32Array {
+  #namesInBucket(key: string): number[] {
     const { joinedStarts, joinedNames } = this.#parts
     const bucket = bucketOfHash(hashKey(key), joinedStarts.length - 1)
-    return joinedNames.subarray(joinedStarts[bucket], joinedStarts[bucket + 1])
+    return Array.from(joinedNames.subarray(joinedStarts[bucket], joinedStarts[bucket + 1]))
   }
 
   #equaliseAbbreviations(): void {

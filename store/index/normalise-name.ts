@@ -7,7 +7,7 @@
  *
  * A change requires a new MATCHING_VERSION and LAYOUT_VERSION.snapshot, because stored indexes use the old rules.
  */
-import { beginsLegalForm, splitSuffix, type ParsedName } from './suffixes.ts'
+import { FORM_BEGINNINGS, splitSuffix, type ParsedName } from './suffixes.ts'
 import { TRADE_WORDS } from './trade-words.ts'
 
 /** Most names match this and skip the slow Unicode normalisation (`bench perf`, row "import, CPU"). */
@@ -23,17 +23,10 @@ const MISREAD_VOWELS: readonly [RegExp, string][] = [
 ]
 
 /** Letters that NFKD does not decompose. */
-const UNDECOMPOSED_LETTERS: readonly [RegExp, string][] = [
-  [/ß/gu, 'ss'],
-  [/æ/gu, 'ae'],
-  [/œ/gu, 'oe'],
-  [/ø/gu, 'o'],
-  [/đ|ð/gu, 'd'],
-  [/ł/gu, 'l'],
-  [/þ/gu, 'th'],
-  [/ı/gu, 'i'],
-  [/ς/gu, 'σ'],
-]
+const UNDECOMPOSED_LETTER = /[ßæœøđðłþıς]/gu
+const UNDECOMPOSED = new Map(
+  Object.entries({ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ð: 'd', ł: 'l', þ: 'th', ı: 'i', ς: 'σ' }),
+)
 
 /** Before NFKD, which turns them into letters. */
 const TRADE_MARK_SIGNS = /[™℠®©]/gu
@@ -52,7 +45,6 @@ const SURNAME_LETTERS_MIN = 3
 /** The Irish word "sé" at the end of a name, which is not the legal form SE. */
 const IRISH_SE = /(?<![\p{L}\p{N}])s(?:é|e\u0301)[^\p{L}\p{N}]*$/iu
 
-/** The normalised words of a text; empty when it has no letter or digit. */
 export function normaliseWords(text: string): string[] {
   const words = foldCharacters(text).split(' ')
   return joinParts(words.filter((word) => word !== ''))
@@ -62,8 +54,7 @@ export function normaliseText(text: string): string {
   return normaliseWords(text).join(' ')
 }
 
-export function parseName(name: string): ParsedName {
-  const words = normaliseWords(name)
+export function parseName(name: string, words = normaliseWords(name)): ParsedName {
   return IRISH_SE.test(name) ? { core: words, suffix: '' } : splitSuffix(words)
 }
 
@@ -77,14 +68,13 @@ function foldCharacters(text: string): string {
     .replace(APOSTROPHES, '')
     .replace(MARKS, '')
     .toLowerCase()
-  for (const [letter, replacement] of UNDECOMPOSED_LETTERS) plain = plain.replace(letter, replacement)
+    .replace(UNDECOMPOSED_LETTER, (letter) => UNDECOMPOSED.get(letter) ?? letter)
   return plain
     .replace(AND_SIGNS, ' and ')
     .replace(DOTTED_INITIALS, (initials) => `${initials.replaceAll('.', '')} `)
     .replace(NEITHER_LETTER_NOR_DIGIT, ' ')
 }
 
-/** Joins runs of single letters, and surname prefixes with their surname. */
 function joinParts(words: readonly string[]): string[] {
   const joined: string[] = []
   const parts = joinInitials(words.map(withoutAgus))
@@ -98,7 +88,7 @@ function joinParts(words: readonly string[]): string[] {
   return joined.toReversed()
 }
 
-/** Whether the word is the second of two initials, as in "G and O". */
+/** As in "G and O". */
 function isOneOfTwoInitials(words: readonly string[], at: number): boolean {
   return words[at - 1] === 'and' && isInitial(words[at]!) && isInitial(words[at - 2] ?? '')
 }
@@ -124,7 +114,7 @@ function beginsSurname(words: readonly string[], at: number): boolean {
 
 function isSurname(word: string): boolean {
   if (word.length < SURNAME_LETTERS_MIN || !isLetter(word)) return false
-  return word !== 'and' && !beginsLegalForm(word) && !TRADE_WORDS.has(word)
+  return word !== 'and' && !FORM_BEGINNINGS.has(word) && !TRADE_WORDS.has(word)
 }
 
 function withoutAgus(word: string): string {
@@ -135,7 +125,7 @@ function isInitial(word: string): boolean {
   return word.length === 1 && isLetter(word)
 }
 
-/** Whether a normalised word begins with a letter. Letters have higher code units than digits. */
+/** Letters have higher code units than digits. */
 function isLetter(word: string): boolean {
   return word > '9'
 }

@@ -1,7 +1,4 @@
-/**
- * Limits the work of one query by counted operations. A count is the same on every machine, so the same query gives the
- * same answer everywhere. A limit in time would depend on the machine.
- */
+/** Limits the work of one query by counted operations, so that its answer is the same on every machine. */
 
 export class OperationBudget {
   #left: number
@@ -27,19 +24,11 @@ export class OperationBudget {
   }
 }
 
-// The limits of the parts of a query. The slowest query of `bench perf --only search` is in docs/benchmarks/perf.md.
-
-/**
- * Comparisons of query words with the words of the register. Each letter set and each letter of an edit distance counts
- * as one. Twice what 99 % of queries with two typos need at a million companies.
- */
+/** Letter sets and letters compared: twice what 99 % of queries with two typos need at a million companies. */
 const SPELLING_OPERATIONS_MAX = 1_000_000
-/**
- * Names visited in the postings of words. The two most common words of the Irish register are in fewer of a million
- * names.
- */
+/** Names visited in postings. The two most common words are in fewer of a million names. */
 const POSTING_OPERATIONS_MAX = 150_000
-/** Comparisons of words when names are scored. A query of two common words needs fewer. */
+/** Words compared when names are scored. A query of two common words needs fewer. */
 const PAIR_OPERATIONS_MAX = 75_000
 /** Company records read: the slowest operation. Few names have the same score as the tenth best. */
 const RECORDS_READ_MAX = 100

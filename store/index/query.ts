@@ -1,13 +1,12 @@
-/** Analyses a query name against an index: the register words that each query word can match, and their weights. */
+/** The register words that each word of a query can match, and their weights. */
 import type { SimilarWord } from './dictionary.ts'
 import type { NameIndex } from './name-index.ts'
 import type { OperationBudget } from './operation-budget.ts'
 
 /** Similarity of words that are written together in one name and apart in the other. */
 export const JOINED_FACTOR = 0.97
-/** The shortest part of a split word. Single letters occur in too many names. */
+/** Single letters occur in too many names. */
 const PART_LETTERS_MIN = 2
-
 /** Repetitions of a word that are searched. More only take time; a few are needed, because "Ha Ha Ha" is a name. */
 const SAME_WORDS_MAX = 4
 
@@ -35,7 +34,6 @@ export interface NameQuery {
   readonly splits: readonly QuerySplit[]
 }
 
-/** A query of single words, each with the words that it can match. */
 export function toQuery(index: NameIndex, words: readonly string[], similar: readonly SimilarWord[][]): NameQuery {
   const terms = similar.map((each, at) => ({ first: at, last: at, weight: queryWeight(index, each), similar: each }))
   return { words, totalWeight: terms.reduce((sum, { weight }) => sum + weight, 0), terms, splits: [] }
@@ -45,11 +43,8 @@ export function toQuery(index: NameIndex, words: readonly string[], similar: rea
 export function analyseQuery(index: NameIndex, words: readonly string[], budget: OperationBudget): NameQuery {
   const known = new Map<string, SimilarWord[]>()
   for (const word of words) if (!known.has(word)) known.set(word, index.dictionary.findSimilar(word, budget))
-  const query = toQuery(
-    index,
-    words,
-    words.map((word) => known.get(word)!),
-  )
+  const similar = words.map((word) => known.get(word)!)
+  const query = toQuery(index, words, similar)
   const searched = query.terms.filter(({ first }) => countBefore(words, first) < SAME_WORDS_MAX)
   return {
     ...query,

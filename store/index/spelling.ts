@@ -16,15 +16,10 @@ export function toCodeUnits(text: string): CodeUnits {
   return { units, start: 0, length: text.length }
 }
 
-/**
- * Longer words are not compared, because a 32-bit integer has one bit for each letter. Few names have a longer word.
- */
+/** A 32-bit integer has one bit for each letter of a word. */
 const COMPARED_LETTERS_MAX = 32
 
-/**
- * The edit distance within which a word of this length can match another. A short word with two edits is usually
- * another word.
- */
+/** A short word with two edits is usually another word. */
 export function maxEditDistance(length: number): number {
   if (length <= 1) return 0
   return length <= 4 ? 1 : 2
@@ -53,13 +48,9 @@ function bitDistance(rows: number, { units, start, length }: CodeUnits, limit: n
   if (rows === 0) return length
   const lastRow = 1 << (rows - 1)
   let distance = rows
-  /** Rows whose cell is one more than the cell above. */
-  let rising = -1
-  /** Rows whose cell is one less than the cell above. */
-  let falling = 0
-  /** Rows whose cell equals the previous cell of its diagonal. */
-  let diagonal = 0
-  /** Rows whose letter is that of the column. */
+  // Rows whose cell is one more or one less than the cell above, or equals the previous cell of its diagonal
+  let [rising, falling, diagonal] = [-1, 0, 0]
+  // Rows whose letter is that of the column
   let equal = 0
   for (let at = 0; at < length; at += 1) {
     const equalBefore = equal
@@ -85,31 +76,27 @@ export function spellingSimilarity(one: CodeUnits, other: CodeUnits, limit: numb
   return found > limit ? 0 : 1 - found / Math.max(one.length, other.length)
 }
 
-const DIGIT = /[0-9]/
+const EVERY_DIGIT = /[0-9]/g
+const DIGIT_AMONG_LETTERS = /[0-9][^0-9]|[^0-9][0-9]/
 
 /**
- * Whether the numbers in two words allow that one is a misspelling of the other: they are equal, or one word has no
- * number and the other has digits in place of letters, as in VENTURE5 for VENTURES. A number that is only added is
- * another name.
+ * Whether the numbers in two words are equal, or one word has digits in place of letters: VENTURE5 for VENTURES. A
+ * number that is only added is another name.
  */
 export function haveCompatibleNumbers(one: string, other: string): boolean {
   const [oneNumber, otherNumber] = [extractNumber(one), extractNumber(other)]
   if (oneNumber === otherNumber) return true
   if (oneNumber !== '' && otherNumber !== '') return false
   const withDigits = oneNumber === '' ? other : one
-  return hasDigitAmongLetters(withDigits) && one.replace(EVERY_DIGIT, '') !== other.replace(EVERY_DIGIT, '')
+  return DIGIT_AMONG_LETTERS.test(withDigits) && one.replace(EVERY_DIGIT, '') !== other.replace(EVERY_DIGIT, '')
 }
 
-function hasDigitAmongLetters(word: string): boolean {
-  return DIGIT.test(word) && NOT_A_DIGIT.test(word)
-}
-
-/** Digits by the letters that they resemble, in words that were typed or read with digits for letters. */
+/** The letters that the digits from 0 to 9 resemble. */
 const DIGITS_AS_LETTERS = 'oizeasgtbg'
 
 /** The word with letters for its digits; undefined for a word without digits, or of digits only. */
 export function withLettersForDigits(word: string): string | undefined {
-  return hasDigitAmongLetters(word)
+  return DIGIT_AMONG_LETTERS.test(word)
     ? word.replace(EVERY_DIGIT, (digit) => DIGITS_AS_LETTERS[Number(digit)]!)
     : undefined
 }
@@ -118,19 +105,10 @@ export function isNumeral(word: string): boolean {
   return extractNumber(word) !== ''
 }
 
-export function countDigits(word: string): number {
-  return word.match(EVERY_DIGIT)?.length ?? 0
-}
-
-const EVERY_DIGIT = /[0-9]/g
 const ROMAN_NUMERAL = /^(?=..)c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})$/
-const NOT_A_DIGIT = /[^0-9]/
 const EVERY_OTHER = /[^0-9]+/g
 
-/**
- * The number in a word: the whole word for a Roman numeral of two letters or more, otherwise its digits. Words with
- * different numbers are never spelling variants: "57" and "58", "II" and "III".
- */
+/** The number in a word: a Roman numeral of two letters or more, otherwise its digits. */
 export function extractNumber(word: string): string {
   return ROMAN_NUMERAL.test(word) ? word : word.replace(EVERY_OTHER, '')
 }

@@ -9,8 +9,8 @@ import { editDistance, toCodeUnits } from './spelling.ts'
 const LETTERS_BESIDE_SHORT_FORM = 3
 
 /**
- * One class per line: its name, then its normalised notations. A notation in parentheses is also an ordinary word or
- * initials. It counts only after a word of at least three letters.
+ * Each class with its normalised notations. One in parentheses is also an ordinary word or initials, and counts only
+ * after a word of at least three letters.
  */
 const CLASSES = `
   ltd: limited, ltd, lmtd, private company limited by shares, teoranta, cuideachta phriobhaideach theoranta, (teo)
@@ -44,21 +44,23 @@ export const SUFFIXES: readonly string[] = ['', ...new Set([...FORMS.values()].m
 /** Forms that are recognised without a space before them, because ordinary words do not end in them. */
 const ATTACHED_FORMS = ['limited', 'ltd', 'teoranta']
 const LETTERS_BEFORE_ATTACHED_FORM = 2
-const FIRST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ')[0] ?? ''))
-const LAST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ').at(-1) ?? ''))
+export const FORM_BEGINNINGS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ')[0] ?? ''))
+export const FORM_ENDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ').at(-1) ?? ''))
 const FORM_WORDS_MAX = Math.max(...[...FORMS.keys()].map((form) => form.split(' ').length))
 
 export function formsOf(suffix: string): string[] {
   return [...FORMS].flatMap(([form, each]) => (each.suffix === suffix ? [form] : []))
 }
 
-export function beginsLegalForm(word: string): boolean {
-  return FIRST_WORDS.has(word)
+/** The words behind a form of the class that they begin with. */
+export function withoutLeadingForm(words: readonly string[], suffix: string): readonly string[] {
+  const form = formsOf(suffix).find((each) => `${words.join(' ')} `.startsWith(`${each} `))
+  return form === undefined ? words : words.slice(form.split(' ').length)
 }
 
-/** Splits off the longest legal form at the end of a name, at most one, and never the whole name. */
+/** Splits off the longest legal form at the end of a name, and never the whole name. */
 export function splitSuffix(words: readonly string[]): ParsedName {
-  if (LAST_WORDS.has(words.at(-1) ?? '')) {
+  if (FORM_ENDS.has(words.at(-1) ?? '')) {
     for (let length = Math.min(FORM_WORDS_MAX, words.length - 1); length > 0; length -= 1) {
       const form = FORMS.get(words.slice(-length).join(' '))
       const core = words.slice(0, -length)
@@ -78,7 +80,7 @@ export function isAmbiguousForm(words: readonly string[], { core }: ParsedName):
 export function splitAttachedSuffix(name: ParsedName): ParsedName {
   const last = name.core.at(-1) ?? ''
   // "Unlimited" is not "un" and "limited".
-  if (name.suffix !== '' || beginsLegalForm(last)) return name
+  if (name.suffix !== '' || FORM_BEGINNINGS.has(last)) return name
   const form = ATTACHED_FORMS.find(
     (each) => last.endsWith(each) && last.length >= each.length + LETTERS_BEFORE_ATTACHED_FORM,
   )
@@ -86,10 +88,7 @@ export function splitAttachedSuffix(name: ParsedName): ParsedName {
   return { core: [...name.core.slice(0, -1), last.slice(0, -form.length)], suffix: FORMS.get(form)!.suffix }
 }
 
-/**
- * Splits off a legal form that is misspelt ("Limted", "Desginated Activity Company") or attached to the word before it.
- * For similarity only: a misspelt form is not equal to a registered one.
- */
+/** Splits off a legal form that is misspelt ("Limted") or attached, for similarity only. */
 export function splitMisspeltSuffix(written: ParsedName): ParsedName {
   const name = splitAttachedSuffix(written)
   if (name.suffix !== '') return name

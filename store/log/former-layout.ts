@@ -1,25 +1,33 @@
 /**
- * Layout version 2 of the response log, which had a database for each list. Commands read it as it is. The first
- * process that writes moves the lists, in small transactions that the next process continues after a kill. Records stay
- * where they are.
+ * Layout version 2 of the response log, which had a database for each list and one value for a record. The first
+ * process that writes moves them, in small transactions that the next process continues after a kill.
  */
 import { asBinary, type RootDatabase } from 'lmdb'
+import { undefinedIfCorrupt } from '../files/checksum.ts'
 import { readerIdsOf, StoreError } from '../files/environment.ts'
 import { FORMER_LAYOUT_VERSION, LAYOUT_KEY, LAYOUT_VERSION, recordKeyIn, type Layout } from '../files/layout.ts'
-import { changeKey, digestOf, openFormer } from './ranges.ts'
+import { digestOf, newRecordKey, openRanges, type LogRanges } from './ranges.ts'
+import { decodeRecord, encodeProgress, encodeRecord } from './record.ts'
 
 type Environment = RootDatabase<unknown, string>
 
-/** The databases of layout 2, and the entries that theirs become. */
-const MOVED: Record<string, (key: string | number, value: Buffer) => [key: string, value: Buffer]> = {
-  unfinished: (key) => [`unfinished:${key}`, Buffer.from(recordKeyIn(String(key)))],
-  finished: (key, value) => [`finished:${key}`, value],
-  'payment-ids': (key, value) => [`payment-id:${digestOf(String(key))}`, value],
-  unrecorded: (key, value) => [`unrecorded:${key}`, value],
-  changes: (key, value) => [`change:${changeKey(Number(key))}`, Buffer.from(String(value).replace('identity', 'key'))],
-  removed: (key, value) => [`removed:${key}`, value],
+/** The databases of layout 2, in the order in which they move. Changes are dropped: the next backup is a full one. */
+const MOVES: Record<string, (log: LogRanges, key: string, value: Buffer) => void> = {
+  records: moveRecord,
+  unfinished(log, key) {
+    const identity = recordKeyIn(key)
+    log.unfinished.put(key.replace(identity, recordKeyOf(log, identity)), asBinary(Buffer.from(identity)))
+  },
+  finished(log, key) {
+    const identity = recordKeyIn(key)
+    log.finished.put(key.replace(identity, recordKeyOf(log, identity)), true)
+  },
+  'payment-ids': (log, key, value) =>
+    log.paymentIds.put(digestOf(key), recordKeyOf(log, String(value).replaceAll('"', ''))),
+  unrecorded: (log, key, value) => log.unrecorded.put(key, asBinary(value)),
+  changes: () => undefined,
+  removed: (log, key) => log.removed.put(recordKeyOf(log, key), true),
 }
-const UPGRADED = { kind: 'responses', version: LAYOUT_VERSION.responses, hasFormerRecords: true } as const
 /** Few enough that LMDB keeps their pages in memory. */
 const KEYS_PER_TRANSACTION = 500
 
@@ -30,41 +38,62 @@ const KEYS_PER_TRANSACTION = 500
  */
 export function upgradeLayout(environment: Environment, check: () => void = () => undefined): void {
   check()
-  const { version } = environment.get(LAYOUT_KEY) as Layout
-  if (version === FORMER_LAYOUT_VERSION.responses) begin(environment)
-  for (const [name, toEntry] of Object.entries(MOVED)) {
-    const former = openFormer(environment, name)
+  if (isFormerLayout(environment)) begin(environment)
+  const log = openRanges(environment)
+  for (const [name, move] of Object.entries(MOVES)) {
+    const former = environment.openDB<unknown, string>({ name, encoding: 'json' })
     const moveSome = () => {
-      const keys: (string | number)[] = [...former.getKeys({ limit: KEYS_PER_TRANSACTION })]
+      const keys = [...former.getKeys({ limit: KEYS_PER_TRANSACTION })]
       for (const key of keys) {
         // As bytes, because a value may be damaged.
-        const [moved, value] = toEntry(key, former.getBinary(key as string) ?? Buffer.alloc(0))
-        environment.putSync(moved, asBinary(value))
-        former.removeSync(key as string)
+        move(log, key, former.getBinary(key) ?? Buffer.alloc(0))
+        former.removeSync(key)
       }
       return keys.length
     }
     while (environment.transactionSync(moveSome) > 0) check()
   }
-  environment.putSync(LAYOUT_KEY, { ...UPGRADED, isUpgrading: false })
+  environment.putSync(LAYOUT_KEY, { kind: 'responses', version: LAYOUT_VERSION.responses })
   // Reads of the same turn of the event loop would show the state before.
   environment.resetReadTxn()
+}
+
+export function isFormerLayout(environment: Environment): boolean {
+  return (environment.get(LAYOUT_KEY) as Layout).version === FORMER_LAYOUT_VERSION.responses
+}
+
+/** Of an environment that is not upgraded. */
+export function countFormerRecords(environment: Environment): { records: number; damaged: number } {
+  const counts = { records: 0, damaged: 0 }
+  const records = environment.openDB<Buffer, string>({ name: 'records', encoding: 'binary' })
+  for (const { value } of records.getRange())
+    counts[undefinedIfCorrupt(() => decodeRecord(value)) ? 'records' : 'damaged'] += 1
+  return counts
 }
 
 /** From then on a process of the version before refuses the log. */
 function begin(environment: Environment): void {
   environment.transactionSync(() => {
-    const hasFormerRecords = environment.doesExist('records')
-    const layout = {
-      kind: 'responses',
-      version: LAYOUT_VERSION.responses,
-      isUpgrading: true,
-      hasFormerRecords,
-    } as const
-    environment.putSync(LAYOUT_KEY, layout)
+    environment.putSync(LAYOUT_KEY, { kind: 'responses', version: LAYOUT_VERSION.responses, isUpgrading: true })
     // Last, so that a process that was started meanwhile is seen too.
     const others = readerIdsOf(environment).filter((id) => id !== process.pid)
     if (others.length > 0)
       throw new StoreError(`The response log needs an upgrade: stop the processes that use it (${others.join(', ')})`)
   })
+}
+
+/** A damaged record stays for the operator, as it is. */
+function moveRecord(log: LogRanges, identity: string, bytes: Buffer): void {
+  const digest = digestOf(identity)
+  const record = undefinedIfCorrupt(() => decodeRecord(bytes))
+  const key = record ? newRecordKey(record.prepared_at, digest) : recordKeyOf(log, identity)
+  log.identities.put(digest, key)
+  log.records.put(key, asBinary(record ? encodeRecord(record) : bytes))
+  if (record) log.progress.put(key, asBinary(encodeProgress(record)))
+}
+
+/** The key of a record that has moved, or of a damaged one, whose time is not known. */
+function recordKeyOf({ identities }: LogRanges, identity: string): string {
+  const digest = digestOf(identity)
+  return identities.get(digest) ?? newRecordKey(new Date(0).toISOString(), digest)
 }

@@ -28,7 +28,6 @@ import {
   decodeStored,
   digestOf,
   holderOf,
-  identityAt,
   newRecordKey,
   noteChanges,
   openRanges,
@@ -40,19 +39,21 @@ import {
 import {
   applyChange,
   checkTransition,
+  decodeProgress,
   encodeProgress,
   encodeRecord,
   releasesSale,
   isFinal,
   isIdFree,
   isVersion,
+  NEW_VERSION,
   NEWEST_READ_MAX,
   otherKey,
   UNFINISHED_STATES,
+  withProgress,
   type Claim,
   type RecordChange,
   type RecordState,
-  type RecordVersion,
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
@@ -61,12 +62,14 @@ import { openRecordCache } from './record-cache.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from './responses.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
-/** A parsed record, and what tells that the stored one is the same. */
+/**
+ * A record that was read, and what tells that the stored one is the same. The bytes that the checksum is about are
+ * checked when they are read from disk only.
+ */
 interface CachedRecord {
   readonly checksum: Buffer
   readonly progress: Buffer | undefined
   readonly record: ResponseRecord
-  readonly key: string
 }
 
 interface LmdbLogOptions {
@@ -83,7 +86,7 @@ interface LmdbLogOptions {
 
 export class LmdbResponseLog implements MovableLog {
   readonly #opened: LogRanges
-  /** Saves parsing a record whose bytes have not changed (benchmark rows `replay` and `paid lookup`). */
+  /** By key. Saves parsing a record whose bytes have not changed (`bench perf`, row "replay"). */
   readonly #cache = openRecordCache<CachedRecord>()
   readonly #salesPerMinute: number
   readonly #now: () => Date
@@ -104,7 +107,7 @@ export class LmdbResponseLog implements MovableLog {
     const upgrade = (environment: RootDatabase<unknown, string>) => {
       upgradeLayout(environment, this.#checkReserve)
     }
-    const environment = openEnvironment({ folder, kind: 'responses', readOnly, upgrade })
+    const environment = openEnvironment({ folder, kind: 'responses', readOnly, ...(!readOnly && { upgrade }) })
     this.#opened = openRanges(environment)
     if (!readOnly) environment.putSync(EPOCH_KEY, randomUUID(), { noOverwrite: true })
     this.#salesPerMinute = salesPerMinute
@@ -168,11 +171,11 @@ export class LmdbResponseLog implements MovableLog {
     const limit = NEWEST_READ_MAX
     const { unfinished, finished } = this.#ranges
     const keys = [...unfinished.keys({ limit }), ...finished.keys({ reverse: true, limit })]
-    return keys.flatMap((key) => undefinedIfCorrupt(() => this.#findAt(recordKeyIn(key))?.record) ?? [])
+    return keys.flatMap((key) => undefinedIfCorrupt(() => this.#findAt(recordKeyIn(key))) ?? [])
   }
 
   async read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined> {
-    return this.#findConflict(identity, paymentId)?.record
+    return this.#find(identity) ?? this.#findAt(holderOf(paymentId, this.#ranges))
   }
 
   async unfinished(): Promise<string[]> {
@@ -202,18 +205,14 @@ export class LmdbResponseLog implements MovableLog {
     const { identity, payment_id, prepared_at } = record
     return this.#transact((): Claim => {
       refuseOtherReceiver(this.#getOwner(), record)
-      const existing = this.#findConflict(identity, payment_id)
-      if (existing) return { kind: 'taken', record: existing.record }
-      if (payment_id !== undefined && holderOf(payment_id, this.#ranges) !== undefined)
-        throw new CorruptRecordError('A payment id is taken, but its record does not exist')
+      const holder = holderOf(payment_id, this.#ranges)
+      const existing = this.#find(identity) ?? this.#findAt(holder)
+      if (existing) return { kind: 'taken', record: existing }
+      if (holder !== undefined) throw new CorruptRecordError('A payment id is taken, but its record does not exist')
       const sales = this.#readSales()
       const spending = spend(sales, { units: 1, max: this.#salesPerMinute, timeMs: Date.parse(prepared_at) })
       if (spending.kind === 'full') return spending
-      const [key, bytes] = [newRecordKey(record), encodeRecord(record)]
-      this.#write({ key, next: record, before: undefined, sales })
-      this.#ranges.identities.put(digestOf(identity), key)
-      this.#ranges.records.put(key, asBinary(bytes))
-      this.#keep({ key, record, progress: undefined }, bytes)
+      this.#writeIndexes({ key: this.#add(record), next: record, before: undefined, sales })
       return { kind: 'claimed', record }
     })
   }
@@ -227,19 +226,22 @@ export class LmdbResponseLog implements MovableLog {
     return this.#identitiesAt(keys).filter((identity) => identity.startsWith(prefix)).length
   }
 
-  async advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
+  /** Reads only the progress, because the caller has the rest of the record. */
+  async advance(from: ResponseRecord, change: RecordChange): Promise<ResponseRecord | undefined> {
     checkTransition(from, change)
+    const { identity } = from
     return this.#transact(() => {
-      const { key = '', record: before } = this.#find(from.identity) ?? {}
-      if (!isVersion(before, from)) return undefined
+      const key = readKey(this.#ranges.identities, digestOf(identity))
+      if (key === undefined) return undefined
+      const stored = this.#ranges.progress.getBinary(key)
+      const progress = stored && decodeProgress(stored, identity)
+      if (!isVersion(progress ?? NEW_VERSION, from)) return undefined
+      const before = progress ? withProgress(from, progress) : from
       const next = applyChange(before, change)
       const sales = releasesSale(before, next) ? this.#readSales() : undefined
       if (sales) giveBack(sales, { at: secondOf(Date.parse(next.prepared_at)), units: 1 })
-      const progress = encodeProgress(next)
-      this.#write({ key, next, before, sales })
-      this.#ranges.progress.put(key, asBinary(progress))
-      const cached = this.#cache.get(key)
-      if (cached) this.#cache.set(key, { ...cached, progress, record: next })
+      this.#writeIndexes({ key, next, before, sales })
+      this.#ranges.progress.put(key, asBinary(encodeProgress(next)))
       return next
     })
   }
@@ -291,7 +293,7 @@ export class LmdbResponseLog implements MovableLog {
     for (let from = 0; from < keys.length; from += RECORDS_PER_PART) {
       const part: LogPart = { kind: 'records', records: [], damaged: [] }
       for (const key of keys.slice(from, from + RECORDS_PER_PART)) {
-        const record = undefinedIfCorrupt(() => this.#findAt(key))?.record
+        const record = undefinedIfCorrupt(() => this.#findAt(key))
         const id = record?.payment_id
         if (record)
           part.records.push({ record, holdsPaymentId: id !== undefined && holderOf(id, this.#ranges) === key })
@@ -304,7 +306,7 @@ export class LmdbResponseLog implements MovableLog {
 
   async import(part: LogPart): Promise<void> {
     this.#checkReserve()
-    const { environment, identities, records, paymentIds, paymentIdKey } = this.#ranges
+    const { environment, paymentIds } = this.#ranges
     await this.#transact(() => {
       if (part.kind !== 'records') {
         void environment.put(PUBLIC_KEYS_KEY, part.publicKeys)
@@ -312,12 +314,10 @@ export class LmdbResponseLog implements MovableLog {
         return
       }
       for (const { record, holdsPaymentId } of part.records) {
-        const key = newRecordKey(record)
+        const key = this.#add(record)
         const listed = this.#placeOf(record, key)
         listed.range.put(listed.key, asBinary(listed.value))
-        identities.put(digestOf(record.identity), key)
-        records.put(key, asBinary(encodeRecord(record)))
-        if (holdsPaymentId) paymentIds.put(paymentIdKey(record.payment_id ?? ''), key)
+        if (holdsPaymentId) paymentIds.put(digestOf(record.payment_id ?? ''), key)
       }
     })
   }
@@ -357,48 +357,46 @@ export class LmdbResponseLog implements MovableLog {
   }
 
   #identitiesAt(keys: Iterable<string>): string[] {
-    return Array.from(keys, (key) => identityAt(this.#ranges, key))
-  }
-
-  #findConflict(identity: string, paymentId: string | undefined): CachedRecord | undefined {
-    const found = this.#find(identity)
-    if (found || paymentId === undefined) return found
-    const other = holderOf(paymentId, this.#ranges)
-    return other === undefined ? undefined : this.#findAt(other)
+    return Array.from(keys, (key) => String(this.#ranges.unfinished.getBinary(key)))
   }
 
   /** @throws CorruptRecordError like every read of a record */
-  #find(identity: string): CachedRecord | undefined {
-    const found = this.#findAt(readKey(this.#ranges.identities, digestOf(identity)) ?? identity)
-    if (found && found.record.identity !== identity) throw otherKey()
+  #find(identity: string): ResponseRecord | undefined {
+    const found = this.#findAt(readKey(this.#ranges.identities, digestOf(identity)))
+    if (found && found.identity !== identity) throw otherKey()
     return found
   }
 
-  #findAt(key: string): CachedRecord | undefined {
-    const { records, progress } = this.#ranges
-    const changed = progress.getBinary(key)
-    const bytes = records.view(key)
+  #findAt(key: string | undefined): ResponseRecord | undefined {
+    if (key === undefined) return undefined
+    const progress = this.#ranges.progress.getBinary(key)
+    const bytes = this.#ranges.records.view(key)
     if (!bytes) return undefined
     const cached = this.#cache.get(key)
-    if (cached?.checksum.equals(storedChecksum(bytes)) && isSame(cached.progress, changed)) return cached
-    return this.#keep({ key, record: decodeStored(key, bytes, changed), progress: changed }, bytes)
-  }
-
-  #keep(found: Omit<CachedRecord, 'checksum'>, bytes: Buffer): CachedRecord {
-    const cached = { ...found, checksum: Buffer.from(storedChecksum(bytes)) }
-    this.#cache.set(found.key, cached)
-    return cached
+    if (cached?.checksum.equals(storedChecksum(bytes)) && isSame(cached.progress, progress)) return cached.record
+    const record = decodeStored(key, bytes, progress)
+    this.#cache.set(key, { record, progress, checksum: Buffer.from(storedChecksum(bytes)) })
+    return record
   }
 
   #readSales(): SlidingMinute {
     return (this.#ranges.environment.get(SALES_KEY) as SlidingMinute | undefined) ?? []
   }
 
-  /** Writes the indexes of a record, inside a transaction. `sales` are written if they have changed. */
-  #write({ key, next, before, sales }: IndexWrite): void {
-    const { environment, finished, paymentIds, paymentIdKey, changes } = this.#ranges
-    const { payment_id } = next
-    const holder = payment_id === undefined ? undefined : undefinedIfCorrupt(() => holderOf(payment_id, this.#ranges))
+  /** Inside a transaction. Returns the key of the record. */
+  #add(record: ResponseRecord): string {
+    const { identities, records, progress } = this.#ranges
+    const digest = digestOf(record.identity)
+    const key = newRecordKey(record.prepared_at, digest)
+    identities.put(digest, key)
+    records.put(key, asBinary(encodeRecord(record)))
+    if (!isVersion(NEW_VERSION, record)) progress.put(key, asBinary(encodeProgress(record)))
+    return key
+  }
+
+  /** Inside a transaction. `sales` are written if they have changed. */
+  #writeIndexes({ key, next, before, sales }: IndexWrite): void {
+    const { environment, finished, changes } = this.#ranges
     const [listed, formerly] = [this.#placeOf(next, key), before && this.#placeOf(before, key)]
     if (listed.range === finished || formerly?.range === finished) noteChanges(changes, this.#now(), [key])
     if (formerly?.key !== listed.key) {
@@ -406,10 +404,16 @@ export class LmdbResponseLog implements MovableLog {
       listed.range.put(listed.key, asBinary(listed.value))
     }
     if (sales) void environment.put(SALES_KEY, sales)
-    if (payment_id === undefined) return
-    if (!isIdFree(next.state)) {
-      if (holder === undefined) paymentIds.put(paymentIdKey(payment_id), key)
-    } else if (holder === key) paymentIds.remove(paymentIdKey(payment_id))
+    this.#writePaymentId(next, key, before)
+  }
+
+  /** A record that was void takes its payment id back, unless another one has it. */
+  #writePaymentId({ payment_id, state }: ResponseRecord, key: string, before: ResponseRecord | undefined): void {
+    if (payment_id === undefined || isIdFree(state) === (!before || isIdFree(before.state))) return
+    const { paymentIds } = this.#ranges
+    const holder = undefinedIfCorrupt(() => holderOf(payment_id, this.#ranges))
+    if (!isIdFree(state) && holder === undefined) paymentIds.put(digestOf(payment_id), key)
+    else if (isIdFree(state) && holder === key) paymentIds.remove(digestOf(payment_id))
   }
 
   #placeOf(record: ResponseRecord, key: string) {
@@ -423,7 +427,7 @@ export class LmdbResponseLog implements MovableLog {
   #removeFinished(finishedAt: string): boolean {
     this.#ranges.finished.remove(finishedAt)
     const key = recordKeyIn(finishedAt)
-    const record = undefinedIfCorrupt(() => this.#findAt(key))?.record
+    const record = undefinedIfCorrupt(() => this.#findAt(key))
     if (!record || !isFinal(record.state) || finishedKey(record, key) !== finishedAt) return false
     removeFromIndexes(record, key, this.#ranges)
     removeRecord(this.#ranges, key)

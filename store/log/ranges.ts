@@ -1,14 +1,18 @@
 /** The key ranges of the response log in LMDB. `store/files/layout.ts` lists their keys and values. */
 import { hash } from 'node:crypto'
-import { asBinary, type Database, type RangeOptions, type RootDatabase } from 'lmdb'
+import { asBinary, type RangeOptions, type RootDatabase } from 'lmdb'
 import { DAY_MS } from '../base/day.ts'
 import { CorruptRecordError, undefinedIfCorrupt } from '../files/checksum.ts'
-import { finishedKey, FORMER_LAYOUT_VERSION, LAYOUT_KEY, recordKeyIn, type Layout } from '../files/layout.ts'
+import { finishedKey } from '../files/layout.ts'
 import { decodeRecord, otherKey, type ResponseRecord, type UnrecordedPayment } from './record.ts'
 
 type Environment = RootDatabase<unknown, string>
 /** `asBinary` gives the second one its type. */
 type Stored<Value> = Value | ReturnType<typeof asBinary>
+interface Bounds {
+  start?: string
+  end?: string
+}
 
 /**
  * An entry for each final record that is written or removed, or that stops being final. An incremental backup copies
@@ -30,15 +34,13 @@ const CHANGES_PER_REMOVAL = 50
  * trees. `put` and `remove` are called inside a transaction.
  */
 export class KeyRange<Value> {
-  readonly #tree: Database<unknown, string>
+  readonly #tree: Environment
+  /** Ends in a colon. */
   readonly #prefix: string
-  /** Values that an upgrade has left where they were. Their keys have no prefix. */
-  readonly #former: Database<unknown, string> | undefined
 
-  constructor(tree: Database<unknown, string>, prefix: string, former?: Database<unknown, string>) {
+  constructor(tree: Environment, name: string) {
     this.#tree = tree
-    this.#prefix = prefix
-    this.#former = former
+    this.#prefix = `${name}:`
   }
 
   get(key: string): Value | undefined {
@@ -46,12 +48,12 @@ export class KeyRange<Value> {
   }
 
   getBinary(key: string): Buffer | undefined {
-    return this.#tree.getBinary(this.#prefix + key) ?? this.#former?.getBinary(key)
+    return this.#tree.getBinary(this.#prefix + key)
   }
 
   /** In a buffer that the next read of any value changes. Saves a copy of the value. */
   view(key: string): Buffer | undefined {
-    const bytes = this.#tree.getBinaryFast(this.#prefix + key) ?? this.#former?.getBinaryFast(key)
+    const bytes = this.#tree.getBinaryFast(this.#prefix + key)
     return bytes?.subarray(0, bytes.length)
   }
 
@@ -61,20 +63,17 @@ export class KeyRange<Value> {
 
   remove(key: string): void {
     void this.#tree.remove(this.#prefix + key)
-    if (this.#former) void this.#former.remove(key)
   }
 
-  *keys(range: RangeOptions & { start?: string; end?: string } = {}): Iterable<string> {
+  *keys(range: Bounds & RangeOptions = {}): Iterable<string> {
     for (const key of this.#tree.getKeys(this.#bounds(range))) yield key.slice(this.#prefix.length)
-    if (this.#former) yield* this.#former.getKeys(range)
   }
 
-  count(range: { start?: string; end?: string } = {}): number {
+  count(range: Bounds = {}): number {
     return this.#tree.getKeysCount(this.#bounds(range))
   }
 
-  #bounds({ start = '', end, ...options }: RangeOptions & { start?: string; end?: string }): RangeOptions {
-    if (this.#prefix === '') return { ...(start !== '' && { start }), ...(end !== undefined && { end }), ...options }
+  #bounds({ start = '', end, ...options }: Bounds & RangeOptions): RangeOptions {
     // The range ends at the character after the colon of the prefix.
     const from = this.#prefix + start
     const to = end === undefined ? `${this.#prefix.slice(0, -1)};` : this.#prefix + end
@@ -84,25 +83,17 @@ export class KeyRange<Value> {
 
 export type LogRanges = ReturnType<typeof openRanges>
 
-/** When only reading a log of the layout before, the lists are its databases. */
 export function openRanges(environment: Environment) {
-  const { version, hasFormerRecords = false } = environment.get(LAYOUT_KEY) as Layout
-  const isFormer = version === FORMER_LAYOUT_VERSION.responses
-  const range = <Value>(name: string) => new KeyRange<Value>(environment, `${name}:`)
-  const open = <Value>(name: string, former: string) =>
-    isFormer ? new KeyRange<Value>(openFormer(environment, former), '') : range<Value>(name)
-  const records = isFormer || hasFormerRecords ? openFormer(environment, 'records') : undefined
+  const range = <Value>(name: string) => new KeyRange<Value>(environment, name)
   return {
     environment,
     identities: range<string>('identity'),
-    records: new KeyRange<never>(environment, 'claim:', records),
+    records: range<never>('claim'),
     progress: range<never>('progress'),
-    unfinished: open<never>('unfinished', 'unfinished'),
-    finished: open<true>('finished', 'finished'),
-    paymentIds: open<string>('payment-id', 'payment-ids'),
-    /** The key of a payment id. */
-    paymentIdKey: isFormer ? (paymentId: string) => paymentId : digestOf,
-    unrecorded: open<UnrecordedPayment>('unrecorded', 'unrecorded'),
+    unfinished: range<never>('unfinished'),
+    finished: range<true>('finished'),
+    paymentIds: range<string>('payment-id'),
+    unrecorded: range<UnrecordedPayment>('unrecorded'),
     notes: range<string>('note'),
     changes: range<Change>('change'),
     /** Only in an incremental backup. */
@@ -114,13 +105,9 @@ export function openRanges(environment: Environment) {
 const DIGEST_CHARACTERS = 22
 export const digestOf = (text: string) => hash('sha256', text, 'base64url').slice(0, DIGEST_CHARACTERS)
 
-export const newRecordKey = ({ prepared_at, identity }: Pick<ResponseRecord, 'prepared_at' | 'identity'>) =>
-  `${Date.parse(prepared_at)}-${digestOf(identity)}`
-/** Undefined for the key of a record of layout 2. */
-const digestIn = (key: string) => /^[0-9]+-(.+)$/.exec(key)?.[1]
-
-export const openFormer = (environment: Environment, name: string) =>
-  environment.openDB<unknown, string>({ name, encoding: 'json' })
+/** @param digest of the identity */
+export const newRecordKey = (preparedAt: string, digest: string) => `${Date.parse(preparedAt)}-${digest}`
+export const digestIn = (key: string) => key.slice(key.indexOf('-') + 1)
 
 const CHANGE_DIGITS = 12
 export const changeKey = (number: number) => String(number).padStart(CHANGE_DIGITS, '0')
@@ -154,8 +141,8 @@ function isOld(changes: LogRanges['changes'], key: string, now: Date): boolean {
  * The key of the record that has a payment id.
  * @throws CorruptRecordError
  */
-export function holderOf(paymentId: string, { paymentIds, paymentIdKey }: LogRanges): string | undefined {
-  return readKey(paymentIds, paymentIdKey(paymentId))
+export function holderOf(paymentId: string | undefined, { paymentIds }: LogRanges): string | undefined {
+  return paymentId === undefined ? undefined : readKey(paymentIds, digestOf(paymentId))
 }
 
 /** @throws CorruptRecordError */
@@ -165,13 +152,6 @@ export function readKey(range: KeyRange<string>, key: string): string | undefine
   } catch (cause) {
     throw new CorruptRecordError('The key of a record cannot be read', { cause })
   }
-}
-
-/** The identity of a payment in `unfinished`. */
-export function identityAt({ unfinished }: LogRanges, key: string): string {
-  const identity = String(unfinished.getBinary(key))
-  // Layout 2 had it in the key.
-  return identity === 'true' ? recordKeyIn(key) : identity
 }
 
 /**
@@ -186,23 +166,22 @@ export function readRecord({ records, progress }: LogRanges, key: string): Respo
 /** @throws CorruptRecordError */
 export function decodeStored(key: string, bytes: Buffer, progress: Buffer | undefined): ResponseRecord {
   const record = decodeRecord(bytes, progress)
-  const digest = digestIn(key)
-  if (digest === undefined ? key !== record.identity : digest !== digestOf(record.identity)) throw otherKey()
+  if (digestIn(key) !== digestOf(record.identity)) throw otherKey()
   return record
 }
 
 /** Inside a transaction. */
 export function removeRecord({ identities, records, progress }: LogRanges, key: string): void {
   const digest = digestIn(key)
-  if (digest !== undefined && undefinedIfCorrupt(() => readKey(identities, digest)) === key) identities.remove(digest)
+  if (undefinedIfCorrupt(() => readKey(identities, digest)) === key) identities.remove(digest)
   records.remove(key)
   progress.remove(key)
 }
 
 /** Inside a transaction, as bytes, because a record may be damaged. Returns whether there is one. */
 export function copyRecord(from: LogRanges, to: LogRanges, key: string): boolean {
-  const [record, progress, digest] = [from.records.getBinary(key), from.progress.getBinary(key), digestIn(key)]
-  if (record && digest !== undefined) to.identities.put(digest, key)
+  const [record, progress] = [from.records.getBinary(key), from.progress.getBinary(key)]
+  if (record) to.identities.put(digestIn(key), key)
   if (record) to.records.put(key, asBinary(record))
   if (progress) to.progress.put(key, asBinary(progress))
   return record !== undefined
@@ -210,9 +189,9 @@ export function copyRecord(from: LogRanges, to: LogRanges, key: string): boolean
 
 /** Inside a transaction. Removes a record from `finished` and the payment ids. */
 export function removeFromIndexes(record: ResponseRecord, key: string, ranges: LogRanges): void {
-  const { finished, paymentIds, paymentIdKey } = ranges
-  finished.remove(finishedKey(record, key))
+  const { finished, paymentIds } = ranges
   const { payment_id } = record
+  finished.remove(finishedKey(record, key))
   if (payment_id !== undefined && undefinedIfCorrupt(() => holderOf(payment_id, ranges)) === key)
-    paymentIds.remove(paymentIdKey(payment_id))
+    paymentIds.remove(digestOf(payment_id))
 }

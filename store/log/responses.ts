@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { LogOwner } from './log-owner.ts'
-import type { Claim, RecordChange, RecordState, RecordVersion, ResponseRecord, UnrecordedPayment } from './record.ts'
+import type { Claim, RecordChange, RecordState, ResponseRecord, UnrecordedPayment } from './record.ts'
 
 /** A public key of the service. A key that was announced stays, and stays compromised. */
 export interface AnnouncedKey {
@@ -39,16 +39,16 @@ export interface ResponseLog {
   /** The payments of one payer whose state is `unknown`. `prefix` is what their identities begin with. */
   countUnknown(prefix: string): Promise<number>
   /**
-   * Changes a record that still has exactly this version. Undefined otherwise: read the record and decide again. A void
-   * record that becomes `settled` is listed as unfinished again, and takes its payment id back unless another payment
-   * has it. A record keeps its state when a paid one gets its receipt, and when an unfinished one gets `due_at` or
-   * `first_denial`, which end with the state.
+   * Changes a record that was read or written, and that still has this version. Undefined otherwise: read the record
+   * and decide again. A void record that becomes `settled` is listed as unfinished again, and takes its payment id back
+   * unless another payment has it. A record keeps its state when a paid one gets its receipt, and when an unfinished
+   * one gets `due_at` or `first_denial`, which end with the state.
    * @example
    * const settled = await log.advance(record, { state: 'settled', payment_response, updated_at })
    * const { state, updated_at } = settled
    * await log.advance(settled, { state, updated_at, due_at: '2026-01-01T00:15:00.000Z' })
    */
-  advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined>
+  advance(from: ResponseRecord, change: RecordChange): Promise<ResponseRecord | undefined>
   /**
    * The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other.
    */

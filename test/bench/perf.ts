@@ -11,6 +11,7 @@ import { measureFormer } from './perf/former.ts'
 import { measureHistory } from './perf/history.ts'
 import { openHttpBench } from './perf/http-rounds.ts'
 import { measureList } from './perf/list.ts'
+import { measureLogWrites } from './perf/log-writes.ts'
 import { measureSearch, measureSearchMillion } from './perf/names.ts'
 import { measurePage } from './perf/page.ts'
 import { measurePaidLookup } from './perf/paid-lookup.ts'
@@ -80,6 +81,7 @@ const OTHER_FILES = {
   'search-million': measureSearchMillion,
   import: measureImport,
   history: measureHistory,
+  'log-writes': measureLogWrites,
   page: measurePage,
 }
 

@@ -44,6 +44,9 @@ const SALE_ALONE_RATIO_MAX = 1.7
 /** The rounds of one run vary by about as much. */
 const FORMER_RATIO_MAX = 1.03
 
+/** Of both commits of a sale, which write two headers beside the pages. */
+const PAGES_MAX = 12
+
 /** A batch never holds the event loop for longer. */
 const HOLD_MS_MAX = 25
 
@@ -95,6 +98,8 @@ export const PERF_TARGETS = {
   'former batch': former('former', '100 lookups in one batch, 4 connections, CPU', 'us', 0),
   'former search': former('former', 'paid search, 16 connections, CPU', 'us', 0),
   'former import': former('former', 'import, CPU', 's', 2),
+  'log writes new': target('log-writes', 'pages of a sale, new log', 'pages', 1, valueAtMost(PAGES_MAX)),
+  'log writes many': target('log-writes', 'pages of a sale, log of 100,000 sales', 'pages', 1),
   'page answer': target('page', 'first answer in the page, from its URL, alone', 'ms', 0),
   'list memory': target('list', 'client reconcile of 10,000 names, peak memory', 'MiB', 0, valueAtMost(190)),
   'search exact p99': target('search', 'search, exact name, p99', 'ms', 2, valueAtMost(1)),

@@ -152,7 +152,7 @@ describe('an incremental backup', () => {
     await increment('full')
     await sell('second')
     const receipt = { state: 'confirmed', receipt: 'a.b.c', updated_at: iso() } as const
-    await log.advance({ identity: 'first/7', state: 'confirmed', attempt: 1, receipt: undefined }, receipt)
+    await log.advance((await log.read('first/7'))!, receipt)
     expect(await increment('part')).to.deep.include({ records: 2, damaged: 0, parent: 'full', fullReason: undefined })
     const sizes = await Promise.all(
       ['full', 'part'].map(async (name) => (await stat(join(folderOf(name), 'responses', 'data.mdb'))).size),

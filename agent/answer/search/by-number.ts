@@ -67,21 +67,17 @@ function compareNames(company: Company, query: QueryName, registers: Registers):
   const ofNamed = compareEqualNames(company, query, { names: named ? [named] : [], registers })
   const isExplained = explains(company, around)
   if (ofNamed.own && isExplained) return { matchType, similarity: 1, exact: ofNamed.own }
-  const isOfOther = ({ names }: Register, position: number) => names.companyNumber(position) !== company.company_number
   // The typed name, or name and text, are the name of another company.
-  const isNameOfAnother =
-    ofWhole.isOfOthers ||
-    (!ofNamed.own && ofNamed.isOfOthers) ||
-    registers.some((each) => {
-      const withText = named ? each.names.findExact([...named.core, ...around.words]) : []
-      return around.words.length > 0 && withText.some((position) => isOfOther(each, position))
-    })
+  const withText = named && around.words.length > 0 ? [...named.core, ...around.words] : []
+  const isOfOther = ({ names }: Register) =>
+    names.findExact(withText).some((position) => names.companyNumber(position) !== company.company_number)
+  const isNameOfAnother = ofWhole.isOfOthers || (!ofNamed.own && ofNamed.isOfOthers) || registers.some(isOfOther)
   if (ofNamed.own) return { ...DOUBTFUL, isOtherName: isNameOfAnother }
   if (isExplained && joinedNames(query).some((each) => isEqualWhenJoined(each, company.legal_name)))
     return { matchType, similarity: FUZZY_MAX, isOtherName: isNameOfAnother }
   const compared = compareSimilarName(registers[0], company, query)
   const isOtherName = compared.isOtherName || isNameOfAnother
-  return isExplained && compared.isExplained
+  return isExplained
     ? { matchType, similarity: compared.similarity, isOtherName }
     : { ...DOUBTFUL, similarity: Math.min(DOUBTFUL.similarity, compared.similarity), isOtherName }
 }
@@ -101,18 +97,10 @@ function compareEqualNames(
   return { own, isOfOthers: equal.length > 0 }
 }
 
-/** Words behind a name that do not contradict it. They leave doubt, as do all words without an explanation. */
-const NEUTRAL: ReadonlySet<string> = new Set(
-  (
-    'and at branch co company county dissolved examinership head in ireland irish irl liquidation limited ltd of off ' +
-    'office receivership registered republic struck voluntary'
-  ).split(' '),
-)
-
 /**
  * The typed name speaks against the record in three cases: it has a word that is not in the record's name (behind a
- * word of the name, neutral words and those that the record explains do not count); it lacks a number of the name; it
- * lacks more than half of the name without being its beginning.
+ * word of the name, those that the record explains do not count); it lacks a number of the name; it lacks more than
+ * half of the name without being its beginning.
  */
 function compareSimilarName({ names }: Register, company: Company, query: QueryName) {
   const { core, suffix } = query.similar
@@ -123,30 +111,28 @@ function compareSimilarName({ names }: Register, company: Company, query: QueryN
   const { similarity } = measure(position)
   const legal = normaliseText(company.legal_name)
   const [named, typed] = [legal.split(' '), query.normal.split(' ')]
-  const isBeginning = legal.startsWith(query.normal) && query.normal.length >= (named[0] ?? '').length
-  const hasNumbers = named.every((word, at) => !isNumeral(word) || word === typed[at])
-  if (isBeginning && hasNumbers) return { similarity, isOtherName: false, isExplained: true }
+  const isBeginning = legal.startsWith(query.normal) && query.normal.length >= named[0]!.length
+  if (isBeginning && named.every((word, at) => !isNumeral(word) || word === typed[at]))
+    return { similarity, isOtherName: false }
   const last = suffix === '' && core.length > 1 ? (core.at(-1) ?? '') : ''
   const isCut = (word: string) => last.length > 1 && word.startsWith(last) && !isNumeral(word)
   const isNamed = (word: string, at: number) =>
     word === 'the' || isWithin(word, named) || (at === core.length - 1 && named.some(isCut))
   const first = core.findIndex((word, at) => word !== 'the' && isNamed(word, at))
   const explained = explainedWords(company, core, isNamed)
-  const isAgainst = core.some((word, at) => (at < first ? !isNamed(word, at) : !explained[at] && !NEUTRAL.has(word)))
+  const isAgainst = core.some((word, at) => (at < first ? !isNamed(word, at) : !explained[at]))
   let lacking = 0
   for (const word of names.words(position)) {
     const text = names.dictionary.text(word)
     if (!isWithin(text, core) && !isCut(text)) lacking += isNumeral(text) ? Infinity : names.weights[word]!
   }
-  const isOtherName = isAgainst || lacking > names.nameWeights[position]! / 2
-  return { similarity, isOtherName, isExplained: explained.every(Boolean) }
+  return { similarity, isOtherName: isAgainst || lacking > names.nameWeights[position]! / 2 }
 }
 
 /** Whether a word is like one of the words, or is written together with others there. */
 function isWithin(word: string, words: readonly string[]): boolean {
-  return (
-    words.some((each) => isLike(word, each)) || (word.length >= JOINED_LETTERS_MIN && words.join('').includes(word))
-  )
+  const isJoined = word.length >= JOINED_LETTERS_MIN && words.join('').includes(word)
+  return isJoined || words.some((each) => isLike(word, each))
 }
 
 const JOINED_LETTERS_MIN = 5

@@ -48,10 +48,7 @@ export function compareEvidence(
   }
 }
 
-/**
- * Compares whole words. Null instead of false for a record without address lines, because an Eircode alone cannot
- * contradict the fragment.
- */
+/** Compares whole words. Null for a record without address lines: an Eircode cannot contradict the fragment. */
 function addressContains(address: Company['registered_address'], fragment: string): boolean | null {
   const { lines, eircode } = address
   const text = normaliseText([...lines, eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' '))
@@ -99,7 +96,7 @@ export function buildCandidate(
 /** Status texts of companies that no longer exist. "Strike Off Listed" is not one of them. */
 const DISSOLVED = /^(?:dissolved|ceased|deleted|struck off)/i
 
-/** The best candidates seen so far, in the order of the response (contract 12.3). */
+/** The best candidates in the order of the response (contract 12.3). */
 export class TopCandidates {
   readonly #candidates: Candidate[] = []
 

@@ -1,9 +1,10 @@
 /** Finds the companies whose names equal a query name, or have its letters (contract 12.1, 12.10, 12.11). */
 import type { Company } from '../../../store/dataset/company.ts'
+import { namesWithAll } from '../../../store/index/candidates.ts'
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { parseName, normaliseText, normaliseWords } from '../../../store/index/normalise-name.ts'
-import type { QueryBudgets } from '../../../store/index/operation-budget.ts'
-import { formsOf, type ParsedName, splitAttachedSuffix } from '../../../store/index/suffixes.ts'
+import type { OperationBudget, QueryBudgets } from '../../../store/index/operation-budget.ts'
+import { type ParsedName, splitAttachedSuffix, withoutLeadingForm } from '../../../store/index/suffixes.ts'
 import { explains } from './explained-words.ts'
 import type { QueryName } from './typed-name.ts'
 import { readCompany, type Register } from './register.ts'
@@ -15,46 +16,33 @@ interface EqualName {
   exact: 'strict_name' | 'relaxed_name'
 }
 
-interface Limits {
-  accepts: (name: number) => boolean
-  budgets: QueryBudgets
-}
-
 /**
- * The companies that equal one of the names, which are parts of the query, by position in the name index. When a budget
- * is exceeded, names are missing.
+ * The companies that equal one of the names, by position. Without one, a name that differs in "the" at its beginning,
+ * or in "co" for "company" at its end, is equal if no other name of the snapshot has these words (contract 12.1). When
+ * a budget is exceeded, names are missing.
  */
 export function findEqualNames(
   register: Register,
   query: QueryName,
   names: readonly ParsedName[],
-  limits: Limits,
+  { accepts, budgets }: { accepts: (name: number) => boolean; budgets: QueryBudgets },
 ): ReadonlyMap<number, EqualName> {
-  const { accepts, budgets } = limits
   const equal = new Map<number, EqualName>()
-  for (const name of new Set(names.flatMap(({ core }) => register.names.findExact(core)))) {
-    if (!accepts(name)) continue
-    if (!budgets.records.take(1)) break
+  const add = (name: number, exactOf: (legalName: string) => EqualName['exact'] | undefined) => {
+    if (!accepts(name) || !budgets.records.take(1)) return
     const company = readCompany(register, name)
-    const exact = exactMatchType(query, company.legal_name, names)
+    const exact = exactOf(company.legal_name)
     if (exact !== undefined) equal.set(name, { company, exact })
   }
-  return equal.size > 0 ? equal : findWithOtherWord(register, names, limits)
-}
-
-/**
- * A name that differs in "the" at its beginning, or in "co" for "company" at its end, is equal if no other name of the
- * snapshot has these words (contract 12.1).
- */
-function findWithOtherWord(register: Register, names: readonly ParsedName[], { accepts, budgets }: Limits) {
-  const equal = new Map<number, EqualName>()
+  for (const name of new Set(names.flatMap(({ core }) => register.names.findExact(core))))
+    add(name, (legalName) => exactMatchType(query, legalName, names))
+  if (equal.size > 0) return equal
   for (const each of names) {
     const [name, ...others] = withOtherWords(each.core)
       .flatMap((words) => register.names.findExact(words))
       .filter((found) => found !== register.withheld)
-    if (name === undefined || others.length > 0 || !accepts(name) || !budgets.records.take(1)) continue
-    const company = readCompany(register, name)
-    if (hasSameForm(each, parseName(company.legal_name))) equal.set(name, { company, exact: 'relaxed_name' })
+    if (name !== undefined && others.length === 0)
+      add(name, (legalName) => (hasSameForm(each, parseName(legalName)) ? 'relaxed_name' : undefined))
   }
   return equal
 }
@@ -78,50 +66,52 @@ const SAME_LETTERS_MAX = 2
 
 /** The first names of the snapshot, live or dissolved, with exactly the letters and digits of the query. */
 export function findNamesWithLetters({ names, withheld }: Register, query: QueryName): ReadonlySet<number> {
-  const limits = { except: withheld, namesMax: SAME_LETTERS_MAX }
-  const cores = joinedNames(query).map(({ core }) => core)
-  // In a name without spaces, "and" is not a word.
-  for (const [word, ...more] of cores.slice()) if (word && more.length === 0) cores.push([word.replace('and', '')])
-  return new Set(cores.flatMap((core) => names.findJoined(core, limits)))
+  const keys = joinedNames(query).flatMap(({ core }) => {
+    const key = joinedKey(core)
+    // In a name without spaces, "and" is not a word.
+    return core.length === 1 ? [key, key.replace('and', '')] : [key]
+  })
+  const others = (key: string) => names.findJoined(key).filter((name) => name !== withheld)
+  return new Set([...new Set(keys)].flatMap((key) => others(key).slice(0, SAME_LETTERS_MAX)))
 }
 
-/** Words of the text behind a legal form that are looked up, alone and with those after them. */
-const SIBLING_WORDS = { first: 16, together: 4 }
-
 /**
- * The registered names that consist of this name and words of the text behind its legal form: `Bed Res Ireland Limited`
- * for `Bed Res Ltd (Ireland)`.
+ * The registered names that consist of this name and words of the text: `Bed Res Ireland Limited` for `Bed Res Ltd
+ * (Ireland)`. None when the budget is exceeded.
  */
 export function findSiblings(
   { names, withheld }: Register,
   { core, suffix }: ParsedName,
-  text: readonly string[],
+  { text, budget }: { text: readonly string[]; budget: OperationBudget },
 ): number[] {
-  if (text.length === 0 || core.some((word) => names.dictionary.find(word) === undefined)) return []
-  const words = text.slice(0, SIBLING_WORDS.first)
-  const runs = words.flatMap((word, at) => {
-    const following = Array.from({ length: SIBLING_WORDS.together }, (_, more) => words.slice(at, at + 1 + more))
-    return following.concat(Array.from(equivalentsOf(word), (each) => [each]))
+  const words = core.map((word) => names.dictionary.find(word) ?? -1)
+  if (text.length === 0 || words.includes(-1)) return []
+  return Array.from(namesWithAll(names, [...new Set(words)], budget) ?? []).filter((name) => {
+    const all = names.words(name)
+    if (name === withheld || all.length <= words.length || words.some((word, at) => all[at] !== word)) return false
+    const more = withoutLeadingForm(names.texts(name).slice(core.length), suffix)
+    const isRun = ` ${text.join(' ')} `.includes(` ${more.join(' ')} `)
+    return more.length > 0 && (isRun || (more.length === 1 && text.some((word) => equivalentsOf(word).has(more[0]!))))
   })
-  const found = new Set<number>()
-  for (const form of [[], ...formsOf(suffix).map((each) => each.split(' '))])
-    for (const run of runs)
-      for (const name of names.findExact([...core, ...form, ...run])) if (name !== withheld) found.add(name)
-  return [...found]
 }
 
 /**
  * Returns a check whether a similar name can be another company: nothing explains a word of the query, another name has
  * its letters, or another name consists of this one and words around it.
  */
-export function doubtOf(register: Register, query: QueryName): (position: number) => boolean {
+export function doubtOf(
+  register: Register,
+  query: QueryName,
+  { postings: budget }: QueryBudgets,
+): (position: number) => boolean {
   const { names } = register
-  const { around } = query
+  const { words: text, open } = query.around
   const sameLetters = findNamesWithLetters(register, query)
+  const nameOf = (position: number) => ({ core: names.texts(position), suffix: names.suffixOf(position) })
   return (position) =>
     [...sameLetters].some((other) => other !== position) ||
-    (around.open.length > 0 && !explains(readCompany(register, position), around)) ||
-    findSiblings(register, { core: names.texts(position), suffix: names.suffixOf(position) }, around.words).length > 0
+    (open.length > 0 && !explains(readCompany(register, position), query.around)) ||
+    findSiblings(register, nameOf(position), { text, budget }).length > 0
 }
 
 /**

@@ -1,13 +1,12 @@
 /**
- * The words around the name of a query (contract 12.10). Each needs an explanation: a pattern that identifies itself, a
- * word that introduces another name, or the record of the company. Doubt is the default, because no list of the words
- * that make another company is complete.
+ * The words around the name of a query (contract 12.10). Each needs an explanation, because no list of the words that
+ * make another company is complete.
  */
 import type { Company } from '../../../store/dataset/company.ts'
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
-import { normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
+import { normaliseText, normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
 import { isNumeral } from '../../../store/index/spelling.ts'
-import { formsOf, isAmbiguousForm } from '../../../store/index/suffixes.ts'
+import { FORM_ENDS, isAmbiguousForm, withoutLeadingForm } from '../../../store/index/suffixes.ts'
 
 export interface TextAround {
   /** The words without trading and former names. The name of another company can have them. */
@@ -41,6 +40,8 @@ export function splitAfterForm(name: string): { before: string; behind: string }
   let coreLength = Number.POSITIVE_INFINITY
   for (const { 0: word, index } of name.matchAll(WORD)) {
     const written = name.slice(0, index + word.length)
+    // A single letter can be the last of "L.T.D."
+    if (word.length > 1 && !FORM_ENDS.has(normaliseText(word))) continue
     const parsed = parseName(written)
     const isForm = parsed.suffix !== '' && !isAmbiguousForm(normaliseWords(written), parsed)
     if (!isForm || parsed.core.length > coreLength) continue
@@ -71,9 +72,8 @@ export function readTextAround(text: string, form: string): TextAround {
   const runs = PATTERNS.reduce((left, replaceIn) => replaceIn(left), current)
     .split(BREAK)
     .map(normaliseWords)
-  const repeated = formsOf(form).find((each) => `${runs[0]?.join(' ')} `.startsWith(`${each} `)) ?? ''
   const [first = [], ...others] = runs
-  const open = [repeated === '' ? first : first.slice(repeated.split(' ').length), ...others]
+  const open = [withoutLeadingForm(first, form), ...others]
   return { words: normaliseWords(current), open: open.filter(({ length }) => length > 0) }
 }
 
@@ -125,27 +125,26 @@ interface Phrase {
 const COUNTY = /^\s*co(?:unty)?(?![\p{L}\p{N}])/iu
 
 function phrasesOf({ registered_address: { lines, eircode }, status, dissolved_date: dissolved }: Company): Phrase[] {
-  const parts = lines.flatMap((line) => line.split(',')).map((part) => part.replace(COUNTY, ''))
-  const isDissolved = dissolved !== null || /^dissolved/i.test(status ?? '')
+  const parts = lines.flatMap((line) => line.split(',')).map((part) => normaliseWords(part.replace(COUNTY, '')))
+  const places = parts.filter(namesPlace).flatMap((place) => [place, ['co', ...place], ['county', ...place]])
   const [year, month, day] = dissolved?.split('-') ?? []
   const dates = dissolved === null ? [] : [`${year}`, dissolved, `${day} ${month} ${year}`]
+  const isDissolved = dissolved !== null || /^dissolved/i.test(status ?? '')
   const texts = [
-    ...parts.filter(namesPlace).flatMap((place) => [place, `co ${place}`, `county ${place}`]),
     ...(eircode === null ? [] : [eircode, eircode.replaceAll(' ', '')]),
     ...(status === null ? [] : [status, `in ${status}`]),
     ...(isDissolved ? ['', ...dates, ...dates.map((date) => `on ${date}`)].map((date) => `dissolved ${date}`) : []),
   ]
   return [
     ...lines.map((_, from) => ({ words: normaliseWords([...lines.slice(from), eircode].join(' ')), least: 2 })),
-    ...texts.map((text) => ({ words: normaliseWords(text) })),
+    ...[...places, ...texts.map(normaliseWords)].map((words) => ({ words })),
   ]
 }
 
 /** A part of an address explains alone if one of its words is not a number, a letter or the State. */
-function namesPlace(part: string): boolean {
-  return normaliseWords(part).some(
-    (word) => word.length > 2 && ![word, ...equivalentsOf(word)].some((each) => isNumeral(each) || each === 'ireland'),
-  )
+function namesPlace(part: readonly string[]): boolean {
+  const isOther = (word: string) => !isNumeral(word) && word !== 'ireland'
+  return part.some((word) => word.length > 2 && [word, ...equivalentsOf(word)].every(isOther))
 }
 
 type Replace = (text: string) => string
@@ -164,20 +163,21 @@ const LABELS = [
   String.raw`(?:invoice|inv|reference|ref|order|p\.?o\.?)${AFTER}${NO_LETTER}*(?:${NUMBER}${AFTER}${NO_LETTER}*)?`,
   String.raw`(?:customer|client|account|a\/c)${NO_LETTER}*(?:${NUMBER}|ref)${AFTER}${NO_LETTER}*`,
 ]
+/** Check digits of IBAN and LEI are 02 to 98. */
+const CHECK = '(?!0[01]|99)[0-9]{2}'
 const AMOUNT = String.raw`[0-9](?:[0-9.,']*[0-9])?(?:k|m|bn)?`
 
-/** Texts that identify themselves, whatever the company is. */
 const PATTERNS: readonly Replace[] = [
   // An e-mail or web address
   pattern(
     String.raw`(?:${BEFORE}(?:e-?mail|e|web(?:site)?|w)\s?[.:]\s*)?(?:https?:\/\/\S+|${BEFORE}(?:www\.\S+|[\w.+-]+@[\w.-]+\w|(?:[a-z0-9-]+\.)+(?:ie|com|net|org|eu|co\.uk)${AFTER}))`,
   ),
   pattern(
-    String.raw`${BEFORE}(?:iban${NO_LETTER}*)?[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?${AFTER}`,
+    String.raw`${BEFORE}(?:iban${NO_LETTER}*)?[A-Z]{2}${CHECK}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?${AFTER}`,
     (found) => isIban(found.replace(/^iban/iu, '').replace(/[^A-Z0-9]/giu, '')),
   ),
   pattern(
-    String.raw`${BEFORE}(?:lei${NO_LETTER}*)?[A-Z0-9]{18}[0-9]{2}${AFTER}`,
+    String.raw`${BEFORE}(?:lei${NO_LETTER}*)?[A-Z0-9]{18}${CHECK}${AFTER}`,
     (found) => modulo97(found.slice(-20)) === 1,
   ),
   // A VAT number

@@ -1,17 +1,16 @@
 /**
- * Finds the ten best companies for a name: equal names, then similar ones from bounded pools. The result equals that of
- * scoring every name; `isTruncated` reports when a limit prevented this.
+ * Finds the ten best companies for a name: equal names, then similar ones from bounded pools. Unless `isTruncated`, the
+ * result equals that of scoring every name.
  */
 import { selectCandidates, selectContaining } from '../../../store/index/candidates.ts'
 import { findContainedWords } from '../../../store/index/containing.ts'
-import { areInitials } from '../../../store/index/name-keys.ts'
 import type { NameIndex } from '../../../store/index/name-index.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
 import { openQueryBudgets, type QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
 import type { ParsedName } from '../../../store/index/suffixes.ts'
 import type { Candidate } from '../../operation/result.ts'
-import { CANDIDATES_MAX, foldStatus } from '../../operation/fields.ts'
+import { foldStatus } from '../../operation/fields.ts'
 import { namesCompany } from '../../operation/typed-number.ts'
 import { buildCandidate, type QueryEvidence, TopCandidates } from './candidate.ts'
 import { findByTypedNumber } from './by-number.ts'
@@ -32,7 +31,6 @@ import {
   containedMeasure,
   correctedScale,
   DOUBTFUL,
-  INITIALS_SIMILARITY,
   FUZZY_MAX,
   LENIENT_MIN,
   publishedSimilarity,
@@ -45,15 +43,7 @@ import { parseQueryName, type QueryName } from './typed-name.ts'
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
-/**
- * Candidates reserved for names whose initials are the query, because corrections of a short word could fill all ten.
- */
-const INITIALS_CANDIDATES_MAX = 3
-const INITIALS_READ_MAX = 30
-/**
- * The second limit after the budgets of operations, which bound the work. Far above the slowest query
- * (docs/benchmarks/perf.md), because time also passes while an overloaded machine runs other processes.
- */
+/** Beside the budgets of operations. High, because time passes while an overloaded machine runs other processes. */
 const QUERY_TIME_MAX_MS = 2_000
 
 export interface CompanyQuery extends QueryEvidence {
@@ -64,10 +54,7 @@ export interface CompanyQuery extends QueryEvidence {
   fuzzy: 'always' | 'without_exact'
 }
 
-/**
- * How the candidates were found, most certain first: by a name that equals the whole query, by a number, by the name
- * before the text behind its legal form, or by similarity only.
- */
+/** How the candidates were found: by the whole query, a number, the name before a text, or similarity only. */
 const CERTAINTIES = ['whole', 'number', 'named', 'similar'] as const
 
 type FindResult =
@@ -75,9 +62,7 @@ type FindResult =
   /** The time limit was exceeded. Partial results would depend on the machine, so there are none. */
   | { kind: 'too_broad' }
 
-/**
- * Finds companies in several registers as if they were one. On testnet these are the dataset and the synthetic company.
- */
+/** Finds companies in several registers as if they were one: the dataset and, on testnet, the synthetic company. */
 export function findInRegisters(registers: readonly Register[], query: CompanyQuery, now: () => Date): FindResult {
   const results = registers.map((register) => findCompanies(register, query, { now }))
   const found = results.flatMap((result) => (result.kind === 'found' ? [result] : []))
@@ -116,14 +101,10 @@ export function findCompanies(
   const isPoolTruncated = !isDecided && addNamesLike(search, name)
   if (!isDecided && now().getTime() - start > QUERY_TIME_MAX_MS) return { kind: 'too_broad' }
   const isTruncated = isPoolTruncated || Object.values(budgets).some(({ isExceeded }) => isExceeded)
-  const candidates = isSearch ? withInitialsNames(search, name.similar) : search.top.candidates()
-  return { kind: 'found', candidates, isTruncated, certainty }
+  return { kind: 'found', candidates: search.top.candidates(), isTruncated, certainty }
 }
 
-/**
- * Adds the names that equal the whole query. Without one: the company whose number is in it, and the names before the
- * text behind a legal form.
- */
+/** Adds the names that equal the whole query, else the company of its number, else the names before its text. */
 function addDecidingNames(search: Search, name: QueryName): (typeof CERTAINTIES)[number] {
   const { register, query, isSearch } = search
   if (addEqualNames(search, findEqualNames(register, name, name.whole, search))) return 'whole'
@@ -144,7 +125,7 @@ function addDecidingNames(search: Search, name: QueryName): (typeof CERTAINTIES)
 
 /**
  * Adds the names before the text behind a legal form, and the names with words of this text. They are doubtful unless
- * every word of the text is explained for one of the companies. Returns whether a name before the text was found.
+ * every word of the text is explained for one of the companies. Returns whether a name equals the one before the text.
  */
 function addNamedNames(search: Search, query: QueryName): boolean {
   const { named, around } = query
@@ -153,7 +134,8 @@ function addNamedNames(search: Search, query: QueryName): boolean {
   const equal = findEqualNames(register, query, [named], search)
   const isExplained = [...equal.values()].some(({ company }) => explains(company, around))
   if (isExplained) addEqualNames(search, equal)
-  for (const position of [...(isExplained ? [] : equal.keys()), ...findSiblings(register, named, around.words)]) {
+  const siblings = findSiblings(register, named, { text: around.words, budget: budgets.postings })
+  for (const position of [...(isExplained ? [] : equal.keys()), ...siblings]) {
     if (!search.accepts(position) || !budgets.records.take(1)) continue
     scored.add(position)
     top.add(buildCandidate(readCompany(register, position), search.query, isExplained ? EQUAL : DOUBTFUL))
@@ -174,7 +156,7 @@ function addEqualNames({ query, top, scored }: Search, equal: ReturnType<typeof 
 /** Adds names that do not equal the query. Returns whether one that could be among the best was left out. */
 function addNamesLike(search: Search, name: QueryName): boolean {
   const { scored, top, isSearch } = search
-  const isDoubtful = doubtOf(search.register, name)
+  const isDoubtful = doubtOf(search.register, name, search.budgets)
   addJoinedNames(search, name, isDoubtful)
   const asked = { ...name.similar, isDoubtful }
   const isTruncated = isSearch && addContainingNames(search, asked)
@@ -184,10 +166,7 @@ function addNamesLike(search: Search, name: QueryName): boolean {
   return isTruncated || isSimilarTruncated
 }
 
-/**
- * Adds the names with the letters of the query. One that differs only in spaces between words and in "and" is the most
- * similar one if no other has these letters (contract 12.11). It is not equal: two companies can differ in a space.
- */
+/** Adds the names with the letters of the query (contract 12.11). They are not equal: a space can distinguish names. */
 function addJoinedNames(search: Search, name: QueryName, isDoubtful: (position: number) => boolean): void {
   const { register, query, budgets, top, scored, accepts } = search
   for (const position of findNamesWithLetters(register, name)) {
@@ -202,9 +181,7 @@ function addJoinedNames(search: Search, name: QueryName, isDoubtful: (position: 
   }
 }
 
-interface AskedName extends ParsedName {
-  isDoubtful: (position: number) => boolean
-}
+type AskedName = ParsedName & { isDoubtful: (position: number) => boolean }
 
 function addContainingNames(search: Search, { core, suffix, isDoubtful }: AskedName): boolean {
   const { register, budgets, accepts } = search
@@ -218,7 +195,6 @@ function addContainingNames(search: Search, { core, suffix, isDoubtful }: AskedN
   })
 }
 
-/** Adds names that have only some words of the query, or spelling variants of them. */
 function addSimilarNames(
   search: Search,
   { core, suffix, isDoubtful }: AskedName,
@@ -233,30 +209,12 @@ function addSimilarNames(
   const pool = selectCandidates(names, nameQuery, limits)
   const options = { suffix, isDoubtful, budget: budgets.pairs, isLenient: !isSearch }
   const measure = similarityMeasure(names, nameQuery, options)
-  const similarityOf = (name: number, bound: number) => {
-    const { similarity } = measure(name, bound >= similarityMin)
+  const similarityOf = (name: number) => {
+    const { similarity } = measure(name)
     return similarity < similarityMin ? 0 : scale(similarity)
   }
   const highestOf = isSearch ? scale : (bound: number) => Math.max(bound, UNCERTAIN_MAX)
   return scoreCandidates(search, pool, { similarityOf, highestOf })
-}
-
-/** The best candidates, followed by the first names whose initials are the query. */
-function withInitialsNames(search: Search, { core }: ParsedName): Candidate[] {
-  const { register, query, budgets, top, accepts } = search
-  const [initials = ''] = core
-  if (core.length !== 1 || !areInitials(initials)) return top.candidates()
-  const found = new TopCandidates()
-  const names = register.names.namesWithInitials(initials, budgets.postings).filter(accepts)
-  for (const name of names.slice(0, INITIALS_READ_MAX)) {
-    if (!budgets.records.take(1)) break
-    const match = { matchType: 'fuzzy_name', similarity: INITIALS_SIMILARITY } as const
-    found.add(buildCandidate(readCompany(register, name), query, match))
-  }
-  const last = found.candidates().slice(0, INITIALS_CANDIDATES_MAX)
-  const merged = new TopCandidates()
-  for (const each of [...top.candidates().slice(0, CANDIDATES_MAX - last.length), ...last]) merged.add(each)
-  return merged.candidates()
 }
 
 function statusFilter(names: NameIndex, status: string | undefined): (name: number) => boolean {

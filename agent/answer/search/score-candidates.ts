@@ -1,6 +1,6 @@
 /**
- * Scores the names of a candidate pool and adds the best to the result. Names are scored in descending order of their
- * upper bound. Records are read last, best score first, because one read takes longer than scoring many names.
+ * Scores the names of a pool in descending order of their upper bound, and adds the best. Records are read last: one
+ * read takes longer than scoring many names.
  */
 import type { selectCandidates } from '../../../store/index/candidates.ts'
 import { CANDIDATES_MAX } from '../../operation/fields.ts'
@@ -21,8 +21,8 @@ export interface Search {
 }
 
 interface Scale {
-  /** The similarity of a name with this bound in the pool; 0 if it is not a candidate. */
-  similarityOf: (name: number, bound: number) => number
+  /** 0 if the name is not a candidate. */
+  similarityOf: (name: number) => number
   /** The highest similarity of a name with this bound. */
   highestOf: (bound: number) => number
 }
@@ -39,7 +39,7 @@ export function scoreCandidates(
   let best = top.candidates().map(({ score }) => score)
   for (const [at, name] of pool.names.entries()) {
     if (highestScore(search, highestOf(pool.bounds[at]!)) < (best[CANDIDATES_MAX - 1] ?? 0)) break
-    const similarity = similarityOf(name, pool.bounds[at]!)
+    const similarity = similarityOf(name)
     if (budgets.pairs.isExceeded) break
     if (similarity === 0) continue
     const score = nameScore('fuzzy_name', similarity)

@@ -1,7 +1,6 @@
 /**
- * The similarity of a name to a query, from 0 to 1: the overlap of words, weighted by inverse document frequency.
- * Factors below 1 keep names that may belong to another company below the score of a match, with any evidence. The
- * formula is in docs/accuracy.md.
+ * The similarity of a name to a query, from 0 to 1 (docs/accuracy.md): the overlap of words, weighted by inverse
+ * document frequency. Factors keep names that may belong to another company below the score of a match.
  */
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import type { NameIndex } from '../../../store/index/name-index.ts'
@@ -23,7 +22,6 @@ export const FUZZY_MAX = 0.9999
 const PRECISION = 10_000
 
 interface NameSimilarity {
-  /** Rounded down to four decimals. */
   similarity: number
   /** Whether every word of the query has a counterpart. */
   isQueryCovered: boolean
@@ -31,10 +29,8 @@ interface NameSimilarity {
   isLiteral: boolean
 }
 
-const UNLIKE: NameSimilarity = { similarity: 0, isQueryCovered: false, isLiteral: false }
-
+/** Words of the query and of the name, each from its first to its last position. */
 interface Pair {
-  /** Positions in the query and in the name, first and last. */
   first: number
   last: number
   nameFirst: number
@@ -63,20 +59,17 @@ export function similarityMeasure(
   index: NameIndex,
   query: NameQuery,
   { suffix, budget, isDoubtful = () => false, isLenient = false }: MeasureOptions,
-): (name: number, isSimilar?: boolean) => NameSimilarity {
+): (name: number) => NameSimilarity {
   const targets = findPairTargets(query)
-  const cutWords = isLenient ? findCutWords(index, query) : []
-  const isCut = (word: number) => cutWords.some(({ begins }) => begins(word))
-  // Without `isSimilar`, only a name with a cut word, or a whole name, can still be similar.
-  return (name, isSimilar = true) => {
+  const cutTerms = isLenient ? listCutTerms(query) : []
+  return (name) => {
     const words = index.words(name)
-    if (!isSimilar && !words.every((word) => targets.has(word)) && !words.some(isCut)) return UNLIKE
     const possible = listPairs(index, query, { targets, words })
     budget.take(words.length * (1 + query.splits.length + possible.length))
     const found = choosePairs(possible)
     const weights = query.totalWeight + index.nameWeights[name]!
     const isCompleted = isLenient && overlap(found) >= LENIENT_MIN * weights
-    const pairs = isCompleted ? withCutPairs(found, { cutWords, words, weights: index.weights }) : found
+    const pairs = isCompleted ? choosePairs(listCutPairs(index, query, { cutTerms, words }), found) : found
     let paired = 0
     let namePaired = 0
     let isComplete = true
@@ -89,9 +82,9 @@ export function similarityMeasure(
     }
     const first = pairs[0]?.first ?? 0
     const isQueryCovered = paired === query.words.length
-    const isEnd = isQueryCovered || (isLenient && first + paired === query.words.length)
+    const isEnd = isLenient ? first + paired === query.words.length : isQueryCovered
     isComplete = isComplete && isEnd && namePaired === words.length
-    const before = isComplete && !isQueryCovered ? weightBefore(query, first) : 0
+    const before = isComplete ? weightBefore(query, first) : 0
     const similarity =
       (overlap(pairs) / (weights - before / 2)) *
       (isComplete ? 1 : PARTIAL_FACTOR) *
@@ -99,7 +92,7 @@ export function similarityMeasure(
       suffixFactor(suffix, index.suffixOf(name))
     const isUncertain = () =>
       similarity > UNCERTAIN_FROM &&
-      (pairs !== found ||
+      (pairs.length > found.length ||
         before > 0 ||
         pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words })) ||
         isDoubtful(name))
@@ -113,7 +106,7 @@ export function similarityMeasure(
 
 /**
  * Names with an uncertain difference are below this: 850 * 0.9165 plus all evidence is 899. Higher similarities are
- * compressed, not cut off, so that the order of names stays the same.
+ * compressed, so that names keep their order.
  */
 export const UNCERTAIN_MAX = 0.9165
 /** The match of a name that equals a part of the query, while nothing explains the rest. */
@@ -158,48 +151,31 @@ export const LENIENT_MIN = 0.5
 const CUT_LETTERS_MIN = 3
 const CUT_SIMILARITY = 0.9
 
-interface CutWord {
-  position: number
-  weight: number
-  begins: (word: number) => boolean
-}
-
-/** The words of the query that can be the beginning of a longer word. */
-function findCutWords({ dictionary }: NameIndex, { words, terms }: NameQuery): CutWord[] {
-  return terms.flatMap(({ first, last, weight }) => {
+/** The terms whose word can be the beginning of a longer one. */
+function listCutTerms({ words, terms }: NameQuery): NameQuery['terms'] {
+  return terms.filter(({ first, last }) => {
     const word = words[first]!
-    if (first !== last || word.length < CUT_LETTERS_MIN || isNumeral(word)) return []
-    const own = dictionary.find(word)
-    let filter: CutWord['begins'] | undefined
-    const begins = (other: number) => other !== own && (filter ??= dictionary.prefixFilter(word))(other)
-    return { position: first, weight, begins }
+    return first === last && word.length >= CUT_LETTERS_MIN && !isNumeral(word)
   })
 }
 
-/** The pairs, and those of words that have no counterpart but begin a word of the name that has none. */
-function withCutPairs(
-  pairs: readonly Pair[],
-  { cutWords, words, weights }: { cutWords: readonly CutWord[]; words: Uint32Array; weights: Float32Array },
-): readonly Pair[] {
-  let all = pairs
-  for (const { position, weight, begins } of cutWords) {
-    if (all.some(({ first, last }) => first <= position && position <= last)) continue
-    const at = words.findIndex(
-      (word, each) => begins(word) && !all.some(({ nameFirst, nameLast }) => nameFirst <= each && each <= nameLast),
-    )
-    if (at === -1) continue
-    const contribution = CUT_SIMILARITY * (weight + weights[words[at]!]!)
-    const pair = {
-      first: position,
-      last: position,
-      nameFirst: at,
-      nameLast: at,
-      similarity: CUT_SIMILARITY,
-      contribution,
-    }
-    all = [...all, pair].toSorted((one, other) => one.first - other.first)
-  }
-  return all
+function isLonger({ dictionary }: NameIndex, word: number, beginning: string): boolean {
+  return dictionary.begins(word, beginning) && dictionary.length(word) > beginning.length
+}
+
+/** The pairs of a cut word and a word of the name that it begins. */
+function listCutPairs(
+  index: NameIndex,
+  query: NameQuery,
+  { cutTerms, words }: { cutTerms: NameQuery['terms']; words: Uint32Array },
+): Pair[] {
+  return cutTerms.flatMap(({ first, last, weight }) =>
+    Array.from(words).flatMap((word, at) => {
+      if (!isLonger(index, word, query.words[first]!)) return []
+      const contribution = CUT_SIMILARITY * (weight + index.weights[word]!)
+      return [{ first, last, nameFirst: at, nameLast: at, similarity: CUT_SIMILARITY, contribution }]
+    }),
+  )
 }
 
 function overlap(pairs: readonly Pair[]): number {
@@ -212,7 +188,6 @@ function weightBefore({ terms }: NameQuery, position: number): number {
   return terms.reduce((sum, { first, last, weight }) => (first === last && first < position ? sum + weight : sum), 0)
 }
 
-/** Rounded down, and below 1. */
 export function publishedSimilarity(similarity: number): number {
   return Math.floor(Math.min(similarity, FUZZY_MAX) * PRECISION) / PRECISION
 }
@@ -253,10 +228,10 @@ function listPairs(
   return pairs
 }
 
-/** Greedy: takes the largest contributions first, each word once. Returns the pairs in query order. */
-function choosePairs(pairs: Pair[]): Pair[] {
+/** Greedy: adds the largest contributions first, each word once. Returns the pairs in query order. */
+function choosePairs(pairs: Pair[], known: readonly Pair[] = []): Pair[] {
   if (pairs.length > 1) pairs.sort(byContribution)
-  const chosen: Pair[] = []
+  const chosen = [...known]
   for (const pair of pairs) if (!chosen.some((other) => overlaps(pair, other))) chosen.push(pair)
   return chosen.toSorted((one, other) => one.first - other.first)
 }
@@ -275,7 +250,6 @@ function isInOrder(pairs: readonly Pair[]): boolean {
   return pairs.every((pair, at) => at === 0 || pairs[at - 1]!.nameLast < pair.nameFirst)
 }
 
-/** A missing legal form is weak evidence of another company. Two different legal forms usually mean two companies. */
 function suffixFactor(querySuffix: string, nameSuffix: string): number {
   if (querySuffix === nameSuffix || querySuffix === '') return 1
   return nameSuffix === '' ? MISSING_SUFFIX_FACTOR : OTHER_SUFFIX_FACTOR
@@ -284,29 +258,26 @@ function suffixFactor(querySuffix: string, nameSuffix: string): number {
 // In a search, each kind of match has its own range (contract 12.13). The ranges are chosen so that equal scores are
 // right about equally often in every search (docs/accuracy.md).
 
-/** From here, a name has the similarity that was measured. Below it, every kind has a range of its own. */
-const MEASURED_MIN = { written: 0.72, otherNotation: 0.95, corrected: 0.72 }
-/** The similarity of names whose initials are the query. Lower than that of all other names that are returned. */
-export const INITIALS_SIMILARITY = 0.2
+/** From `measured` on, a name has the similarity that was measured. Below it, every kind has a range of its own. */
+const RANGES = {
+  /** Names that contain every word, each exactly as written. Below: 0.617 to 0.639. */
+  written: { measured: 0.72, first: 0.617, width: 0.03 },
+  /** With a completion of the last word, or with words joined or split. Below: 0.59 to 0.614. */
+  otherNotation: { measured: 0.95, first: 0.59, width: 0.025 },
+  /** All other names, if there are names that are equal or contain every word: 0.505 to 0.533. */
+  corrected: { measured: 1, first: 0.433, width: 0.1 },
+}
+const CORRECTED_MIN = 0.72
 
-/** Names that contain every word, each exactly as written. Below: 0.617 to 0.639. */
-function written(similarity: number): number {
-  return publishedSimilarity(similarity >= MEASURED_MIN.written ? similarity : 0.617 + 0.03 * similarity)
+function inRange({ measured, first, width }: (typeof RANGES)['written'], similarity: number): number {
+  return publishedSimilarity(similarity >= measured ? similarity : first + width * similarity)
 }
 
-/**
- * Names that contain every word, with a completion of the last word, or with words joined or split. Below: 0.59 to
- * 0.614.
- */
-function otherNotation(similarity: number): number {
-  return publishedSimilarity(similarity >= MEASURED_MIN.otherNotation ? similarity : 0.59 + 0.025 * similarity)
-}
-
-/** All other names. At most 0.533 if other names are equal or contain every word. */
+/** All other names. */
 export function correctedScale({ isAlone }: { isAlone: boolean }): (similarity: number) => number {
   return (similarity) => {
-    if (similarity < MEASURED_MIN.corrected) return publishedSimilarity(0.7 * similarity)
-    return isAlone ? similarity : publishedSimilarity(0.505 + 0.1 * (similarity - MEASURED_MIN.corrected))
+    if (similarity < CORRECTED_MIN) return publishedSimilarity(0.7 * similarity)
+    return isAlone ? similarity : inRange(RANGES.corrected, similarity)
   }
 }
 
@@ -320,11 +291,11 @@ export function containedMeasure(
   return (name) => {
     const { similarity, isQueryCovered, isLiteral } = measure(name)
     if (!isQueryCovered || !runs.every((run) => index.hasRun(name, run))) return 0
-    return isLiteral && factor === 1 ? written(similarity) : otherNotation(factor * similarity)
+    return inRange(isLiteral && factor === 1 ? RANGES.written : RANGES.otherNotation, factor * similarity)
   }
 }
 
 /** The highest similarity of such a name, from the upper bound of its measured similarity. */
 export function containedBound({ factor }: ContainedWords, bound: number): number {
-  return factor === 1 ? written(bound) : otherNotation(factor * bound)
+  return inRange(factor === 1 ? RANGES.written : RANGES.otherNotation, factor * bound)
 }

@@ -3,7 +3,7 @@ import { normaliseWords, parseName } from '../../../store/index/normalise-name.t
 import { isAmbiguousForm, splitMisspeltSuffix, type ParsedName } from '../../../store/index/suffixes.ts'
 import { findTypedNumbers, readTypedNumber, type TypedNumber, type TypedNumbers } from '../../operation/typed-number.ts'
 import { hasOtherName, readTextAround, splitAfterForm, splitTradingName, type TextAround } from './explained-words.ts'
-import { restoreVowels, rewriteTypedText, unescapeText } from './typed-text.ts'
+import { rewriteTypedText, unescapeText } from './typed-text.ts'
 
 export interface QueryName {
   /** The whole text, normalised. */
@@ -30,24 +30,25 @@ const LEADING_FORM =
   /^[^\p{L}\p{N}]*(ltd|(?:limited|dac|clg|plc|ulc?|uc)(?=\s*[).,:;]))[^\p{L}\p{N}]+(?=[\p{L}\p{N}])(.*)$/iu
 
 export function parseQueryName(written: string): QueryName {
-  const text = restoreVowels(unescapeText(written))
+  const text = unescapeText(written)
   const words = normaliseWords(text)
-  const whole = parseName(text)
+  const whole = parseName(text, words)
+  const parse = (part: string) => (part === text ? whole : parseName(part))
   const isAmbiguous = isAmbiguousForm(words, whole)
   const name = findTypedNumbers(text).rest.replace(CUT_FORM, (_, limited) =>
     limited === undefined ? 'designated activity company' : 'limited',
   )
   const { before, behind } = splitAfterForm(name)
-  const compared = hasOtherName(behind) ? name : before
+  const compared = behind !== '' && hasOtherName(behind) ? name : before
   const { named, outside } = splitTradingName(compared)
-  const similar = splitMisspeltSuffix(parseName(rewriteTypedText(named)))
+  const similar = splitMisspeltSuffix(parse(rewriteTypedText(named)))
   const [, form, rest] = similar.suffix === '' ? (LEADING_FORM.exec(named) ?? []) : []
   return {
     normal: words.join(' '),
     // "Cnoc Sé" without its accent: the last word is part of the name.
     whole: isAmbiguous ? [whole, { core: words, suffix: '' }] : [whole],
-    named: before === text ? undefined : parseName(before),
-    around: readTextAround(outside + behind, parseName(before).suffix),
+    named: before === text ? undefined : parse(before),
+    around: readTextAround(outside + behind, parse(before).suffix),
     similar: form === undefined ? similar : parseName(`${rest} ${form}`),
     number: readTypedNumber(text),
     numbers: findTypedNumbers(rewriteTypedText(text)),

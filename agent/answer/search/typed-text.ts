@@ -1,7 +1,4 @@
-/**
- * Text as people type or copy it: escapes of HTML and URLs, web and e-mail addresses, letters that a wrong encoding
- * changed. Returns the text that was meant.
- */
+/** Text as people type or copy it: escapes of HTML and URLs, web and e-mail addresses, lost letters. */
 import { decodeHTMLStrict } from 'entities'
 
 const TAG = /<\/?(?:a|b|big|br|div|em|font|h[1-6]|i|li|p|small|span|strong|su[bp]|t[dr]|u)\b[^<>]{0,80}>/giu
@@ -26,7 +23,7 @@ const ADDRESS = new RegExp(
   String.raw`(?<![\p{L}\p{N}])(?:https?:\/\/)?(?:([\w.+-]+)@|www\.)?(?:[a-z0-9-]+\.)*?([a-z0-9-]{2,})\.(?:${DOMAIN_ENDS})(?![\p{L}\p{N}@.-]|\.[\p{L}\p{N}])([/?#:]\S*)?`,
   'iu',
 )
-/** Domains of mail services. The company is in the part before the @. */
+/** The company is in the part before the @. */
 const MAIL_SERVICES: ReadonlySet<string> = new Set('gmail hotmail outlook yahoo icloud eircom live'.split(' '))
 const BETWEEN_WORDS = /[-._+]+/g
 /** A part of a path with a company number: `Kerrigan-Foods-335801`, `id=335801`. */
@@ -34,10 +31,7 @@ const NAME_WITH_NUMBER = /(?:^|[/?&=])([^/?&=#]*(?<![0-9])[0-9]{5,7}(?![0-9])[^/
 /** `kerrigan-foods-limited` */
 const NAME_WITH_FORM = /[/=]([^/?&=#]+[-_](?:limited|ltd|dac|clg|plc|teoranta|company))(?:[-_./?&#]|$)/iu
 
-/**
- * The text with the words of its web or e-mail address in place of the address: those of a page about a company, else
- * those of the domain.
- */
+/** The text with the words of its web or e-mail address: those of a page about a company, else those of the domain. */
 function replaceWebAddress(text: string): string {
   return text.replace(ADDRESS, (_address, mailbox: string | undefined, domain: string, path = '') => {
     const ofPage = NAME_WITH_NUMBER.exec(String(path)) ?? NAME_WITH_FORM.exec(String(path))
@@ -46,37 +40,15 @@ function replaceWebAddress(text: string): string {
   })
 }
 
-/**
- * Vowels with a fada in UTF-8 that was read as Windows-1252 or Latin-1 twice, after NFKC and without control
- * characters.
- */
-const MISREAD_TWICE: readonly [RegExp, string][] = [
-  [/Ãƒ?Â¡/gu, 'á'],
-  [/Ãƒ?Â©|Ãƒâ€°/gu, 'é'],
-  [/Ãƒ?Â³|Ãƒ?Â3|Ãƒâ€œ|ÃƒÂ“/gu, 'ó'],
-  [/Ãƒ?Âº|Ãƒ?Âo|ÃƒÅ¡/gu, 'ú'],
-]
-
-/** Restores the vowels that are still recognisable. Only in queries: the register has no such names. */
-export function restoreVowels(text: string): string {
-  return MISREAD_TWICE.reduce((restored, [misread, vowel]) => restored.replace(misread, vowel), text)
-}
-
-/**
- * Stands for a letter that is lost. A letter that no name contains, so that the spelling search finds words with any
- * letter in its place.
- */
+/** Stands for a lost letter. No name contains it, so the spelling search finds words with any letter in its place. */
 const LOST_LETTER = 'ʔ'
-/** A question mark or a replacement character beside a letter, or what is left of a vowel that was misread. */
-const LOST = /(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})|Ã(?:ƒÂ?|Â|(?![¡©‰³3“šºo]))[?\uFFFD]?/gu
+/** A question mark or a replacement character beside a letter, alone or behind the first half of a misread vowel. */
+const LOST = /Ã?(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})/gu
 
 /** "And" as it is written between two words: `A 'n' C`. */
 const QUOTED_AND = /(?<![\p{L}\p{N}])(?:['’‘`]n['’‘`]?|n['’‘`])(?![\p{L}\p{N}])/giu
-/** Words with `+` in place of spaces, as in the query of a URL. */
-const PLUS_FOR_SPACES = /^[^\s+]+(?:\+[^\s+]+)+$/u
 
 /** The text in the notation of names. Two names can differ in what it rewrites, so only similarity uses it. */
 export function rewriteTypedText(text: string): string {
-  const spaced = PLUS_FOR_SPACES.test(text) ? text.replaceAll('+', ' ') : text
-  return replaceWebAddress(spaced).replace(LOST, LOST_LETTER).replace(QUOTED_AND, '&')
+  return replaceWebAddress(text).replace(LOST, LOST_LETTER).replace(QUOTED_AND, '&')
 }

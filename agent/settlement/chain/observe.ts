@@ -111,10 +111,9 @@ export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): O
   return {
     async observe(payments, { otherThan, node: only, withFinal = false, transfer } = {}) {
       if (payments.length > PAYMENTS_MAX) throw new Error(`At most ${PAYMENTS_MAX} payments can be observed at once`)
-      const readOptions = { ...options, payments, withFinal, transfer }
       const read: Read = (node) =>
         states.use(node, async (rpc) => {
-          const observation = await readState(rpc, node, readOptions)
+          const observation = await readState(rpc, node, { options, payments, withFinal, transfer })
           return { result: observation, isUsable: clock.isWrong || clock.isFresh(observation) }
         })
       if (only !== undefined) return read(only)
@@ -138,7 +137,8 @@ function pauseBeforeRepeat(cause: unknown): number | undefined {
   return cause.waitMs <= RATE_WAIT_MS_MAX ? Math.max(REPEAT_MS, cause.waitMs) : undefined
 }
 
-interface ReadOptions extends ObserverOptions {
+interface ReadRequest {
+  options: ObserverOptions
   payments: readonly ObservedPayment[]
   withFinal: boolean
   transfer: string | undefined
@@ -147,7 +147,7 @@ interface ReadOptions extends ObserverOptions {
 async function readState(
   rpc: Rpc,
   node: number,
-  { payments, withFinal, transfer, ...options }: ReadOptions,
+  { options, payments, withFinal, transfer }: ReadRequest,
 ): Promise<Observation> {
   const final = withFinal ? await readFinalBlock(rpc, options.finalConfirmations) : undefined
   const data = encodeView(payments, { checkedBlock: final?.number, transfer })

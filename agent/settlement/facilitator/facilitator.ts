@@ -97,7 +97,7 @@ export function openFacilitators(facilitators: readonly NamedFacilitator[], repo
     async verify(payment, requirements, after) {
       const start = facilitators.findIndex(({ name }) => name === after) + 1
       // The last failure is thrown as it is, because the metrics count its kind.
-      let failure: unknown = new ReplyError('NO_FACILITATOR_LEFT')
+      let failure: unknown
       for (const { name, client } of facilitators.slice(start)) {
         try {
           const reply = await client.verify(payment, requirements)
@@ -108,7 +108,7 @@ export function openFacilitators(facilitators: readonly NamedFacilitator[], repo
           if (name !== facilitators.at(-1)?.name) report('facilitator_unanswered', facilitatorError(name, cause))
         }
       }
-      throw failure
+      throw failure ?? new ReplyError('NO_FACILITATOR_LEFT')
     },
     async settle(payment, requirements, name = facilitators[0]?.name) {
       const chosen = facilitators.find((each) => each.name === name)

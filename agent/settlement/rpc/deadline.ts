@@ -12,21 +12,22 @@ interface Deadline {
 }
 
 /**
- * Runs `work`, whose signal aborts after the limit.
+ * Runs `work`, whose signal aborts after the limit. The signal is made when it is asked for, because it takes longer
+ * than the rest.
  * @throws a `TimeoutError` after the limit, or when `signal` aborts
  */
 export async function withDeadline<Result>(
   { timer, milliseconds, signal }: Deadline,
-  work: (signal: AbortSignal) => Promise<Result>,
+  work: (openSignal: () => AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const controller = new AbortController()
+  let controller: AbortController | undefined
   let expire = (): void => undefined
   const expired = new Promise<never>((_, reject) => {
     expire = () => {
       const error = new DOMException('The time limit has passed', 'TimeoutError')
       // Before the abort, so that the caller gets this error and not the one that the abort causes in the work.
       reject(error)
-      controller.abort(error)
+      controller?.abort(error)
     }
   })
   // Not AbortSignal.any: Node 20 keeps every signal derived from a long-lived one.
@@ -34,11 +35,11 @@ export async function withDeadline<Result>(
   const cancel = timer(expire, milliseconds)
   try {
     if (signal?.aborted) expire()
-    return await Promise.race([expired, work(controller.signal)])
+    return await Promise.race([expired, work(() => (controller ??= new AbortController()).signal)])
   } finally {
     cancel()
     signal?.removeEventListener('abort', expire)
     // Ends what the work left open, such as an unread response body.
-    controller.abort(ENDED)
+    controller?.abort(ENDED)
   }
 }

@@ -178,13 +178,4 @@ describe('a search as a person types it', () => {
     expect(names('Dublinbus Services')[0]).to.equal('DUBLIN BUS SERVICES LIMITED')
     expect(names('clear point power')[0]).to.equal('CLEARPOINT POWER LIMITED')
   })
-
-  it('[12.13] finds names by their initials, after all others, and never resolves them', () => {
-    expect(names('ESB').at(-1)).to.equal('ELECTRICITY SUPPLY BOARD')
-    expect(names('ESB')).to.have.length(10)
-    expect(found('ESB').at(-1)?.score).to.equal(170)
-    expect(names('esbo')).not.to.include('ELECTRICITY SUPPLY BOARD')
-    const resolved = register.resolve({ name: 'ESB' }).candidates.map(({ company }) => company.legal_name)
-    expect(resolved).not.to.include('ELECTRICITY SUPPLY BOARD')
-  })
 })

@@ -161,7 +161,7 @@ export class SimulatedLog {
   #advance(from: RecordVersion, change: RecordChange & { state: RecordState }): ResponseRecord | undefined {
     checkTransition(from, change)
     const found = this.records.get(from.identity)
-    return isVersion(found, from) ? this.#put(applyChange(found, change)) : undefined
+    return found && isVersion(found, from) ? this.#put(applyChange(found, change)) : undefined
   }
 }
 

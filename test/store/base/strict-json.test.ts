@@ -64,7 +64,7 @@ describe('parseStrictJson', () => {
         const isDuplicate = hasDuplicate(value)
         seen.add(isDuplicate)
         const valid = { kind: 'valid', value: JSON.parse(text) as unknown }
-        expect(parseStrictJson(Buffer.from(text))).to.deep.equal(isDuplicate ? { kind: 'duplicate_name' } : valid)
+        expect(parseStrictJson(Buffer.from(text))).to.deep.include(isDuplicate ? { kind: 'duplicate_name' } : valid)
       }),
       { numRuns: 1000 },
     )

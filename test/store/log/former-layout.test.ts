@@ -1,6 +1,8 @@
 /** The upgrade of a response log of layout version 2, which the version before has written. */
 import { spawn } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -19,6 +21,7 @@ import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const time = '2026-01-02T00:00:00.000Z'
+const NOT_UPGRADED = /needs an upgrade; start the service/
 
 /** Holds the environment open, like a service of the version before. */
 const HOLD = `import { open } from 'lmdb'
@@ -45,11 +48,23 @@ describe('a response log of layout version 2', () => {
   })
   afterEach(() => log?.close())
 
-  /** The databases of the version before, with a record as it encoded it. `damaged` are raw values of open records. */
-  async function writeVersion2({ damaged = {}, count = 0 }: { damaged?: Record<string, Buffer>; count?: number } = {}) {
-    const environment = open<unknown, string>({ path: responsesFolder(directory), ...SETTINGS })
+  interface Version2 {
+    folder?: string
+    open?: readonly ResponseRecord[]
+    final?: readonly ResponseRecord[]
+    /** Raw values of open records. */
+    damaged?: Record<string, Buffer>
+    /** Only in an increment. */
+    removed?: readonly string[]
+    count?: number
+  }
+
+  /** The databases of the version before, with records as it encoded them. */
+  async function writeVersion2({ open: listed = OPEN, final = [FINAL], damaged = {}, ...others }: Version2 = {}) {
+    const { folder = responsesFolder(directory), removed = [], count = 0 } = others
+    const environment = open<unknown, string>({ path: folder, ...SETTINGS })
     const records = environment.openDB<Buffer, string>({ name: 'records', encoding: 'binary' })
-    const names = ['unfinished', 'finished', 'payment-ids', 'unrecorded', 'changes']
+    const names = ['unfinished', 'finished', 'payment-ids', 'unrecorded', 'changes', 'removed']
     const databases = new Map(
       names.map((name) => [name, environment.openDB<unknown, string | number>({ name, encoding: 'json' })]),
     )
@@ -60,21 +75,37 @@ describe('a response log of layout version 2', () => {
       environment.put(LAYOUT_KEY, { kind: 'responses', version: 2 }),
       environment.put('owner', OWNER),
       environment.put('epoch', 'epoch'),
-      ...[...OPEN, ...many].flatMap((record) => [
+      ...[...listed, ...many].flatMap((record) => [
         records.put(record.identity, encode(record)),
         json('unfinished').put(`${record.state}:${record.prepared_at} ${record.identity}`, true),
       ]),
-      records.put(FINAL.identity, encode(FINAL)),
-      json('finished').put(`${FINAL.updated_at} ${FINAL.identity}`, true),
+      ...final.flatMap((record) => [
+        records.put(record.identity, encode(record)),
+        ...(removed.length > 0 ? [] : [json('finished').put(`${record.updated_at} ${record.identity}`, true)]),
+      ]),
       json('payment-ids').put('payer id', 'payer/1'),
       json('unrecorded').put('lost', { identity: 'lost', transaction: '0x', found_at: time }),
       json('changes').put(7, { identity: FINAL.identity, at: time }),
+      ...removed.map((identity) => json('removed').put(identity, true)),
       ...Object.entries(damaged).flatMap(([identity, bytes]) => [
         records.put(identity, bytes),
         json('unfinished').put(`unknown:${time} ${identity}`, true),
       ]),
     ])
     await environment.close()
+  }
+
+  /** A backup of a log that `writeVersion2` writes. Returns the digest of its manifest. */
+  async function writeBackup(name: string, version2: Version2, parent?: string): Promise<string> {
+    const folder = join(directory, name)
+    await mkdir(join(folder, 'responses'), { recursive: true })
+    await writeVersion2({ ...version2, folder: join(folder, 'responses') })
+    await rm(join(folder, 'responses', 'lock.mdb'), { force: true })
+    const files = { 'responses/data.mdb': hash('sha256', await readFile(join(folder, 'responses', 'data.mdb')), 'hex') }
+    const state = { epoch: 'epoch', change: 7, changed_at: time }
+    const manifest = JSON.stringify({ version: 2, created_at: time, records: 0, damaged: 0, files, log: state, parent })
+    await writeFile(join(folder, 'backup.json'), manifest)
+    return hash('sha256', manifest)
   }
 
   async function expectComplete(opened: LmdbResponseLog, others: readonly string[] = []): Promise<void> {
@@ -89,9 +120,10 @@ describe('a response log of layout version 2', () => {
     )
   }
 
-  it('is read without a change, and keeps every record when it is upgraded', async () => {
+  it('is refused by a reader, and keeps every record when it is upgraded', async () => {
     await writeVersion2()
-    for (const readOnly of [true, true, false, true, false]) {
+    expect(() => new LmdbResponseLog(directory, { readOnly: true })).to.throw(StoreError, NOT_UPGRADED)
+    for (const readOnly of [false, true, false]) {
       log = new LmdbResponseLog(directory, { readOnly })
       await expectComplete(log)
       const counts = [...(await log.countUnfinished())].filter(([, count]) => count > 0)
@@ -101,7 +133,7 @@ describe('a response log of layout version 2', () => {
     }
   })
 
-  it('goes on with each record where it was', async () => {
+  it('goes on with each record', async () => {
     await writeVersion2()
     log = new LmdbResponseLog(directory)
     const end = async (record: ResponseRecord, state: 'settled' | 'confirmed' | 'rejected') =>
@@ -133,7 +165,7 @@ describe('a response log of layout version 2', () => {
     const lengths = [0, 1, 7, 16, 40]
     const damaged = Object.fromEntries(lengths.map((length) => [`damaged/${length}`, Buffer.alloc(length)]))
     await writeVersion2({ damaged })
-    for (const readOnly of [true, false, false]) {
+    for (const readOnly of [false, true, false]) {
       log = new LmdbResponseLog(directory, { readOnly })
       expect(await log.unfinished()).to.have.members([...OPEN.map(({ identity }) => identity), ...Object.keys(damaged)])
       for (const identity of Object.keys(damaged)) {
@@ -146,21 +178,40 @@ describe('a response log of layout version 2', () => {
     }
   })
 
-  it('is restored from a backup of before, also with the increments of before, and the next backup is a full one', async () => {
-    await writeVersion2({ count: 1_200 })
-    const [folder, target] = [join(directory, 'backup'), join(directory, 'target')]
+  it('is restored from a full backup of before, and the next backup is a full one', async () => {
+    await writeBackup('full', { count: 1_200 })
+    const [folder, target] = [join(directory, 'full'), join(directory, 'target')]
     const keysDirectory = join(target, 'keys')
-    const options = { dataDirectory: directory, keysDirectory, folder, now: () => new Date(time) }
-    await backUp(options)
     expect(await restore({ dataDirectory: target, keysDirectory, folder })).to.include({ records: 1_204, damaged: 0 })
-    // LMDB would end the process if the upgrade were the first transaction after the compact copy.
     log = new LmdbResponseLog(target)
     await expectComplete(
       log,
       Array.from({ length: 1_200 }, (_, index) => `many/${index}`),
     )
-    const next = { ...options, incremental: true, folder: join(directory, 'next'), now: () => new Date('2026-01-03') }
-    expect((await backUp({ ...next, dataDirectory: target })).parent).to.equal(undefined)
+    const next = { dataDirectory: target, keysDirectory, folder: join(directory, 'next'), incremental: true }
+    expect((await backUp({ ...next, now: () => new Date('2026-01-03') })).parent).to.equal(undefined)
+  })
+
+  it('is restored with the increments of before', async () => {
+    const [first, second, third] = OPEN as [ResponseRecord, ResponseRecord, ResponseRecord]
+    const added = makeRecord({ identity: 'payer/5', prepared_at: '2026-01-01T00:00:03.000Z' })
+    const ended = { ...first, state: 'confirmed', updated_at: time } as const
+    // The full backup has a damaged record of a payment whose record in the increment is whole.
+    const damaged = { [third.identity]: Buffer.from('damaged') }
+    const full = await writeBackup('full', { open: [first, second], damaged })
+    const removed = [FINAL.identity]
+    const part = await writeBackup('part', { open: [second, third, added], final: [ended], removed }, full)
+    await writeBackup('last', { open: [second, third], final: [ended, { ...added, state: 'expired' }], removed }, part)
+    const target = join(directory, 'target')
+    const restored = { dataDirectory: target, keysDirectory: join(target, 'keys'), folder: join(directory, 'last') }
+    expect(await restore(restored)).to.include({ records: 4, damaged: 0 })
+    log = new LmdbResponseLog(target)
+    for (const record of [ended, second, third]) expect(await log.read(record.identity)).to.deep.equal(record)
+    expect((await log.read(added.identity))?.state).to.equal('expired')
+    expect(await log.read(FINAL.identity)).to.equal(undefined)
+    expect((await log.read('none', 'payer id'))?.identity).to.equal(first.identity)
+    expect(await log.unfinished()).to.have.members([second.identity, third.identity])
+    expect(await log.prune({ before: new Date('2026-01-03'), max: 9 })).to.equal(2)
   })
 
   it('continues an upgrade that was killed after any transaction, and a reader waits for it', async () => {
@@ -182,7 +233,7 @@ describe('a response log of layout version 2', () => {
       if (isComplete) break
       expect(kills).to.be.lessThan(12)
       if (kills > 0 && kills % 4 > 1)
-        expect(() => new LmdbResponseLog(directory, { readOnly: true })).to.throw(StoreError, /upgrade is not complete/)
+        expect(() => new LmdbResponseLog(directory, { readOnly: true })).to.throw(StoreError, NOT_UPGRADED)
     }
     if (log) await expectComplete(log, identities)
   })
@@ -197,9 +248,6 @@ describe('a response log of layout version 2', () => {
     await once(holder, 'message')
     const pid = String(holder.pid)
     expect(() => new LmdbResponseLog(directory)).to.throw(StoreError, new RegExp(`^[^\\n]*stop [^\\n]*${pid}[^\\n]*$`))
-    log = new LmdbResponseLog(directory, { readOnly: true })
-    await expectComplete(log)
-    await log.close()
     holder.disconnect()
     await once(holder, 'exit')
     log = new LmdbResponseLog(directory)
@@ -209,7 +257,7 @@ describe('a response log of layout version 2', () => {
   it('is not upgraded on a disk that is nearly full', async () => {
     await writeVersion2()
     expect(() => new LmdbResponseLog(directory, { freeBytes: () => 0 })).to.throw(DiskSpaceError)
-    log = new LmdbResponseLog(directory, { readOnly: true })
+    log = new LmdbResponseLog(directory)
     await expectComplete(log)
   })
 })

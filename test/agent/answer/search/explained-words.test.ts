@@ -53,6 +53,7 @@ const OPEN: [text: string, words: string][] = [
   ['Fund t/a Blue Door, Jersey', 'fund/jersey'],
   // Check digits, too few digits
   ['IBAN IE28 AIBK 9311 5212 3456 78', 'iban ie28 aibk 9311 5212 3456 78'],
+  ['IBAN IE00 AIBK 1901 2716 4749 15', 'iban ie00 aibk 1901 2716 4749 15'],
   ['LEI 529900T8BM49AURSDO56', 'lei 529900t8bm49aursdo56'],
   ['Ref 2', 'ref 2'],
   ['Client 2020', 'client 2020'],

@@ -143,8 +143,6 @@ describe('finding companies by name', () => {
         const register = await openTestRegister(rows)
         try {
           for (const query of queries) {
-            // The initials of some names. They have tests of their own.
-            if (parseQueryName(query.name).similar.core.join(' ') === 'iii') continue
             // A number names a company, whatever its name is.
             if (readTypedNumber(query.name)) continue
             const { candidates, isTruncated } = find(register, query)

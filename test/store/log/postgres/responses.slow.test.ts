@@ -135,7 +135,7 @@ describe('the response log in PostgreSQL', function () {
     })
     for (const identity of ['payer/1', 'payer/3']) {
       expect(await failureOf(log.read(identity))).to.match(/^CorruptRecordError/)
-      const advance = log.advance({ identity, state: 'prepared', attempt: 1 }, { state: 'unknown', updated_at })
+      const advance = log.advance(makeRecord({ identity }), { state: 'unknown', updated_at })
       expect(await failureOf(advance)).to.match(/^CorruptRecordError/)
     }
     await log.close()
