@@ -8,7 +8,7 @@ import { decisionOf } from '../agent/buyer/lists/columns.ts'
 import { readList, resultCells, resultHeader, type List, type ListedRow } from '../agent/buyer/lists/list.ts'
 import { planList, type Plan } from '../agent/buyer/lists/plan.ts'
 import { choose, type RowCells, type RowResult } from '../agent/buyer/lists/rows.ts'
-import { openBuyers, runList } from '../agent/buyer/lists/run.ts'
+import { openBuyers, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
 import type { Operation } from '../agent/operation/operation.ts'
 import { button, create, find, link, paragraph, plural, save, table, usdc, type Content } from './elements.ts'
 import { connect, describe, NO_SIGNER, say, SHARED } from './purchase.ts'
@@ -133,13 +133,8 @@ function describePlan({ rows }: List, plan: Plan): HTMLElement[] {
   ]
 }
 
-interface Row {
-  listed: ListedRow
-  result: RowResult
-}
-
 async function buyList(list: List, plan: Plan): Promise<void> {
-  const done: Row[] = []
+  const done: BoughtRow[] = []
   const stop = new AbortController()
   const next = [button('Stop after these payments', () => stop.abort())]
   const tell = () =>
@@ -151,22 +146,22 @@ async function buyList(list: List, plan: Plan): Promise<void> {
   const key = plan.left === 0 ? NO_SIGNER : await connect(plan.left)
   const buyers = openBuyers({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
   tell()
-  const onRows = (results: Row[]) => {
-    done.push(...results)
-    tell()
-  }
   const buyerOf = (operation: Operation, rows: number) => buyers(rows * priceOf(operation))
-  const { runtime } = SHARED
-  await runList(plan, { baseUrl, buyerOf, runtime, signal: stop.signal, onRows }).then(
-    () => say(''),
-    (cause: unknown) => say(`${describe(cause)} The rows that are paid are kept.`, { kind: 'fault' }),
-  )
+  try {
+    for await (const results of runList(plan, { baseUrl, buyerOf, runtime: SHARED.runtime, signal: stop.signal })) {
+      done.push(...results)
+      tell()
+    }
+    say('')
+  } catch (cause) {
+    say(`${describe(cause)} The rows that are paid are kept.`, { kind: 'fault' })
+  }
   document.body.classList.add('answered')
   showResults(list, done)
 }
 
 /** The rows of the list in its order, of one decision if a person has chosen it. */
-function showResults(list: List, rows: Row[]): void {
+function showResults(list: List, rows: BoughtRow[]): void {
   const decisions = [...new Set(rows.map(({ result }) => decisionOf(result)))]
   const filter = create('select', { 'aria-label': 'Decision', change: () => draw() })
   filter.append(
@@ -204,13 +199,13 @@ function showResults(list: List, rows: Row[]): void {
 }
 
 /** @param redraw called when a person has chosen a candidate */
-function showRow(row: Row, redraw: () => void): Content[] {
+function showRow(row: BoughtRow, redraw: () => void): Content[] {
   const { listed, result } = row
   const asked = Object.values(listed.cells).filter((text) => !isBlank(text))
   return [String(listed.at), asked.join(', '), decisionOf(result).replaceAll('_', ' '), showResult(row, result, redraw)]
 }
 
-function showResult(row: Row, result: RowResult, redraw: () => void): Content {
+function showResult(row: BoughtRow, result: RowResult, redraw: () => void): Content {
   if (result.kind === 'empty') return ''
   if (result.kind === 'refused') return row.listed.notes.join('; ')
   const company = result.kind === 'bought' ? result.answer.match?.company : result.answer.company

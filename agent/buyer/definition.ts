@@ -55,7 +55,7 @@ export function addDefinition(
       return value === undefined ? [] : [[key, value]]
     })
     const result = await run({
-      context: withClearFailures(context),
+      context,
       args: Object.fromEntries(named) as Record<string, string>,
       options: command.opts(),
       target: (...needs) => readTarget(context, command, findService, needs),
@@ -91,17 +91,4 @@ async function readTarget(context: CommandContext, command: Command, findService
     readAuthorization: rpc === undefined ? undefined : openAuthorizationCheck(context.fetch, { url: rpc, asset }),
     purchasesDirectory: join(service?.dataDirectory ?? '.', 'purchases'),
   }
-}
-
-/** Adds the origin to network failures, which `fetch` reports as "fetch failed". */
-function withClearFailures(context: CommandContext): CommandContext {
-  const fetch: typeof globalThis.fetch = async (input, init) => {
-    try {
-      return await context.fetch(input, init)
-    } catch (cause) {
-      const { origin } = new URL(input instanceof Request ? input.url : input)
-      throw new Error(`Cannot reach ${origin}. Start the service there, or name another with --url`, { cause })
-    }
-  }
-  return { ...context, fetch }
 }

@@ -76,8 +76,12 @@ REPEATS_MAX = 6
 WAIT_SECONDS = 2  # without a Retry-After header
 WAIT_SECONDS_MAX = 60  # for a longer Retry-After the program stops
 
-# These answers mean "not charged" if they have an error body of the service.
+# These answers mean "not charged" if they have an error body of the service, except with these codes.
 REFUSAL_STATUSES = {400, 402, 404, 405, 409, 413, 415}
+UNCLEAR_CODES = {
+    "payment_already_settled": "the service states that it settled this payment before and has no answer for it",
+    "payment_replay_conflict": "the service states that this payment belongs to another request",
+}
 
 
 class Stop(Exception):
@@ -647,8 +651,9 @@ def pay(path: str, purchase: dict[str, Any]) -> int:
             say(f"the answer could not be written to {path} ({cause}); --retry fetches it again")
     if transaction is None:
         say_status(answer)
-        if (error_of(answer) or ("",))[0] == "payment_already_settled":
-            say("the service states that this payment was settled before, and that it has no answer for it")
+        unclear = UNCLEAR_CODES.get((error_of(answer) or ("",))[0])
+        if unclear is not None:
+            say(unclear)
             raise Stop(UNKNOWN, f"do not sign another payment: keep {path} and contact the operator")
         say("refused: the service states that nothing was charged")
         until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(valid_before(purchase)))

@@ -23,7 +23,10 @@ export async function fetchText(
   url: string,
   init: RequestInit = {},
 ): Promise<{ response: Response; text: string }> {
-  const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
+  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
+  const response = await fetch(url, { ...init, redirect: 'error', signal }).catch((cause: unknown) => {
+    throw new Error(`Cannot reach ${new URL(url).origin}`, { cause })
+  })
   const bytes = await readReply(response, ANSWER_BYTES_MAX).catch((cause: unknown) => {
     throw new Error('The answer did not arrive completely', { cause })
   })

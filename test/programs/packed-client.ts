@@ -27,7 +27,6 @@ const CLIENT_PACKAGES = [
   'jose',
   'safe-stable-stringify',
   'viem',
-  'write-excel-file',
   'zod',
 ]
 /** With the packages of these packages. */

@@ -208,6 +208,8 @@ describe('the test client', () => {
     ['a long Retry-After', { status: 429, headers: { 'Retry-After': '61' } }, 4, 'asks to wait 61 s'],
     ['a redirect', { status: 307, headers: { Location: '/elsewhere' } }, 4, 'HTTP 307'],
     ['a refusal', { status: 402, body: refusal('payment_failed\u001B[2J') }, 6, 'HTTP 402 payment_failed\\x1b[2J'],
+    ['a settled payment', { status: 409, body: refusal('payment_already_settled') }, 4, 'contact the operator'],
+    ['another request', { status: 409, body: refusal('payment_replay_conflict') }, 4, 'belongs to another request'],
     ['a page of a proxy', { status: 404, body: '<h1>Not found</h1>' }, 4, 'HTTP 404'],
     ['an answer without a receipt', { status: 200, body: '{"company":"x"}' }, 4, 'HTTP 200'],
   ]

@@ -3,9 +3,12 @@ import * as z from 'zod'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 
 /** The members of an EIP-3009 authorization that tell whether it can still be settled. */
-export const authorizationSchema = z.strictObject({ from: z.string(), nonce: z.string(), validBefore: z.string() })
-
-export type ReservedAuthorization = z.infer<typeof authorizationSchema>
+export interface SignedAuthorization {
+  from: string
+  nonce: string
+  /** Seconds. */
+  validBefore: string
+}
 
 const QUANTITY = z.string().regex(/^0x[0-9a-f]{1,16}$/i)
 const blockSchema = z.object({ result: z.object({ number: QUANTITY, timestamp: QUANTITY }) })
@@ -24,7 +27,7 @@ const BALANCE_OF = '0x70a08231'
  */
 export type AuthorizationState = 'used' | 'ended' | 'unfunded' | 'open'
 
-export type ReadAuthorization = (authorization: ReservedAuthorization, amount?: number) => Promise<AuthorizationState>
+export type ReadAuthorization = (authorization: SignedAuthorization, amount?: number) => Promise<AuthorizationState>
 
 /** Returns a function that rejects if the node does not answer. */
 export function openAuthorizationCheck(

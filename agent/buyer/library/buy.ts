@@ -5,15 +5,13 @@
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
 import type { PaymentRequired } from '@x402/core/types'
 import * as z from 'zod'
-import { decodeBase64, encodeBase64 } from '../../../store/base/base64.ts'
-import { canonicalJson } from '../../../store/base/canonical.ts'
+import { encodeBase64 } from '../../../store/base/base64.ts'
 import { PAYMENT_IDENTIFIER } from '../../payment/extensions.ts'
-import { parseJson } from '../../../store/base/read-body.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
-import type { ReservedAuthorization } from './authorization-state.ts'
 import { createAuthorization, signerOf, typedDataOf, type Key, type Signer } from './signer.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, paidEntry, readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
+import type { Outcome } from './outcome.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
 import { REPEAT_STATUSES } from './purchase-state.ts'
 import { decodeQuote, type DecodedQuote } from './quote.ts'
@@ -73,11 +71,8 @@ function parseRetryAfter(header: string | null): number {
 interface Signing {
   signer: Signer
   now: Date
-  /**
-   * Reserves the amount of an authorization before it is signed, and names the reservation. Throws if it must not be
-   * signed.
-   */
-  reserve?: ((authorization: ReservedAuthorization) => Promise<string>) | undefined
+  /** Reserves the amount of the payment before it is signed, and names the reservation. Throws if it must not be. */
+  reserve?: (() => Promise<string>) | undefined
   onStep?: OnStep | undefined
 }
 
@@ -89,10 +84,9 @@ export async function signPurchase(
 ): Promise<Purchase> {
   const { required, requirements } = quote
   const authorization = createAuthorization(quote, signer.address, now)
-  const { from, nonce, validBefore } = authorization
-  const reservation = await reserve?.({ from, nonce, validBefore })
+  const reservation = await reserve?.()
   const typed = typedDataOf(quote, authorization)
-  onStep?.({ kind: 'signing', address: from, typed })
+  onStep?.({ kind: 'signing', address: signer.address, typed })
   const signature = await signer.signTypedData(typed).catch((cause: unknown) => {
     throw new PurchaseError('signature_failed', 'The signer gave no signature. Nothing was sent', { cause })
   })
@@ -123,40 +117,17 @@ function withPaymentId(extensions: PaymentRequired['extensions']): Record<string
 async function sendPayment({ runtime, entry, onStep }: CompletedTask, purchase: Purchase): Promise<PurchaseAnswer> {
   const answer = await sendUntilKnown(runtime, purchase, onStep)
   onStep?.({ kind: 'answered', status: answer.status })
-  // Another process may have saved its answer to the same payment in the meantime.
-  const current = (await findPurchase(entry)) ?? purchase
-  // A later reply never replaces a bought answer, not even another answer to the same payment.
-  if (current.answer?.status === 200 && !isSavedAnswer(current, answer)) return answer
   const answered = { ...purchase, answer: toSaved(answer) }
-  if (purchasedReceipt(answered) === undefined) await writePurchase(entry, answered)
   // False if another process has created it.
-  else await createPurchase(paidEntry(entry), answered)
+  if (purchasedReceipt(answered) !== undefined) await createPurchase(paidEntry(entry), answered)
+  // Another process may have saved an answer in the meantime, which a refusal never replaces.
+  else if ((await findPurchase(entry))?.answer?.status !== 200) await writePurchase(entry, answered)
   return answer
 }
 
 /** The form of an answer in a purchase file. */
 export function toSaved({ status, body, paymentResponse }: PurchaseAnswer): NonNullable<Purchase['answer']> {
   return { status, body, payment_response: paymentResponse }
-}
-
-/** Whether a repeated answer is the saved one, or the saved one with the receipt that it lacked. */
-export function isSavedAnswer({ answer: saved }: Purchase, { status, body, paymentResponse }: PurchaseAnswer): boolean {
-  if (saved?.status !== status || saved.body !== body) return false
-  return saved.payment_response === paymentResponse || addsReceipt(saved.payment_response, paymentResponse)
-}
-
-/** The receipt is in the only member that the saved settlement response lacks. */
-function addsReceipt(saved: string | null, repeated: string | null): boolean {
-  const [before, after] = [saved, repeated].map(decodeSettlement)
-  if (!before || !after || 'extensions' in before) return false
-  const { extensions, ...rest } = after
-  return extensions !== undefined && canonicalJson(rest) === canonicalJson(before)
-}
-
-function decodeSettlement(header: string | null): Record<string, unknown> | undefined {
-  const bytes = header === null ? undefined : decodeBase64(header)
-  const json = bytes && parseJson(new TextDecoder().decode(bytes))
-  return z.record(z.string(), z.unknown()).safeParse(json).data
 }
 
 async function sendUntilKnown(runtime: BuyerRuntime, purchase: Purchase, onStep?: OnStep): Promise<PurchaseAnswer> {
@@ -199,9 +170,12 @@ export interface BoughtAnswer extends PurchaseAnswer {
    * `irish-company-agent verify` can check the file later.
    */
   receipt: 'valid' | 'missing' | 'unchecked'
-  /** False if the service asked for no payment. */
-  isPaymentSent: boolean
+  /** Undefined if the service asked for no payment. */
+  entry: PurchaseEntry | undefined
 }
+
+/** Buys the answer to a request, or returns the one that it has bought. Throws a PurchaseError. */
+export type Buy = (request: PurchaseRequest, key?: string | null) => Promise<BoughtAnswer & { outcome: Outcome }>
 
 /**
  * Returns the bought answer or the refusal.
@@ -217,7 +191,7 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
     throw new PurchaseError('service_unreachable', `Cannot reach ${new URL(request.url).origin}`, { cause })
   })
   if (unpaid.status !== 402 || unpaid.paymentRequired === null)
-    return { ...unpaid, receipt: 'missing', isPaymentSent: false }
+    return { ...unpaid, receipt: 'missing', entry: undefined }
   const quote = decodeQuote(unpaid.paymentRequired)
   await approve(quote)
 
@@ -228,8 +202,7 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
       throw new PurchaseError('allowance_used', 'More would be paid than was announced. Nothing was signed')
     allowance.left -= amount
   }
-  const reserveAmount =
-    reserve && ((authorization: ReservedAuthorization) => reserve({ purchase: entry.name, amount, authorization }))
+  const reserveAmount = reserve && (() => reserve({ purchase: entry.name, amount }))
   const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reserve: reserveAmount, onStep })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
   const isCreated = await createPurchase(entry, purchase)
@@ -250,7 +223,7 @@ export async function completePurchase(task: CompletedTask, saved: Purchase): Pr
     throw new PurchaseError('outcome_unknown', message, { file, cause })
   })
   const receipt = await checkReceipt(task, { ...purchase, answer: toSaved(answer) })
-  return { ...answer, receipt, isPaymentSent: true }
+  return { ...answer, receipt, entry }
 }
 
 /** Headers may differ, such as those for tracing. */

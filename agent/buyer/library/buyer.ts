@@ -8,13 +8,13 @@ import { OPERATIONS } from '../../operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
 import { isPrivateKey } from '../../payment/accounts.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import { buyIntoFile, checkReceipt, RUNTIME, type BoughtAnswer, type BuyerRuntime } from './buy.ts'
+import { buyIntoFile, checkReceipt, RUNTIME, type BoughtAnswer, type Buy, type BuyerRuntime } from './buy.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
 import { createMethods, type BuyerMethods } from './methods.ts'
 import { chargedBy, type Outcome } from './outcome.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { openStorage } from './folder-storage.ts'
-import { findPurchase, type Purchase } from './purchase-file.ts'
+import { findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
 import { answersOperation, requestedOperation, toBaseUrl, type PurchaseRequest } from './purchase-request.ts'
 import {
   compareQuote,
@@ -33,13 +33,12 @@ import type { OnStep } from './step.ts'
 import { locationOf, type BuyerStorage, type PurchaseEntry } from './storage.ts'
 import { fetchKeySet, purchasedReceipt } from './verify-purchase.ts'
 
-export type { AuthorizationState, ReadAuthorization, ReservedAuthorization } from './authorization-state.ts'
+export type { AuthorizationState, ReadAuthorization, SignedAuthorization } from './authorization-state.ts'
 export { filingStatus, type FilingStatus } from '../../operation/filing-status.ts'
 export type { BuyerMethods } from './methods.ts'
 export { describeOutcome, type Charged, type Outcome } from './outcome.ts'
 export { PurchaseError, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
 export type { Key, LocalAccount, Signer } from './signer.ts'
-export { resetSpending } from './spending.ts'
 export type { OnStep, PurchaseStep } from './step.ts'
 export type { BuyerStorage } from './storage.ts'
 
@@ -102,8 +101,6 @@ const PUBLISHED = 'published'
 /** Names the purchase. It is not sent to the service. */
 const KEY_HEADER = 'Idempotency-Key'
 
-type NamedAnswer = BoughtAnswer & { entry: string; outcome: Outcome }
-
 type Settings = ReturnType<typeof toSettings>
 
 /**
@@ -121,24 +118,34 @@ type Settings = ReturnType<typeof toSettings>
  * })
  */
 export function createBuyer(options: BuyerOptions): Buyer {
-  const settings = toSettings(options)
-  const { storage, runtime } = settings
-  const running = new Map<string, Promise<NamedAnswer>>()
-  let removal: Promise<void> | undefined
+  const buy = openBuyer(options)
   const fetch: Buyer['fetch'] = async (input, init) => {
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)
-    const { name, request } = await readRequest(new Request(input, init))
-    await (removal ??= Promise.resolve(storage.removeLeftovers?.(runtime.now())).catch(() => undefined))
+    const { request, key } = await readRequest(new Request(input, init))
     signal?.throwIfAborted()
+    return toResponse(await untilAborted(buy(request, key), signal))
+  }
+  return { fetch, ...createMethods(options.url, buy) }
+}
+
+/** As {@link createBuyer}, for requests of this program. Calls for a request that is being bought wait for it. */
+export function openBuyer(options: BuyerOptions): Buy {
+  const settings = toSettings(options)
+  const { storage, runtime } = settings
+  const running = new Map<string, ReturnType<Buy>>()
+  let removal: Promise<void> | undefined
+  return async (given, key = null) => {
+    const request = { ...given, url: new URL(given.url).href }
+    const name = purchaseName(request, key)
+    await (removal ??= Promise.resolve(storage.removeLeftovers?.(runtime.now())).catch(() => undefined))
     const purchase =
       running.get(name) ??
-      buy(settings, name, request)
+      buyNamed(settings, name, request)
         .catch(toPurchaseError)
         .finally(() => running.delete(name))
     running.set(name, purchase)
-    return toResponse(await untilAborted(purchase, signal))
+    return purchase
   }
-  return { fetch, ...createMethods(settings.baseUrl, fetch) }
 }
 
 /** Whatever else fails before a payment is sent is the storage. */
@@ -173,7 +180,7 @@ function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOp
     return payTo()
   }
   const readKeySet = keepKeySet(runtime)
-  return { ...options, baseUrl, storage, terms, readReceiver, amountMax, readKeySet, reserve, runtime }
+  return { ...options, storage, terms, readReceiver, amountMax, readKeySet, reserve, runtime }
 }
 
 /** So that a list does not fetch the key set for each receipt. A new key is published for longer before it signs. */
@@ -189,8 +196,8 @@ function keepKeySet({ fetch, now }: BuyerRuntime) {
   }
 }
 
-/** The request as it is saved, and the name of its purchase. */
-async function readRequest(request: Request): Promise<{ name: string; request: PurchaseRequest }> {
+/** The request as it is saved, and the key that the caller has given it. */
+async function readRequest(request: Request): Promise<{ request: PurchaseRequest; key: string | null }> {
   const { method } = request
   if ((method !== 'GET' && method !== 'POST') || request.headers.has(PAYMENT_HEADERS.request)) {
     throw new PurchaseError('request_unsupported', 'Only GET and POST without a payment header are supported')
@@ -199,8 +206,7 @@ async function readRequest(request: Request): Promise<{ name: string; request: P
   const { [KEY_HEADER.toLowerCase()]: key = null, ...headers } = Object.fromEntries(request.headers)
   const url = new URL(request.url)
   url.hash = ''
-  const saved = { method, url: url.href, headers, body } as const
-  return { name: purchaseName(saved, key), request: saved }
+  return { request: { method, url: url.href, headers, body }, key }
 }
 
 /** Begins the names of all entries of the purchases of a request. */
@@ -216,8 +222,8 @@ function decodeText(bytes: ArrayBuffer): string {
   }
 }
 
-async function buy(settings: Settings, name: string, request: PurchaseRequest): Promise<NamedAnswer> {
-  const { storage, runtime, maxAgeSeconds, readAuthorization } = settings
+async function buyNamed(settings: Settings, name: string, request: PurchaseRequest): ReturnType<Buy> {
+  const { storage, runtime, maxAgeSeconds } = settings
   for (let index = await lastIndex(storage, name); ; index += 1) {
     const entry = entryOf(storage, name, index)
     const saved = await findPurchase(entry)
@@ -228,12 +234,22 @@ async function buy(settings: Settings, name: string, request: PurchaseRequest): 
       (saved && (await readBought(settings, entry, saved))) ?? (await complete(settings, { entry, request }))
     // The payment was refused again after its end, so it can no longer be settled.
     if (saved && maxAgeSeconds !== undefined && maySign(state) && isRefused(bought)) continue
-    requireAnswer(request, bought, locationOf(entry))
-    const sent = bought.isPaymentSent ? await findPurchase(entry) : undefined
-    const outcome: Outcome = sent ? await outcomeOf(sent, runtime.now(), readAuthorization) : { kind: 'not_sold' }
-    requireKnown(bought, locationOf(entry), outcome)
-    return { ...bought, entry: entry.name, outcome }
+    return conclude(request, bought, settings)
   }
+}
+
+/** @throws if the payment was refused, if its outcome is unknown, or if the answer is about something else */
+export async function conclude(
+  request: PurchaseRequest,
+  bought: BoughtAnswer,
+  { runtime, readAuthorization }: Pick<Settings, 'runtime' | 'readAuthorization'>,
+): ReturnType<Buy> {
+  const { entry } = bought
+  if (!entry) return { ...bought, outcome: { kind: 'not_sold' } }
+  requireAnswer(request, bought, locationOf(entry))
+  const outcome = await outcomeOf(await readPurchase(entry), runtime.now(), readAuthorization)
+  requireKnown(bought, locationOf(entry), outcome)
+  return { ...bought, outcome }
 }
 
 const entryOf = (storage: BuyerStorage, name: string, index: number): PurchaseEntry => ({
@@ -261,7 +277,7 @@ async function readBought(
   if (!saved.answer || purchasedReceipt(saved) === undefined) return undefined
   const { status, body, payment_response: paymentResponse } = saved.answer
   const receipt = await checkReceipt({ ...settings, entry }, saved)
-  return { status, body, paymentResponse, paymentRequired: null, receipt, isPaymentSent: true }
+  return { status, body, paymentResponse, paymentRequired: null, receipt, entry }
 }
 
 function complete(
@@ -294,8 +310,7 @@ function expectedResource(request: PurchaseRequest, { required }: DecodedQuote):
 
 /** @throws if the outcome of a sent payment is unknown, or the payment was refused */
 function requireKnown(bought: BoughtAnswer, file: string, outcome: Outcome): void {
-  const { status, isPaymentSent } = bought
-  if (!isPaymentSent) return
+  const { status } = bought
   const answer = describeAnswer(bought)
   const message = `The service answered ${[status, answer.code, answer.reason].filter(Boolean).join(' ')} to the payment`
   if (REPEAT_STATUSES.has(status)) throw new PurchaseError('outcome_unknown', message, { file, answer, outcome })
@@ -303,20 +318,16 @@ function requireKnown(bought: BoughtAnswer, file: string, outcome: Outcome): voi
 }
 
 /** @throws if a paid answer is not about the requested operation */
-export function requireAnswer(
-  request: PurchaseRequest,
-  { status, body, isPaymentSent }: BoughtAnswer,
-  file: string,
-): void {
+function requireAnswer(request: PurchaseRequest, { status, body }: BoughtAnswer, file: string): void {
   const operation = requestedOperation(request, OPERATIONS)
-  if (!operation || status !== 200 || !isPaymentSent || answersOperation(operation, readAnswer(body))) return
+  if (!operation || status !== 200 || answersOperation(operation, readAnswer(body))) return
   throw new PurchaseError('answer_unexpected', `The answer is not about this request. It is in ${file}`, { file })
 }
 
-function toResponse(answer: NamedAnswer): Response {
-  const { status, body, paymentRequired, paymentResponse, receipt, isPaymentSent, entry, outcome } = answer
+function toResponse(answer: Awaited<ReturnType<Buy>>): Response {
+  const { status, body, paymentRequired, paymentResponse, receipt, entry, outcome } = answer
   const headers = new Headers({ 'Receipt-Check': receipt, Charged: chargedBy(outcome) })
-  if (isPaymentSent) headers.set('Purchase', entry)
+  if (entry) headers.set('Purchase', entry.name)
   if (outcome.kind === 'not_sold_later') headers.set('Certain-From', outcome.certainFrom.toISOString())
   // The answers of the service are JSON. Another text, such as the page of a proxy, is never HTML for the caller.
   headers.set('Content-Type', parseJson(body) === undefined ? 'text/plain; charset=utf-8' : 'application/json')

@@ -3,27 +3,28 @@ import { readFile } from 'node:fs/promises'
 import { REFUSALS } from '../../operation/refusal.ts'
 import { itemsOf, parseOperation, type OperationDefinition } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
-import { DEPLOYMENTS, amountOf, toUsdc, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
+import { DEPLOYMENTS, amountOf, toUsdc, type Mode } from '../../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../payment/receipt/read.ts'
 import { escapeJson } from '../../../store/base/hidden.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../command-line/context.ts'
 import { toReadable, toTable } from '../../command-line/readable-answer.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
-import { completePurchase, isSavedAnswer, type BoughtAnswer } from './buy.ts'
-import { createBuyer, requireAnswer } from './buyer.ts'
+import { completePurchase, type BoughtAnswer, type Buy } from './buy.ts'
+import { conclude, openBuyer } from './buyer.ts'
 import { fileEntry, folderStorage } from './folder-storage.ts'
 import { describeOutcome, EXIT_STATUSES, type Outcome } from './outcome.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
-import { describeAnswer, PurchaseError } from './purchase-error.ts'
-import { readPayment, readPurchase } from './purchase-file.ts'
-import { listPurchases, outcomeOf } from './purchase-state.ts'
+import { describeAnswer, PurchaseError, type ServiceAnswer } from './purchase-error.ts'
+import { readPayment, readPurchase, type Purchase } from './purchase-file.ts'
+import { listPurchases } from './purchase-state.ts'
 import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
 import { fetchReceiver } from './quote.ts'
 import { signerOf } from './signer.ts'
 import type { OnStep } from './step.ts'
 import { locationOf } from './storage.ts'
 import { verifyCard } from './verify-card.ts'
+import { purchasedReceipt } from './verify-purchase.ts'
 
 type ClientContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'note' | 'isTerminal'>
 
@@ -68,7 +69,7 @@ export async function purchase(context: ClientContext, options: BuyOptions): Pro
     note(`${itemsOf(operation).length} items cost ${toUsdc(price)} USDC on ${DEPLOYMENTS[mode].network}.`)
     return true
   }
-  const buyer = createBuyer({
+  const buy = openBuyer({
     url: baseUrl,
     mode,
     key: await readPrivateKey(options.keyFile),
@@ -80,11 +81,7 @@ export async function purchase(context: ClientContext, options: BuyOptions): Pro
     runtime: context,
   })
   const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(baseUrl, operation)
-  const { url, ...init } = request
-  const bought = await buyer.fetch(url, init).then(toBought).catch(asPurchaseError)
-  const path =
-    bought instanceof PurchaseError ? bought.file : bought.entry && folderStorage(folder).locate(bought.entry)
-  return report(context, { ...options, path, operation: definition.name }, bought)
+  return report(context, { ...options, operation: definition.name }, await buy(request).catch(asPurchaseError))
 }
 
 /** Says the price, where the payment is, and what the buyer waits for. */
@@ -111,20 +108,6 @@ function showSteps(
   }
 }
 
-async function toBought(response: Response): Promise<BoughtAnswer & { entry: string | undefined }> {
-  const { status, headers } = response
-  const entry = headers.get('Purchase') ?? undefined
-  return {
-    status,
-    body: await response.text(),
-    paymentRequired: headers.get(PAYMENT_HEADERS.required),
-    paymentResponse: headers.get(PAYMENT_HEADERS.response),
-    receipt: headers.get('Receipt-Check') as BoughtAnswer['receipt'],
-    isPaymentSent: entry !== undefined,
-    entry,
-  }
-}
-
 /** Sends the payment of a saved purchase again and compares the answer with the saved one. */
 export async function retryPurchase(
   context: ClientContext,
@@ -136,19 +119,27 @@ export async function retryPurchase(
   const saved = await readPurchase(entry)
   const { request } = saved
   note(`repeating ${request.method} ${request.url} with the payment of ${saved.signed_at}`)
-  const repeated = await completePurchase({ request, entry, runtime: context }, saved).catch(asPurchaseError)
-  if (!(repeated instanceof PurchaseError)) {
-    if (saved.answer?.status === 200 && !isSavedAnswer(saved, repeated)) {
-      note(`${repeated.status}: THE ANSWER DIFFERS from the saved one. The saved answer was kept.`)
-      return false
-    }
-    requireAnswer(request, repeated, locationOf(entry))
+  const answer = await completePurchase({ request, entry, runtime: context }, saved).catch(asPurchaseError)
+  const isPaid = saved.answer?.status === 200
+  if (isPaid && !(answer instanceof PurchaseError) && !isSame(saved, answer)) {
+    note(`${answer.status}: THE ANSWER DIFFERS from the saved one. The saved answer was kept.`)
+    return false
   }
+  const repeated =
+    answer instanceof PurchaseError
+      ? answer
+      : await conclude(request, answer, { ...options, runtime: context }).catch(asPurchaseError)
   const operation = requestedOperation(request, OPERATIONS)?.definition.name
-  const result = await report(context, { ...options, path, operation }, repeated)
-  if (result === EXIT_STATUSES.sold && saved.answer?.status === 200)
+  const result = await report(context, { ...options, operation }, repeated)
+  if (isPaid && result === EXIT_STATUSES.sold)
     note('The answer and the transaction are the same as before: nothing was charged again.')
   return result
+}
+
+/** The settlement response of an answer that was saved without a receipt can differ. */
+function isSame(saved: Purchase, { status, body, paymentResponse }: BoughtAnswer): boolean {
+  if (saved.answer?.status !== status || saved.answer.body !== body) return false
+  return saved.answer.payment_response === paymentResponse || purchasedReceipt(saved) === undefined
 }
 
 function asPurchaseError(cause: unknown): PurchaseError {
@@ -193,47 +184,42 @@ export async function verifyCardSignature({ print, fetch }: ClientContext, baseU
   return kid !== undefined
 }
 
-type Report = ReportOptions & { path: string | undefined; operation: string | undefined }
+type Report = ReportOptions & { operation: string | undefined }
+type Bought = Awaited<ReturnType<Buy>>
 
 const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
 
 /** Prints the answer, or why there is none, in at most ten lines. */
-async function report(
-  context: ClientContext,
-  options: Report,
-  bought: BoughtAnswer | PurchaseError,
-): Promise<CommandResult> {
+async function report(context: ClientContext, options: Report, bought: Bought | PurchaseError): Promise<CommandResult> {
   const { note } = context
-  const { path } = options
-  if (bought instanceof PurchaseError && !bought.answer) {
-    note(`${bought.message}. ${bought.advice}`)
-    return end(context, path, bought.outcome)
+  const { outcome } = bought
+  if (bought instanceof PurchaseError) {
+    const { answer, file, message, advice } = bought
+    if (answer) await reportRefusal(context, options, answer, file)
+    else note(`${message}. ${advice}`)
+    return end(context, file, outcome)
   }
-  const outcome = await knownOutcome(context, options)
-  if (bought instanceof PurchaseError || bought.status !== 200) {
-    await reportRefusal(context, options, bought)
-    return end(context, path, outcome)
+  const { entry } = bought
+  if (bought.status !== 200) {
+    if (!entry && options.verbose) printBody({ ...context, print: note }, { ...options, json: true }, bought)
+    await reportRefusal(context, options, describeAnswer(bought), entry && locationOf(entry))
+    return end(context, entry && locationOf(entry), outcome)
   }
   printBody(context, options, bought)
-  if (path === undefined) {
+  if (!entry) {
     note('The answer was free.')
     return false
   }
-  const { network, payer, amount } = readPayment(await readPurchase(fileEntry(path)))
+  const { network, payer, amount } = readPayment(await readPurchase(entry))
   const transaction = bought.receipt !== 'missing' && readSettlementResponse(bought.paymentResponse ?? '')?.transaction
   if (!transaction) {
     note('The answer has no receipt of this payment.')
-    return end(context, path, { kind: 'unknown' })
+    return end(context, locationOf(entry), { kind: 'unknown' })
   }
   note(`${toUsdc(amount)} USDC paid by ${payer} on ${network} in transaction ${transaction}`)
   const isChecked = bought.receipt === 'valid'
   note(isChecked ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.')
   return EXIT_STATUSES.sold
-}
-
-async function knownOutcome({ now }: ClientContext, { path, readAuthorization }: Report): Promise<Outcome> {
-  if (path === undefined) return { kind: 'not_sold' }
-  return outcomeOf(await readPurchase(fileEntry(path)), now(), readAuthorization)
 }
 
 function end({ note }: ClientContext, path: string | undefined, outcome: Outcome): CommandResult {
@@ -246,15 +232,12 @@ function end({ note }: ClientContext, path: string | undefined, outcome: Outcome
 async function reportRefusal(
   context: ClientContext,
   options: Report,
-  refused: BoughtAnswer | PurchaseError,
+  { status, code, reason }: ServiceAnswer,
+  file: string | undefined,
 ): Promise<void> {
   const { note } = context
-  const { path } = options
-  const saved = path === undefined ? undefined : await readPurchase(fileEntry(path))
-  const answer = refused instanceof PurchaseError ? refused.answer : describeAnswer(refused)
-  const shown = refused instanceof PurchaseError ? saved?.answer : refused
-  if (options.verbose && shown) printBody({ ...context, print: note }, { ...options, json: true }, shown)
-  const { status, code, reason } = answer ?? {}
+  const saved = file === undefined ? undefined : await readPurchase(fileEntry(file))
+  if (options.verbose && saved?.answer) printBody({ ...context, print: note }, { ...options, json: true }, saved.answer)
   const known = code === undefined ? undefined : REFUSALS[code]
   note(`${[status, code, reason].filter(Boolean).join(' ')}: ${known?.message ?? 'The service refused the request.'}`)
   if (saved) {

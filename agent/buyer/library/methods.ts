@@ -10,13 +10,10 @@ import { resolve, type ResolveResponse } from '../../operation/resolve.ts'
 import type { Candidate, companyResponseSchema, dataErrorSchema } from '../../operation/result.ts'
 import { search, type SearchResponse } from '../../operation/search.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
-import { PAYMENT_HEADERS } from '../../payment/terms.ts'
-import type { BoughtAnswer } from './buy.ts'
-import type { Charged, Outcome } from './outcome.ts'
+import type { Buy } from './buy.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
-import { restRequest, type PurchaseRequest } from './purchase-request.ts'
-
-type BuyerFetch = (url: string, init: RequestInit) => Promise<Response>
+import { restRequest, toBaseUrl, type PurchaseRequest } from './purchase-request.ts'
+import { locationOf } from './storage.ts'
 
 type CompanyResponse = z.infer<typeof companyResponseSchema>
 
@@ -56,64 +53,38 @@ export interface BuyerMethods {
   ): Promise<BatchAnswer<Name>>
 }
 
-export function createMethods(baseUrl: string | undefined, fetch: BuyerFetch): BuyerMethods {
-  const buy = async <T>(definition: OperationDefinition, input: object): Promise<T> => {
-    if (baseUrl === undefined) throw new Error('url is missing: the URL of the service')
+export function createMethods(url: string | undefined, buy: Buy): BuyerMethods {
+  const call = async <T>(definition: OperationDefinition, input: object): Promise<T> => {
+    if (url === undefined) throw new Error('url is missing: the URL of the service')
     const present = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
     const parsed = parseOperation(definition, present)
     if (parsed.kind === 'invalid') {
       const { field, rule } = parsed.fault
       throw new PurchaseError('request_unsupported', `${field ?? 'The input'} ${rule}. Nothing was signed`)
     }
-    const { body, receipt, purchase: file } = await buyThrough(fetch, restRequest(baseUrl, parsed.operation))
-    if (receipt === 'missing') throw new PurchaseError('receipt_invalid', 'The answer has no receipt', { file })
+    const { body, receipt, entry } = await buyAnswer(buy, restRequest(toBaseUrl(url), parsed.operation))
+    if (receipt === 'missing')
+      throw new PurchaseError('receipt_invalid', 'The answer has no receipt', { file: entry && locationOf(entry) })
     // The buyer has checked that the answer has the form of the operation.
     return readAnswer(body) as T
   }
   return {
-    lookup: (company_number) => buy(lookup, { company_number }),
-    search: (input) => buy(search, typeof input === 'string' ? { q: input } : input),
-    resolve: (input) => buy(resolve, input),
-    history: (company_number, options) => buy(history, { company_number, ...options }),
-    asOf: (company_number, date) => buy(asOf, { company_number, date }),
-    changes: (input) => buy(changes, input),
-    batch: (operation, inputs) => buy(batch, { operation, inputs }),
+    lookup: (company_number) => call(lookup, { company_number }),
+    search: (input) => call(search, typeof input === 'string' ? { q: input } : input),
+    resolve: (input) => call(resolve, input),
+    history: (company_number, options) => call(history, { company_number, ...options }),
+    asOf: (company_number, date) => call(asOf, { company_number, date }),
+    changes: (input) => call(changes, input),
+    batch: (operation, inputs) => call(batch, { operation, inputs }),
   }
-}
-
-/** A bought answer, and the settlement response with its receipt. */
-interface Bought {
-  body: string
-  receipt: BoughtAnswer['receipt']
-  settlement: string | undefined
-  /** The entry of the purchase. */
-  purchase: string
 }
 
 /** @throws a PurchaseError, with the code of the answer, for a refusal */
-export async function buyThrough(fetch: BuyerFetch, { url, ...init }: PurchaseRequest): Promise<Bought> {
-  const response = await fetch(url, init)
-  const { status, headers } = response
-  const body = await response.text()
-  const file = headers.get('Purchase') ?? undefined
-  if (status !== 200) {
-    const answer = describeAnswer({ status, body })
-    const text = `The service answered ${[status, answer.code].filter(Boolean).join(' ')}`
-    throw new PurchaseError('service_refused', text, {
-      answer,
-      outcome: readOutcome(headers),
-      ...(file !== undefined && { file }),
-    })
-  }
-  const settlement = headers.get(PAYMENT_HEADERS.response) ?? undefined
-  const check = headers.get('Receipt-Check') as BoughtAnswer['receipt']
-  return { body, receipt: settlement === undefined ? 'missing' : check, settlement, purchase: file ?? '' }
-}
-
-/** The outcome in the headers of an answer of `buyer.fetch`. */
-function readOutcome(headers: Headers): Outcome {
-  const from = headers.get('Certain-From')
-  if (from !== null) return { kind: 'not_sold_later', certainFrom: new Date(from) }
-  const kinds = { yes: 'sold', no: 'not_sold', unknown: 'unknown' } as const
-  return { kind: kinds[headers.get('Charged') as Charged] }
+export async function buyAnswer(buy: Buy, request: PurchaseRequest, key?: string) {
+  const bought = await buy(request, key)
+  const { status, entry, outcome } = bought
+  if (status === 200) return bought
+  const answer = describeAnswer(bought)
+  const text = `The service answered ${[status, answer.code].filter(Boolean).join(' ')}`
+  throw new PurchaseError('service_refused', text, { answer, outcome, file: entry && locationOf(entry) })
 }

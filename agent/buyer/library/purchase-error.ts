@@ -14,7 +14,7 @@ const ADVICE = {
   quote_unexpected: 'Check the service and the expected terms.',
   price_above_limit: 'Raise the limit for one request, or do not buy.',
   day_limit_reached: 'Wait until the next day in UTC, or raise the limit of the day.',
-  spending_unknown: 'Restore the missing or damaged file, or begin the day again with --reset-day.',
+  spending_unknown: 'Restore the missing or damaged file, or wait until the next day in UTC.',
   purchase_unreadable: 'Keep the file. It may hold a payment that was sent.',
   outcome_unknown: 'Repeat the same request. The same payment is sent again and charged at most once.',
   payment_refused: 'The same payment is sent until it ends. Then another is signed, by the library with maxAgeSeconds.',
@@ -31,7 +31,7 @@ export type PurchaseErrorCode = keyof typeof ADVICE
 
 interface PurchaseErrorOptions extends ErrorOptions {
   /** The file of the purchase, if a payment was signed. */
-  file?: string
+  file?: string | undefined
   answer?: ServiceAnswer
   /** By default `unknown` with a file and `not_sold` without one. */
   outcome?: Outcome

@@ -5,8 +5,8 @@
 import type { Operation } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { REFUSALS } from '../../operation/refusal.ts'
-import type { ReadAuthorization } from './authorization-state.ts'
-import type { Charged, Outcome } from './outcome.ts'
+import type { AuthorizationState, ReadAuthorization } from './authorization-state.ts'
+import type { Outcome } from './outcome.ts'
 import { describeAnswer } from './purchase-error.ts'
 import { listNames, parsePayment, readPayment, readPurchase, type Purchase } from './purchase-file.ts'
 import { requestedOperation } from './purchase-request.ts'
@@ -90,29 +90,26 @@ export async function listPurchases(storage: BuyerStorage, now: Date): Promise<L
   return listed.flat().toSorted((one, other) => one.purchase.signed_at.localeCompare(other.purchase.signed_at))
 }
 
-/** Whether a request was charged, by its receipt, by its end after a refusal, or by the chain if a node is named. */
-export async function chargeOf(purchase: Purchase, now: Date, readAuthorization?: ReadAuthorization): Promise<Charged> {
-  const state = stateOf(purchase, now)
-  if (state === 'paid') return 'yes'
-  if (state === 'refused') return 'no'
-  if (!readAuthorization) return 'unknown'
-  const { payer: from, nonce, validBefore, amount } = readPayment(purchase)
-  const authorization = { from, nonce, validBefore: String(validBefore.getTime() / 1000) }
-  const onChain = await readAuthorization(authorization, Number(amount)).catch(() => 'open' as const)
-  if (onChain === 'open') return 'unknown'
-  return onChain === 'used' ? 'yes' : 'no'
-}
-
 /** How the purchase ended, from its file and, if a node is named, from the chain. */
 export async function outcomeOf(
   purchase: Purchase,
   now: Date,
   readAuthorization?: ReadAuthorization,
 ): Promise<Outcome> {
-  const charged = await chargeOf(purchase, now, readAuthorization)
   const { answer } = purchase
-  if (charged !== 'no' && isSettledEarlier(answer)) return { kind: 'settled_earlier' }
-  if (charged !== 'unknown') return { kind: charged === 'yes' ? 'sold' : 'not_sold' }
+  const state = stateOf(purchase, now)
+  if (state === 'paid') return { kind: 'sold' }
+  if (state === 'refused') return { kind: 'not_sold' }
+  const onChain = readAuthorization ? await readOnChain(purchase, readAuthorization) : 'open'
+  if (onChain === 'ended' || onChain === 'unfunded') return { kind: 'not_sold' }
+  if (isSettledEarlier(answer)) return { kind: 'settled_earlier' }
+  if (onChain === 'used') return { kind: 'sold' }
   if (!isRefused(answer) || hasEnded(purchase, now)) return { kind: 'unknown' }
   return { kind: 'not_sold_later', certainFrom: new Date(endOf(purchase)) }
+}
+
+function readOnChain(purchase: Purchase, readAuthorization: ReadAuthorization): Promise<AuthorizationState> {
+  const { payer: from, nonce, validBefore, amount } = readPayment(purchase)
+  const authorization = { from, nonce, validBefore: String(validBefore.getTime() / 1000) }
+  return readAuthorization(authorization, Number(amount)).catch(() => 'open' as const)
 }

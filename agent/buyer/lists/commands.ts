@@ -2,11 +2,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { parseAmount } from '../../command-line/arguments.ts'
 import type { CommandContext, CommandResult } from '../../command-line/context.ts'
-import { readPrivateKey } from '../library/private-key.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { option, required, type Call, type Definition } from '../definition.ts'
 import { describeOutcome, EXIT_STATUSES } from '../library/outcome.ts'
-import { readListFile, tableOptions } from './read-list-file.ts'
+import { readListInput, tableOptions } from './list-input.ts'
 import type { RowCells } from './rows.ts'
 
 const RECONCILE_HELP = `
@@ -88,25 +87,18 @@ const HEAP_GROWING_PERCENT = 50
 
 async function reconcile(call: Call): Promise<CommandResult> {
   const { context, options } = call
-  const { file = '' } = call.args
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
-  const { out, maxTotal } = options
-  const target = await readListTarget(call)
-  const table = await readListFile(call)
+  const { out, maxTotal, review } = options
+  const input = await readListInput(call)
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`)
   const { reconcileFile } = await import('./reconcile-file.ts')
   const list = {
-    ...target,
-    file,
-    table,
-    out: String(out ?? file.replace(/(?:\.csv|(\.xlsx))?$/i, (_end, sheet = '.csv') => `.reconciled${sheet}`)),
+    ...input,
+    out: String(out ?? input.file.replace(/(?:\.csv|(\.xlsx))?$/i, (_end, sheet = '.csv') => `.reconciled${sheet}`)),
     columns: { name, company_number, eircode, address } as RowCells,
-    review: options['review'] as string | undefined,
-    headerRow: options['header'] === false ? 0 : Number(options['headerRow'] ?? 1),
+    review: review as string | undefined,
     totalMax: maxTotal as number | undefined,
-    isConfirmed: options['yes'] === true,
     isBatched: options['batch'] === true,
-    isDryRun: options['dryRun'] === true,
   }
   return endOf(context, async () => (await reconcileFile(context, list)) || EXIT_STATUSES.unknown)
 }
@@ -115,29 +107,15 @@ const STATUS_CHANGED = 3
 
 async function watch(call: Call): Promise<CommandResult> {
   const { context, options } = call
-  const { file = '' } = call.args
   const { watch: run } = await import('../watch/watch.ts')
   const list = {
-    ...(await readListTarget(call)),
-    file,
-    table: await readListFile(call),
-    headerRow: Number(options['headerRow'] ?? 1),
+    ...(await readListInput(call)),
     column: String(options['column']),
     stateFile: String(options['state']),
     reportFile: options['report'] as string | undefined,
     totalMax: Number(options['maxTotal']),
-    isConfirmed: options['yes'] === true,
-    isDryRun: options['dryRun'] === true,
   }
   return endOf(context, async () => ((await run(context, list)) ? STATUS_CHANGED : true))
-}
-
-async function readListTarget({ options, target, refuse }: Call) {
-  const { a2a, keyFile, ...found } = await target('url', 'keyFile')
-  const isLimited = found.mode !== 'mainnet' || options['maxTotal'] !== undefined
-  if (!isLimited) refuse("option '--max-total' is required on mainnet")
-  if (a2a) refuse("option '--a2a' cannot be used with a list")
-  return { ...found, key: await readPrivateKey(keyFile) }
 }
 
 /** The result of a run, or of a purchase that has stopped it. */

@@ -5,51 +5,36 @@
 import { basename, resolve as resolvePath } from 'node:path'
 import type { CommandContext } from '../../command-line/context.ts'
 import { showProgress } from '../../command-line/progress.ts'
-import type { Table } from '../../command-line/table/read-table.ts'
-import { openTable } from '../../command-line/table/table-file.ts'
+import type { Cell } from '../../command-line/table/cell.ts'
+import { writeTable } from '../../command-line/table/table-file.ts'
 import { lookup } from '../../operation/lookup.ts'
 import type { Operation } from '../../operation/operation.ts'
 import { resolve } from '../../operation/resolve.ts'
-import { amountOf, DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts'
-import type { ReadAuthorization } from '../library/authorization-state.ts'
+import { amountOf, DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { readPayment, type Purchase } from '../library/purchase-file.ts'
-import { chargeOf } from '../library/purchase-state.ts'
+import { outcomeOf } from '../library/purchase-state.ts'
 import { decisionOf } from './columns.ts'
 import { readList, resultCells, resultHeader, type List } from './list.ts'
 import { planList, reviewKey, type Plan } from './plan.ts'
 import { readPurchasedRows, type PurchasedRows } from './purchased-rows.ts'
+import type { ListInput } from './list-input.ts'
 import { readChoices, writeReview, type ReviewedRow } from './review.ts'
 import { needsReview, type RowCells } from './rows.ts'
-import { openBuyers, runList } from './run.ts'
+import { openBuyers, runList, type RunOptions } from './run.ts'
 
 type ReconcileContext = Omit<CommandContext, 'environment' | 'stderr' | 'finish'>
 
-interface ReconcileOptions {
-  file: string
-  table: Table
+interface ReconcileOptions extends ListInput {
   out: string
   /** The header or the number, from 1, of each column. */
   columns: RowCells
-  /** From 1, or 0 without a header. */
-  headerRow: number
   /** The file of the rows that need a person. */
   review: string | undefined
-  baseUrl: string
-  mode: Mode
-  key: `0x${string}`
-  /** Micro-USDC for one row. By default the usual price. */
-  amountMax: number | undefined
   /** Micro-USDC for the list, earlier runs included. */
   totalMax: number | undefined
-  /** Pays without a question. */
-  isConfirmed: boolean
   /** Buys rows in batches. */
   isBatched: boolean
-  /** Only says the price. */
-  isDryRun: boolean
-  /** What a node says about a payment. */
-  readAuthorization: ReadAuthorization | undefined
 }
 
 /**
@@ -76,7 +61,9 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   const openBuyer = openBuyers({ ...options, allowance, runtime: context, folder })
   const buyerOf = (operation: Operation, rows: number) => openBuyer(rows * (amountMax ?? amountOf({ mode }, operation)))
   const began = now()
-  const found = await writeResults(context, { ...options, folder }, { list, plan, buyerOf })
+  const found: Found = { counts: new Map(), review: new Map() }
+  const rows = resultRows(context, { ...options, folder }, { list, plan, buyerOf, found })
+  await writeTable(out, rows, { format: list.format, addedFrom: list.rows[0]?.row.length ?? 0 })
   const needed = [...found.review.values()]
   if (review !== undefined && !choices) await writeReview(review, needed, list.format)
   const counts = [...found.counts].map(([decision, count]) => `${count} ${decision || 'empty'}`).join(', ')
@@ -90,36 +77,34 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   return reportUnknown(context, options, after)
 }
 
-/** Buys the rows in groups and writes them. */
-async function writeResults(
+/** What the rows of a run have come to. */
+interface Found {
+  counts: Map<string, number>
+  /** The rows that need a person, by their review keys. */
+  review: Map<string, ReviewedRow>
+}
+
+/** Buys the rows, and yields those of the output. */
+async function* resultRows(
   context: ReconcileContext,
-  { out, baseUrl, folder, review: isReviewed }: ReconcileOptions & { folder: string },
-  { list, plan, buyerOf }: { list: List; plan: Plan; buyerOf: Parameters<typeof runList>[1]['buyerOf'] },
-) {
-  const counts = new Map<string, number>()
-  const review = new Map<string, ReviewedRow>()
-  const written = openTable(out, { format: list.format, addedFrom: list.rows[0]?.row.length ?? 0 })
+  { baseUrl, folder, review }: ReconcileOptions & { folder: string },
+  { list, plan, buyerOf, found }: { list: List; plan: Plan; buyerOf: RunOptions['buyerOf']; found: Found },
+): AsyncGenerator<Cell[]> {
   const header = resultHeader(list)
-  if (header) for (const row of [...list.above, header]) written.add(row)
-  const onProgress = showProgress(context)
-  await runList(plan, {
-    baseUrl,
-    buyerOf,
-    runtime: context,
-    signal: context.interrupted(),
-    onRows(results, done) {
-      for (const { listed, result } of results) {
-        const decision = decisionOf(result)
-        counts.set(decision, (counts.get(decision) ?? 0) + 1)
-        if (isReviewed && needsReview(result)) review.set(reviewKey(listed.cells), { ...listed, result })
-        written.add(resultCells(listed, result, basename(folder)))
-      }
-      const all = list.rows.length
-      onProgress({ phase: 'rows', share: done / all, count: `${done} of ${all}` })
-    },
-  })
-  await written.close()
-  return { counts, review }
+  if (header) yield* [...list.above.map((row) => [...row]), header]
+  const showRows = showProgress(context)
+  const all = list.rows.length
+  let done = 0
+  for await (const rows of runList(plan, { baseUrl, buyerOf, runtime: context, signal: context.interrupted() })) {
+    for (const { listed, result } of rows) {
+      const decision = decisionOf(result)
+      found.counts.set(decision, (found.counts.get(decision) ?? 0) + 1)
+      if (review && needsReview(result)) found.review.set(reviewKey(listed.cells), { ...listed, result })
+      yield resultCells(listed, result, basename(folder))
+    }
+    done += rows.length
+    showRows({ phase: 'rows', share: done / all, count: `${done} of ${all}` })
+  }
 }
 
 const sumOf = (purchases: readonly Purchase[]) =>
@@ -134,7 +119,7 @@ async function reportUnknown(
 ): Promise<boolean> {
   const unknown: Purchase[] = []
   for (const purchase of open)
-    if ((await chargeOf(purchase, now(), options.readAuthorization)) !== 'no') unknown.push(purchase)
+    if ((await outcomeOf(purchase, now(), options.readAuthorization)).kind !== 'not_sold') unknown.push(purchase)
   if (unknown.length === 0) return true
   const until = new Date(Math.max(...unknown.map((each) => readPayment(each).validBefore.getTime())))
   print(`${unknown.length} payments, ${toUsdc(sumOf(unknown))} USDC, may have been charged or may still be.`)

@@ -1,7 +1,7 @@
 /** Buys the answers of rows: one purchase for a row, or one for a batch of rows. Equal rows are one purchase. */
-import { createBuyer, type Buyer, type BuyerOptions } from '../library/buyer.ts'
-import { RUNTIME, type BuyerRuntime } from '../library/buy.ts'
-import { buyThrough } from '../library/methods.ts'
+import { openBuyer, type BuyerOptions } from '../library/buyer.ts'
+import { RUNTIME, type Buy, type BuyerRuntime } from '../library/buy.ts'
+import { buyAnswer } from '../library/methods.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { REPEAT_STATUSES } from '../library/purchase-state.ts'
@@ -26,24 +26,30 @@ const ATTEMPTS_MAX = 60
 interface RowsOptions {
   baseUrl: string
   /** The buyer of one purchase with that many rows. */
-  buyerOf: (operation: Operation, rows: number) => Buyer
+  buyerOf: (operation: Operation, rows: number) => Buy
   runtime?: BuyerRuntime
   /** Whose items have or will have a payment. */
   purchased?: Pick<PurchasedRows, 'rows'>
 }
 
-interface RunOptions extends Omit<RowsOptions, 'purchased'> {
+export interface RunOptions extends Omit<RowsOptions, 'purchased'> {
   /** Ends the run between two groups of rows. */
   signal?: AbortSignal
-  /** Gets the rows in their order, and how many are done. */
-  onRows: (results: { listed: ListedRow; result: RowResult }[], done: number) => void
+}
+
+export interface BoughtRow {
+  listed: ListedRow
+  result: RowResult
 }
 
 /**
- * Buys what a plan announces. It rejects with the first error after every row of its group has ended. The next run with
- * the same storage continues, and pays nothing twice.
+ * Buys what a plan announces, and yields the rows in their order, in groups. It throws the first error after every row
+ * of its group has ended. The next run with the same storage continues, and pays nothing twice.
  */
-export async function runList({ rows, purchased }: Plan, { signal, onRows, ...options }: RunOptions): Promise<void> {
+export async function* runList(
+  { rows, purchased }: Plan,
+  { signal, ...options }: RunOptions,
+): AsyncGenerator<BoughtRow[], void> {
   const buyRows = createRowBuyer({ ...options, purchased })
   const hasBatches = [...purchased.rows.values()].some(({ item }) => item !== undefined)
   const size = hasBatches ? BATCHES_AT_ONCE * (resolve.batchInputsMax ?? 1) : ROWS_AT_ONCE
@@ -51,10 +57,7 @@ export async function runList({ rows, purchased }: Plan, { signal, onRows, ...op
     if (signal?.aborted) throw new Error('Interrupted. The same command continues, and pays nothing twice')
     const group = rows.slice(start, start + size)
     const results = await buyRows(group)
-    onRows(
-      group.map(({ listed }, index) => ({ listed, result: results[index] ?? { kind: 'empty' } })),
-      start + group.length,
-    )
+    yield group.map(({ listed }, index) => ({ listed, result: results[index] ?? { kind: 'empty' } }))
   }
 }
 
@@ -62,11 +65,11 @@ export async function runList({ rows, purchased }: Plan, { signal, onRows, ...op
  * The buyers of a list, by the micro-USDC that they pay for a request. They pay only the receiver of the first purchase
  * in the folder, and keep an answer forever. A refused payment is replaced after it has ended.
  */
-export function openBuyers({ baseUrl: url, ...options }: ListBuyerOptions): (amountMax: number) => Buyer {
-  const buyers = new Map<number, Buyer>()
+export function openBuyers({ baseUrl: url, ...options }: ListBuyerOptions): (amountMax: number) => Buy {
+  const buyers = new Map<number, Buy>()
   return (amountMax) => {
     const expected = { payTo: 'published', amountMax }
-    const buyer = buyers.get(amountMax) ?? createBuyer({ ...options, url, expected, maxAgeSeconds: Infinity })
+    const buyer = buyers.get(amountMax) ?? openBuyer({ ...options, url, expected, maxAgeSeconds: Infinity })
     buyers.set(amountMax, buyer)
     return buyer
   }
@@ -155,31 +158,29 @@ type Answered =
 interface RequestOptions {
   /** Any other refusal ends the run. */
   refusals: ReadonlySet<RefusalCode>
+  /** Requests with other keys are other purchases. */
+  key?: string
   runtime?: BuyerRuntime | undefined
 }
 
 export async function buyRequest(
-  buyer: Buyer,
+  buyer: Buy,
   request: PurchaseRequest,
-  { refusals, runtime = RUNTIME }: RequestOptions,
+  { refusals, key, runtime = RUNTIME }: RequestOptions,
 ): Promise<Answered> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (attempt > 1) await runtime.sleep(PAUSE_MS)
-    const answered = await buyOnce(buyer, request, refusals)
+    const answered = await buyOnce(() => buyAnswer(buyer, request, key), refusals)
     if (answered !== 'later') return answered
   }
   throw new Error('The service has been overloaded or incomplete for minutes. Try again later')
 }
 
 /** `later`: the service could not answer, or the receipt could not be checked. */
-async function buyOnce(
-  buyer: Buyer,
-  request: PurchaseRequest,
-  refusals: ReadonlySet<RefusalCode>,
-): Promise<Answered | 'later'> {
+async function buyOnce(buy: () => ReturnType<Buy>, refusals: ReadonlySet<RefusalCode>): Promise<Answered | 'later'> {
   try {
-    const { body, receipt, purchase } = await buyThrough(buyer.fetch, request)
-    if (receipt === 'valid') return { kind: 'bought', answer: parseJson(body), purchase }
+    const { body, receipt, entry } = await buy()
+    if (receipt === 'valid' && entry) return { kind: 'bought', answer: parseJson(body), purchase: entry.name }
     if (receipt === 'unchecked') return 'later'
   } catch (cause) {
     const { code, answer, file } = cause instanceof PurchaseError ? cause : {}

@@ -9,7 +9,7 @@ import { escapeInvisible } from '../../../store/base/hidden.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import type { Company } from '../../../store/dataset/company.ts'
 import { isLoopback, parseUrl } from '../../../store/base/url-policy.ts'
-import { createBuyer, PurchaseError, type BuyerOptions } from '../library/buyer.ts'
+import { openBuyer, PurchaseError, type BuyerOptions } from '../library/buyer.ts'
 import type { BuyerRuntime } from '../library/buy.ts'
 import { toTable } from '../../command-line/readable-answer.ts'
 import { companyRow } from '../../command-line/candidate-row.ts'
@@ -57,8 +57,8 @@ const PATH_BYTES = 16
 /** Returns a server that does not listen yet, and the path of its requests. */
 export function openReconciliationService(options: ServiceOptions): { server: Server; path: string } {
   const { url: baseUrl, version, runtime, print, folder = 'purchases' } = options
-  const buyer = createBuyer(options)
-  const buyRows = createRowBuyer({ baseUrl, buyerOf: () => buyer, runtime })
+  const buy = openBuyer(options)
+  const buyRows = createRowBuyer({ baseUrl, buyerOf: () => buy, runtime })
   const context: AnswerContext = {
     path: `/${randomBytes(PATH_BYTES).toString('base64url')}/`,
     manifestAt: (local) => createManifest({ baseUrl, version, local }),

@@ -5,8 +5,9 @@ import * as z from 'zod'
 import { escapeJson } from '../../../store/base/hidden.ts'
 import { fetchText } from '../../../store/base/bounded-fetch.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
-import { createBuyer, type Buyer, type BuyerOptions } from '../library/buyer.ts'
-import { buyThrough } from '../library/methods.ts'
+import type { Buy } from '../library/buy.ts'
+import { openBuyer, type BuyerOptions } from '../library/buyer.ts'
+import { buyAnswer } from '../library/methods.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { chargedBy, describeOutcome, type Outcome } from '../library/outcome.ts'
 import { PurchaseError, type ServiceAnswer } from '../library/purchase-error.ts'
@@ -43,7 +44,7 @@ function createLocalServer(options: LocalServerOptions): Server {
   const terms = { ...DEPLOYMENTS[mode], mode, operations: OPERATIONS }
   const tools = listTools(terms, { paymentNote: PAYMENT_NOTE, spends: true })
   // One buyer for all calls: it remembers the spending that it has seen.
-  const buyer = createBuyer(options)
+  const buyOne = openBuyer(options)
   server.setRequestHandler('tools/list', () => ({ tools }))
   server.setRequestHandler('tools/call', async ({ params }): Promise<CallToolResult> => {
     const definition = operationOf(params.name, OPERATIONS)
@@ -55,7 +56,7 @@ function createLocalServer(options: LocalServerOptions): Server {
       if (parsed.kind === 'invalid') return refuseInput(inputRefusal(definition, parsed.fault))
       const tooLong = refuseLongBatch(parsed.operation)
       if (tooLong) return refuseInput(tooLong)
-      return await buy(options.url, buyer, parsed.operation)
+      return await buy(options.url, buyOne, parsed.operation)
     } catch (cause) {
       return describeFailure(cause)
     }
@@ -79,8 +80,8 @@ async function describeService({ url: baseUrl, runtime }: LocalServerOptions): P
   return toError(error, { advice: 'Check the URL of the service.', outcome: NOT_SOLD })
 }
 
-async function buy(baseUrl: string, buyer: Buyer, operation: Operation): Promise<CallToolResult> {
-  const { body, receipt, settlement = '' } = await buyThrough(buyer.fetch, restRequest(baseUrl, operation))
+async function buy(baseUrl: string, buyOne: Buy, operation: Operation): Promise<CallToolResult> {
+  const { body, receipt, paymentResponse } = await buyAnswer(buyOne, restRequest(baseUrl, operation))
   if (receipt === 'missing')
     return toError(
       { code: 'receipt_missing', message: 'The answer has no receipt.' },
@@ -91,7 +92,7 @@ async function buy(baseUrl: string, buyer: Buyer, operation: Operation): Promise
       { code: 'receipt_unchecked', message: 'The keys of the service could not be read, so the receipt is unchecked.' },
       { advice: 'Repeat the same call. It is not charged again.', outcome: UNKNOWN },
     )
-  const response = parseJson(Buffer.from(settlement, 'base64').toString())
+  const response = parseJson(Buffer.from(paymentResponse ?? '', 'base64').toString())
   return { ...toResult(parseJson(body) as object), _meta: { [PAYMENT_RESPONSE_META]: response } }
 }
 

@@ -28,7 +28,7 @@ export type Purchases = ReturnType<typeof createPurchases>
 export function createPurchases(options: PurchasesOptions) {
   const { baseUrl, mode, runtime } = options
   let left = options.totalMax
-  const openBuyer = openBuyers(options)
+  const buyerOf = openBuyers(options)
 
   /** The body of the answer. Undefined if it is refused. */
   async function buy(definition: OperationDefinition, input: object, { price, key }: { price: number; key: string }) {
@@ -36,9 +36,8 @@ export function createPurchases(options: PurchasesOptions) {
     if (parsed.kind === 'invalid') throw new Error(`A request cannot be made: ${parsed.fault.rule}`)
     if (price > left) throw new Error('--max-total does not allow the next payment. Run again with a higher one')
     left -= price
-    const { headers, ...request } = restRequest(baseUrl, parsed.operation)
-    const keyed = { ...request, headers: { ...headers, 'Idempotency-Key': key } }
-    const answered = await buyRequest(openBuyer(price), keyed, { refusals: REFUSALS, runtime })
+    const request = restRequest(baseUrl, parsed.operation)
+    const answered = await buyRequest(buyerOf(price), request, { refusals: REFUSALS, key, runtime })
     return answered.kind === 'bought' ? answered.answer : undefined
   }
 

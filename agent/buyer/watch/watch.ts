@@ -7,14 +7,14 @@ import * as z from 'zod'
 import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../../store/dataset/source.ts'
 import { isBlank } from '../../command-line/table/cell.ts'
-import type { Table } from '../../command-line/table/read-table.ts'
 import { writeTable } from '../../command-line/table/table-file.ts'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
 import { COMPANY_NUMBER_PATTERN } from '../../../store/dataset/company.ts'
 import { readCells } from '../lists/columns.ts'
 import { fitRows, locateColumns } from '../lists/list.ts'
-import { DEPLOYMENTS, toUsdc, type Mode } from '../../payment/terms.ts'
+import type { ListInput } from '../lists/list-input.ts'
+import { DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
 import type { CommandContext } from '../../command-line/context.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
 import { describeCompany, describeDue, describeList, describeRemoved, toLines, toRows } from './report.ts'
@@ -23,22 +23,12 @@ import { toDay } from '../../../store/base/day.ts'
 
 type WatchContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'confirm'>
 
-interface WatchOptions {
-  file: string
-  table: Table
-  headerRow: number
+interface WatchOptions extends ListInput {
   column: string
   stateFile: string
   reportFile: string | undefined
-  baseUrl: string
-  mode: Mode
-  key: `0x${string}`
   /** Micro-USDC for this run. */
   totalMax: number
-  /** Pays without a question. */
-  isConfirmed: boolean
-  /** Only says the price. */
-  isDryRun: boolean
 }
 
 interface ListedNumbers {

@@ -2,10 +2,9 @@
 import { open } from 'node:fs/promises'
 import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
 import { readUpTo } from '../../../store/files/bounded-read.ts'
-import type { Cell } from './cell.ts'
 import { parseTable, TABLE_BYTES_MAX, type ReadOptions, type Table } from './read-table.ts'
 import { TableError } from './table-error.ts'
-import { createEncoder, encodeTable, type WriteOptions } from './write-table.ts'
+import { encodeTable, type Rows, type WriteOptions } from './write-table.ts'
 
 /** @throws an error that names the file, and the lines of a fault */
 export async function readTable(path: string, options: Omit<ReadOptions, 'name'> = {}): Promise<Table> {
@@ -15,16 +14,7 @@ export async function readTable(path: string, options: Omit<ReadOptions, 'name'>
   return parseTable(bytes, { ...options, name: path })
 }
 
-/** The file appears when `close` has resolved, and replaces a link instead of its target. */
-export function openTable(path: string, options: Omit<WriteOptions, 'name'>) {
-  const encoder = createEncoder({ ...options, name: path })
-  return { add: encoder.add, close: async () => writeFileAtomically(path, await encoder.finish()) }
-}
-
-export async function writeTable(
-  path: string,
-  rows: readonly Cell[][],
-  options: Omit<WriteOptions, 'name'>,
-): Promise<void> {
+/** The file appears after the last row, and replaces a link instead of its target. */
+export async function writeTable(path: string, rows: Rows, options: Omit<WriteOptions, 'name'>): Promise<void> {
   await writeFileAtomically(path, await encodeTable(rows, { ...options, name: path }))
 }

@@ -1,4 +1,5 @@
 /** Tables as the bytes of a CSV, of an .xlsx file or of JSON, by the end of their name. Runs in browsers too. */
+import { writeXlsxStream } from 'hucre/xlsx'
 import { toSafeCell } from '../safe-cell.ts'
 import { toText, type Cell } from './cell.ts'
 import type { Format } from './read-table.ts'
@@ -14,20 +15,23 @@ export interface WriteOptions {
   addedFrom: number
 }
 
-/** The lines of a CSV or of JSON are kept as bytes, a fraction of their cells. */
-export function createEncoder({ name, format, addedFrom }: WriteOptions) {
+export type Rows = Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>
+
+/** Takes the rows one by one. What is kept of a row is a fraction of its cells. */
+export async function encodeTable(rows: Rows, { name, format, addedFrom }: WriteOptions): Promise<Uint8Array> {
   const kind = /\.(xlsx|json)$/i.exec(name)?.[1]?.toLowerCase()
-  if (kind === 'xlsx') return sheetEncoder()
-  return kind === 'json' ? jsonEncoder() : csvEncoder(format, format.kind === 'xlsx' ? 0 : addedFrom)
+  if (kind === 'xlsx') {
+    const stream = writeXlsxStream(toSheet(rows), { name: 'Sheet1' })
+    return new Uint8Array(await new Response(stream).arrayBuffer())
+  }
+  const texts = kind === 'json' ? toJson(rows) : toCsv(rows, format, format.kind === 'xlsx' ? 0 : addedFrom)
+  const encoder = new TextEncoder()
+  const parts: Uint8Array<ArrayBuffer>[] = []
+  for await (const text of texts) parts.push(encoder.encode(text))
+  return new Uint8Array(await new Blob(parts).arrayBuffer())
 }
 
-export async function encodeTable(rows: readonly Cell[][], options: WriteOptions): Promise<Uint8Array> {
-  const encoder = createEncoder(options)
-  for (const row of rows) encoder.add(row)
-  return encoder.finish()
-}
-
-function csvEncoder({ separator, lineEnd, hasByteOrderMark }: Format, addedFrom: number) {
+async function* toCsv(rows: Rows, { separator, lineEnd, hasByteOrderMark }: Format, addedFrom: number) {
   const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
   const isPlain = (text: string) => !text.includes(separator) && !/["\r\n]/.test(text)
   const toField = (cell: Cell, index: number) => {
@@ -35,64 +39,33 @@ function csvEncoder({ separator, lineEnd, hasByteOrderMark }: Format, addedFrom:
     if (index < addedFrom) return isPlain(text) ? text : quote(text)
     return /^\w*$/.test(text) ? text : quote(toSafeCell(text))
   }
-  const lines = byteLines(hasByteOrderMark ? '\uFEFF' : '')
-  return {
-    add: (row: readonly Cell[]) => lines.add(row.map(toField).join(separator) + lineEnd),
-    finish: async () => lines.join(),
-  }
+  if (hasByteOrderMark) yield '\uFEFF'
+  for await (const row of rows) yield row.map(toField).join(separator) + lineEnd
 }
 
 /** One object for each row, with the names of the first row. */
-function jsonEncoder() {
-  const lines = byteLines('[')
+async function* toJson(rows: Rows) {
   let names: string[] | undefined
-  let between = '\n'
-  return {
-    add(row: readonly Cell[]) {
-      if (!names) return void (names = row.map(toText))
-      const members = names.map((name, index) => [
-        name,
-        row[index] instanceof Date ? toText(row[index]) : (row[index] ?? null),
-      ])
-      lines.add(between + JSON.stringify(Object.fromEntries(members)))
-      between = ',\n'
-    },
-    async finish() {
-      lines.add('\n]\n')
-      return lines.join()
-    },
+  yield '['
+  let start = '\n'
+  for await (const row of rows) {
+    if (!names) {
+      names = row.map(toText)
+      continue
+    }
+    const members = names.map((name, index) => {
+      const cell = row[index] ?? null
+      return [name, cell instanceof Date ? toText(cell) : cell]
+    })
+    yield start + JSON.stringify(Object.fromEntries(members))
+    start = ',\n'
   }
+  yield '\n]\n'
 }
 
-function byteLines(start: string) {
-  const encoder = new TextEncoder()
-  const lines = [encoder.encode(start)]
-  return {
-    add: (text: string) => void lines.push(encoder.encode(text)),
-    join() {
-      const all = new Uint8Array(lines.reduce((sum, { length }) => sum + length, 0))
-      let at = 0
-      for (const line of lines) {
-        all.set(line, at)
-        at += line.length
-      }
-      return all
-    },
-  }
-}
-
-/** A text of a sheet is never a formula. */
-function sheetEncoder() {
-  const rows: (object | null)[][] = []
-  const toCell = (value: Cell) => {
-    if (value === null || value === '') return null
-    return value instanceof Date ? { value, format: 'yyyy-mm-dd' } : { value }
-  }
-  return {
-    add: (row: readonly Cell[]) => void rows.push(row.map(toCell)),
-    async finish() {
-      const { default: writeSheet } = await import('write-excel-file/universal')
-      return new Uint8Array(await (await writeSheet(rows as never).toBlob()).arrayBuffer())
-    },
-  }
+/** A text of a sheet is never a formula. The writer does not escape what its format reads as an escaped character. */
+async function* toSheet(rows: Rows) {
+  const toCell = (cell: Cell) =>
+    typeof cell === 'string' ? cell.replaceAll(/_(?=x[0-9a-f]{4}_)/gi, '_x005F_') || null : cell
+  for await (const row of rows) yield row.map(toCell)
 }

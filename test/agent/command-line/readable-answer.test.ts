@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import { toReadable } from '../../../agent/command-line/readable-answer.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
+import type { ResolveResponse } from '../../../agent/operation/resolve.ts'
 
 const linesOf = (name: string) =>
   toReadable(name, OPERATIONS.find((each) => each.name === name)?.exampleAnswer('testnet')) ?? []
@@ -21,6 +22,33 @@ describe('[14.5] an answer on a terminal', () => {
     expect(linesOf('search')[0]).to.match(/^number +name +status +address +eircode +registered_date +score +reason/)
     expect(linesOf('history')[0]).to.match(/^from +until +state +name/)
     expect(linesOf('changes')[0]).to.match(/^date +number +kind +name/)
+  })
+
+  it('tells two equal names apart by number, status, address and date of registration', () => {
+    const answer = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
+    const [first] = answer.candidates
+    const twin = (company_number: string) => ({
+      ...first!,
+      company: { ...first!.company, company_number, status: `Status ${company_number}` },
+    })
+    const lines = toReadable('resolve', {
+      ...answer,
+      status: 'ambiguous',
+      match: null,
+      candidates: ['1', '2'].map(twin),
+    })
+    const { registered_address, registered_date } = first!.company
+    expect(lines?.slice(2).map((line) => line.split(/ {2,}/).toSpliced(1, 1))).to.deep.equal(
+      ['1', '2'].map((number) => [
+        number,
+        `Status ${number}`,
+        registered_address.lines.join(', '),
+        registered_address.eircode,
+        registered_date,
+        String(first!.score),
+        'another company has the same score',
+      ]),
+    )
   })
 
   it('is a line for each result of a batch', () => {

@@ -12,9 +12,9 @@ import {
   createBuyer,
   describeOutcome,
   PurchaseError,
-  resetSpending,
   type BuyerOptions,
   type BuyerStorage,
+  type PurchaseStep,
 } from '../../../../agent/buyer/library/buyer.ts'
 import { folderStorage } from '../../../../agent/buyer/library/folder-storage.ts'
 import {
@@ -104,6 +104,22 @@ describe('createBuyer', () => {
   const purchases = () => listNames(folderStorage(folder))
   /** The one purchase in the folder. */
   const savedPurchase = async () => readPurchase({ storage: folderStorage(folder), name: (await purchases())[0] ?? '' })
+
+  it('[15.4] tells each step of a purchase, and nothing for an answer that it has', async () => {
+    const steps: PurchaseStep[] = []
+    let sent = 0
+    const send = answering(async (url, init) => (sent++ === 0 ? Response.json({}, { status: 503 }) : fetch(url, init)))
+    const buy = () => buyer({ fetch: send, onStep: (step) => void steps.push(step) }).fetch(urlOf(COMPANY))
+    await buy()
+    await buy()
+    expect(steps.map(({ kind }) => kind).join(' ')).to.equal('quoted signing stored sending waiting sending answered')
+    expect(steps[2]).to.deep.include({ payer: service.buyer.address })
+    expect(steps.slice(4)).to.deep.equal([
+      { kind: 'waiting', seconds: 2, answer: { status: 503, code: undefined, reason: undefined } },
+      { kind: 'sending', attempt: 2 },
+      { kind: 'answered', status: 200 },
+    ])
+  })
 
   it('[14.7] sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
     await buyer().fetch(urlOf(COMPANY))
@@ -501,20 +517,10 @@ describe('[15.2] the spending of a day', () => {
     now = new Date('2026-11-22T12:00:00Z')
   })
 
-  const VALID_BEFORE = String(Date.parse('2026-11-22T12:05:00Z') / 1000)
-  const authorization = (index: number) => ({
-    from: `0x${'11'.repeat(20)}`,
-    nonce: `0x${String(index).padStart(64, '0')}`,
-    validBefore: VALID_BEFORE,
-  })
   const open = () => openSpending({ storage, amountMax: 3000, now: () => now })
   /** As a new process. */
   const reserveAnew = (reservation: ReturnType<typeof wanted>) => open()(reservation)
-  const wanted = (purchase: string, amount: number, index = 0) => ({
-    purchase: `${purchase}.json`,
-    amount,
-    authorization: authorization(index),
-  })
+  const wanted = (purchase: string, amount: number) => ({ purchase: `${purchase}.json`, amount })
   const pathOf = (name: string) => join(folder, name)
   const codeOf = (work: Promise<unknown>) =>
     work.then(
@@ -564,7 +570,7 @@ describe('[15.2] the spending of a day', () => {
     'a file is damaged': ([first = '']) => writeFile(pathOf(first), '{}'),
   }
   for (const [title, lose] of Object.entries(LOSSES)) {
-    it(`blocks if ${title}, also in a new process, until the day is reset`, async () => {
+    it(`blocks if ${title}, also in a new process, until the next day`, async () => {
       const running = open()
       const names: string[] = []
       for (const purchase of ['one', 'two']) {
@@ -575,11 +581,8 @@ describe('[15.2] the spending of a day', () => {
       await lose(names)
       for (const reserve of [running, open()])
         expect(await codeOf(reserve(wanted('three', 1)))).to.equal('spending_unknown')
-      await resetSpending(storage, now)
+      now = new Date('2026-11-23T00:00:00Z')
       for (const reserve of [running, open()]) expect(await reserve(wanted('three', 1500))).to.be.a('string')
-      expect(await codeOf(reserveAnew(wanted('four', 1)))).to.equal('day_limit_reached')
-      await resetSpending(storage, now)
-      expect(await reserveAnew(wanted('four', 3000))).to.be.a('string')
     })
   }
 })

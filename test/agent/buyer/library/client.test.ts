@@ -247,6 +247,16 @@ describe('the client', () => {
     expect(JSON.parse(stdout.join('\n'))).to.deep.equal(JSON.parse(body))
   })
 
+  it('[12.20] buys the company of a number as people type it, and only says the price of a batch with --dry-run', async () => {
+    expect(await client('lookup', '335,801')).to.equal(0)
+    expect(requests.at(-1)?.url).to.equal('/api/v1/company/335801')
+    const file = join(directory, 'batch.json')
+    await writeFile(file, '{"operation":"lookup","inputs":[{"company_number":"335,801"},{"company_number":"1"}]}')
+    const before = requests.length
+    expect(await client('batch', file, '--dry-run')).to.equal(0)
+    expect([printed.at(-1), requests.length]).to.deep.equal(['2 items cost 0.002 USDC on eip155:84532.', before])
+  })
+
   it('repeats the same payment after 429, 500, 502, 503, 504 and a lost connection, after Retry-After', async () => {
     const limited = { status: 429, headers: { 'Retry-After': '3' } }
     // A proxy can answer 504 to a long sale.

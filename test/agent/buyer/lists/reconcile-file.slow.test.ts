@@ -234,6 +234,33 @@ describe('[15.11] the command client reconcile', function () {
       expect((await run(['--column', 'name', '--yes', '--out', file])).stderr).to.match(/is the file itself/)
       expect(await readFile(file, 'utf8')).to.equal(twin)
     })
+
+    it('with --dry-run, which says the price, and proposes the row of the header', async () => {
+      await writeFile(file, `Suppliers\n\n${twin}`)
+      const args = ['--column', 'name', '--dry-run']
+      expect(await run(args)).to.include({
+        code: 1,
+        stderr: `The file has no column name. Its columns are: Suppliers. Row 3 has them: add --header-row 3\n`,
+      })
+      const { code, text } = await run([...args, '--header-row', '3'])
+      expect([code, text]).to.deep.equal([
+        0,
+        '1 rows, 1 different ones to buy: 0 paid, 0 open, 1 to pay.\nAt most 0.002 USDC will be paid on eip155:84532.',
+      ])
+      expect(await purchases()).to.deep.equal([])
+    })
+
+    it('[15.14] for a text in a doubtful encoding, with exit status 2, unless a person accepts it or names another', async () => {
+      await writeFile(file, Buffer.from('name\nCaf\x82 Sol\n', 'latin1'))
+      const args = ['--column', 'name', '--dry-run']
+      const { code, stderr } = await run(args)
+      expect(code).to.equal(2)
+      expect(stderr).to.match(
+        /^error: \S+ is perhaps not in Windows-1252, .*"Caf‚"\. Name the encoding with --encoding/,
+      )
+      expect((await run(args, { confirm: async () => true })).code).to.equal(0)
+      expect((await run([...args, '--encoding', 'cp850'])).code).to.equal(0)
+    })
   })
 
   it('asks with the highest cost, and counts rows of earlier runs in --max-total', async () => {

@@ -36,7 +36,9 @@ describe('client watch of two companies', () => {
       })
       return [code, text.includes('legal_name: NUMBER 1001 -> RENAMED'), payments]
     }
-    expect(await run()).to.deep.equal([0, false, 2])
+    const price = '0.003 USDC will be paid on eip155:84532, and more for records that changed, in all at most 1.'
+    const [dry, paid] = [await runCommand([...client, ...watch, '--dry-run']), await run()]
+    expect([dry.code, dry.text, ...paid]).to.deep.equal([0, price, 0, false, 2])
     expect(await run()).to.deep.equal([0, false, 0])
     await watched.importNext()
     expect(await run()).to.deep.equal([3, true, 2])

@@ -135,7 +135,7 @@ describe('[15.14] the table of a list', () => {
     const rows = [
       ['Company\u00a0Number', 'Name', 'Since', 'Active'],
       [335801, '=1+1', new Date('2020-01-31'), true],
-      [null, ' B ', null, false],
+      [null, ' B _x0041_\t<&>\r\n', null, false],
     ]
     await writeTable(sheet, rows, { format, addedFrom: 1 })
     const table = await readTable(sheet)

@@ -4,6 +4,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { showProgress } from '../../../../agent/command-line/progress.ts'
+import { readVersion } from '../../../../agent/command-line/version.ts'
 import { makeKeyAt, START_SECONDS } from '../../../keys/support.ts'
 import { runCommand } from '../../../support/cli.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
@@ -17,6 +18,16 @@ describe('the command line', () => {
   })
 
   const run = (args: string[]) => runCommand(args, { environment: { DATA_DIR: directory } })
+
+  it('prints the version of the package, and the prices of the network in use', async () => {
+    expect((await run(['--version'])).text).to.equal(await readVersion())
+    const pricesOf = async (...args: string[]) => {
+      const { text } = await run(['client', ...args, '--help'])
+      return text.replaceAll(/\s+/g, ' ').match(/0\.\d+ USDC on \w+/g)
+    }
+    expect(new Set(await pricesOf())).to.deep.equal(new Set(['0.001 USDC on testnet', '0.002 USDC on testnet']))
+    expect(await pricesOf('lookup', '--mode', 'mainnet')).to.deep.equal(['0.01 USDC on mainnet'])
+  })
 
   it('lists every command in its help', async () => {
     const { code, text } = await run(['--help'])

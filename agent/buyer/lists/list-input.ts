@@ -1,10 +1,11 @@
-/** Reads the file of a list for a command, before anything is paid. */
+/** What the commands of a list work on: its file, read before anything is paid, the service and the key. */
 import { option, type Call } from '../definition.ts'
 import { parseSeparator, parseWholeNumber } from '../../command-line/arguments.ts'
 import type { Table } from '../../command-line/table/read-table.ts'
 import { ENCODINGS } from '../../command-line/table/decode-text.ts'
 import { readTable } from '../../command-line/table/table-file.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
+import { readPrivateKey } from '../library/private-key.ts'
 
 export const tableOptions = () => [
   option('--header-row <n>', 'the row of the header, from 1', parseWholeNumber),
@@ -17,7 +18,7 @@ export const tableOptions = () => [
 ]
 
 /** Asks a person, or ends the command as with wrong arguments, if the encoding is in doubt. */
-export async function readListFile({ context, args, options, refuse }: Call): Promise<Table> {
+async function readListFile({ context, args, options, refuse }: Call): Promise<Table> {
   const { file = '' } = args
   const separator = options['separator'] as string | undefined
   const encoding = options['encoding'] as string | undefined
@@ -27,4 +28,29 @@ export async function readListFile({ context, args, options, refuse }: Call): Pr
       return readTable(file, { separator, encoding: 'windows-1252' })
     return refuse(`${cause.message}. Name the encoding with --encoding`)
   })
+}
+
+export type ListInput = Awaited<ReturnType<typeof readListInput>>
+
+export async function readListInput(call: Call) {
+  const { args, options, target, refuse } = call
+  const { baseUrl, mode, amountMax, readAuthorization, a2a, keyFile } = await target('url', 'keyFile')
+  if (mode === 'mainnet' && options['maxTotal'] === undefined) refuse("option '--max-total' is required on mainnet")
+  if (a2a) refuse("option '--a2a' cannot be used with a list")
+  return {
+    baseUrl,
+    mode,
+    key: await readPrivateKey(keyFile),
+    readAuthorization,
+    /** Micro-USDC for one row. By default the usual price. */
+    amountMax,
+    file: args['file'] ?? '',
+    table: await readListFile(call),
+    /** From 1, or 0 without a header. */
+    headerRow: options['header'] === false ? 0 : Number(options['headerRow'] ?? 1),
+    /** Pays without a question. */
+    isConfirmed: options['yes'] === true,
+    /** Only says the price. */
+    isDryRun: options['dryRun'] === true,
+  }
 }
