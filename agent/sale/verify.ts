@@ -19,12 +19,7 @@ import { isNear } from '../settlement/chain/clock.ts'
 import type { Observation, ObserveOptions } from '../settlement/chain/observe.ts'
 import { transferCall } from '../settlement/chain/token.ts'
 import { interpretNonce } from '../settlement/decide.ts'
-import {
-  facilitatorError,
-  NoFacilitatorLeft,
-  verifyWithFacilitator,
-  type Verification,
-} from '../settlement/facilitator/facilitator.ts'
+import { facilitatorError, NoFacilitatorLeft, verifyWithFacilitator } from '../settlement/facilitator/facilitator.ts'
 import { earliestSettlement, unlessUnreadable } from '../settlement/observe-records.ts'
 import { isTransportFailure } from '../settlement/rpc/post-json.ts'
 import type { PaymentServices } from '../settlement/services.ts'
@@ -44,6 +39,8 @@ const UNAVAILABLE = refused({ code: 'payment_verification_unavailable' })
 const UNANSWERED = { kind: 'unanswered' } as const
 /** The local clock is wrong, so no payment can be called late. */
 const CLOCK_WRONG = refused({ code: 'clock_wrong' })
+
+type Verification = Awaited<ReturnType<typeof verifyWithFacilitator>>
 
 interface QuotedPayment {
   checked: CheckedPayment

@@ -87,10 +87,10 @@ export function isPayment(nonceState: NonceState, { authorization, requirements 
 }
 
 /** What triggered the decision: a request of the buyer or the operator, or the reconciler. */
-export type Cause = 'request' | 'reconciler'
+type Cause = 'request' | 'reconciler'
 
 /** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
-export type Action = 'wait' | 'settle' | 'reopen' | 'refused' | 'settled' | 'confirmed' | 'rejected' | 'expired'
+type Action = 'wait' | 'settle' | 'reopen' | 'refused' | 'settled' | 'confirmed' | 'rejected' | 'expired'
 
 type ActionsByChainStatus = Record<ChainStatus, Action>
 

@@ -2,9 +2,12 @@
 import type { FirstDenial, ResponseRecord } from '../../store/log/record.ts'
 import { isNear } from './chain/clock.ts'
 import type { Observation } from './chain/observe.ts'
-import { decide, type Action, type Cause } from './decide.ts'
+import { decide } from './decide.ts'
 import { observeRecords, type ObservedRecord } from './observe-records.ts'
 import type { PaymentServices } from './services.ts'
+
+type Action = ReturnType<typeof decide>
+type Cause = Parameters<typeof decide>[0]['cause']
 
 /** The shortest distance of two observations that end a payment, on the local clock and in block time. */
 export const APART_MS = 60_000

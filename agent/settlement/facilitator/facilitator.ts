@@ -130,7 +130,7 @@ export function openFacilitators(facilitators: readonly NamedFacilitator[], repo
   }
 }
 
-export type Verification =
+type Verification =
   | { kind: 'verified'; facilitator: string | undefined }
   /** Not a fact yet: the chain decides, unless it is a policy. */
   | { kind: 'refused'; reason: QuoteReason; isPolicy: boolean; facilitator: string | undefined }

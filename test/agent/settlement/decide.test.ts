@@ -3,17 +3,13 @@
  * cause.
  */
 import { expect } from 'chai'
-import {
-  decide,
-  CHAIN_STATUSES,
-  interpretNonce,
-  type Action,
-  type Cause,
-  type NonceState,
-} from '../../../agent/settlement/decide.ts'
+import { decide, CHAIN_STATUSES, interpretNonce, type NonceState } from '../../../agent/settlement/decide.ts'
 import { isVoid, RECORD_STATES, TRANSITIONS, type RecordState, type ResponseRecord } from '../../../store/log/record.ts'
 import type { TransferTrial } from '../../../agent/settlement/chain/token.ts'
 import { BUYER, makeRecord, RECEIVER } from '../../support/records.ts'
+
+type Action = ReturnType<typeof decide>
+type Cause = Parameters<typeof decide>[0]['cause']
 
 const NOW = 1_800_000_000
 const END = NOW + 300
