@@ -19,6 +19,8 @@ export type QuoteReason =
   | 'invalid_exact_evm_payload_authorization_valid_after'
   | 'invalid_exact_evm_payload_authorization_valid_before'
   | 'invalid_exact_evm_payload_signature'
+  | 'invalid_exact_evm_payload_undeployed_smart_wallet'
+  | 'eip6492_factory_not_allowed'
   | 'resource_mismatch'
   | 'insufficient_funds'
   | 'authorization_used'

@@ -10,14 +10,12 @@ import { namesAnotherOperation } from '../operation/resource.ts'
 import type { SentPayment } from './binding.ts'
 import type { TransferAuthorization } from './headers.ts'
 import { recoverSigner } from './signature.ts'
+import { unwrapSignature } from './wrapped-signature.ts'
 import { isSameAddress } from './accounts.ts'
 import { ACCEPTED_SECONDS_MAX, amountOf, buildRequirements, QUOTED_SECONDS_MAX, type Terms } from './terms.ts'
 
 /** An authorization must outlive verification and settlement. */
 const SECONDS_LEFT_MIN = 15
-
-/** The suffix of a signature of a wallet contract that is not deployed yet (ERC-6492). */
-const ERC6492_SUFFIX = '6492'.repeat(16)
 
 /** A payment that passed the local checks. */
 export interface CheckedPayment extends SentPayment {
@@ -25,6 +23,8 @@ export interface CheckedPayment extends SentPayment {
   readonly requirements: PaymentRequirements
   /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
   readonly isSignedByPayer: boolean
+  /** Deploys the wallet of the payer, if it has no code yet. */
+  readonly deployment: NonNullable<ReturnType<typeof unwrapSignature>>['deployment']
   /**
    * Whether its times are those of a payment that can be sold, by the local clock. Step 8 decides by the time of a
    * block.
@@ -52,8 +52,8 @@ export function examine(
   const requirements = buildRequirements(terms, amountOf(terms, operation))
   const mismatch = checkTerms(sent, requirements)
   if (mismatch) return refusedPayment('payment_invalid', mismatch)
-  if (signature.toLowerCase().endsWith(ERC6492_SUFFIX))
-    return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_signature')
+  const unwrapped = unwrapSignature(signature)
+  if (!unwrapped) return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_signature')
   // Only the chain can check a signature that is not of the payer's key.
   const isSignedByPayer = isSameAddress(recoverSigner(sent.payment.payload, terms), authorization.from)
   // Standard clients copy the resource of the quote into the payment.
@@ -61,7 +61,8 @@ export function examine(
   if (resource && resource.url !== resourceUrl && namesAnotherOperation(resource.url, operation, terms.operations))
     return refusedPayment('payment_invalid', 'resource_mismatch')
   const isTimely = checkTimes(authorization, now) === undefined
-  return { ...sent, kind: 'checked', requirements, isSignedByPayer, isTimely, isForFormerReceiver }
+  const { deployment } = unwrapped
+  return { ...sent, kind: 'checked', requirements, isSignedByPayer, deployment, isTimely, isForFormerReceiver }
 }
 
 /** How a payment differs from the requirements of the quote. Undefined if it does not differ. */

@@ -19,7 +19,12 @@ import { isNear } from '../settlement/chain/clock.ts'
 import type { Observation, ObserveOptions } from '../settlement/chain/observe.ts'
 import { transferCall } from '../settlement/chain/token.ts'
 import { interpretNonce } from '../settlement/decide.ts'
-import { facilitatorError, verifyWithFacilitator, type Verification } from '../settlement/facilitator/facilitator.ts'
+import {
+  facilitatorError,
+  NoFacilitatorLeft,
+  verifyWithFacilitator,
+  type Verification,
+} from '../settlement/facilitator/facilitator.ts'
 import { earliestSettlement, unlessUnreadable } from '../settlement/observe-records.ts'
 import { isTransportFailure } from '../settlement/rpc/post-json.ts'
 import type { PaymentServices } from '../settlement/services.ts'
@@ -121,7 +126,8 @@ async function observeSale(
 ): Promise<(SaleStart & { kind: 'observed' }) | NotForSale> {
   const { chain, now } = payments
   const first = await tryObserve(payments, offered)
-  if (!first) return chain.isClockWrong() ? CLOCK_WRONG : UNANSWERED
+  // A call that a factory makes fail is not free.
+  if (!first) return chain.isClockWrong() ? CLOCK_WRONG : offered.deployment ? UNAVAILABLE : UNANSWERED
   const doubt = findDoubt(payments, offered, first)
   if (!doubt) return { kind: 'observed', ...first, isDisputed: false }
   if (chain.nodeCount === 1) return doubt
@@ -138,18 +144,18 @@ async function observeSale(
 /** Why the payment cannot be sold, by this observation. */
 function findDoubt(
   { chain, now }: PaymentServices,
-  { payment, isSignedByPayer, isTimely, isForFormerReceiver }: CheckedPayment,
+  { payment, isSignedByPayer, deployment, isTimely, isForFormerReceiver }: CheckedPayment,
   { observation, payer }: Observed,
 ): NotForSale | undefined {
   const { time } = observation
   if (chain.isClockWrong()) return CLOCK_WRONG
   // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
-  if (!isSignedByPayer && payer.codeBytes === 0)
-    return refusedPayment('payment_rejected', 'invalid_exact_evm_payload_signature')
+  const isUndeployed = !isSignedByPayer && payer.codeBytes === 0
+  if (isUndeployed && !deployment) return refusedPayment('payment_rejected', 'invalid_exact_evm_payload_signature')
   // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.12).
   if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
   if (isForFormerReceiver) return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_recipient_mismatch')
-  if (isTimely) return undefined
+  if (isTimely) return isUndeployed ? refuseTrial(observation.trial) : undefined
   const { authorization } = payment.payload
   const reason = checkTimes(authorization, new Date(Number(time) * 1000))
   if (reason === undefined && !isNear(time, now())) return CLOCK_WRONG
@@ -159,6 +165,13 @@ function findDoubt(
   return refusedPayment('payment_invalid', reason)
 }
 
+/** Only a transfer is sold that the token makes after the deployment of the wallet. */
+function refuseTrial(trial: Observation['trial']): PaymentRefused | undefined {
+  if (trial === 'made') return undefined
+  const reason = trial === 'balance' ? 'insufficient_funds' : 'invalid_exact_evm_payload_signature'
+  return refusedPayment('payment_rejected', reason)
+}
+
 /** Checks the answer of the facilitator. If the chain contradicts a refusal, the next facilitator is asked. */
 async function judgeVerification(
   payments: PaymentServices,
@@ -166,17 +179,22 @@ async function judgeVerification(
   { first, start }: { first: Verification; start: SaleStart },
 ): Promise<Extract<Verification, { kind: 'verified' }> | NotForSale> {
   const { report, now } = payments
+  const isUndeployed = offered.deployment !== undefined && start.payer.codeBytes === 0
   let verification = first
+  let unsupported: PaymentRefused | undefined
   while (verification.kind === 'refused') {
     const refusal = await checkRefusal(payments, offered, { start, told: verification.reason })
     if (refusal) return refusal
-    if (verification.isPolicy) return refusedPayment('payment_rejected', verification.reason)
-    const { facilitator } = verification
-    report('refusal_contradicted', facilitatorError(facilitator))
-    if (facilitator === undefined) return UNAVAILABLE
+    const { reason, isPolicy, facilitator } = verification
+    if (isPolicy) return refusedPayment('payment_rejected', reason)
+    // Not every facilitator deploys wallets.
+    if (isUndeployed) unsupported = refusedPayment('payment_rejected', reason)
+    else report('refusal_contradicted', facilitatorError(facilitator))
+    if (facilitator === undefined) return unsupported ?? UNAVAILABLE
     verification = await verifyWithFacilitator({ ...payments, ...offered }, facilitator)
   }
   if (verification.kind === 'unclear') {
+    if (unsupported && verification.cause instanceof NoFacilitatorLeft) return unsupported
     report('verification_unclear', verification.cause)
     return isTransportFailure(verification.cause) ? UNANSWERED : UNAVAILABLE
   }
@@ -194,7 +212,7 @@ async function checkRefusal(
   const { payload } = offered.payment
   const options = { otherThan: start.observation.node, transfer: transferCall(payload) }
   const again = await tryObserve(payments, offered, options)
-  if (!again) return UNANSWERED
+  if (!again) return offered.deployment ? UNAVAILABLE : UNANSWERED
   const { observation, payer } = again
   if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
   if (Number(observation.time) * 1000 < repliedAt - REPLY_TO_BLOCK_MS_MAX) return UNAVAILABLE
@@ -234,13 +252,14 @@ async function search(
 /** Undefined if the chain cannot be read. */
 function tryObserve(
   payments: PaymentServices,
-  { payment, requirements: { asset } }: CheckedPayment,
+  { payment, requirements: { asset }, deployment }: CheckedPayment,
   options?: ObserveOptions,
 ): Promise<Observed | undefined> {
   const { from: payer, nonce } = payment.payload.authorization
   return unlessUnreadable(payments, async () => {
     const observedAt = payments.monotonic()
-    const observation = await payments.chain.observe([{ asset, payer, nonce }], options)
+    const transfer = deployment && transferCall(payment.payload)
+    const observation = await payments.chain.observe([{ asset, payer, nonce }], { transfer, ...options })
     const [state] = observation.payments
     if (!state) throw new Error('An observation has no state of its payment')
     return { observation, payer: state, observedAt }

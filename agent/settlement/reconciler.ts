@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { isFinal, type ResponseRecord } from '../../store/log/record.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
+import { unwrapSignature } from '../payment/wrapped-signature.ts'
 import { PAYMENTS_MAX } from './chain/view.ts'
 import { awaitsRefusal } from './decide.ts'
 import { findPayments, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
@@ -242,8 +243,10 @@ class Reconciler {
 /** A buyer can empty the account, use the nonce for something else, or pay from a contract that refuses. */
 function isUnexplained(record: ResponseRecord, { payer, isNonceUsed }: ObservedRecord, time: number): boolean {
   if (record.state !== 'unknown') return false
-  const { value, validBefore } = recordedPayment(record).payment.payload.authorization
-  const isPrevented = isNonceUsed || !payer || payer.codeBytes > 0 || payer.balance < BigInt(value)
+  const { authorization, signature } = recordedPayment(record).payment.payload
+  const { value, validBefore } = authorization
+  const isContract = payer && (payer.codeBytes > 0 || unwrapSignature(signature)?.deployment !== undefined)
+  const isPrevented = isNonceUsed || !payer || isContract || payer.balance < BigInt(value)
   return !isPrevented || time > Number(validBefore) * 1000 + ENDED_MS_MAX
 }
 

@@ -13,7 +13,7 @@ export const CONTRACTS = [
   'agent/sandbox/contracts/Multicall.sol',
   'agent/sandbox/contracts/IdentityRegistry.sol',
   'agent/sandbox/contracts/ReputationRegistry.sol',
-  'test/support/contracts/OwnerWallet.sol',
+  'test/support/contracts/WalletFactory.sol',
 ]
 
 /** Without a metadata hash, the same source always gives the same bytes. The sandbox's chain runs the Cancun fork. */

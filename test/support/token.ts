@@ -12,9 +12,9 @@ const TOKEN = parseAbi([
 export function tokenOn(url: string) {
   const client = createPublicClient({ transport: http(url), cacheTime: 0 })
 
-  /** The transactions of all transfers between two addresses since a block. */
-  async function transactions(from: string, to: string, fromBlock = 0n): Promise<Hex[]> {
-    const args = { from: from as Hex, to: to as Hex }
+  /** The transactions of all transfers to an address since a block, by default from any. */
+  async function transactions(from: string | undefined, to: string, fromBlock = 0n): Promise<Hex[]> {
+    const args = { ...(from !== undefined && { from: from as Hex }), to: to as Hex }
     const event = { address: asset, abi: TOKEN, eventName: 'Transfer', args } as const
     const logs = await client.getContractEvents({ ...event, fromBlock })
     return logs.map(({ transactionHash }) => transactionHash)
@@ -25,7 +25,7 @@ export function tokenOn(url: string) {
     balanceOf: (owner: string) =>
       client.readContract({ address: asset, abi: TOKEN, functionName: 'balanceOf', args: [owner as Hex] }),
     transactions,
-    /** The number of transfers between two addresses. */
-    transfers: async (from: string, to: string) => (await transactions(from, to)).length,
+    /** The number of these transfers. */
+    transfers: async (from: string | undefined, to: string) => (await transactions(from, to)).length,
   }
 }

@@ -20,6 +20,16 @@ interface Used<Result> {
   isUsable: boolean
 }
 
+/** A call that includes the factory of a payer has failed, which says nothing about the node. */
+export class FactoryFailed extends Error {
+  override name = 'FactoryFailed'
+  readonly code = 'FACTORY_FAILED'
+
+  constructor(cause: unknown) {
+    super('A call with a factory failed', { cause })
+  }
+}
+
 export class NodeStates {
   readonly #nodes: readonly Rpc[]
   readonly #options: NodeStatesOptions
@@ -40,6 +50,7 @@ export class NodeStates {
       this.#note(node, isUsable ? undefined : 'its newest block differs from the clock')
       return result
     } catch (cause) {
+      if (cause instanceof FactoryFailed) throw cause
       this.#proved.delete(node)
       this.#note(node, cause)
       throw cause

@@ -7,8 +7,8 @@ import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
 import { RateLimited, ReplyError } from '../rpc/post-json.ts'
 import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
-import { NodeStates } from './node-states.ts'
-import type { TransferTrial } from './token.ts'
+import { FactoryFailed, NodeStates } from './node-states.ts'
+import type { transferCall, TransferTrial } from './token.ts'
 import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './view.ts'
 import { isTimeout } from '../rpc/time-limits.ts'
 
@@ -50,7 +50,7 @@ export interface ObserveOptions {
   /** Reads the final block as well, with a second call. */
   withFinal?: boolean
   /** A transfer that the token of the first payment tries. */
-  transfer?: string
+  transfer?: ReturnType<typeof transferCall> | undefined
 }
 
 interface Observer {
@@ -132,7 +132,7 @@ export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): O
  * Undefined if it cannot help: a node of another chain stays one, and a time-out has used up the time of the caller.
  */
 function pauseBeforeRepeat(cause: unknown): number | undefined {
-  if (cause instanceof WrongChain || isTimeout(cause)) return undefined
+  if (cause instanceof WrongChain || cause instanceof FactoryFailed || isTimeout(cause)) return undefined
   if (!(cause instanceof RateLimited)) return REPEAT_MS
   return cause.waitMs <= RATE_WAIT_MS_MAX ? Math.max(REPEAT_MS, cause.waitMs) : undefined
 }
@@ -141,7 +141,7 @@ interface ReadRequest {
   options: ObserverOptions
   payments: readonly ObservedPayment[]
   withFinal: boolean
-  transfer: string | undefined
+  transfer: ReturnType<typeof transferCall> | undefined
 }
 
 async function readState(
@@ -151,7 +151,10 @@ async function readState(
 ): Promise<Observation> {
   const final = withFinal ? await readFinalBlock(rpc, options.finalConfirmations) : undefined
   const data = encodeView(payments, { checkedBlock: final?.number, transfer })
-  const state = decodeView(await rpc('eth_call', [{ data }, 'latest']), payments)
+  const result = await rpc('eth_call', [{ data }, 'latest']).catch((cause: unknown) => {
+    throw transfer?.deployment ? new FactoryFailed(cause) : cause
+  })
+  const state = decodeView(result, payments)
   if (state.chainId !== BigInt(options.chainId)) throw new WrongChain()
   const { anchor, number, time, trial } = state
   if (anchor.hash === undefined) throw new ReplyError('NO_BLOCK_HASH')

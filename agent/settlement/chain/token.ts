@@ -1,6 +1,7 @@
 /** The token contract: the call of a transfer, its EIP-712 domain, and whether it refuses transfers to a receiver. */
 import { domainSeparator, encodeFunctionData, pad, parseAbi, toFunctionSelector, type Hex } from 'viem'
 import type { Payment } from '../../payment/headers.ts'
+import { unwrapSignature } from '../../payment/wrapped-signature.ts'
 import { RpcError, type Rpc } from '../rpc/json-rpc.ts'
 
 /** The token checks the signature of a key and of a wallet contract (ERC-1271) alike. */
@@ -8,20 +9,21 @@ const TRANSFER = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
 ])
 
-/** The data of the call that settles the payment. */
-export function transferCall({ authorization, signature }: Payment['payload']): Hex {
+/** The call of the token that settles a payment, and the one before it that deploys the wallet of the payer. */
+export function transferCall({ authorization, signature }: Payment['payload']) {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   const lower = (hex: string) => hex.toLowerCase() as Hex
   const numbers = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
-  return encodeFunctionData({
-    abi: TRANSFER,
-    args: [lower(from), lower(to), ...numbers, lower(nonce), lower(signature)],
-  })
+  // The checks before a sale have refused other forms.
+  const { inner, deployment } = unwrapSignature(signature) ?? { inner: lower(signature), deployment: undefined }
+  const args = [lower(from), lower(to), ...numbers, lower(nonce), inner] as const
+  return { data: encodeFunctionData({ abi: TRANSFER, args }), deployment }
 }
 
 /**
  * What the token does with a transfer: makes it, or reverts it for one of these reasons. `other` can pass: the
- * authorization is not valid yet, the token is paused, an account is blocked, or the reason is not known.
+ * authorization is not valid yet, the token is paused, an account is blocked, the wallet could not be deployed, or the
+ * reason is not known.
  */
 export type TransferTrial = 'made' | 'balance' | 'signature' | 'authorization' | 'other'
 

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { ReplyError } from '../rpc/post-json.ts'
-import { revertReason, textOf, type TransferTrial } from './token.ts'
+import { revertReason, textOf, type transferCall, type TransferTrial } from './token.ts'
 
 /** Limited by the size of code (24 KiB), which the result must not exceed, and by the gas of a call. */
 export const PAYMENTS_MAX = 100
@@ -52,8 +52,8 @@ interface ChainState {
 interface ViewRequest {
   /** A block whose hash is read. */
   checkedBlock?: bigint | undefined
-  /** The data of a call that the token of the first payment tries (`transferCall`). */
-  transfer?: string | undefined
+  /** What the token of the first payment tries. */
+  transfer?: ReturnType<typeof transferCall> | undefined
 }
 
 const FILE = new URL(import.meta.resolve('#root/agent/settlement/chain/contracts/ChainView.json'))
@@ -70,14 +70,22 @@ const STATE_WORDS = 4
  */
 export function encodeView(
   payments: readonly ObservedPayment[],
-  { checkedBlock = 0n, transfer = '0x' }: ViewRequest = {},
+  { checkedBlock = 0n, transfer = { data: '0x', deployment: undefined } }: ViewRequest = {},
 ): string {
-  const bytes = transfer.slice(2)
-  const listAt = 3 * WORD_BYTES
+  const { factory, data } = transfer.deployment ?? { factory: '0x', data: '0x' }
+  const listAt = 5 * WORD_BYTES
   const transferAt = listAt + (1 + STATE_WORDS * payments.length) * WORD_BYTES
+  const transferBytes = toBytes(transfer.data)
+  const deploymentAt = transferAt + transferBytes.length / 2
   const read = payments.flatMap(({ asset, payer, nonce, recordedBlock = 0n }) => [asset, payer, nonce, recordedBlock])
-  const words = [checkedBlock, listAt, transferAt, payments.length, ...read, bytes.length / 2].map(toWord)
-  return creation + words.join('') + bytes.padEnd(Math.ceil(bytes.length / WORD_DIGITS) * WORD_DIGITS, '0')
+  const head = [checkedBlock, listAt, transferAt, factory, deploymentAt, payments.length, ...read].map(toWord)
+  return creation + head.join('') + transferBytes + toBytes(data)
+}
+
+/** The length and the bytes of hexadecimal digits with `0x`, in whole words. */
+function toBytes(hex: string): string {
+  const digits = hex.slice(2)
+  return toWord(digits.length / 2) + digits.padEnd(Math.ceil(digits.length / WORD_DIGITS) * WORD_DIGITS, '0')
 }
 
 /** A number, or hexadecimal digits with `0x`. */

@@ -45,6 +45,8 @@ const KNOWN_REASONS: ReadonlyMap<string, QuoteReason> = new Map([
   ['invalid_exact_evm_nonce_already_used', 'authorization_used'],
   ['invalid_exact_evm_signature', 'invalid_exact_evm_payload_signature'],
   ['invalid_exact_evm_payload_signature', 'invalid_exact_evm_payload_signature'],
+  ['invalid_exact_evm_payload_undeployed_smart_wallet', 'invalid_exact_evm_payload_undeployed_smart_wallet'],
+  ['eip6492_factory_not_allowed', 'eip6492_factory_not_allowed'],
   ['invalid_exact_evm_payload_authorization_valid_before', 'invalid_exact_evm_payload_authorization_valid_before'],
   ['invalid_exact_evm_payload_authorization_valid_after', 'invalid_exact_evm_payload_authorization_valid_after'],
 ])
@@ -82,6 +84,15 @@ export interface NamedFacilitator {
   client: Pick<FacilitatorClient, 'verify' | 'settle'>
 }
 
+/** Each facilitator has refused the payment. */
+export class NoFacilitatorLeft extends ReplyError {
+  override name = 'NoFacilitatorLeft'
+
+  constructor() {
+    super('NO_FACILITATOR_LEFT')
+  }
+}
+
 /** For the log, which has codes only: the host of the facilitator. Its URL can hold a key. */
 export function facilitatorError(name = 'sandbox', cause?: unknown): ReplyError {
   const host = URL.canParse(name) ? new URL(name).hostname : name
@@ -108,7 +119,7 @@ export function openFacilitators(facilitators: readonly NamedFacilitator[], repo
           if (name !== facilitators.at(-1)?.name) report('facilitator_unanswered', facilitatorError(name, cause))
         }
       }
-      throw failure ?? new ReplyError('NO_FACILITATOR_LEFT')
+      throw failure ?? new NoFacilitatorLeft()
     },
     async settle(payment, requirements, name = facilitators[0]?.name) {
       const chosen = facilitators.find((each) => each.name === name)

@@ -1,7 +1,7 @@
 /** Payments that fail the local checks: 402 with a code and a fresh quote, and no remote call (contract 5.3). */
 import { expect } from 'chai'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
-import { getAddress } from 'viem'
+import { getAddress, zeroAddress } from 'viem'
 import type { QuoteReason } from '../../../agent/operation/outcome.ts'
 import {
   header,
@@ -12,6 +12,7 @@ import {
   type WirePayment,
 } from '../../support/payments.ts'
 import { SaleHarness } from '../../support/sale-harness.ts'
+import { wrap } from '../../support/wallets.ts'
 import { lookup } from '../../../agent/operation/lookup.ts'
 
 const LOOKUP = { definition: lookup, input: { company_number: '00000000' } }
@@ -95,7 +96,9 @@ const CASES: Case[] = [
   { name: 'a signature with half a byte more', reason: FORM, change: withSignature((s) => `${s}0`) },
   { name: 'a signature over 2 KiB', reason: FORM, change: withSignature((s) => s + '00'.repeat(2048)) },
   { name: 'a signature that is not hex', reason: FORM, change: withSignature((s) => `${s.slice(0, -2)}zz`) },
-  { name: 'an undeployed wallet (ERC-6492)', reason: SIGNATURE, change: withSignature((s) => s + '6492'.repeat(16)) },
+  { name: 'a malformed ERC-6492 signature', reason: SIGNATURE, change: withSignature((s) => s + '6492'.repeat(16)) },
+  { name: 'an ERC-6492 signature in another', reason: SIGNATURE, change: (p) => wrap(wrap(p, '0x'), '0x') },
+  { name: 'an ERC-6492 signature without a factory', reason: SIGNATURE, change: (p) => wrap(p, '0x', zeroAddress) },
   rejected('a signature of another amount', { sign: { signed: { value: '1001' } } }),
   rejected('a payer other than the signer', { change: withAuthorization({ from: OTHER_ADDRESS }) }),
   // Payload

@@ -1,10 +1,13 @@
 /** What the attackers of `bench fairness` send. None of them pays. */
 import { operationOf } from '../../support/operations.ts'
 import { randomBytes } from 'node:crypto'
+import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { DOMAIN } from '../../support/eip3009.ts'
 import { header, signedPayment, testTerms } from '../../support/payments.ts'
 import type { LedgerAccount } from '../../support/remotes/ledger.ts'
+import { FAILING_FACTORY } from '../../support/remotes/wire.ts'
+import { FACTORY, wrap } from '../../support/wallets.ts'
 import { FREE_PATHS } from '../../../agent/operation/endpoints.ts'
 import { amountOf, buildRequirements } from '../../../agent/payment/terms.ts'
 import { BATCH_PATH, REFUSED_BODIES } from '../load/refused-bodies.ts'
@@ -78,6 +81,11 @@ async function junk(from = `0x${randomBytes(20).toString('hex')}`, bytes = 65) {
   return payment
 }
 
+/** Payments of wallets that a factory does not deploy. */
+const wrappedJunk = async (factory: Hex): Promise<Attack> => ({
+  requests: await many(async () => paying(wrap(await junk(), '0x', factory))),
+})
+
 /** Payments of wallets that all are such an account. */
 async function fromWallets(account: LedgerAccount): Promise<Attack> {
   const keys = Array.from({ length: SIGNED }, generatePrivateKey)
@@ -97,6 +105,8 @@ const SINGLE_ATTACKS = {
   'random payers and signatures': async (): Promise<Attack> => ({
     requests: await many(async () => paying(await junk())),
   }),
+  'wallets that no factory deploys': () => wrappedJunk(FACTORY),
+  'factories that fail the call': () => wrappedJunk(FAILING_FACTORY),
   'signatures of empty wallets': () => fromWallets({ balance: 0 }),
   'wallets emptied after verify': async (): Promise<Attack> => ({
     ...(await fromWallets({ isEmptiedAfterVerify: true })),

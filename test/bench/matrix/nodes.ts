@@ -113,7 +113,7 @@ interface Buyer {
 async function buyOnce(buyer: Buyer, { isRetry }: { isRetry: boolean }): Promise<number> {
   const name = isRetry ? 'retry' : 'fresh'
   const { service, payTo, key } = buyer
-  const signed = await sign(payTo, key, 300)
+  const signed = await sign(payTo, key, { seconds: 300 })
   const { nonce } = signed
   const send = () => signed.send(service)
   if (isRetry) buyer.blocked.add(nonce)
@@ -133,7 +133,7 @@ async function buyOnce(buyer: Buyer, { isRetry }: { isRetry: boolean }): Promise
 /** Repeats a payment that nothing settles until it is refused, which must be after its end. */
 async function expire(buyer: Buyer): Promise<number> {
   const { service, payTo, key } = buyer
-  const signed = await sign(payTo, key, EXPIRES_IN_SECONDS)
+  const signed = await sign(payTo, key, { seconds: EXPIRES_IN_SECONDS })
   const { nonce, validBefore } = signed
   const send = () => signed.send(service)
   buyer.blocked.add(nonce)

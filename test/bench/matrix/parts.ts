@@ -9,13 +9,14 @@ import { buildTerms, DEPLOYMENTS } from '../../../agent/payment/terms.ts'
 import type { openAccounts } from '../../../agent/sandbox/accounts.ts'
 import { startAnvil } from '../../../agent/sandbox/anvil.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
-import { openInProcessFacilitator } from '../../../agent/settlement/facilitator/in-process-facilitator.ts'
 import { rpc } from '../../support/chain.ts'
 import { startChild } from '../../support/child.ts'
 import { sendJson } from '../../support/fault-proxy.ts'
 import { REGISTER } from '../../support/fixtures.ts'
 import { listen } from '../../support/listen.ts'
 import { header, signedPayment, withPaymentId } from '../../support/payments.ts'
+import { openReferenceFacilitator } from '../../support/reference-facilitator.ts'
+import { FACTORY, wrap, type NewWallet } from '../../support/wallets.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 export const POLL_MS = 1_000
@@ -91,12 +92,17 @@ export interface Signed {
   send: (service: string) => Promise<number>
 }
 
-export async function sign(payTo: string, key: `0x${string}`, seconds: number): Promise<Signed> {
+/** @param wallet pays in place of the key, and is deployed by its first payment */
+export async function sign(
+  payTo: string,
+  key: `0x${string}`,
+  { seconds, wallet }: { seconds: number; wallet?: NewWallet | undefined },
+): Promise<Signed> {
   const validBefore = Math.floor(Date.now() / 1000) + seconds
-  const authorization = { validBefore: String(validBefore) }
-  const payment = withPaymentId(
-    await signedPayment({ key, terms: buildTerms('testnet', payTo, OPERATIONS), authorization }),
-  )
+  const terms = buildTerms('testnet', payTo, OPERATIONS)
+  const options = { terms, authorization: { validBefore: String(validBefore) } }
+  const signed = wallet ? wrap(await wallet.sign(options), wallet.deployment) : await signedPayment({ ...options, key })
+  const payment = withPaymentId(signed)
   const headers = { 'PAYMENT-SIGNATURE': header(payment) }
   const { nonce, from: payer, value: amount } = payment.payload.authorization
   const send = async (service: string) => {
@@ -121,14 +127,7 @@ export const settleNow: SettleAnswer = async ({ settle, response }) => sendJson(
 
 /** The facilitator of x402 with a relayer of its own, over HTTP. */
 export async function startFacilitator(url: string, answerSettle: SettleAnswer) {
-  const client = openInProcessFacilitator({
-    deployment: DEPLOYMENTS.testnet,
-    rpcUrls: [url],
-    relayerKey: await makeRelayer(url),
-    pollingMs: 100,
-    now: () => new Date(),
-    report: () => undefined,
-  })
+  const client = openReferenceFacilitator({ rpcUrl: url, relayerKey: await makeRelayer(url), factories: [FACTORY] })
   type Call = Parameters<typeof client.settle>
   const server = createServer((request, response) => {
     const answer = async () => {

@@ -12,6 +12,7 @@ import { ready } from '../../support/child.ts'
 import { passOn, sendJson, startFaultProxy, type Fault } from '../../support/fault-proxy.ts'
 import { toReceipt } from '../../support/remotes/wire.ts'
 import { tokenOn } from '../../support/token.ts'
+import { openFactory } from '../../support/wallets.ts'
 import {
   ANSWER_MS_MAX,
   POLL_MS,
@@ -30,14 +31,23 @@ const FAULTS = ['429', 'reset', 'wrong reason', 'success without transfer', 'suc
 type SettleFault = (typeof FAULTS)[number]
 
 interface SettleCell {
+  name: string
   facilitator: (typeof FACILITATORS)[number]
   fault: SettleFault
+  /** Whether each buyer is a wallet contract that is not deployed yet. The service's own facilitator refuses those. */
+  isUndeployed: boolean
 }
 
-export const SETTLE_CELLS = FACILITATORS.flatMap((facilitator) =>
+export const SETTLE_CELLS = [...FACILITATORS, 'one facilitator, new wallet' as const].flatMap((kind) =>
   FAULTS.map((fault) => {
-    const cell: SettleCell = { facilitator, fault }
-    return { name: `${facilitator}, settle: ${fault}`, run: (chains: Chains) => runCell(cell, chains) }
+    const facilitator = kind === 'self' ? kind : 'one facilitator'
+    const cell = {
+      name: `${kind}, settle: ${fault}`,
+      facilitator,
+      fault,
+      isUndeployed: kind.endsWith('wallet'),
+    } as const
+    return { name: cell.name, run: (chains: Chains) => runCell(cell, chains) }
   }),
 )
 
@@ -57,14 +67,14 @@ interface Plan {
   faultAt: number
 }
 
-async function runCell(
-  { facilitator: kind, fault }: SettleCell,
-  { accounts, url, openLog }: Chains,
-): Promise<CellResult> {
+async function runCell(cell: SettleCell, { accounts, url, openLog }: Chains): Promise<CellResult> {
+  const { name: cellName, facilitator: kind, fault, isUndeployed } = cell
   const plan: Plan = { signed: undefined, faultAt: 1 }
   const facilitator = await startFacilitator(url, kind === 'self' ? settleNow : faultySettlement(fault, plan))
   const nodes = [await startFaultProxy(url), await startFaultProxy(url)]
   const payTo = privateKeyToAddress(generatePrivateKey())
+  const { buyer, relayer } = accounts
+  const factory = await openFactory({ url, relayer: relayer.address })
   const environment = {
     FACILITATOR: kind === 'self' ? kind : facilitator.url,
     RPC_URL: nodes.map((node) => node.url).join(),
@@ -82,20 +92,20 @@ async function runCell(
     const faults: string[] = []
     const seconds: CellResult['seconds'] = {}
     for (const name of ['fresh', 'retry', 'other machine'] as const) {
-      plan.signed = await sign(payTo, accounts.buyer.privateKey, 300)
+      const wallet = isUndeployed ? await factory.makeWallet(buyer.privateKey) : undefined
+      plan.signed = await sign(payTo, buyer.privateKey, { seconds: 300, wallet })
       plan.faultAt = name === 'retry' ? 2 : 1
       const nodeFault = kind === 'self' ? faultyNode(fault, plan) : undefined
       for (const node of nodes) node.fail(nodeFault)
       seconds[name] = await buy(plan.signed, { name, services, faults })
     }
-    const { buyer } = accounts
-    const countTransfers = () => tokenOn(url).transfers(buyer.address, payTo)
+    const countTransfers = () => tokenOn(url).transfers(undefined, payTo)
     const end = performance.now() + TRANSFERS_MS_MAX
     while ((await countTransfers()) < 3 && performance.now() < end) await sleep(POLL_MS)
     const transfers = await countTransfers()
     if (transfers !== 3) faults.push(`${transfers} transfers for three answers`)
     if (machines.some((child) => child.stderr().includes('unhandled_rejection'))) faults.push('an unhandled rejection')
-    return { name: `${kind}, settle: ${fault}`, seconds, faults }
+    return { name: cellName, seconds, faults }
   } finally {
     for (const child of machines) child.process.kill('SIGKILL')
     await Promise.all(machines.map((child) => child.ended))

@@ -1,12 +1,13 @@
 /** Encodes blocks, logs, receipts and results of the view as replies of JSON-RPC, for the fake chain nodes. */
 import { numberToHex, pad, type Hex } from 'viem'
 import { CANCELED, TRANSFER, USED } from '../../../agent/settlement/chain/event-logs.ts'
+import { RpcError } from '../../../agent/settlement/rpc/json-rpc.ts'
 import { encodeView } from '../../../agent/settlement/chain/view.ts'
 import { DOMAIN } from '../eip3009.ts'
 
 const WORD_DIGITS = 64
 /** The digits of the code of the view, before its arguments. */
-const CODE_DIGITS = encodeView([]).length - 5 * WORD_DIGITS
+const CODE_DIGITS = encodeView([]).length - 8 * WORD_DIGITS
 /** The selector of a function. */
 const SELECTOR_DIGITS = 8
 const WORDS_PER_PAYMENT = 4
@@ -15,6 +16,9 @@ const REASON_BYTES = 96
 /** Blocks between the newest block and the anchor. */
 const ANCHOR_DEPTH = 64
 const ASSET = DOMAIN.verifyingContract.toLowerCase()
+
+/** A call with this factory fails as a whole. */
+export const FAILING_FACTORY = `0x${'fa'.repeat(20)}` as const
 
 export interface NodeBlock {
   number: number
@@ -49,15 +53,18 @@ interface ViewedChain {
 
 /** The result of agent/settlement/chain/contracts/ChainView.sol. Its arguments follow the code, which is not run. */
 export function toView(data: string, { chainId, newest, hashOf, stateOf }: ViewedChain): string {
-  const [checked = '', , , count = '', ...payments] = data.slice(CODE_DIGITS).match(/.{64}/g) ?? []
+  const [checked = '', , , factory = '', , count = '', ...payments] = data.slice(CODE_DIGITS).match(/.{64}/g) ?? []
   const hash = (number: number) => word((number < newest.number && hashOf(number)) || 0)
   const states = Array.from({ length: Number(`0x${count}`) }, (_, index) => {
     const [, payer = '', nonce = '', recorded = ''] = payments.slice(index * WORDS_PER_PAYMENT)
     return { ...stateOf(`0x${payer.slice(24)}`, `0x${nonce}`), recorded: Number(`0x${recorded}`) }
   })
-  const [, ...tried] = payments.slice(states.length * WORDS_PER_PAYMENT)
-  const transfer = tried.join('').slice(SELECTOR_DIGITS)
-  const reason = transfer === '' ? undefined : revertOf(transfer, newest, states[0])
+  const [length = '0', ...tried] = payments.slice(states.length * WORDS_PER_PAYMENT)
+  const transfer = tried.join('').slice(SELECTOR_DIGITS, 2 * Number(`0x${length}`))
+  // The fake chain deploys no wallet.
+  if (`0x${factory.slice(24)}` === FAILING_FACTORY) throw new RpcError({ code: -32_000, message: 'out of gas' })
+  const isUndeployed = BigInt(`0x${factory}`) > 0n && states[0]?.codeBytes === 0
+  const reason = transfer === '' ? undefined : isUndeployed ? '' : revertOf(transfer, newest, states[0])
   const outcome = transfer === '' ? 0 : reason === undefined ? 1 : 2
   const words = states.map(({ codeBytes, balance, isUsed, recorded }) => [
     word(codeBytes),

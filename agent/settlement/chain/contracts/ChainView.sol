@@ -32,8 +32,18 @@ contract ChainView {
     /// More than a transfer needs. A wallet contract (ERC-1271) cannot use up the gas of the call.
     uint256 private constant TRANSFER_GAS = 300_000;
 
-    /// `transfer` is a call of the token of the first payment, or empty.
-    constructor(uint256 checkedBlock, Payment[] memory payments, bytes memory transfer) {
+    /// Common wallet contracts need 210,000 to 400,000 (github.com/erc7579/aa-benchmark).
+    uint256 private constant DEPLOYMENT_GAS = 1_000_000;
+
+    /// `transfer` is a call of the token of the first payment, or empty. `deployment` is a call of `factory` that comes
+    /// before it if the payer has no code (ERC-6492).
+    constructor(
+        uint256 checkedBlock,
+        Payment[] memory payments,
+        bytes memory transfer,
+        address factory,
+        bytes memory deployment
+    ) {
         State[] memory states = new State[](payments.length);
         for (uint256 index; index < payments.length; ++index) {
             Payment memory payment = payments[index];
@@ -45,14 +55,28 @@ contract ChainView {
             );
         }
         // Last, because it changes the state.
-        (uint256 outcome, bytes memory reason) =
-            transfer.length == 0 ? (0, transfer) : tryTransfer(payments[0].token, transfer);
+        uint256 outcome;
+        bytes memory reason;
+        if (transfer.length > 0) {
+            bool isUndeployed = factory != address(0) && payments[0].payer.code.length == 0;
+            if (isUndeployed) deploy(factory, deployment);
+            (outcome, reason) = tryTransfer(payments[0].token, transfer);
+            // Without its wallet, the reason of the token says nothing about the payment.
+            if (isUndeployed && payments[0].payer.code.length == 0) reason = "";
+        }
         bytes32 anchor = hashOf(block.number > DEPTH ? block.number - DEPTH : 0);
         bytes memory result = abi.encode(
             block.chainid, block.number, block.timestamp, anchor, hashOf(checkedBlock), outcome, reason, states
         );
         assembly {
             return(add(result, 32), mload(result))
+        }
+    }
+
+    /// Copies nothing that the factory returns.
+    function deploy(address factory, bytes memory deployment) private {
+        assembly {
+            pop(call(DEPLOYMENT_GAS, factory, 0, add(deployment, 32), mload(deployment), 0, 0))
         }
     }
 

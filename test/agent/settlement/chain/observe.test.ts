@@ -10,7 +10,7 @@ import { RateLimited, ReplyError } from '../../../../agent/settlement/rpc/post-j
 const CHAIN_ID = 84_532
 const NOW = 1_800_000_000
 const HASH = `0x${'b1'.repeat(32)}` as const
-const PAYMENT = { asset: `0x${'aa'.repeat(20)}`, payer: `0x${'bb'.repeat(20)}`, nonce: `0x${'cc'.repeat(32)}` }
+const PAYMENT = { asset: `0x${'aa'.repeat(20)}`, payer: `0x${'bb'.repeat(20)}` as const, nonce: `0x${'cc'.repeat(32)}` }
 
 interface State {
   chainId?: number
@@ -34,6 +34,8 @@ describe('an observation of the chain', () => {
   const calls: number[] = []
   const pauses: number[] = []
   let isClockWrong = () => false
+  let now = NOW * 1000
+  beforeEach(() => void (now = NOW * 1000))
 
   /** Opens an observer of these nodes, each of which gives its replies in turn and repeats the last one. */
   function observerOf(...nodes: (State | Error | string)[][]) {
@@ -48,7 +50,7 @@ describe('an observation of the chain', () => {
       return typeof reply === 'string' ? reply : viewOf(reply)
     })
     const clock = new ClockCheck(
-      () => new Date(NOW * 1000),
+      () => new Date(now),
       () => undefined,
     )
     isClockWrong = () => clock.isWrong
@@ -77,6 +79,14 @@ describe('an observation of the chain', () => {
       final: undefined,
     })
     expect(calls).to.deep.equal([0])
+  })
+
+  it('says nothing about a node if a call with a factory fails, which is not repeated', async () => {
+    const observer = observerOf([down])
+    const transfer = { data: '0x', deployment: { factory: PAYMENT.payer, data: '0x' } } as const
+    for (let minute = 0; minute < 3; minute += 1, now += 61_000)
+      expect(await codeOf(observer.observe([PAYMENT], { transfer }))).to.equal('FACTORY_FAILED')
+    expect([observer.unusableNodes(), calls.length]).to.deep.equal([[], 3])
   })
 
   it('names the payments in the call, with the recorded block', () => {

@@ -1,7 +1,7 @@
 /** The call of the view in the ABI of contracts, compared with viem. */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { encodeAbiParameters, encodeDeployData, parseAbiParameters, type Abi, type Hex } from 'viem'
+import { encodeAbiParameters, encodeDeployData, parseAbiParameters, zeroAddress, type Abi, type Hex } from 'viem'
 import { decodeView, encodeView } from '../../../../agent/settlement/chain/view.ts'
 
 const FILE = new URL(import.meta.resolve('#root/agent/settlement/chain/contracts/ChainView.json'))
@@ -29,10 +29,10 @@ const encode = (outcome: bigint, count: number) =>
 
 describe('the call of the view', () => {
   it('has the arguments as viem encodes them', () => {
-    for (const [count, transfer] of [
-      [0, '0x'],
-      [1, '0xe3ee160e'],
-      [2, hash('12')],
+    for (const [count, transfer, deployment] of [
+      [0, '0x', undefined],
+      [1, '0xe3ee160e', { factory: `0x${'fA'.repeat(20)}`, data: '0x1234' }],
+      [2, hash('12'), { factory: `0x${'0b'.repeat(20)}`, data: hash('34') }],
     ] as const) {
       const read = payments.slice(0, count)
       const args = read.map(({ asset, payer, nonce, recordedBlock = 0n }) => ({
@@ -41,8 +41,9 @@ describe('the call of the view', () => {
         nonce: nonce.toLowerCase(),
         recordedBlock,
       }))
-      expect(encodeView(read, { checkedBlock: 9n, transfer })).to.equal(
-        encodeDeployData({ abi, bytecode: creation, args: [9n, args, transfer] }),
+      const { factory, data } = deployment ?? { factory: zeroAddress, data: '0x' }
+      expect(encodeView(read, { checkedBlock: 9n, transfer: { data: transfer, deployment } })).to.equal(
+        encodeDeployData({ abi, bytecode: creation, args: [9n, args, transfer, factory.toLowerCase(), data] }),
       )
     }
   })

@@ -1,0 +1,34 @@
+/**
+ * The signature of a wallet contract that is not deployed yet (ERC-6492): the call of a factory that deploys it, and
+ * the signature that the wallet then accepts.
+ */
+import { parseErc6492Signature, zeroAddress, type Hex } from 'viem'
+
+/** What a wrapped signature ends with. */
+const SUFFIX = '6492'.repeat(16)
+
+/** The call that deploys a wallet. */
+interface Deployment {
+  factory: Hex
+  data: Hex
+}
+
+interface UnwrappedSignature {
+  /** What the token gets. In lower case. */
+  inner: Hex
+  /** Undefined if the signature is not wrapped. */
+  deployment?: Deployment
+}
+
+/** Undefined if a signature ends like a wrapped one and has another form. */
+export function unwrapSignature(signature: string): UnwrappedSignature | undefined {
+  const lower = signature.toLowerCase() as Hex
+  if (!lower.endsWith(SUFFIX)) return { inner: lower }
+  try {
+    const { address: factory, data, signature: inner } = parseErc6492Signature(lower)
+    const isWrapped = factory !== undefined && factory !== zeroAddress && !inner.endsWith(SUFFIX)
+    return isWrapped ? { inner, deployment: { factory, data } } : undefined
+  } catch {
+    return undefined
+  }
+}
