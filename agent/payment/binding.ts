@@ -6,7 +6,7 @@ import { PAYMENT_IDENTIFIER } from './extensions.ts'
 import { parsePaymentHeaders, type Payment } from './headers.ts'
 
 /** A payment that was sent. Terms, times and signature are not checked yet. */
-export interface SentPayment {
+export interface DecodedPayload {
   readonly payment: Payment
   readonly identity: string
   /** The id that the client gave this payment (`payment-identifier`), prefixed with the payer. */
@@ -22,7 +22,7 @@ export function decodePayment(headers: readonly string[], asked: Operation) {
   if (parsed.kind !== 'payment') return parsed
   const { payment, sent } = parsed
   // Only a payment that has a record or passes the local checks is hashed (`bench perf`, rows "forged").
-  let binding: ReturnType<SentPayment['bind']> | undefined
+  let binding: ReturnType<DecodedPayload['bind']> | undefined
   const operation = toNamed(asked)
   const bind = () =>
     (binding ??= {
@@ -34,7 +34,7 @@ export function decodePayment(headers: readonly string[], asked: Operation) {
 }
 
 /** Whether the record is that of this payload and this operation. Otherwise the payment belongs to another request. */
-export function isBoundTo(record: ResponseRecord, { bind }: SentPayment): boolean {
+export function isBoundTo(record: ResponseRecord, { bind }: DecodedPayload): boolean {
   const { payment_hash, operation_digest } = bind()
   return record.payment_hash === payment_hash && record.operation_digest === operation_digest
 }

@@ -7,7 +7,7 @@ import type { PaymentRequirements } from '@x402/core/types'
 import type { Operation } from '../operation/operation.ts'
 import { refusedPayment, type PaymentRefused, type QuoteReason } from '../operation/outcome.ts'
 import { namesAnotherOperation } from '../operation/resource.ts'
-import type { SentPayment } from './binding.ts'
+import type { DecodedPayload } from './binding.ts'
 import type { TransferAuthorization } from './headers.ts'
 import { recoverSigner } from './signature.ts'
 import { unwrapSignature } from './wrapped-signature.ts'
@@ -18,7 +18,7 @@ import { ACCEPTED_SECONDS_MAX, amountOf, buildRequirements, QUOTED_SECONDS_MAX, 
 const SECONDS_LEFT_MIN = 15
 
 /** A payment that passed the local checks. */
-export interface CheckedPayment extends SentPayment {
+export interface CheckedPayment extends DecodedPayload {
   readonly kind: 'checked'
   readonly requirements: PaymentRequirements
   /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
@@ -41,8 +41,8 @@ interface Quoted {
   now: Date
 }
 
-export function examine(
-  sent: SentPayment,
+export function checkPayment(
+  sent: DecodedPayload,
   { terms: current, operation, resourceUrl, now }: Quoted,
 ): CheckedPayment | PaymentRefused {
   const { authorization, signature } = sent.payment.payload
@@ -66,7 +66,7 @@ export function examine(
 }
 
 /** How a payment differs from the requirements of the quote. Undefined if it does not differ. */
-function checkTerms({ payment }: SentPayment, requirements: PaymentRequirements): QuoteReason | undefined {
+function checkTerms({ payment }: DecodedPayload, requirements: PaymentRequirements): QuoteReason | undefined {
   const { authorization } = payment.payload
   if (!isDeepStrictEqual(toComparable(payment.accepted), toComparable(requirements)))
     return 'invalid_payment_requirements'

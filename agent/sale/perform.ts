@@ -17,7 +17,7 @@ import type { PaymentServices } from '../settlement/services.ts'
 import { CALL_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { settle, type WaitLimit } from '../settlement/settle.ts'
 import { decodePayment, payerPrefixOf } from '../payment/binding.ts'
-import { endsLate, examine, type CheckedPayment } from '../payment/payment-checks.ts'
+import { checkPayment, endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { AnswerContext } from '../answer/registers.ts'
 import { describeInput } from '../answer/answers.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
@@ -75,7 +75,7 @@ async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sol
   if (payload.kind === 'none') return requirePayment(context, operation)
 
   // 7. Local checks of the payment.
-  const checked = checkPayment(context, request, payload)
+  const checked = checkPayload(context, request, payload)
   if (checked.kind === 'payment_refused') return checked
 
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
@@ -148,13 +148,13 @@ function requirePayment(context: SaleContext, operation: Operation): PaymentRefu
   return { ...required, refusal: { ...required.refusal, detail: noted.detail }, note: noted.description }
 }
 
-function checkPayment(
+function checkPayload(
   { terms, payments }: SaleContext,
   { operation, resourceUrl }: SaleRequest,
   payload: Exclude<Payload, { kind: 'none' }>,
 ): CheckedPayment | PaymentRefused {
   if (payload.kind === 'unreadable') return refusedPayment('payment_invalid', payload.reason)
-  return examine(payload, { terms, operation, resourceUrl, now: payments.now() })
+  return checkPayment(payload, { terms, operation, resourceUrl, now: payments.now() })
 }
 
 function prepareAnswer(context: SaleContext, { operation, client }: SaleRequest) {

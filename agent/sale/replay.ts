@@ -2,7 +2,7 @@
 import { isOpen, isStarted, isVoid, type ResponseRecord } from '../../store/log/record.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { refused } from '../operation/outcome.ts'
-import { isBoundTo, type SentPayment } from '../payment/binding.ts'
+import { isBoundTo, type DecodedPayload } from '../payment/binding.ts'
 import { isLate } from '../payment/payment-checks.ts'
 import { reconcile } from '../settlement/reconcile.ts'
 import { advanceOrReload, reload } from '../settlement/record-decision.ts'
@@ -28,7 +28,7 @@ interface ReplayRequest {
 /** Undefined if the payment has no record. Only a payment that has a record is hashed here. */
 export function replay(
   context: ReplayContext,
-  payment: SentPayment,
+  payment: DecodedPayload,
   request: ReplayRequest,
 ): Promise<Sold | undefined> {
   const { payments } = context
@@ -54,7 +54,7 @@ export function replay(
 async function answer(
   { payments, paymentMutex }: ReplayContext,
   record: ResponseRecord,
-  payment: SentPayment,
+  payment: DecodedPayload,
   { client, waitLimit }: ReplayRequest,
 ): Promise<Sold> {
   client.budget.refund()
@@ -75,7 +75,7 @@ async function answer(
 export async function replayToWaiting(
   payments: PaymentServices,
   record: ResponseRecord,
-  { client, ...request }: { client: Client; payment: SentPayment; waitLimit: WaitLimit },
+  { client, ...request }: { client: Client; payment: DecodedPayload; waitLimit: WaitLimit },
 ): Promise<Sold> {
   const sold = await replayRecord(payments, record, request)
   if (sold.kind !== 'answer') return sold
@@ -87,7 +87,7 @@ export async function replayToWaiting(
 async function replayRecord(
   payments: PaymentServices,
   record: ResponseRecord,
-  { payment, waitLimit }: { payment: SentPayment; waitLimit: WaitLimit },
+  { payment, waitLimit }: { payment: DecodedPayload; waitLimit: WaitLimit },
 ): Promise<Sold> {
   if (!isBoundTo(record, payment)) return refused({ code: 'payment_replay_conflict' })
   let current = await waitForOtherProcess(payments, record, waitLimit)

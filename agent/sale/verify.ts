@@ -95,19 +95,19 @@ async function verifyInTurn(payments: PaymentServices, quoted: QuotedPayment, ve
 }
 
 async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
-  const { checked: offered, client } = quoted
+  const { checked, client } = quoted
   // Both are asked at once. The chain refuses most payments that are not timely or not signed by the key of the payer.
-  const isForSale = offered.isSignedByPayer && offered.isTimely && !offered.isForFormerReceiver
+  const isForSale = checked.isSignedByPayer && checked.isTimely && !checked.isForFormerReceiver
   const { facilitator, timer } = payments
-  const { payment, requirements } = offered
+  const { payment, requirements } = checked
   const request = { facilitator, timer, payment, requirements }
   const early = isForSale ? verifyWithFacilitator(request) : undefined
-  const start = await observeSale(payments, offered)
+  const start = await observeSale(payments, checked)
   // Awaited in any case, so that the queue also bounds the calls of refused payments.
   const answered = await early
   if (start.kind !== 'observed') return start
   const first = answered ?? (await verifyWithFacilitator(request))
-  const verified = await judgeVerification(payments, offered, { first, start })
+  const verified = await judgeVerification(payments, checked, { first, start })
   if (verified.kind === 'verified') return { ...verified, start }
   // The refusal needed a second observation of the chain, which the budget pays for.
   client.budget.spend(WEIGHTS.remoteCall)
@@ -119,20 +119,20 @@ type Observed = Omit<SaleStart, 'isDisputed'>
 /** Reads the chain once, and once more from another node before anything is refused. */
 async function observeSale(
   payments: PaymentServices,
-  offered: CheckedPayment,
+  checked: CheckedPayment,
 ): Promise<(SaleStart & { kind: 'observed' }) | NotForSale> {
   const { chain, now } = payments
-  const first = await tryObserve(payments, offered)
+  const first = await tryObserve(payments, checked)
   // A call that a factory makes fail is not free.
-  if (!first) return chain.isClockWrong() ? CLOCK_WRONG : offered.deployment ? UNAVAILABLE : UNANSWERED
-  const doubt = findDoubt(payments, offered, first)
+  if (!first) return chain.isClockWrong() ? CLOCK_WRONG : checked.deployment ? UNAVAILABLE : UNANSWERED
+  const doubt = findDoubt(payments, checked, first)
   if (!doubt) return { kind: 'observed', ...first, isDisputed: false }
   if (chain.nodeCount === 1) return doubt
   const { node, number } = first.observation
-  const second = await tryObserve(payments, offered, { otherThan: node })
+  const second = await tryObserve(payments, checked, { otherThan: node })
   // No other node is usable.
   if (!second || second.observation.node === node || !isNear(second.observation.time, now())) return doubt
-  const confirmed = findDoubt(payments, offered, second)
+  const confirmed = findDoubt(payments, checked, second)
   if (confirmed) return confirmed
   if (second.observation.number < number) return UNAVAILABLE
   return { kind: 'observed', ...second, isDisputed: first.payer.isNonceUsed }
@@ -172,15 +172,15 @@ function refuseTrial(trial: Observation['trial']): PaymentRefused | undefined {
 /** Checks the answer of the facilitator. If the chain contradicts a refusal, the next facilitator is asked. */
 async function judgeVerification(
   payments: PaymentServices,
-  offered: CheckedPayment,
+  checked: CheckedPayment,
   { first, start }: { first: Verification; start: SaleStart },
 ): Promise<Extract<Verification, { kind: 'verified' }> | NotForSale> {
   const { report, now } = payments
-  const isUndeployed = offered.deployment !== undefined && start.payer.codeBytes === 0
+  const isUndeployed = checked.deployment !== undefined && start.payer.codeBytes === 0
   let verification = first
   let unsupported: PaymentRefused | undefined
   while (verification.kind === 'refused') {
-    const refusal = await checkRefusal(payments, offered, { start, told: verification.reason })
+    const refusal = await checkRefusal(payments, checked, { start, told: verification.reason })
     if (refusal) return refusal
     const { reason, isPolicy, facilitator } = verification
     if (isPolicy) return refusedPayment('payment_rejected', reason)
@@ -188,7 +188,7 @@ async function judgeVerification(
     if (isUndeployed) unsupported = refusedPayment('payment_rejected', reason)
     else report('refusal_contradicted', facilitatorError(facilitator))
     if (facilitator === undefined) return unsupported ?? UNAVAILABLE
-    verification = await verifyWithFacilitator({ ...payments, ...offered }, facilitator)
+    verification = await verifyWithFacilitator({ ...payments, ...checked }, facilitator)
   }
   if (verification.kind === 'unclear') {
     if (unsupported && verification.cause instanceof NoFacilitatorLeft) return unsupported
@@ -196,20 +196,20 @@ async function judgeVerification(
     return isTransportFailure(verification.cause) ? UNANSWERED : UNAVAILABLE
   }
   // Time has passed since the check in step 7, and the payment must still be valid when it is settled.
-  return checkTimes(offered.payment.payload.authorization, now()) ? UNAVAILABLE : verification
+  return checkTimes(checked.payment.payload.authorization, now()) ? UNAVAILABLE : verification
 }
 
 /** Tries the transfer on chain. Undefined if the token would make it. */
 async function checkRefusal(
   payments: PaymentServices,
-  offered: CheckedPayment,
+  checked: CheckedPayment,
   { start, told }: { start: SaleStart; told: QuoteReason },
 ): Promise<NotForSale | undefined> {
   const repliedAt = payments.now().getTime()
-  const { payload } = offered.payment
+  const { payload } = checked.payment
   const options = { otherThan: start.observation.node, transfer: transferCall(payload) }
-  const again = await tryObserve(payments, offered, options)
-  if (!again) return offered.deployment ? UNAVAILABLE : UNANSWERED
+  const again = await tryObserve(payments, checked, options)
+  if (!again) return checked.deployment ? UNAVAILABLE : UNANSWERED
   const { observation, payer } = again
   if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
   if (Number(observation.time) * 1000 < repliedAt - REPLY_TO_BLOCK_MS_MAX) return UNAVAILABLE
