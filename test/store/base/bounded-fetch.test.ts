@@ -59,7 +59,7 @@ describe('a request of the buyer', () => {
     }
     expect(await failure(fetchText(fetch, url))).to.equal('The answer did not arrive completely')
     answer = (response) => void response.writeHead(302, { Location: '/' }).end()
-    expect(await failure(fetchText(fetch, url))).to.equal('fetch failed')
+    expect(await failure(fetchText(fetch, url))).to.equal(`Cannot reach ${new URL(url).origin}`)
   })
 
   it('may last longer than verification, settlement and the reads of the chain, also in the Python client', async () => {
