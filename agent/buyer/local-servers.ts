@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { parseAmount, parseHttpUrl, parsePort } from '../command-line/arguments.ts'
+import type { CommandResult } from '../command-line/context.ts'
 import { readVersion } from '../command-line/version.ts'
 import { signerOf } from './library/signer.ts'
 import { readPrivateKey } from './library/private-key.ts'
@@ -40,6 +41,7 @@ const limitOptions = () => [
   option('--max-amount <n>', 'pay at most this for an answer; by default the highest usual price', parseAmount),
   option('--max-per-day <n>', 'pay at most this in a UTC day', parseAmount).default(AMOUNT_PER_DAY_MAX_DEFAULT),
   option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl),
+  option('--reset-day', 'begin the spending of this day again, if its files are lost or damaged, and exit'),
 ]
 
 export const LOCAL_SERVERS: readonly Definition[] = [
@@ -48,17 +50,18 @@ export const LOCAL_SERVERS: readonly Definition[] = [
     description: 'Run a local MCP server that buys from a service',
     options: limitOptions(),
     help: MCP_HELP,
-    run: async (call) => {
-      const { serveLocally } = await import('./mcp/server.ts')
-      serveLocally(await toBuyerOptions(call))
-    },
+    run: (call) =>
+      resetOrRun(call, async () => {
+        const { serveLocally } = await import('./mcp/server.ts')
+        serveLocally(await toBuyerOptions(call))
+      }),
   },
   {
     name: 'reconcile-service',
     description: 'Run a local reconciliation service for OpenRefine',
     options: [option('--port <n>', 'the port on 127.0.0.1', parsePort).default(PORT_DEFAULT), ...limitOptions()],
     help: RECONCILE_HELP,
-    run: serveReconciliation,
+    run: (call) => resetOrRun(call, () => serveReconciliation(call)),
   },
 ]
 
@@ -72,6 +75,13 @@ async function serveReconciliation(call: Call): Promise<void> {
   if (!interrupted.aborted) await once(interrupted, 'abort')
   // Purchases in progress end first. Another signal ends the process at once.
   await new Promise((resolve) => server.close(resolve))
+}
+
+async function resetOrRun({ context, options }: Call, run: () => Promise<void>): Promise<CommandResult | void> {
+  if (options['resetDay'] !== true) return run()
+  const { resetSpending } = await import('./library/buyer.ts')
+  await resetSpending(String(options['folder']), context.now())
+  context.print('The spending of this day begins again.')
 }
 
 async function toBuyerOptions({ context: { fetch, sleep, now, note }, options, target }: Call) {

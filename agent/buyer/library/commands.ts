@@ -246,8 +246,8 @@ async function reportRefusal(
     if (reason === 'insufficient_funds')
       note(`Send USDC to this address. ${network === DEPLOYMENTS.testnet.network ? FAUCET : ''}`)
   }
-  // The advice of a 402 is to sign another payment, but this one can still be settled. The outcome of a payment that
-  // was settled earlier is its advice.
+  // A 402 advises to sign another payment, but this one can still be settled. For a payment that was settled earlier,
+  // the outcome above says what to do.
   if (known && status !== 402 && code !== 'payment_already_settled') note(known.advice)
 }
 

@@ -3,6 +3,7 @@
  * form in which a buyer can hold them.
  */
 import { isUtf8 } from 'node:buffer'
+import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
@@ -153,15 +154,19 @@ async function readReceiptFile(file: string): Promise<FoundReceipt> {
   throw new Error(`${file} has no receipt: neither a JWT nor a settlement response (PAYMENT-RESPONSE) with one`)
 }
 
-/** @throws an error if the file is larger than any of these files, or not UTF-8 */
+/** @throws an error if the file is larger than any of these files, or not UTF-8 without a byte order mark */
 async function readTextFile(file: string): Promise<string> {
   const fail = (cause: unknown) =>
     Promise.reject(new Error(`${file} cannot be read (${errorCode(cause) ?? 'unknown error'})`, { cause }))
-  await using handle = await open(file).catch(fail)
+  // Without `O_NONBLOCK`, opening a pipe waits for a writer.
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(fail)
+  if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a regular file`)
   const bytes = await readUpTo(handle, FILE_BYTES_MAX).catch(fail)
   if (!bytes) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
   if (!isUtf8(bytes)) throw new Error(`${file} is not UTF-8 text`)
-  return bytes.toString()
+  const text = bytes.toString()
+  if (text.startsWith('\uFEFF')) throw new Error(`${file} begins with a byte order mark: save it as UTF-8 without one`)
+  return text
 }
 
 const parseText = (text: string) => parseStrictJson(new TextEncoder().encode(text))

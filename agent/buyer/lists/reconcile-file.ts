@@ -77,7 +77,7 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   return reportUnknown(context, options, after)
 }
 
-/** What the rows of a run have come to. */
+/** The results of a run. */
 interface Found {
   counts: Map<string, number>
   /** The rows that need a person, by their review keys. */

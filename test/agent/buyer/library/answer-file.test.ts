@@ -1,6 +1,8 @@
 /** The forms in which a buyer can hold an answer and a receipt, and files that are none of them. */
+import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { Message } from '@a2a-js/sdk'
 import { expect } from 'chai'
 import { runCommand } from '../../../support/cli.ts'
@@ -113,6 +115,12 @@ describe('[5.9.6] the files of verify', () => {
       await expectValid(body, await save('event', `event: message\ndata: ${body}${end}`), '--receipt', path)
   })
 
+  it('cannot be pipes, which would block, or devices', async () => {
+    const pipe = join(directory, 'pipe')
+    await promisify(execFile)('mkfifo', [pipe])
+    for (const path of [pipe, '/dev/zero', directory]) await expectOneLine(`${path} is not a regular file`, path)
+  })
+
   it('do not verify with other data around the answer', async () => {
     const path = await save('receipt', header())
     const sdk = Message.toJSON(Message.fromJSON(message)) as object
@@ -153,7 +161,7 @@ describe('[5.9.6] the files of verify', () => {
         JSON.stringify({ ...toolResult(), structuredContent: {} }),
         'is not an answer: its text differs from its structuredContent',
       ],
-      [`\uFEFF${answerJson}`, 'is not JSON'],
+      [`\uFEFF${answerJson}`, 'begins with a byte order mark: save it as UTF-8 without one'],
       [Buffer.from(`\uFEFF${answerJson}`, 'utf16le'), 'is not UTF-8 text'],
       [Buffer.alloc(FILE_BYTES_MAX + 1, 'a'), `is larger than ${FILE_BYTES_MAX} bytes`],
       [Buffer.alloc(FILE_BYTES_MAX, 'a'), 'is not JSON'],
@@ -161,8 +169,7 @@ describe('[5.9.6] the files of verify', () => {
       [`data: ${' '.repeat(FILE_BYTES_MAX - 8)}\na`, 'is not JSON'],
     ]
     for (const [content, line] of cases) await expectOneLine(`${path} ${line}`, await save('answer', content))
-    await expectOneLine(`${directory} cannot be read (EISDIR)`, directory)
-    await expectOneLine(`/dev/zero is larger than ${FILE_BYTES_MAX} bytes`, '/dev/zero')
+    await expectOneLine(`${path}/a cannot be read (ENOTDIR)`, join(path, 'a'))
     await expectOneLine(`${path}-none cannot be read (ENOENT)`, `${path}-none`)
   })
 

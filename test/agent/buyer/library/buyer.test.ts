@@ -12,6 +12,7 @@ import {
   createBuyer,
   describeOutcome,
   PurchaseError,
+  resetSpending,
   type BuyerOptions,
   type BuyerStorage,
   type PurchaseStep,
@@ -570,7 +571,7 @@ describe('[15.2] the spending of a day', () => {
     'a file is damaged': ([first = '']) => writeFile(pathOf(first), '{}'),
   }
   for (const [title, lose] of Object.entries(LOSSES)) {
-    it(`blocks if ${title}, also in a new process, until the next day`, async () => {
+    it(`blocks if ${title}, also in a new process, until the day is reset`, async () => {
       const running = open()
       const names: string[] = []
       for (const purchase of ['one', 'two']) {
@@ -581,8 +582,11 @@ describe('[15.2] the spending of a day', () => {
       await lose(names)
       for (const reserve of [running, open()])
         expect(await codeOf(reserve(wanted('three', 1)))).to.equal('spending_unknown')
-      now = new Date('2026-11-23T00:00:00Z')
+      await resetSpending(storage, now)
       for (const reserve of [running, open()]) expect(await reserve(wanted('three', 1500))).to.be.a('string')
+      expect(await codeOf(reserveAnew(wanted('four', 1)))).to.equal('day_limit_reached')
+      await resetSpending(storage, now)
+      expect(await reserveAnew(wanted('four', 3000))).to.be.a('string')
     })
   }
 })
