@@ -7,8 +7,6 @@ import { constants, fstatSync, openSync, write, writeSync } from 'node:fs'
 const STDERR = 2
 /** Some thousand lines. */
 export const BUFFER_BYTES_MAX = 1_048_576
-/** Collects lines for one write, which takes longer than to make a line (`bench perf`, row "paid lookup"). */
-const COLLECT_MS = 20
 /** Between two attempts to write to a full pipe. */
 const RETRY_MS = 50
 const EXIT_MS_MAX = 1_000
@@ -23,7 +21,6 @@ export class LogOutput {
   /** Is being written, or waits for room in the pipe. */
   #chunk: Uint8Array = new Uint8Array()
   #isBeingWritten = false
-  #isCollecting = false
 
   constructor(descriptor = STDERR) {
     this.#descriptor = openWithoutBlocking(descriptor)
@@ -42,13 +39,10 @@ export class LogOutput {
     this.#unreported = 0
     this.#lines.push(text)
     this.#bytes += bytes
-    if (this.#chunk.length > 0 || this.#isCollecting) return
-    this.#isCollecting = true
-    setTimeout(() => this.#writeNext(), COLLECT_MS).unref()
+    if (this.#chunk.length === 0) this.#writeNext()
   }
 
   #writeNext(): void {
-    this.#isCollecting = false
     if (this.#chunk.length === 0) this.#takeLines()
     if (this.#chunk.length === 0) return
     this.#isBeingWritten = true

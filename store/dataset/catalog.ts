@@ -13,7 +13,7 @@ import { retrievalSchema, type Source } from './source.ts'
 const STALE_AFTER_MS = 72 * 60 * 60 * 1000
 
 /** LMDB is read once per interval, because every request asks for the dataset several times (benchmark row `quote`). */
-const REFRESH_INTERVAL_MS = 100
+const REFRESH_INTERVAL_MS = 10
 
 /** A snapshot that could not be opened is tried again after this time, so that failing attempts use little time. */
 const REOPEN_INTERVAL_MS = 1_000

@@ -235,8 +235,8 @@ describe('the commands beside a running service', () => {
     expect(imported.text).to.match(/^seconds +[0-9.]+\nmemory +[0-9]{2,} MiB at most$/m)
     expect((await run('import', REGISTER)).lines[0]).to.equal('unchanged since the last import')
     expect(await readFacts(url)).to.deep.include({ row_count: 30, synthetic: false })
-    expect((await run('client', 'lookup', '73848', '--url', url)).text).to.contain('PLAIN FIXTURE LIMITED')
     expect(children[0]?.stderr()).to.match(/"added":28,"removed":[0-9]+,"changed":0,"msg":"dataset_changed"/)
+    expect((await run('client', 'lookup', '73848', '--url', url)).text).to.contain('PLAIN FIXTURE LIMITED')
   })
 })
 

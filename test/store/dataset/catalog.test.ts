@@ -17,7 +17,7 @@ const TRUNCATED_BYTES = 64 * 1024
 const LARGE_ROWS = 5_000
 
 /** Longer than the refresh interval of the catalogue. */
-const REFRESH_MS = 120
+const REFRESH_MS = 25
 
 describe('the catalogue', () => {
   let directory: string
