@@ -1,20 +1,20 @@
 /** What the repository may grow to. A change that needs more takes something away. */
 
-/** Of all documents that people read, without tables that programs write. */
+/** Words of all documents that people read, without tables that programs write. */
 export const DOCUMENT_WORDS_MAX = 36_000
 export const README_WORDS_MAX = 450
-/** Of TypeScript: `agent`, `rest-facade`, `store` and `keys`. */
+/** Lines of TypeScript in `agent`, `rest-facade`, `store` and `keys`. */
 export const PRODUCT_LINES_MAX = 33_000
-/** Of TypeScript: tests, benchmarks and programs. */
+/** Lines of TypeScript in `test`: tests, benchmarks and programs. */
 export const TEST_LINES_MAX = 46_000
-/** Of TypeScript, HTML and CSS in `page`. */
+/** Lines of TypeScript, HTML and CSS in `page`. */
 export const PAGE_LINES_MAX = 1_760
 export const STYLE_LINES_MAX = 280
-/** Of the product and the page. */
+/** Exported types and interfaces of the product and the page. */
 export const EXPORTED_TYPES_MAX = 222
-/** Of docs/contract.md. */
+/** Rules in docs/contract.md. */
 export const CONTRACT_RULES_MAX = 179
-/** Of the configuration. */
+/** Environment variables of the configuration. */
 export const VARIABLES_MAX = 25
 /** Folders and files in `agent`. */
 export const AGENT_ENTRIES_MAX = 12

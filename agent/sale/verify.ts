@@ -123,7 +123,7 @@ async function observeSale(
 ): Promise<(SaleStart & { kind: 'observed' }) | NotForSale> {
   const { chain, now } = payments
   const first = await tryObserve(payments, checked)
-  // A call that a factory makes fail is not free.
+  // With a factory, its call can be the cause, so the client pays for it.
   if (!first) return chain.isClockWrong() ? CLOCK_WRONG : checked.deployment ? UNAVAILABLE : UNANSWERED
   const doubt = findDoubt(payments, checked, first)
   if (!doubt) return { kind: 'observed', ...first, isDisputed: false }

@@ -25,7 +25,7 @@ const FAILURES_MAX = 16
 /** The delay of a record is half its age, within these limits. Blocks on Base become final after about 15 minutes. */
 const DELAY_MIN_MS = 10_000
 const DELAY_MAX_MS = 120_000
-/** For each open record. A hundred records a second cost less than a twentieth of a core. */
+/** For each open record, so that at most a hundred a second are observed. */
 const DELAY_PER_RECORD_MS = 10
 /** For a settled record whose nonce is used: until its block is final, nothing is urgent. */
 const DELAY_SEEN_MS_MAX = 900_000

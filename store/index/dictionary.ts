@@ -101,7 +101,6 @@ export class Dictionary {
     return this.#byText.subarray(this.#firstFrom(prefix), this.#firstFrom(`${prefix}${LAST_UNIT}`))
   }
 
-  /** Whether a word begins with a text. */
   begins(word: number, prefix: string): boolean {
     const length = this.length(word)
     if (length < prefix.length) return false

@@ -9,8 +9,8 @@ import { editDistance, toCodeUnits } from './spelling.ts'
 const LETTERS_BESIDE_SHORT_FORM = 3
 
 /**
- * Each class with its normalised notations. One in parentheses is also an ordinary word or initials, and counts only
- * after a word of at least three letters.
+ * The normalised notations of each class of legal forms. A notation in parentheses can also be a word or initials, so
+ * it is a legal form only after a word of at least three letters.
  */
 const CLASSES = `
   ltd: limited, ltd, lmtd, private company limited by shares, teoranta, cuideachta phriobhaideach theoranta, (teo)

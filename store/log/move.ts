@@ -21,7 +21,7 @@ export type LogPart =
   | { kind: 'records'; records: MovedRecord[]; damaged: string[] }
   | { kind: 'keys and sales'; publicKeys: AnnouncedKey[]; sales: SlidingMinute }
 
-/** Bounds the memory: a batch is a megabyte. */
+/** Records of batches have up to a megabyte each, and a part is in memory as a whole. */
 export const RECORDS_PER_PART = 50
 
 /** A log that can be moved. LMDB and PostgreSQL implement it. */
@@ -29,9 +29,9 @@ export interface MovableLog extends ResponseLog {
   /** Makes every claim and every change fail, in all processes. Can be repeated. */
   fence(mark: string): Promise<void>
   liftFence(): Promise<void>
-  /** All that the methods of {@link ResponseLog} do not show in full. */
+  /** The records, the public keys, and the sales of the last minute. Other methods return the rest of the log. */
   export(): AsyncIterable<LogPart>
-  /** Adds a part of another log. What is there already stays, or is written again with the same content. */
+  /** Adds a part of another log. Can be repeated with the same part. */
   import(part: LogPart): Promise<void>
 }
 
@@ -110,12 +110,10 @@ async function compare(source: MovableLog, target: MovableLog) {
     if (part.kind !== 'records') continue
     damaged.push(...part.damaged)
     records += part.records.length
-    const isSame = async ({ record }: MovedRecord) => {
-      const copy = await target.read(record.identity)
-      // The encoding begins with a digest of the content.
-      if (!isDeepStrictEqual(copy, record)) differing.push(record.identity)
+    const compareWithCopy = async ({ record }: MovedRecord) => {
+      if (!isDeepStrictEqual(await target.read(record.identity), record)) differing.push(record.identity)
     }
-    await Promise.all(part.records.map(isSame))
+    await Promise.all(part.records.map(compareWithCopy))
   }
   if (differing.length > 0) throw new StoreError(`${differing.length} records differ in the target: ${differing[0]}`)
   return { records, damaged }

@@ -105,7 +105,7 @@ export function openRanges(environment: Environment) {
 const DIGEST_CHARACTERS = 22
 export const digestOf = (text: string) => hash('sha256', text, 'base64url').slice(0, DIGEST_CHARACTERS)
 
-/** @param digest of the identity */
+/** @param digest that of the identity, by {@link digestOf} */
 export const newRecordKey = (preparedAt: string, digest: string) => `${Date.parse(preparedAt)}-${digest}`
 export const digestIn = (key: string) => key.slice(key.indexOf('-') + 1)
 

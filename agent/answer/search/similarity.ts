@@ -151,7 +151,7 @@ export const LENIENT_MIN = 0.5
 const CUT_LETTERS_MIN = 3
 const CUT_SIMILARITY = 0.9
 
-/** The terms whose word can be the beginning of a longer one. */
+/** The terms that can be cut words: one word of enough letters that is no number. */
 function listCutTerms({ words, terms }: NameQuery): NameQuery['terms'] {
   return terms.filter(({ first, last }) => {
     const word = words[first]!

@@ -42,7 +42,7 @@ function replaceWebAddress(text: string): string {
 
 /** Stands for a lost letter. No name contains it, so the spelling search finds words with any letter in its place. */
 const LOST_LETTER = 'ʔ'
-/** A question mark or a replacement character beside a letter, alone or behind the first half of a misread vowel. */
+/** A character that a wrong encoding has replaced: `?` or U+FFFD beside a letter, and a leading `Ã` if any. */
 const LOST = /Ã?(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})/gu
 
 /** "And" as it is written between two words: `A 'n' C`. */

@@ -17,7 +17,7 @@ export interface WriteOptions {
 
 export type Rows = Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>
 
-/** Takes the rows one by one. What is kept of a row is a fraction of its cells. */
+/** Encodes each row when it is read, so that the cells of a long list are never all in memory. */
 export async function encodeTable(rows: Rows, { name, format, addedFrom }: WriteOptions): Promise<Uint8Array> {
   const kind = /\.(xlsx|json)$/i.exec(name)?.[1]?.toLowerCase()
   if (kind === 'xlsx') {

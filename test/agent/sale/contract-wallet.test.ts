@@ -76,7 +76,7 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
       return codes
     }
     const balanceOf = (address: string) => tokenOn(place.sandbox.chain.url).balanceOf(address)
-    /** What is paid for `work` by a wallet. */
+    /** The amount that a wallet pays while `work` runs. */
     async function paidBy(wallet: { address: string }, work: () => Promise<unknown>): Promise<number> {
       const before = await balanceOf(wallet.address)
       await work()

@@ -128,7 +128,7 @@ for (const [from, to] of [
       expect(await target.read(settled!.identity)).to.deep.equal(confirmed)
     })
 
-    it('[14.23] lets no process change the source from its begin on', async () => {
+    it('[14.23] lets no process change the source once it has begun', async () => {
       const running = await open('source')
       const [prepared] = RECORDS
       await running.read(prepared!.identity)
