@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { openConfiguredLog } from '../../../agent/service/response-log.ts'
 import { findOwnerFault } from '../../../agent/service/check-log-owner.ts'
 import { RECORD_STATES, type ResponseRecord } from '../../../store/log/record.ts'
-import { cancelMove, moveLog, type MovableLog } from '../../../store/log/move.ts'
+import { cancelMove, findMoveFault, moveLog, type MovableLog } from '../../../store/log/move.ts'
 import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
 import { makeRecord, RECEIVER, storeRecord } from '../../support/records.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
@@ -181,6 +181,7 @@ for (const [from, to] of [
       const calls = { left: 8 }
       await failureOf(moveLog({ source, target: dying(target, calls), to: 'the target' }))
       await cancelMove({ source, target, to: 'the target' })
+      expect(await findMoveFault(target)).to.match(/not complete/)
       expect(await failureOf(source.claim(makeRecord({ identity: 'payer/new' })))).to.equal('no failure')
       expect(await failureOf(move())).to.match(/another response log/)
       places.target = { dataDirectory: await makeTemporaryDirectory(), responseLog: undefined }
