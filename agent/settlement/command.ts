@@ -2,7 +2,7 @@
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { clearDoubts, hostOf, listDoubts } from './doubts.ts'
-import { paymentSchema } from '../payment/headers.ts'
+import { recordedPayment } from '../payment/recorded-payment.ts'
 
 type Print = (line: string) => void
 
@@ -40,8 +40,8 @@ export async function showPayment(log: ResponseLog, identity: string, print: Pri
 
 /** Omits the signature, which can move money until `validBefore`, the response that was sold, and its receipt. */
 function withoutSecrets(record: ResponseRecord) {
-  const { payment, body, receipt: _, ...rest } = record
-  const { authorization } = paymentSchema.parse(payment).payload
+  const { payment: _payment, body, receipt: _receipt, ...rest } = record
+  const { authorization } = recordedPayment(record).payment.payload
   return { ...rest, authorization, body_bytes: Buffer.byteLength(body) }
 }
 

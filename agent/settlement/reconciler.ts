@@ -170,9 +170,11 @@ class Reconciler {
       together.slice(index * PAYMENTS_MAX, (index + 1) * PAYMENTS_MAX),
     ).concat(alone.map((record) => [record]))
     let failures = 0
-    for (let part = parts.shift(); part && failures < FAILURES_MAX; part = parts.shift()) {
-      const states = await this.#observePart(part, options)
-      states?.forEach((state, index) => observed.set(part?.[index] as ResponseRecord, state))
+    while (failures < FAILURES_MAX) {
+      const part = parts.shift()
+      if (!part) break
+      const states = await unlessUnreadable(payments, () => observeRecords(payments, part, options))
+      states?.forEach((state, index) => observed.set(part[index] as ResponseRecord, state))
       if (states) continue
       failures += 1
       // One payment that cannot be read fails the whole part.
@@ -182,11 +184,6 @@ class Reconciler {
     }
     this.#lastNode = [...observed.values()].at(-1)?.observation.node ?? this.#lastNode
     return observed
-  }
-
-  #observePart(part: readonly ResponseRecord[], options: { withFinal: boolean; otherThan: number | undefined }) {
-    const { payments } = this.#options
-    return unlessUnreadable(payments, () => observeRecords(payments, part, options))
   }
 
   async #reconcileOne(record: ResponseRecord, observed: ObservedRecord): Promise<void> {

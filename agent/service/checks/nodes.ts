@@ -2,7 +2,6 @@
 import { CLOCK_DIFFERENCE_MS_MAX } from '../../settlement/chain/clock.ts'
 import type { Observation } from '../../settlement/chain/observe.ts'
 import { readToken } from '../../settlement/chain/token.ts'
-import { SETTLEMENTS_LEFT_MIN } from '../../settlement/facilitator/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { isAnswering, openRpc, RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { failed, numbered, passed, warning, type Finding, type Subject } from './subject.ts'
@@ -109,6 +108,9 @@ export async function checkToken(subject: Subject): Promise<Finding[]> {
 
 /** A silent node has a check of its own, which alerts. */
 const unanswered = ({ running }: Subject, detail: string) => (running ? [] : failed(detail))
+
+/** The relayer gets a warning when it can pay for fewer settlements than this. */
+const SETTLEMENTS_LEFT_MIN = 1_000n
 
 export async function checkRelayer(subject: Subject): Promise<Finding[]> {
   if (!subject.relayerFunds) return []

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { ReplyError } from '../rpc/post-json.ts'
-import { revertReason, textOf, type transferCall, type TransferTrial } from './token.ts'
+import { revertReason, textOf, type NonceKey, type TransferCall, type TransferTrial } from './token.ts'
 
 /** Limited by the size of code (24 KiB), which the result must not exceed, and by the gas of a call. */
 export const PAYMENTS_MAX = 100
@@ -12,10 +12,7 @@ export const PAYMENTS_MAX = 100
 export const ANCHOR_DEPTH_BLOCKS = 64n
 
 /** A payment whose state is read. */
-export interface ObservedPayment {
-  asset: string
-  payer: string
-  nonce: string
+export interface ObservedPayment extends NonceKey {
   /** The block that was recorded before the settlement. */
   recordedBlock?: bigint | undefined
 }
@@ -34,16 +31,18 @@ interface PaymentState {
   recordedHash: string | undefined
 }
 
-interface ChainState {
+/** One state of one node. */
+export interface ChainView {
   chainId: bigint
+  /** The newest block of the node. */
   number: bigint
-  /** The timestamp of the block, in seconds. */
+  /** Its timestamp, in seconds. */
   time: bigint
-  /** The block 64 below, which identifies the chain. Its hash is undefined if the node does not show it. */
-  anchor: { number: bigint; hash: string | undefined }
+  /** A block that no reorganisation changes and that precedes every event of a payment whose nonce is free. */
+  anchor: { number: bigint; hash: string }
   /** The hash of the block that the caller named, or undefined. */
   checkedHash: string | undefined
-  /** Undefined if no transfer was tried. */
+  /** What the token did with the transfer that was tried, if any. */
   trial: TransferTrial | undefined
   /** In the order of the call. */
   payments: PaymentState[]
@@ -53,7 +52,7 @@ interface ViewRequest {
   /** A block whose hash is read. */
   checkedBlock?: bigint | undefined
   /** What the token of the first payment tries. */
-  transfer?: ReturnType<typeof transferCall> | undefined
+  transfer?: TransferCall | undefined
 }
 
 const FILE = new URL(import.meta.resolve('#root/agent/settlement/chain/contracts/ChainView.json'))
@@ -88,14 +87,14 @@ function toBytes(hex: string): string {
   return toWord(digits.length / 2) + digits.padEnd(Math.ceil(digits.length / WORD_DIGITS) * WORD_DIGITS, '0')
 }
 
-/** A number, or hexadecimal digits with `0x`. */
+/** A number, or lower-case hexadecimal digits with `0x`. */
 function toWord(value: string | number | bigint): string {
-  const digits = typeof value === 'string' ? value.slice(2).toLowerCase() : value.toString(16)
+  const digits = typeof value === 'string' ? value.slice(2) : value.toString(16)
   return digits.padStart(WORD_DIGITS, '0')
 }
 
-/** @throws ReplyError if the result has another form */
-export function decodeView(result: unknown, payments: readonly ObservedPayment[]): ChainState {
+/** @throws ReplyError if the result has another form, or lacks the hash of the anchor */
+export function decodeView(result: unknown, payments: readonly ObservedPayment[]): ChainView {
   const digits = typeof result === 'string' ? /^0x((?:[0-9a-f]{64})+)$/i.exec(result)?.[1] : undefined
   const words = digits?.toLowerCase().match(/.{64}/g) ?? []
   const wordAt = (index: number): string => {
@@ -107,8 +106,10 @@ export function decodeView(result: unknown, payments: readonly ObservedPayment[]
   // A hash of zero means that the node does not have the block.
   const hashAt = (index: number) => (/^0+$/.test(wordAt(index)) ? undefined : `0x${wordAt(index)}`)
   const positionAt = (index: number) => Number(numberAt(index)) / WORD_BYTES
-  const [number, outcome, reasonAt, statesAt] = [numberAt(1), numberAt(5), positionAt(6), positionAt(7)]
+  const [number, anchorHash] = [numberAt(1), hashAt(3)]
+  const [outcome, reasonAt, statesAt] = [numberAt(5), positionAt(6), positionAt(7)]
   if (numberAt(statesAt) !== BigInt(payments.length)) throw new ReplyError('NO_CHAIN_VIEW')
+  if (anchorHash === undefined) throw new ReplyError('NO_BLOCK_HASH')
   const readReason = () =>
     `0x${words
       .slice(reasonAt + 1)
@@ -118,7 +119,7 @@ export function decodeView(result: unknown, payments: readonly ObservedPayment[]
     chainId: numberAt(0),
     number,
     time: numberAt(2),
-    anchor: { number: number > ANCHOR_DEPTH_BLOCKS ? number - ANCHOR_DEPTH_BLOCKS : 0n, hash: hashAt(3) },
+    anchor: { number: number > ANCHOR_DEPTH_BLOCKS ? number - ANCHOR_DEPTH_BLOCKS : 0n, hash: anchorHash },
     checkedHash: hashAt(4),
     trial: outcome === 0n ? undefined : outcome === 1n ? 'made' : revertReason(textOf(readReason())),
     payments: payments.map((_, index) => {

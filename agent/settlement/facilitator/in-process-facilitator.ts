@@ -25,9 +25,6 @@ const CONFIRMATION_MS_MAX = 20_000
 const GAS_MAX = 300_000n
 /** The gas of a typical transfer, to estimate how many settlements the balance pays for. */
 const GAS_USUAL = 100_000n
-/** The balance is reported when it pays for fewer settlements than this. */
-export const SETTLEMENTS_LEFT_MIN = 1_000n
-const BALANCE_CHECK_INTERVAL_MS = 10 * 60_000
 
 const NO_PENDING_SETTLEMENTS: PendingSettlementStore = {
   get: async () => undefined,
@@ -44,7 +41,6 @@ interface InProcessFacilitatorOptions {
   pollingMs: number
   /** How long a settlement waits for its receipt. After that its outcome is unknown. */
   confirmationMs?: number
-  now: () => Date
   report: Report
 }
 
@@ -86,13 +82,9 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
   const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: NO_PENDING_SETTLEMENTS, simulateInSettle: true })
   const facilitator = new x402Facilitator().register(network, scheme)
 
-  const checkBalance = createBalanceCheck(options, wallet)
-  void checkBalance()
-
   return {
     verify: (payload, requirements) => facilitator.verify(payload, requirements),
     async settle(payload, requirements) {
-      void checkBalance()
       let isSettled = false
       try {
         const calls: NodeCalls = { reverted: undefined, failure: undefined }
@@ -182,23 +174,6 @@ async function readFunds(wallet: RelayerWallet): Promise<RelayerFunds> {
   const { address } = wallet.account
   const [wei, price] = await Promise.all([wallet.getBalance({ address }), wallet.getGasPrice()])
   return { wei, settlements: wei / (price * GAS_USUAL || 1n) }
-}
-
-/** Reports a low balance of the relayer, at most once per interval. */
-function createBalanceCheck({ now, report }: InProcessFacilitatorOptions, wallet: RelayerWallet) {
-  let nextCheckAt = 0
-  return async function checkBalance(): Promise<void> {
-    const time = now().getTime()
-    // If the clock is set back by more than the interval, the check is due.
-    if (time < nextCheckAt && nextCheckAt - time <= BALANCE_CHECK_INTERVAL_MS) return
-    nextCheckAt = time + BALANCE_CHECK_INTERVAL_MS
-    try {
-      const { settlements } = await readFunds(wallet)
-      if (settlements < SETTLEMENTS_LEFT_MIN) report('relayer_balance_low', `for about ${settlements} settlements`)
-    } catch (cause) {
-      report('relayer_balance_unknown', cause)
-    }
-  }
 }
 
 /** Runs tasks one after the other. A failed task rejects only its own promise. */

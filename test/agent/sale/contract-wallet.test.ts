@@ -138,7 +138,7 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
 
     it('[5.7.8] costs a node no more gas than a deployment, and shows the state before it', async () => {
       const wallet = await wallets.makeWallet(owner)
-      const payment = { asset: testTerms.asset, payer: wallet.address, nonce: `0x${'11'.repeat(32)}` }
+      const payment = { asset: testTerms.asset, payer: wallet.address, nonce: `0x${'11'.repeat(32)}` as const }
       for (const call of ['burnGas', 'returnMuch', 'callBack', 'deploy']) {
         const data =
           call === 'deploy' ? wallet.deployment : wallet.callOf(call, call === 'returnMuch' ? [1n << 20n] : [])
