@@ -87,7 +87,7 @@ export function isPayment(nonceState: NonceState, { authorization, requirements 
 }
 
 /** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
-export type Action = 'wait' | 'settle' | 'reopen' | 'refused' | 'settled' | 'confirmed' | 'rejected' | 'expired'
+type Action = 'wait' | 'settle' | 'reopen' | 'refused' | 'settled' | 'confirmed' | 'rejected' | 'expired'
 
 type ActionsByChainStatus = Record<ChainStatus, Action>
 

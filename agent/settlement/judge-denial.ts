@@ -2,7 +2,7 @@
 import type { FirstDenial, ResponseRecord } from '../../store/log/record.ts'
 import { isNear } from './chain/clock.ts'
 import type { Observation } from './chain/observe.ts'
-import { decide, endsOnceFinal, type Action } from './decide.ts'
+import { decide, endsOnceFinal } from './decide.ts'
 import { observeRecords, type ObservedRecord } from './observe-records.ts'
 import type { PaymentServices } from './services.ts'
 
@@ -18,7 +18,7 @@ export async function judgeDenial(
   payments: PaymentServices,
   record: ResponseRecord,
   { observation }: ObservedRecord,
-  { denial, cause }: { denial: Action; cause: 'request' | 'reconciler' },
+  { denial, cause }: { denial: string; cause: 'request' | 'reconciler' },
 ): Promise<'confirmed' | FirstDenial | undefined> {
   const { chain, now } = payments
   const others = Array.from({ length: chain.nodeCount }, (_, node) => node).filter((node) => node !== observation.node)
@@ -51,7 +51,7 @@ async function decideFrom(
   record: ResponseRecord,
   node: number,
   cause: 'request' | 'reconciler',
-): Promise<Action | undefined> {
+) {
   try {
     const [other] = await observeRecords(payments, [record], { withFinal: true, node })
     if (!other || !isNear(other.observation.time, payments.now())) return undefined

@@ -15,9 +15,10 @@ import {
   type Transfer,
 } from './event-logs.ts'
 import { keyOf, TransferSearch, type PaymentQuery } from './find-transfers.ts'
-import { openObserver, type Observation, type Observe } from './observe.ts'
+import { openObserver, type Observation, type ObserveOptions } from './observe.ts'
 import { RangeSearch, type BlockRange } from './search-block-ranges.ts'
 import type { NonceKey } from './token.ts'
+import type { ObservedPayment } from './view.ts'
 
 /** Blocks that are searched if the first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
@@ -44,7 +45,8 @@ interface UseQuery extends NonceKey {
 }
 
 export interface Chain {
-  observe: Observe
+  /** Rejects if no node gives an answer, if they belong to another chain, or if their state is not complete. */
+  observe(payments: readonly ObservedPayment[], options?: ObserveOptions): Promise<Observation>
   /** Finds what used a nonce that an observation shows as used. Throws if the node cannot be read. */
   findUse(query: UseQuery, observation: Observation): Promise<NonceUse>
   /**

@@ -8,8 +8,8 @@ import { RateLimited } from '../rpc/post-json.ts'
 import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
 import { FactoryFailed, ProvedNodes } from './proved-nodes.ts'
-import type { TransferCall } from './token.ts'
-import { decodeView, encodeView, PAYMENTS_MAX, type ChainView, type ObservedPayment } from './view.ts'
+import type { TransferCall, TransferTrial } from './token.ts'
+import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './view.ts'
 import { isTimeout } from '../rpc/time-limits.ts'
 
 /** Before the nodes are asked again after a failure. Behind one URL, the next call often reaches another node. */
@@ -22,11 +22,33 @@ const RATE_WAIT_MS_MAX = 2_000
  */
 const ROUNDS_MAX = 4
 
-export interface Observation extends Omit<ChainView, 'chainId' | 'checkedHash'> {
+/** One state of one node. */
+export interface Observation {
   /** The index of the node that was observed. */
   node: number
+  /** The newest block of the node. */
+  number: bigint
+  /** Its timestamp, in seconds. */
+  time: bigint
+  /** A block that no reorganisation changes and that precedes every event of a payment whose nonce is free. */
+  anchor: { number: bigint; hash: string }
+  /** In the order of the call. */
+  payments: PaymentState[]
+  /** What the token did with the transfer that was tried, if any. */
+  trial: TransferTrial | undefined
   /** The newest final block, if it was asked for and is an ancestor of the newest block. */
   final?: { number: bigint; time: bigint } | undefined
+}
+
+interface PaymentState {
+  /** Bytes of code of the payer. A contract wallet, or an account with an EIP-7702 delegation, has code. */
+  codeBytes: number
+  /** The payer's balance of the asset. */
+  balance: bigint
+  /** Whether the nonce is used or cancelled. */
+  isNonceUsed: boolean
+  /** The hash of the recorded block. Undefined if none was named, or if it is not below the newest one. */
+  recordedHash: string | undefined
 }
 
 export interface ObserveOptions {
@@ -40,9 +62,6 @@ export interface ObserveOptions {
   transfer?: TransferCall | undefined
 }
 
-/** Rejects if no node gives an answer, if they belong to another chain, or if their state is not complete. */
-export type Observe = (payments: readonly ObservedPayment[], options?: ObserveOptions) => Promise<Observation>
-
 interface ObserverOptions {
   chainId: number
   clock: ClockCheck
@@ -51,7 +70,7 @@ interface ObserverOptions {
 
 type Read = (node: number) => Promise<Observation>
 
-export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sleep }: ObserverOptions): Observe {
+export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sleep }: ObserverOptions) {
   const proved = new ProvedNodes(nodes)
   /** The node that answered last. */
   let preferred = 0
@@ -87,7 +106,10 @@ export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sl
     return nearest
   }
 
-  return async function observe(payments, { otherThan, node: only, ...options } = {}) {
+  return async function observe(
+    payments: readonly ObservedPayment[],
+    { otherThan, node: only, ...options }: ObserveOptions = {},
+  ): Promise<Observation> {
     if (payments.length > PAYMENTS_MAX) throw new Error(`At most ${PAYMENTS_MAX} payments can be observed at once`)
     const read: Read = (node) =>
       proved.use(node, async (rpc) => ({ node, ...(await readState(rpc, chainId, payments, options)) }))
@@ -131,9 +153,9 @@ async function readState(
 /** Reads the recorded blocks that are too old for the view. */
 async function completeHashes(
   rpc: Rpc,
-  { number, payments: states }: ChainView,
+  { number, payments: states }: Pick<Observation, 'number' | 'payments'>,
   payments: readonly ObservedPayment[],
-): Promise<ChainView['payments']> {
+): Promise<PaymentState[]> {
   const hashes = new Map<bigint, Promise<string>>()
   const read = (block: bigint) => {
     const found = hashes.get(block) ?? readBlock(rpc, block).then((header) => header.hash)
@@ -152,7 +174,7 @@ async function completeHashes(
 /** The final block and the newest block can come from two nodes. A final block above the newest one does not count. */
 async function checkFinal(
   rpc: Rpc,
-  view: ChainView,
+  view: { number: bigint; checkedHash: string | undefined },
   final: Awaited<ReturnType<typeof readFinalBlock>>,
 ): Promise<boolean> {
   if (final.number > view.number) return false

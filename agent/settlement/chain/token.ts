@@ -1,11 +1,7 @@
-/**
- * The token contract: the nonce of a payment, the call of its transfer, the EIP-712 domain, and whether it refuses
- * transfers to a receiver.
- */
-import { domainSeparator, encodeFunctionData, pad, parseAbi, toFunctionSelector, type Hex } from 'viem'
+/** The token contract: the nonce of a payment, the call of its transfer, and why the token reverts one. */
+import { encodeFunctionData, parseAbi, type Hex } from 'viem'
 import type { Payment } from '../../payment/headers.ts'
 import { unwrapSignature } from '../../payment/wrapped-signature.ts'
-import { RpcError, type Rpc } from '../rpc/json-rpc.ts'
 
 const lower = (hex: string) => hex.toLowerCase() as Hex
 
@@ -61,39 +57,4 @@ export function revertReason(text: string): Exclude<TransferTrial, 'made'> {
 /** The text in the data of a revert. */
 export function textOf(data: string): string {
   return Buffer.from(data.slice(2), 'hex').toString('latin1')
-}
-
-interface TokenQuery {
-  asset: Hex
-  chainId: number
-  domain: { name: string; version: string }
-  receiver: string
-}
-
-interface TokenState {
-  /** Whether the contract has the expected domain. With another one every signature is invalid. */
-  isDomainEqual: boolean
-  isPaused: boolean
-  isReceiverBlacklisted: boolean
-}
-
-/** Rejects if the node does not answer. A member is false if the contract lacks the function. */
-export async function readToken(rpc: Rpc, { asset, chainId, domain, receiver }: TokenQuery): Promise<TokenState> {
-  const call = async (signature: string, argument = '') => {
-    try {
-      return await rpc('eth_call', [{ to: asset, data: toFunctionSelector(signature) + argument }, 'latest'])
-    } catch (cause) {
-      // The node answered: the contract reverts, or the node does not want the call.
-      if (cause instanceof RpcError) return undefined
-      throw cause
-    }
-  }
-  const isTrue = (word: unknown) => typeof word === 'string' && /^0x0{63}1$/.test(word)
-  const address = pad(lower(receiver)).slice(2)
-  const expected = domainSeparator({ domain: { ...domain, chainId, verifyingContract: asset } })
-  return {
-    isDomainEqual: (await call('DOMAIN_SEPARATOR()')) === expected,
-    isPaused: isTrue(await call('paused()')),
-    isReceiverBlacklisted: isTrue(await call('isBlacklisted(address)', address)),
-  }
 }

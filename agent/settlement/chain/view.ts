@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { ReplyError } from '../rpc/post-json.ts'
-import { revertReason, textOf, type NonceKey, type TransferCall, type TransferTrial } from './token.ts'
+import { revertReason, textOf, type NonceKey, type TransferCall } from './token.ts'
 
 /** Limited by the size of code (24 KiB), which the result must not exceed, and by the gas of a call. */
 export const PAYMENTS_MAX = 100
@@ -15,37 +15,6 @@ export const ANCHOR_DEPTH_BLOCKS = 64n
 export interface ObservedPayment extends NonceKey {
   /** The block that was recorded before the settlement. */
   recordedBlock?: bigint | undefined
-}
-
-interface PaymentState {
-  /** Bytes of code of the payer. A contract wallet, or an account with an EIP-7702 delegation, has code. */
-  codeBytes: number
-  /** The payer's balance of the asset. */
-  balance: bigint
-  /** Whether the nonce is used or cancelled. */
-  isNonceUsed: boolean
-  /**
-   * The hash of the recorded block. Undefined if the contract cannot read it: it is too old, or not below the newest
-   * one.
-   */
-  recordedHash: string | undefined
-}
-
-/** One state of one node. */
-export interface ChainView {
-  chainId: bigint
-  /** The newest block of the node. */
-  number: bigint
-  /** Its timestamp, in seconds. */
-  time: bigint
-  /** A block that no reorganisation changes and that precedes every event of a payment whose nonce is free. */
-  anchor: { number: bigint; hash: string }
-  /** The hash of the block that the caller named, or undefined. */
-  checkedHash: string | undefined
-  /** What the token did with the transfer that was tried, if any. */
-  trial: TransferTrial | undefined
-  /** In the order of the call. */
-  payments: PaymentState[]
 }
 
 interface ViewRequest {
@@ -93,8 +62,11 @@ function toWord(value: string | number | bigint): string {
   return digits.padStart(WORD_DIGITS, '0')
 }
 
-/** @throws ReplyError if the result has another form, or lacks the hash of the anchor */
-export function decodeView(result: unknown, payments: readonly ObservedPayment[]): ChainView {
+/**
+ * What an observation has of the chain. A hash is undefined if the node does not have the block.
+ * @throws ReplyError if the result has another form, or lacks the hash of the anchor
+ */
+export function decodeView(result: unknown, payments: readonly ObservedPayment[]) {
   const digits = typeof result === 'string' ? /^0x((?:[0-9a-f]{64})+)$/i.exec(result)?.[1] : undefined
   const words = digits?.toLowerCase().match(/.{64}/g) ?? []
   const wordAt = (index: number): string => {
@@ -103,7 +75,6 @@ export function decodeView(result: unknown, payments: readonly ObservedPayment[]
     return word
   }
   const numberAt = (index: number) => BigInt(`0x${wordAt(index)}`)
-  // A hash of zero means that the node does not have the block.
   const hashAt = (index: number) => (/^0+$/.test(wordAt(index)) ? undefined : `0x${wordAt(index)}`)
   const positionAt = (index: number) => Number(numberAt(index)) / WORD_BYTES
   const [number, anchorHash] = [numberAt(1), hashAt(3)]
@@ -120,8 +91,9 @@ export function decodeView(result: unknown, payments: readonly ObservedPayment[]
     number,
     time: numberAt(2),
     anchor: { number: number > ANCHOR_DEPTH_BLOCKS ? number - ANCHOR_DEPTH_BLOCKS : 0n, hash: anchorHash },
+    /** Of the block that the caller named. */
     checkedHash: hashAt(4),
-    trial: outcome === 0n ? undefined : outcome === 1n ? 'made' : revertReason(textOf(readReason())),
+    trial: outcome === 0n ? undefined : outcome === 1n ? ('made' as const) : revertReason(textOf(readReason())),
     payments: payments.map((_, index) => {
       const at = statesAt + 1 + index * STATE_WORDS
       return {

@@ -77,7 +77,7 @@ export interface Facilitator {
   settle(payment: PaymentPayload, requirements: PaymentRequirements, name?: string): Promise<SettleResponse>
 }
 
-export interface NamedFacilitator {
+interface NamedFacilitator {
   /** Its URL, or `self` for the one in this process. */
   name: string
   client: Pick<FacilitatorClient, 'verify' | 'settle'>

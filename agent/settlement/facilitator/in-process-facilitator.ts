@@ -12,12 +12,13 @@ import { createWalletClient, custom, defineChain, publicActions, type Hex } from
 import { privateKeyToAccount } from 'viem/accounts'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
 import type { Report } from '../../../store/base/runtime.ts'
-import { RELAYER_NODE_MS_MAX } from '../rpc/time-limits.ts'
 import { inTurn, isRevert, onChain, openRpc, RpcError, type Rpc } from '../rpc/json-rpc.ts'
 import { revertReason, textOf } from '../chain/token.ts'
 import { TRANSFER_REVERTED } from './facilitator.ts'
 import type { NetworkDeployment } from '../../payment/terms.ts'
 
+/** One call of a node. */
+const NODE_MS_MAX = 10_000
 /** Below FACILITATOR_MS_MAX. */
 const CONFIRMATION_MS_MAX = 20_000
 
@@ -152,7 +153,7 @@ function openWallet(
   nonceManager: ReturnType<typeof createNonceManager>,
 ) {
   // Two nodes that hang leave time for a third one within the 30 s of a call.
-  const timeoutMs = rpcUrls.length > 1 ? RELAYER_NODE_MS_MAX / 2 : RELAYER_NODE_MS_MAX
+  const timeoutMs = rpcUrls.length > 1 ? NODE_MS_MAX / 2 : NODE_MS_MAX
   const rpc = observed(inTurn(rpcUrls.map((url) => onChain(openRpc({ url, timeoutMs }), chainId))))
   const account = privateKeyToAccount(relayerKey, { nonceManager })
   const wallet = createWalletClient({
