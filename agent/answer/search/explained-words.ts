@@ -16,8 +16,6 @@ export interface TextAround {
   open: readonly (readonly string[])[]
 }
 
-const NO_TEXT: TextAround = { words: [], open: [] }
-
 const WORD = /[\p{L}\p{N}]+/gu
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
@@ -67,7 +65,7 @@ const BREAK = '\n'
 
 /** `form`: the class of the legal form before the text, which may be repeated at once: "Limited (Ltd)". */
 export function readTextAround(text: string, form: string): TextAround {
-  if (text === '') return NO_TEXT
+  if (text === '') return { words: [], open: [] }
   const current = text.replace(INTRODUCED, BREAK)
   const runs = PATTERNS.reduce((left, replaceIn) => replaceIn(left), current)
     .split(BREAK)
