@@ -101,7 +101,7 @@ class Reconciler {
 
   /** Whether a payment has no outcome, for another reason than what its buyer did. */
   hasUnexplained(): boolean {
-    return [...this.#overdue.values()].some(({ isUnexplained }) => isUnexplained)
+    return [...this.#overdue.values()].some((each) => each.isUnexplained)
   }
 
   /** Whether a record could not be read or written. */
