@@ -34,7 +34,8 @@ export interface CheckedPayment extends DecodedPayload {
   readonly isForFormerReceiver: boolean
 }
 
-interface Quoted {
+/** What the payment is compared with. */
+interface Expected {
   terms: Terms
   operation: Operation
   resourceUrl: string
@@ -43,7 +44,7 @@ interface Quoted {
 
 export function checkPayment(
   payload: DecodedPayload,
-  { terms: current, operation, resourceUrl, now }: Quoted,
+  { terms: current, operation, resourceUrl, now }: Expected,
 ): CheckedPayment | PaymentRefused {
   const { payment } = payload
   const { authorization, signature } = payment.payload

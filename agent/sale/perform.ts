@@ -16,14 +16,14 @@ import { buildQuote } from '../payment/quote.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import { CALL_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { settle } from '../settlement/settle.ts'
-import { decodePayment, payerPrefixOf } from '../payment/binding.ts'
+import { decodePayload, payerPrefixOf } from '../payment/binding.ts'
 import { checkPayment, endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
 import { describeInput } from '../answer/answers.ts'
 import { WEIGHTS } from './limits/address-budget.ts'
 import { storeClaim } from './claim.ts'
 import { describeConflict, refuseSettled } from './conflict.ts'
 import { checkReadiness, openAnswerContext, prepare } from './prepare.ts'
-import { outcomeUnknown, recordOutcome, unknownIfFailed, type Sold } from './record-outcome.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed, type SaleOutcome } from './record-outcome.ts'
 import { replay, replayIfSold, replayToWaiting } from './replay.ts'
 import type { SaleContext, SaleRequest } from './sale-context.ts'
 import { verifyAndReserve } from './verify.ts'
@@ -49,15 +49,15 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   return { ...refusal, kind: 'refused', quote }
 }
 
-async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sold> {
+async function runSteps(context: SaleContext, request: SaleRequest): Promise<SaleOutcome> {
   const { payments } = context
   const { operation, client } = request
   const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
-  const payload = decodePayment(request.paymentHeaders, operation)
+  const payload = decodePayload(request.paymentHeaders, operation)
 
   // 3. Replay: a payment with a record gets its stored response.
-  const stored = payload.kind === 'payment' ? await replay(context, { payload, client, waitLimit }) : undefined
-  if (stored) return stored
+  const replayed = payload.kind === 'payment' ? await replay(context, { payload, client, waitLimit }) : undefined
+  if (replayed) return replayed
 
   // 4. What the transport does not sell, and the budget of the client's address.
   const limited = request.transportRefusal
@@ -116,16 +116,16 @@ async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sol
     const record = await settle(payments, claim.record, { start: verified.start, waitLimit: waitLimitOfCall })
 
     // 13. The answer.
-    const sold = recordOutcome(record)
-    if (sold.kind === 'answer') client.budget.refundSale()
-    return sold
+    const sale = recordOutcome(record)
+    if (sale.kind === 'answer') client.budget.refundSale()
+    return sale
   })
   // A sale beyond the limit of a minute has cost remote calls.
   if (outcome.kind === 'refused' && outcome.refusal.code !== 'rate_limited') client.budget.refund()
   return outcome
 }
 
-type Payload = ReturnType<typeof decodePayment>
+type Payload = ReturnType<typeof decodePayload>
 
 function refuseBeyondBudget(
   { stopSignal }: SaleContext,

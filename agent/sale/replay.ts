@@ -9,7 +9,7 @@ import { advanceOrReload, reload } from '../settlement/record-decision.ts'
 import { addMissingReceipt } from '../settlement/receipts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { WaitLimit } from '../settlement/settle.ts'
-import { outcomeUnknown, recordOutcome, unknownIfFailed, type Sold } from './record-outcome.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed, type SaleOutcome } from './record-outcome.ts'
 import type { SaleContext } from './sale-context.ts'
 
 /** Reads of a record that another process settles: 20 s together, longer than most settlements. */
@@ -28,7 +28,7 @@ interface ReplayRequest {
 }
 
 /** Undefined if the payment has no record. Only a payment that has a record is hashed here. */
-export function replay(context: ReplayContext, request: ReplayRequest): Promise<Sold | undefined> {
+export function replay(context: ReplayContext, request: ReplayRequest): Promise<SaleOutcome | undefined> {
   const { payments } = context
   const { payload, client } = request
   const { budget } = client
@@ -54,7 +54,7 @@ async function answer(
   { payments, paymentMutex }: ReplayContext,
   record: ResponseRecord,
   request: ReplayRequest,
-): Promise<Sold> {
+): Promise<SaleOutcome> {
   const { client } = request
   client.budget.refund()
   if (!mayChange(record)) {
@@ -75,19 +75,19 @@ export async function replayToWaiting(
   payments: PaymentServices,
   record: ResponseRecord,
   request: ReplayRequest,
-): Promise<Sold> {
+): Promise<SaleOutcome> {
   const { budget } = request.client
-  const sold = await replayRecord(payments, record, request)
-  if (sold.kind !== 'answer') return sold
+  const outcome = await replayRecord(payments, record, request)
+  if (outcome.kind !== 'answer') return outcome
   budget.refund()
-  return budget.chargeReplay(Buffer.byteLength(sold.body)) ?? sold
+  return budget.chargeReplay(Buffer.byteLength(outcome.body)) ?? outcome
 }
 
 /**
  * The stored response, if another request or process has sold for this payment since step 3. The record of another
  * payment with the same id does not count: steps 3 and 10 compare the id.
  */
-export function replayIfSold(payments: PaymentServices, request: ReplayRequest): Promise<Sold | undefined> {
+export function replayIfSold(payments: PaymentServices, request: ReplayRequest): Promise<SaleOutcome | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(request.payload.identity)
     return record && replayToWaiting(payments, record, request)
@@ -99,7 +99,7 @@ async function replayRecord(
   payments: PaymentServices,
   record: ResponseRecord,
   { payload, waitLimit }: ReplayRequest,
-): Promise<Sold> {
+): Promise<SaleOutcome> {
   if (!isBoundTo(record, payload)) return refused({ code: 'payment_replay_conflict' })
   let current = await waitForOtherProcess(payments, record, waitLimit)
   if (!current) return outcomeUnknown()

@@ -174,7 +174,7 @@ async function judgeVerification(
   let verification = first
   let unsupported: PaymentRefused | undefined
   while (verification.kind === 'refused') {
-    const refusal = await checkRefusal(payments, checked, { start, told: verification.reason })
+    const refusal = await checkRefusal(payments, checked, { start, reason: verification.reason })
     if (refusal) return refusal
     const { reason, isPolicy, facilitator } = verification
     if (isPolicy) return refusedPayment('payment_rejected', reason)
@@ -197,7 +197,7 @@ async function judgeVerification(
 async function checkRefusal(
   payments: PaymentServices,
   checked: CheckedPayment,
-  { start, told }: { start: SaleStart; told: QuoteReason },
+  { start, reason }: { start: SaleStart; reason: QuoteReason },
 ): Promise<NotForSale | undefined> {
   const repliedAt = payments.now().getTime()
   const { payload } = checked.payment
@@ -208,9 +208,9 @@ async function checkRefusal(
   if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
   if (Number(observation.time) * 1000 < repliedAt - REPLY_TO_BLOCK_MS_MAX) return UNAVAILABLE
   // A free nonce contradicts a use that the facilitator reports, whatever else the token refuses.
-  if (observation.trial === 'made' || told === 'authorization_used') return undefined
+  if (observation.trial === 'made' || reason === 'authorization_used') return undefined
   const isCovered = payer.balance >= BigInt(payload.authorization.value)
-  return refusedPayment('payment_rejected', isCovered ? told : 'insufficient_funds')
+  return refusedPayment('payment_rejected', isCovered ? reason : 'insufficient_funds')
 }
 
 /**

@@ -43,7 +43,7 @@ export async function observeRecords(
     observation,
     isNonceUsed: observation.payments[index]?.isNonceUsed ?? false,
     payer: observation.payments[index],
-    readNonce: () => readNonce(observer, record, { observation, payment: observation.payments[index] }),
+    readNonce: () => readNonce(observer, record, { observation, state: observation.payments[index] }),
   }))
 }
 
@@ -100,19 +100,19 @@ function toObserved(record: ResponseRecord) {
 async function readNonce(
   { chain }: Observer,
   record: ResponseRecord,
-  { observation, payment }: { observation: Observation; payment: Observation['payments'][number] | undefined },
+  { observation, state }: { observation: Observation; state: Observation['payments'][number] | undefined },
 ): Promise<NonceState> {
-  if (!payment) throw new Error('An observation has no state of its payment')
+  if (!state) throw new Error('An observation has no state of its payment')
   const { from_block_hash: hash } = record
   // Records of older versions have no hash.
-  const isOwnChain = hash === undefined || payment.recordedHash === hash
+  const isOwnChain = hash === undefined || state.recordedHash === hash
   const { time, final, trial } = observation
-  if (!payment.isNonceUsed) {
+  if (!state.isNonceUsed) {
     if (!isOwnChain) throw new WrongChain()
     return { nonce: 'free', time, finalTime: final?.time ?? 0n, trial }
   }
-  const { payment: paid, requirements } = recordedPayment(record)
-  const { authorization } = paid.payload
+  const { requirements, payment } = recordedPayment(record)
+  const { authorization } = payment.payload
   const from = isOwnChain
     ? { block: BigInt(record.from_block) }
     : { time: earliestSettlement(authorization, observation) }
