@@ -157,7 +157,7 @@ describe('the REST routes', () => {
     })
   })
 
-  describe('[7.5] answer CORS preflight requests', () => {
+  describe('[7.7] answer CORS preflight requests', () => {
     // A client may mark the headers of answers as headers of its request, and others have headers of their own.
     const names = 'payment-signature,access-control-expose-headers, idempotency-key,x-own~1'
     for (const path of [`${COMPANY}/1`, '/a2a', '/api/v1/meta', `/${MARK}`, '/%']) {
