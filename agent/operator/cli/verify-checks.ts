@@ -52,7 +52,7 @@ const version = z.looseObject({
   last_seen: file.nullable(),
   company: companySchema.nullable(),
 })
-/** The companies of each kind of answer (contract 2.3, 2.6, 2.7, 2.11). */
+/** The companies of each kind of answer (contract 2.3, 2.6, 2.11). */
 const singleSchema = z.looseObject({
   company: companySchema.optional(),
   match: candidate.nullish(),
