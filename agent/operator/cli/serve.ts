@@ -77,7 +77,7 @@ export async function serve(
     random: Math.random,
     timer,
     ...events,
-    lostLogLines: () => output.lost,
+    areLogLinesLost: () => output.hasLost(),
   }
   const service = await Promise.race([startService({ config, externals, allowed, ...runtime }), signal])
   if (typeof service === 'string') {

@@ -56,7 +56,7 @@ export const CHECKS = {
   records: { columns: ['critical'], ...SOON, measure: failsIf(({ reconciler }) => reconciler?.hasDamaged()) },
   unrecorded: { columns: ['warning', 'shown'], ...LATER, measure: checkUnrecorded },
   backup: { columns: ['warning', 'shown'], ...LATER, measure: checkBackup },
-  'log lines': { columns: ['warning'], ...SOON, measure: failsIf((running) => running.areLinesLost()) },
+  'log lines': { columns: ['warning'], ...SOON, measure: failsIf((running) => running.areLogLinesLost()) },
   running: { columns: ['unready'], ...SOON, measure: failsIf((running) => !running.isOpen()) },
   'base URL': { columns: ['shown'] },
   documents: { columns: ['shown'] },
