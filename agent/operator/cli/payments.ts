@@ -2,6 +2,7 @@
 import { matching } from '../../command-line/arguments.ts'
 import type { AddCommand } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
 
 const HELP = `
 The identity of a payment is network, asset, payer and nonce, as "payments unfinished" prints it. Signatures and bought
@@ -19,9 +20,14 @@ const parseBlock = (text: string) => BigInt(checkBlock(text))
 
 export const addPaymentsCommand: AddCommand = (program, context) => {
   const { print, finish } = context
-  const openLog = async () => {
+  type Commands = typeof import('../../settlement/command.ts')
+  const withLog = async (
+    use: (log: ResponseLog, commands: Commands) => Promise<boolean | void>,
+    { readOnly = true } = {},
+  ) => {
     const { openConfiguredLog } = await import('../../service/response-log.ts')
-    return openConfiguredLog(await loadConfig(context), { readOnly: true })
+    await using log = await openConfiguredLog(await loadConfig(context), { readOnly })
+    finish((await use(log, await import('../../settlement/command.ts'))) ?? true)
   }
   const payments = program
     .command('payments')
@@ -30,38 +36,24 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
   payments
     .command('unfinished')
     .description('list the payments whose outcome is not final')
-    .action(async () => {
-      const { listUnfinishedPayments } = await import('../../settlement/command.ts')
-      await using log = await openLog()
-      finish(await listUnfinishedPayments(log, print))
-    })
+    .action(() => withLog((log, { listUnfinishedPayments }) => listUnfinishedPayments(log, print)))
   payments
     .command('unrecorded')
     .description('list the payments that the chain shows as settled and that have no record')
-    .action(async () => {
-      const { listUnrecordedPayments } = await import('../../settlement/command.ts')
-      await using log = await openLog()
-      await listUnrecordedPayments(log, print)
-    })
+    .action(() => withLog((log, { listUnrecordedPayments }) => listUnrecordedPayments(log, print)))
   payments
     .command('missing')
     .description('list the payments that a facilitator reported as settled and that are not on chain')
     .option('--trust <host>', 'forget those of this facilitator, whose reports then count again')
-    .action(async ({ trust }: { trust?: string }) => {
-      const { listMissingPayments } = await import('../../settlement/command.ts')
-      const { openConfiguredLog } = await import('../../service/response-log.ts')
-      await using log = await openConfiguredLog(await loadConfig(context), { readOnly: trust === undefined })
-      await listMissingPayments(log, print, trust)
+    .action(({ trust }: { trust?: string }) => {
+      const readOnly = trust === undefined
+      return withLog((log, { listMissingPayments }) => listMissingPayments(log, print, trust), { readOnly })
     })
   payments
     .command('show')
     .description('show one payment')
     .argument('<identity>', 'the identity that "payments unfinished" prints')
-    .action(async (identity: string) => {
-      const { showPayment } = await import('../../settlement/command.ts')
-      await using log = await openLog()
-      finish(await showPayment(log, identity, print))
-    })
+    .action((identity: string) => withLog((log, { showPayment }) => showPayment(log, identity, print)))
   payments
     .command('recheck')
     .description('search the transfer of a payment on RPC_URL again, and deliver if it is there')
