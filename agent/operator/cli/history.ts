@@ -6,8 +6,8 @@ import { loadConfig } from './configuration.ts'
 import { companyKey } from '../../../store/files/layout.ts'
 
 const HELP = `
-Each import writes the journal. An archive is given with its date, ARCHIVE=DATE or ARCHIVE=TIME, or has its facts beside it in
-ARCHIVE.json, which the service writes if ARCHIVE_DIRECTORY is set. The order of the archives does not matter.
+Each import writes the journal. An archive is given with its date, ARCHIVE=DATE or ARCHIVE=TIME, or has its facts beside
+it in ARCHIVE.json, which the service writes if ARCHIVE_DIRECTORY is set.
 
 Examples:
   irish-company-agent history build 2026-01-01.zip=2026-01-01 2026-01-02.zip=2026-01-02
