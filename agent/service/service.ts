@@ -103,8 +103,7 @@ export async function startService(given: ServiceOptions) {
       areLogLinesLost,
       hasReported: (event) => instruments.hasReported(event),
     }
-    const { subject, ...stores } = await openStores(options, running, closers)
-    const { catalog, journal, log } = stores
+    const { subject, catalog, journal, log, formerReceivers } = await openStores(options, running, closers)
     const admin = metrics && (await startAdmin(options, { metrics, catalog, log, budgets, queues, subject }))
     if (admin) closers.push(() => admin.close())
 
@@ -113,8 +112,18 @@ export async function startService(given: ServiceOptions) {
     closers.push(() => keys.stop())
     const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
       signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
-    const context = createSaleContext(options, { ...stores, ...queues, signReceipt, stopSignal: stopping.signal })
-    const { terms } = context
+    const terms = buildTerms(config.mode, externals.payTo, OPERATIONS, formerReceivers)
+    const paymentMutex = new KeyedMutex()
+    const context: SaleContext = {
+      catalog,
+      journal,
+      terms,
+      paymentMutex,
+      ...queues,
+      payments: openPayments(options, { log, signReceipt }),
+      payers: new PayerReservations(),
+      stopSignal: stopping.signal,
+    }
     const payments = instruments.observe(context.payments)
     const shown = openShownDataset(config.mode, () => catalog.current())
     const executor = new CompanyAgentExecutor({
@@ -131,7 +140,7 @@ export async function startService(given: ServiceOptions) {
     const readNameIndex = () => measure('name index', subject)
     running.retrieval = await startDataset(options, catalog, readNameIndex)
     closers.push(() => running.retrieval?.stop())
-    const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(context.paymentMutex) })
+    const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(paymentMutex) })
     running.reconciler = reconciler
     await readNameIndex()
     closers.push(() => reconciler.stop())
@@ -207,37 +216,15 @@ async function startAdmin(
   })
 }
 
-function createSaleContext(
-  { config, externals, clock, now, timer, report }: ServiceOptions,
-  {
-    log,
-    signReceipt,
-    formerReceivers,
-    ...shared
-  }: Pick<PaymentServices, 'log' | 'signReceipt'> &
-    Omit<SaleContext, 'terms' | 'payments' | 'payers' | 'paymentMutex'> & {
-      formerReceivers: readonly string[]
-    },
-): SaleContext {
-  const { facilitator, chain, payTo } = externals
-  return {
-    ...shared,
-    terms: buildTerms(config.mode, payTo, OPERATIONS, formerReceivers),
-    payments: {
-      log,
-      facilitator,
-      chain,
-      recentAttempts: new RecentAttempts({ log, now, monotonic: clock, timer }),
-      doubts: new FacilitatorDoubts({ log, monotonic: clock }),
-      signReceipt,
-      now,
-      monotonic: clock,
-      timer,
-      report,
-    },
-    payers: new PayerReservations(),
-    paymentMutex: new KeyedMutex(),
-  }
+/** Their calls are measured later. */
+function openPayments(
+  { externals, clock: monotonic, now, timer, report }: ServiceOptions,
+  { log, signReceipt }: Pick<PaymentServices, 'log' | 'signReceipt'>,
+): PaymentServices {
+  const { facilitator, chain } = externals
+  const recentAttempts = new RecentAttempts({ log, now, monotonic, timer })
+  const doubts = new FacilitatorDoubts({ log, monotonic })
+  return { log, facilitator, chain, recentAttempts, doubts, signReceipt, now, monotonic, timer, report }
 }
 
 /** Retrieves the dataset now and daily. The service starts without one if a remote source cannot be reached. */

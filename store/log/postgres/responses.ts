@@ -31,7 +31,7 @@ import {
   type UnrecordedPayment,
 } from '../record.ts'
 import { openRecordCache } from '../record-cache.ts'
-import { MOVED_NOTE, RECORDS_PER_PART, type LogPart, type MovableLog, type MovedRecord } from '../move.ts'
+import { MOVED_NOTE, RECORDS_PER_PART, type LogPart, type MovableLog } from '../move.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
@@ -383,20 +383,20 @@ class PostgresResponseLog implements MovableLog {
 
   async import(part: LogPart): Promise<void> {
     const insert = (statement: string, rows: readonly object[]) => this.#query(statement, [JSON.stringify(rows)])
-    if (part.kind === 'records') {
-      const toRow = ({ record, holdsPaymentId }: MovedRecord) => ({
-        identity: record.identity,
-        state: record.state,
-        due_at: dueTime(record),
-        payment_id: holdsPaymentId ? record.payment_id : null,
-        final_at: isFinal(record.state) ? record.updated_at : null,
-        record: encodeRecord(record).toString('base64'),
-      })
-      await insert(STATEMENTS.IMPORT, part.records.map(toRow))
-    } else {
+    if (part.kind !== 'records') {
       await insert(STATEMENTS.IMPORT_KEYS, part.publicKeys)
       await insert(STATEMENTS.IMPORT_SALES, part.sales)
+      return
     }
+    const rows = part.records.map(({ record, holdsPaymentId }) => ({
+      identity: record.identity,
+      state: record.state,
+      due_at: dueTime(record),
+      payment_id: holdsPaymentId ? record.payment_id : null,
+      final_at: isFinal(record.state) ? record.updated_at : null,
+      record: encodeRecord(record).toString('base64'),
+    }))
+    await insert(STATEMENTS.IMPORT, rows)
   }
 
   close(): Promise<void> {
