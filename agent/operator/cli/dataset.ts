@@ -95,6 +95,6 @@ function printSnapshotInfo(info: SnapshotInfo, print: (line: string) => void): v
   print(`companies   ${info.company_count}`)
   print(`quarantined ${info.quarantined_company_count}`)
   print(`rejected    ${info.rejected_row_count}`)
-  for (const [name, count] of Object.entries(info.findings).toSorted()) print(`  ${name} ${count}`)
+  for (const name of Object.keys(info.findings).toSorted()) print(`  ${name} ${info.findings[name]}`)
   print(`snapshot    ${info.snapshot_id}`)
 }

@@ -77,7 +77,7 @@ export class Watch {
       if (!this.#running.has(name) && ageMs >= (checkOf(name).everySeconds ?? 0) * 1_000)
         this.#running.set(name, this.#measureOne(name, subject))
     }
-    const running = names.map((name) => this.#running.get(name))
+    const running = names.flatMap((name) => this.#running.get(name) ?? [])
     await withDeadline({ timer, milliseconds: WAIT_MS_MAX }, () => Promise.all(running)).catch(() => undefined)
   }
 
