@@ -34,7 +34,7 @@ interface WatchOptions {
   timer: Timer
 }
 
-/** The checks of a running service. Nothing is measured while nobody asks, and no check more often than the table says. */
+/** The checks of a running service. Each is measured when somebody asks, and at most as often as the table says. */
 export class Watch {
   readonly #options: WatchOptions
   readonly #latest = new Map<CheckName, { findings: Finding[]; at: number }>()
