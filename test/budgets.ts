@@ -13,7 +13,7 @@ export const STYLE_LINES_MAX = 280
 /** Exported types and interfaces of the product and the page. */
 export const EXPORTED_TYPES_MAX = 222
 /** Rules in docs/contract.md. */
-export const CONTRACT_RULES_MAX = 179
+export const CONTRACT_RULES_MAX = 171
 /** Environment variables of the configuration. */
 export const VARIABLES_MAX = 25
 /** Folders and files in `agent`. */

@@ -225,7 +225,7 @@ describe('the commands beside a running service', () => {
     expect((await run('keys', 'list')).text).to.match(new RegExp(`${kid}.*signs on this machine`))
   })
 
-  it('[11.6] import an archive, print its counts, and sell the new snapshot at once', async () => {
+  it('[11.5] import an archive, print its counts, and sell the new snapshot at once', async () => {
     const imported = await run('import', REGISTER)
     expect(imported.code, imported.stderr).to.equal(0)
     expect(imported.text).to.match(/^imported\nrows +30\ncompanies +27\n/)

@@ -44,7 +44,7 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
   }
 }
 
-/** The companies of each kind of answer (contract 2.3, 2.6, 2.7, 2.11). */
+/** The companies of each kind of answer (contract 2.3, 2.6, 2.11). */
 const singleSchema = z.looseObject({
   company: companySchema.optional(),
   match: candidateSchema.nullish(),
