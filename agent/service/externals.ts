@@ -10,7 +10,7 @@ import { openFacilitators, type Facilitator } from '../settlement/facilitator/fa
 import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator, type RelayerFunds } from '../settlement/facilitator/in-process-facilitator.ts'
-import { isAnswering, RpcError, WrongChain } from '../settlement/rpc/json-rpc.ts'
+import { WrongChain } from '../settlement/rpc/json-rpc.ts'
 import { isPrivateKey } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { openSandbox } from '../sandbox/sandbox.ts'
@@ -62,11 +62,7 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
     const nodes = rpcUrls.length > 1 ? 'name nodes of one chain,' : 'be a node of chain'
     throw new ConfigError(`RPC_URL must ${nodes} ${deployment.chainId} when MODE is ${mode}`)
   }
-  // The service starts anyway: quotes do not need the node, and the node may recover.
-  if (causes.length === rpcUrls.length) {
-    const isViewRefused = causes[0] instanceof RpcError && (await isAnswering(rpcUrl))
-    report(isViewRefused ? 'chain_view_refused' : 'chain_unavailable', causes[0])
-  }
+  // If no node answers, the service starts anyway: quotes do not need one, and it may recover.
   const shared = { chain, payTo, registry: { rpcUrl } }
   if (configured.kind === 'remote') {
     const facilitator = openRemoteFacilitators(configured.facilitators, report)

@@ -8,6 +8,8 @@ import { companySchema, type SnapshotEntry } from '../../../store/dataset/compan
 import { snapshotFolder } from '../../../store/files/layout.ts'
 import { openSnapshot } from '../../../store/dataset/snapshot.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
+import { versionSchema } from '../../operation/history.ts'
+import { candidateSchema } from '../../operation/result.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
 import { openChain } from '../../settlement/chain/chain.ts'
 import { nonceKey } from '../../settlement/chain/token.ts'
@@ -44,24 +46,15 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
   }
 }
 
-const candidate = z.looseObject({ company: companySchema })
-const file = z.looseObject({ snapshot_id: z.string() })
-const version = z.looseObject({
-  state: z.enum(['present', 'absent', 'quarantined', 'erased']),
-  first_seen: file,
-  last_seen: file.nullable(),
-  company: companySchema.nullable(),
-})
 /** The companies of each kind of answer (contract 2.3, 2.6, 2.11). */
 const singleSchema = z.looseObject({
   company: companySchema.optional(),
-  match: candidate.nullish(),
-  candidates: z.array(candidate).optional(),
+  match: candidateSchema.nullish(),
+  candidates: z.array(candidateSchema).optional(),
   company_number: z.string().optional(),
-  versions: z.array(version).optional(),
+  versions: z.array(versionSchema).optional(),
 })
-const resultSchema = z.looseObject({ status: z.number(), body: z.unknown() })
-const batchSchema = z.looseObject({ results: z.array(resultSchema) })
+const batchSchema = z.looseObject({ results: z.array(z.looseObject({ status: z.number(), body: z.unknown() })) })
 
 interface Claim {
   number: string
@@ -76,9 +69,7 @@ function claimsAbout(archive: string, snapshotId: string, answer: unknown): Clai
   const batch = batchSchema.safeParse(answer).data
   if (batch) {
     const answered = batch.results.filter(({ status }) => status === 200)
-    const claims = answered.map(({ body }) =>
-      claimsAbout(archive, file.safeParse(body).data?.snapshot_id ?? snapshotId, body),
-    )
+    const claims = answered.map(({ body }) => claimsAbout(archive, snapshotId, body))
     return claims.every((each) => each !== undefined) ? claims.flat() : undefined
   }
   const parsed = singleSchema.safeParse(answer).data

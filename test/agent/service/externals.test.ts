@@ -12,7 +12,6 @@ import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { relayerFolder } from '../../../store/files/layout.ts'
 import { testChainUrl } from '../../support/chain.ts'
 import { ready, startChild } from '../../support/child.ts'
-import { replying, startFaultProxy } from '../../support/fault-proxy.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { tokenOn } from '../../support/token.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
@@ -110,10 +109,6 @@ describe('the configured externals', () => {
     const remote = { FACILITATOR: 'http://127.0.0.1:1', PAY_TO }
     expect(await refusal({ ...remote, RPC_URL: rpcUrl })).to.equal('opened')
     expect(await refusal({ ...remote, RPC_URL: 'http://127.0.0.1:1' })).to.equal('opened')
-    using node = await startFaultProxy('')
-    node.fail(replying(() => ({ error: { code: -32_600, message: 'no such key' } })))
-    expect(await refusal({ ...remote, RPC_URL: node.url })).to.equal('opened')
-    expect(reports).to.deep.equal(['chain_unavailable', 'chain_unavailable'])
   })
 
   it('[14.10] refuse a relayer that another process of the data directory uses, until that process ends', async () => {
