@@ -5,25 +5,12 @@ import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-/** Modules that are replaced, because the page needs only a short form of them, or does not run them. */
-const REPLACED: readonly (readonly [path: RegExp, text: string])[] = [
-  [/library\/folder-storage\.ts$/, "export { openStorage } from './no-folder.ts'"],
-  // No check of an address that the page makes needs it.
-  [/viem\/_esm\/index\.js$/, 'export const isAddress = undefined, zeroAddress = undefined'],
-  [
-    /viem\/_esm\/utils\/index\.js$/,
-    `import { sha256 as hash } from '@noble/hashes/sha256'
-     const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-     export const sha256 = (bytes) => '0x' + toHex(hash(bytes))`,
-  ],
-]
-
 process.chdir(fileURLToPath(new URL('.', import.meta.resolve('#root/package.json'))))
 rmSync('dist/page/assets', { recursive: true, force: true })
 
 /** `lists.ts` and what only it imports are loaded when they are needed. */
 const { metafile } = await build({
-  entryPoints: ['page/main.ts', 'page/sandbox.ts', 'page/guide.ts', 'page/page.css'],
+  entryPoints: ['page/main.ts', 'page/guide.ts', 'page/page.css'],
   outdir: 'dist/page/assets',
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',
@@ -39,10 +26,12 @@ const { metafile } = await build({
   alias: { 'csv-parse/sync': 'csv-parse/browser/esm/sync' },
   plugins: [
     {
-      name: 'replace-modules',
+      name: 'no-folder',
       setup(bundler) {
-        for (const [filter, contents] of REPLACED)
-          bundler.onLoad({ filter }, ({ path }) => ({ contents, resolveDir: dirname(path) }))
+        bundler.onLoad({ filter: /library\/folder-storage\.ts$/ }, ({ path }) => ({
+          contents: "export * from './no-folder.ts'",
+          resolveDir: dirname(path),
+        }))
       },
     },
   ],
@@ -57,20 +46,18 @@ function filesOf(entry: string): string[] {
   return [...files].map((file) => basename(file))
 }
 
-const integrity = (file: string) =>
-  `sha384-${createHash('sha384')
-    .update(readFileSync(`dist/page/assets/${file}`))
-    .digest('base64')}`
-const main = filesOf('page/main.ts')
 const entries = {
   style: filesOf('page/page.css'),
-  main,
-  sandbox: filesOf('page/sandbox.ts').filter((file) => !main.includes(file)),
+  main: filesOf('page/main.ts'),
   guide: filesOf('page/guide.ts'),
 }
 const files = readdirSync('dist/page/assets')
 const later = files.filter((file) => !Object.values(entries).flat().includes(file))
-const hashes = Object.fromEntries(files.map((file) => [file, integrity(file)]))
-writeFileSync('dist/page/assets.json', JSON.stringify({ ...entries, later, integrity: hashes }))
+const hashOf = (file: string) =>
+  createHash('sha384')
+    .update(readFileSync(`dist/page/assets/${file}`))
+    .digest('base64')
+const integrity = Object.fromEntries(files.map((file) => [file, `sha384-${hashOf(file)}`]))
+writeFileSync('dist/page/assets.json', JSON.stringify({ ...entries, later, integrity }))
 for (const name of ['page.html', 'box.html', 'buy.html', 'list.html', 'home.html'])
   copyFileSync(`page/${name}`, `dist/page/${name}`)

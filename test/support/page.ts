@@ -3,12 +3,55 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { rpc } from './chain.ts'
 import { findBrowser, openBrowser, type Browser, type BrowserPage, type View } from './browser.ts'
 import type { TestService } from './service.ts'
+import { useService } from './use-service.ts'
 
 export const DESKTOP: View = { width: 1280, height: 900, isMobile: false, scheme: 'light' }
 const SANDBOX_CHAIN = '0x14a34'
 
+/** A service for the tests of a group, and for each test its page in a new context, with its actions. */
+export function usePage(start: () => Promise<TestService>) {
+  const browser = useBrowser()
+  const { service } = useService(start)
+  let current: BrowserPage
+  beforeEach(async () => {
+    current = await browser().open(DESKTOP)
+  })
+  const get = (_: BrowserPage, name: string) => {
+    const value = Reflect.get(current, name) as unknown
+    return typeof value === 'function' ? (value.bind(current) as unknown) : value
+  }
+  const page = new Proxy({} as BrowserPage, { get: get as never })
+  /** Opens a URL in another tab of the same browser. */
+  const openBeside = async (path: string) => {
+    const other = await browser().open(DESKTOP, current)
+    await other.goto(service.url + path)
+    return actionsOf(() => other, service)
+  }
+  return { service, page, openBeside, ...actionsOf(() => current, service) }
+}
+
+function actionsOf(page: () => BrowserPage, service: TestService) {
+  const on =
+    <Rest extends unknown[], Result>(act: (page: BrowserPage, ...rest: Rest) => Result) =>
+    (...rest: Rest) =>
+      act(page(), ...rest)
+  return {
+    open: (path = '/') => page().goto(service.url + path),
+    addWallet: (change?: Answers) => addWallet(page(), service, change),
+    ask: on(ask),
+    click: on(click),
+    fill: on(fill),
+    holdRequests: on(holdRequests),
+    pay: on(pay),
+    savedBy: on(savedBy),
+    seen: on(seen),
+    sold: on(sold),
+    status: on(status),
+  }
+}
+
 /** A browser for the tests of a group. Without a browser the tests are skipped; in CI they fail. */
-export function useBrowser(): () => Browser {
+function useBrowser(): () => Browser {
   let browser: Browser | undefined
   before(async function () {
     const program = findBrowser()

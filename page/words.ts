@@ -1,0 +1,21 @@
+/** Values as a person reads them. */
+const DAY = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeZone: 'UTC' })
+const TIME = new Intl.DateTimeFormat('en-IE', { timeStyle: 'short' })
+const MOMENT = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeStyle: 'short' })
+
+/** A day of the register, which has no time zone, without a break. Empty without a day. */
+export const showDay = (day: string | null): string =>
+  day === null ? '' : DAY.format(new Date(day)).replaceAll(' ', '\u00A0')
+/** Times are those of this browser. */
+export const showTime = (date: Date): string => TIME.format(date)
+export const showMoment = (date: Date): string => MOMENT.format(date)
+
+export const usdc = (micro: number): string => `${micro / 1e6} USDC`
+
+export const plural = (count: number, noun: string): string =>
+  `${count.toLocaleString('en-IE')} ${noun}${count === 1 ? '' : 's'}`
+
+export const shorten = (text: string): string => `${text.slice(0, 8)}…${text.slice(-6)}`
+
+/** Codes as words. Names of the register have no small letters beside an underscore. */
+export const toWords = (text: string): string => text.replaceAll(/[a-z]+_[a-z_]+/g, (code) => code.replaceAll('_', ' '))
