@@ -44,7 +44,6 @@ export function showAnswer(operation: Operation, body: object, number: string): 
   return [shown, showSource(answer)]
 }
 
-type Version = HistoryResponse['versions'][number]
 type CompanyAnswer = Provenance & { company: Company }
 
 const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = {
@@ -55,12 +54,8 @@ const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = 
   ],
   search: (answer: SearchResponse) => [
     create('h1', {}, `${plural(answer.candidates.length, 'result')} for “${answer.query.q}”`),
-    answer.candidates.length === 0
-      ? paragraph('No company has a similar name. Try fewer words, or another spelling.')
-      : [
-          showCandidates(answer),
-          paragraph(link(urlOf('resolve', { name: answer.query.q }), 'Decide with an Eircode or an address')),
-        ],
+    showCandidates(answer),
+    paragraph(link(urlOf('resolve', { name: answer.query.q }), 'Decide with an Eircode or an address')),
   ],
   resolve: (answer: ResolveResponse) => {
     const { status, match, candidates } = answer
@@ -74,7 +69,13 @@ const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = 
       `Recorded since ${showDay(answer.complete_since)}.`,
       answer.gaps.length === 0 ? '' : ` ${plural(answer.gaps.length, 'day')} without a file.`,
     ]),
-    table(VERSION_HEADS.map(toHead), answer.versions.map(showVersion).toReversed()),
+    table(
+      VERSION_HEADS.map(toHead),
+      answer.versions
+        .map(versionCells)
+        .toReversed()
+        .map((row) => row.map(toWords)),
+    ),
     answer.next_before === null
       ? []
       : link(urlOf('history', { company_number: answer.company_number, before: answer.next_before }), 'Earlier'),
@@ -104,17 +105,13 @@ function showCandidates(answer: { candidates: readonly Candidate[]; match?: Cand
     const named = [link(`#${number}`, name), create('small', {}, reasons[at])]
     return [[number, named, statusOf(company), addressOf(company), showDay(registered), [bar, `\u00A0${score}`]]]
   })
-  return rows.length === 0 ? [] : table(['Number', 'Name', 'Status', 'Address', 'Registered', 'Score'], rows)
+  if (rows.length === 0) return paragraph('No company has a similar name. Try fewer words, or another spelling.')
+  return table(['Number', 'Name', 'Status', 'Address', 'Registered', 'Score'], rows)
 }
 
 const toHead = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
-function showVersion(version: Version, at: number, all: Version[]): Content[] {
-  const [from = '', until = '', ...others] = versionCells(version, at, all)
-  return [showDay(from), version.last_seen ? showDay(until) : until, ...others.map(toWords)]
-}
-
 function showChange(change: ChangesResponse['changes'][number]): Content[] {
-  const [date = '', number = '', ...others] = changeCells(change)
-  return [showDay(date), link(urlOf('lookup', { company_number: number }), number), ...others.map(toWords)]
+  const [date, number = '', ...others] = changeCells(change).map(toWords)
+  return [date, link(urlOf('lookup', { company_number: number }), number), ...others]
 }

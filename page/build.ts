@@ -1,5 +1,5 @@
 /** Bundles the page into dist/page. Scripts and style have a hash in their name, and assets.json lists them. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -53,10 +53,7 @@ const entries = {
 }
 const files = readdirSync('dist/page/assets')
 const later = files.filter((file) => !Object.values(entries).flat().includes(file))
-const hashOf = (file: string) =>
-  createHash('sha384')
-    .update(readFileSync(`dist/page/assets/${file}`))
-    .digest('base64')
+const hashOf = (file: string) => hash('sha384', readFileSync(`dist/page/assets/${file}`), 'base64')
 const integrity = Object.fromEntries(files.map((file) => [file, `sha384-${hashOf(file)}`]))
 writeFileSync('dist/page/assets.json', JSON.stringify({ ...entries, later, integrity }))
 for (const name of ['page.html', 'box.html', 'buy.html', 'list.html', 'home.html'])

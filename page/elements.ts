@@ -55,11 +55,7 @@ export function save(name: string, content: BlobPart): void {
 
 /** A button that copies the text, and says so. */
 export function copyButton(text: string): HTMLElement {
-  const copy = async () => {
-    await navigator.clipboard.writeText(text)
-    made.textContent = 'Copied'
-    setTimeout(() => (made.textContent = 'Copy'), 1_500)
-  }
+  const copy = () => navigator.clipboard.writeText(text).then(() => (made.textContent = 'Copied'))
   const made: HTMLElement = button('Copy', () => void copy())
   return made
 }

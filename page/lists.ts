@@ -37,7 +37,6 @@ export const press = async (): Promise<void> => run?.()
 
 /** What a person has chosen instead of the proposals. */
 interface Choices {
-  encoding?: string
   /** From 1, or 0 without a header. */
   headerRow?: number
   columns?: RowCells
@@ -48,14 +47,12 @@ async function read(choices: Choices = {}): Promise<void> {
   run = undefined
   const [chosen] = file.files ?? []
   const bytes = chosen ? await chosen.arrayBuffer() : new TextEncoder().encode(lines.value)
-  const { encoding } = choices
-  const options = { name: chosen?.name ?? 'The list', separator: chosen ? undefined : '\t', encoding }
+  const options = { name: chosen?.name ?? 'The list', separator: chosen ? undefined : '\t' }
   try {
     await preview(await parseTable(new Uint8Array(bytes), options), choices)
   } catch (cause) {
     if (!(cause instanceof TableError)) throw cause
-    const again = button('Read it so', () => void read({ ...choices, encoding: 'windows-1252' }))
-    withdraw(paragraph(cause.message, 'fault'), ...(cause.doubt ? [again] : []))
+    withdraw(paragraph(cause.message, 'fault'))
   }
 }
 

@@ -9,7 +9,7 @@ import { present, showAnswer, withdraw } from './answers.ts'
 import { allowLater, button, create, find } from './elements.ts'
 import { showPayment } from './payment.ts'
 import { showPurchases } from './purchases.ts'
-import { buy, describe, describeRefusal, resume, say } from './purchase.ts'
+import { buy, describe, resume, say } from './purchase.ts'
 import { askedByUrl, baseUrl, fillForm, form, isSame, readForm, shownFields, urlOf } from './question.ts'
 import { findBought, readPurchases, type Bought } from './storage.ts'
 import { listWallets } from './wallets.ts'
@@ -34,19 +34,19 @@ function submit(operation: Operation): Promise<void> {
     const asked = askedByUrl()
     if (!asked || !isSame(asked, operation)) history.pushState(null, '', urlOf(definition.name, input))
     withdraw()
-    await buy(operation)
-    await show(await findBought(operation))
+    await show(await buy(operation))
   })
 }
 
-/** Shows the answer of a purchase, or why it has none. */
+/** @throws PurchaseError if the purchase has ended without an answer */
 async function show(bought: Bought | undefined): Promise<void> {
   if (!bought) return
-  const { operation, purchase } = bought
+  const { operation, purchase, name: file } = bought
   const { status = 0, body = '' } = purchase.answer ?? {}
   if (status !== 200) {
+    const answer = describeAnswer({ status, body })
     const outcome = await outcomeOf(purchase, new Date())
-    return say(describeRefusal(describeAnswer({ status, body }), outcome), 'fault')
+    throw new PurchaseError('service_refused', `The service answered ${status}`, { answer, outcome, file })
   }
   say('')
   const shown = showAnswer(operation, JSON.parse(body) as object, location.hash.slice(1))
@@ -63,15 +63,10 @@ async function open(): Promise<void> {
   const operation = askedByUrl()
   if (!operation) return resumeAll()
   const bought = await findBought(operation).catch(() => undefined)
-  if (!bought || !isUnanswered(bought)) return show(bought)
-  return exclusively(async () => {
-    await resume(operation)
-    await show(await findBought(operation))
-  })
+  await exclusively(async () => show(bought && isUnanswered(bought) ? await resume(operation) : bought))
 }
 
-/** Loads the code of lists, and starts it at the first time. */
-async function openLists(): Promise<typeof import('./lists.ts')> {
+function openLists() {
   allowLater()
   return import('./lists.ts')
 }

@@ -31,10 +31,7 @@ export function showPayment({ purchase, amount }: Bought): HTMLElement {
     state.className = isValid ? 'done' : 'fault'
     state.textContent = isValid ? 'receipt valid' : 'RECEIPT NOT VALID'
     if (url && !keySet) state.textContent = 'receipt not checked: the keys cannot be read'
-    const items = checks.map(({ name, passed, detail }) => [
-      `${passed ? '✓' : '✕'} ${name}`,
-      create('code', {}, detail),
-    ])
+    const items = checks.map((each) => [`${each.passed ? '✓' : '✕'} ${each.name}`, create('code', {}, each.detail)])
     checked.replaceChildren(facts(Object.fromEntries(items) as Record<string, Content>))
   }
   void check()
@@ -46,11 +43,8 @@ export function showPayment({ purchase, amount }: Bought): HTMLElement {
     To: payment && shortened('address', payment.pay_to),
     Transaction: settled && shortened('tx', settled.transaction),
   })
-  const repeat = [
-    'The check runs in this browser, with the public keys of the service. ',
-    'The command irish-company-agent verify does the same with the file of a purchase.',
-  ]
   const summary = [`Paid ${usdc(amount)}, `, state, `, ${showMoment(new Date(purchase.signed_at))}`]
+  const where = paragraph('The check runs in this browser, with the public keys of the service.', 'quiet')
   const again = button('Check the receipt again', () => void check())
-  return details(summary, [what, checked, again, paragraph(repeat, 'quiet')], 'payment')
+  return details(summary, [what, checked, where, again], 'payment')
 }

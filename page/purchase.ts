@@ -2,8 +2,8 @@
 import { RUNTIME } from '../agent/buyer/library/buy.ts'
 import { openBuyer } from '../agent/buyer/library/buyer.ts'
 import { buyAnswer } from '../agent/buyer/library/methods.ts'
-import { describeOutcome, type Outcome } from '../agent/buyer/library/outcome.ts'
-import { PurchaseError, type ServiceAnswer } from '../agent/buyer/library/purchase-error.ts'
+import { describeOutcome } from '../agent/buyer/library/outcome.ts'
+import { PurchaseError } from '../agent/buyer/library/purchase-error.ts'
 import { restRequest } from '../agent/buyer/library/purchase-request.ts'
 import type { Signer } from '../agent/buyer/library/signer.ts'
 import type { PurchaseStep } from '../agent/buyer/library/step.ts'
@@ -12,7 +12,7 @@ import { REFUSALS } from '../agent/operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { button, create, find } from './elements.ts'
 import { baseUrl, mode, priceOf } from './question.ts'
-import { storage } from './storage.ts'
+import { findBought, storage, type Bought } from './storage.ts'
 import { connectWallet, WalletError } from './wallets.ts'
 import { shorten, showTime, usdc } from './words.ts'
 
@@ -24,9 +24,7 @@ const SETTLEMENT_SECONDS = 6
 /** Shows what happens, and one next step. Without a text, nothing. */
 export function say(text: string, kind: '' | 'fault' = '', ...next: Node[]): void {
   find('#progress').hidden = text === ''
-  const status = find('#status')
-  status.className = kind
-  status.textContent = text
+  Object.assign(find('#status'), { className: kind, textContent: text })
   find('#next').replaceChildren(...next)
 }
 
@@ -93,14 +91,15 @@ export async function connect(amount: number): Promise<Signer> {
 }
 
 /** @param maxAgeSeconds without it, a stored answer or payment is used, whatever its age */
-function request(operation: Operation, key: Signer, maxAgeSeconds?: number) {
+async function request(operation: Operation, key: Signer, maxAgeSeconds?: number): Promise<Bought | undefined> {
   const expected = { payTo: 'published', amountMax: priceOf(operation) }
   const buyer = openBuyer({ ...SHARED, url: baseUrl, key, expected, maxAgeSeconds })
-  return buyAnswer(buyer, restRequest(baseUrl, operation))
+  await buyAnswer(buyer, restRequest(baseUrl, operation))
+  return findBought(operation)
 }
 
 /**
- * Buys an answer, or finds the one that was bought within the last hour. The storage has it then.
+ * Buys an answer, or finds the one that was bought within the last hour.
  * @throws PurchaseError unless it is sold
  */
 export const buy = async (operation: Operation) =>
@@ -109,15 +108,11 @@ export const buy = async (operation: Operation) =>
 /** Sends the stored payment of an operation again. */
 export const resume = (operation: Operation) => request(operation, NO_SIGNER)
 
+/** What has happened, and how the purchase has ended. */
 export function describe(cause: unknown): string {
   const own = cause instanceof PurchaseError && cause.cause instanceof WalletError ? cause.cause : cause
   if (own instanceof WalletError) return own.message
   if (!(own instanceof PurchaseError)) return 'The page has failed. A payment that was sent is in your purchases.'
-  return describeRefusal(own.answer, own.outcome, `${own.message}.`)
-}
-
-/** What the answer of the service means, and how the purchase has ended. */
-export function describeRefusal(answer: ServiceAnswer | undefined, outcome: Outcome, otherwise = ''): string {
-  const meaning = answer?.code ? REFUSALS[answer.code].message : otherwise
-  return `${meaning} ${describeOutcome(outcome)}`.trim()
+  const code = own.answer?.code
+  return `${code ? REFUSALS[code].message : `${own.message}.`} ${describeOutcome(own.outcome)}`
 }

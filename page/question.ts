@@ -68,13 +68,8 @@ export function fillForm(): void {
 /** The fields that are shown. Their name is that of an operation, `box` or `list`. */
 export const shownFields = (): HTMLFieldSetElement => find('fieldset:enabled', form) as HTMLFieldSetElement
 
-/** Rules of the members in the words of the page. The others are those of the operation. */
-const RULES: Record<string, string> = {
-  company_number: 'A company number has only digits.',
-  eircode: 'An Eircode has seven letters and digits.',
-  q: 'Type a company number, or at least three letters of a name.',
-  name: 'Type at least three letters of a name.',
-}
+/** What a person who types need not know of a rule. */
+const TECHNICAL = /ASCII | (?:before|after) normalisation/g
 
 /** The operation that the form asks for, if it is valid. Shows its price, and marks the field that is wrong. */
 export function readForm(): Operation | undefined {
@@ -91,7 +86,7 @@ export function readForm(): Operation | undefined {
   const parsed = definition && parse(definition, isBox ? boxed : typed)
   const fault = parsed?.kind === 'invalid' ? parsed.fault : undefined
   const wrong = inputs.find((input) => input.name === fault?.field) ?? inputs[0]
-  const rule = fault && (RULES[fault.field ?? ''] ?? `${fault.field ?? 'This'} ${fault.rule}.`)
+  const rule = fault && `${wrong?.labels?.[0]?.textContent} ${fault.rule.replaceAll(TECHNICAL, '')}.`
   for (const each of inputs) each.setCustomValidity(each === wrong ? (rule ?? '') : '')
   return parsed?.kind === 'valid' ? parsed.operation : undefined
 }

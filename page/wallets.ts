@@ -25,38 +25,28 @@ const FAILURES: Record<string, string> = {
   4902: 'The wallet does not know the network. Add it, then try again',
 }
 
-const ANSWERS: Record<string, (params: unknown[]) => unknown> = {
-  eth_requestAccounts: () => [account],
-  eth_chainId: () => DEPLOYMENTS.testnet.chainId,
-  // The balance is enough for every price.
-  eth_call: () => `0x${'f'.repeat(64)}`,
-  async eth_signTypedData_v4([, typed]) {
-    const { message } = JSON.parse(String(typed)) as { message: object }
+/** The account of the sandbox, for which the service signs. */
+const SANDBOX: Signer = {
+  address: account as `0x${string}`,
+  async signTypedData({ message }) {
     const headers = { 'Content-Type': 'application/json' }
     const response = await fetch(SANDBOX_SIGNATURE_PATH, { method: 'POST', headers, body: JSON.stringify(message) })
-    if (!response.ok) throw Object.assign(new Error('The sandbox refused to sign'), { code: response.status })
-    return ((await response.json()) as { signature?: string }).signature
+    if (!response.ok) throw new WalletError(`The sandbox did not sign (${response.status})`)
+    return ((await response.json()) as { signature: `0x${string}` }).signature
   },
-}
-
-/** The account of the sandbox, for which the service signs. */
-const SANDBOX: Wallet = {
-  info: { name: 'The sandbox’s account', uuid: 'sandbox' },
-  provider: { request: async ({ method, params }) => ANSWERS[method]?.(params) },
 }
 
 const found = new Map<string, Wallet>()
 
 /** Adds an option for each wallet, also later when another one announces itself. The first announcement counts. */
 export function listWallets(choice: HTMLSelectElement): void {
-  const add = ({ info, provider }: Wallet) => {
+  addEventListener('eip6963:announceProvider', (event) => {
+    const { info, provider } = (event as CustomEvent<Wallet>).detail
     if (found.has(info.uuid)) return
     // The last option is the wallet that an extension has put into the page.
-    choice.add(new Option(info.name.slice(0, 40), info.uuid, false, found.size === 0), choice.length - 1)
+    choice.add(new Option(info.name.slice(0, 40), info.uuid, false, choice.value === ''), choice.length - 1)
     found.set(info.uuid, { info: { ...info }, provider })
-  }
-  if (account !== '') add(SANDBOX)
-  addEventListener('eip6963:announceProvider', (event) => add((event as CustomEvent<Wallet>).detail))
+  })
   dispatchEvent(new Event('eip6963:requestProvider'))
 }
 
@@ -65,6 +55,7 @@ export function listWallets(choice: HTMLSelectElement): void {
  * @param signal ends the wait for a wallet that does not answer; its later answer is ignored
  */
 export async function connectWallet(id: string, amount: number, signal: AbortSignal): Promise<Signer> {
+  if (id === 'sandbox') return SANDBOX
   const { chainId, asset } = DEPLOYMENTS[mode]
   const provider = found.get(id)?.provider ?? (globalThis as { ethereum?: Wallet['provider'] }).ethereum
   if (!provider) throw new WalletError('This browser has no wallet. Install one, or buy from code')

@@ -17,5 +17,8 @@ export const plural = (count: number, noun: string): string =>
 
 export const shorten = (text: string): string => `${text.slice(0, 8)}…${text.slice(-6)}`
 
-/** Codes as words. Names of the register have no small letters beside an underscore. */
-export const toWords = (text: string): string => text.replaceAll(/[a-z]+_[a-z_]+/g, (code) => code.replaceAll('_', ' '))
+/** A day, or a text with codes as words. Names of the register have no small letters beside an underscore. */
+export const toWords = (text: string): string =>
+  /^[12]\d{3}-[01]\d-[0-3]\d$/.test(text) && !Number.isNaN(Date.parse(text))
+    ? showDay(text)
+    : text.replaceAll(/[a-z]+_[a-z_]+/g, (code) => code.replaceAll('_', ' '))

@@ -99,7 +99,7 @@ describe('a purchase in the page', () => {
     const { length: sent } = page.requests
     await pay()
     expect(await page.evaluate(`document.querySelector('#ask input:invalid').validationMessage`)).to.equal(
-      'A company number has only digits.',
+      'Company number must be 1 to 20 digits.',
     )
     expect(page.requests).to.have.length(sent)
   })

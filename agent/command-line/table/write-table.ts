@@ -10,8 +10,8 @@ export interface WriteOptions {
   /** Default: as Excel writes it. */
   format?: Format
   /**
-   * The index of the first added cell. Default: 0. In a CSV, added texts other than words are quoted, and none begins a formula.
-   * All cells of a sheet are added ones, because a text of a sheet is never a formula.
+   * The index of the first added cell. Default: 0. In a CSV, added texts other than words are quoted, and none begins a
+   * formula. All cells of a sheet are added ones, because a text of a sheet is never a formula.
    */
   addedFrom?: number
 }
