@@ -65,10 +65,7 @@ const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = 
   },
   history: (answer: HistoryResponse) => [
     create('h1', {}, answer.versions.at(-1)?.company?.legal_name ?? `Company ${answer.company_number}`),
-    paragraph([
-      `Recorded since ${showDay(answer.complete_since)}.`,
-      answer.gaps.length === 0 ? '' : ` ${plural(answer.gaps.length, 'day')} without a file.`,
-    ]),
+    paragraph(`Recorded since ${showDay(answer.complete_since)}, ${plural(answer.gaps.length, 'day')} without a file.`),
     table(
       VERSION_HEADS.map(toHead),
       answer.versions
@@ -76,16 +73,13 @@ const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = 
         .toReversed()
         .map((row) => row.map(toWords)),
     ),
-    answer.next_before === null
-      ? []
-      : link(urlOf('history', { company_number: answer.company_number, before: answer.next_before }), 'Earlier'),
+    answer.next_before &&
+      link(urlOf('history', { company_number: answer.company_number, before: answer.next_before }), 'Earlier'),
   ],
   changes: (answer: ChangesResponse, { input }) => [
     create('h1', {}, answer.changes.length === 0 ? 'No company has changed' : 'What has changed'),
-    answer.changes.length === 0 ? [] : table(CHANGE_HEADS.map(toHead), answer.changes.map(showChange)),
-    answer.next_cursor === null
-      ? []
-      : paragraph(link(urlOf('changes', { ...input, cursor: answer.next_cursor }), 'More changes')),
+    answer.changes.length === 0 ? '' : table(CHANGE_HEADS.map(toHead), answer.changes.map(showChange)),
+    answer.next_cursor && link(urlOf('changes', { ...input, cursor: answer.next_cursor }), 'More changes'),
   ],
 }
 
@@ -97,12 +91,13 @@ const VERDICTS: Record<string, string> = {
 
 /** Best first, without the match. Each name leads to the record, which the answer has. */
 function showCandidates(answer: { candidates: readonly Candidate[]; match?: Candidate | null }): Content {
-  const reasons = candidateRows(answer).map(({ reason }) => reason)
+  // A search decides nothing.
+  const reasons = answer.match === undefined ? [] : candidateRows(answer).map(({ reason }) => reason)
   const rows = answer.candidates.flatMap(({ company, score }, at) => {
     const { company_number: number, legal_name: name, registered_date: registered } = company
     if (number === answer.match?.company.company_number) return []
     const bar = create('meter', { max: String(SCORE_MAX), value: String(score), 'aria-label': 'Score' })
-    const named = [link(`#${number}`, name), create('small', {}, reasons[at])]
+    const named = [link(`#${number}`, name), create('div', { class: 'quiet' }, reasons[at])]
     return [[number, named, statusOf(company), addressOf(company), showDay(registered), [bar, `\u00A0${score}`]]]
   })
   if (rows.length === 0) return paragraph('No company has a similar name. Try fewer words, or another spelling.')

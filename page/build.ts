@@ -1,7 +1,7 @@
 /** Bundles the page into dist/page. Scripts and style have a hash in their name, and assets.json lists them. */
 import { hash } from 'node:crypto'
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -13,7 +13,6 @@ const { metafile } = await build({
   entryPoints: ['page/main.ts', 'page/guide.ts', 'page/page.css'],
   outdir: 'dist/page/assets',
   entryNames: '[name]-[hash]',
-  chunkNames: '[name]-[hash]',
   bundle: true,
   splitting: true,
   metafile: true,
@@ -24,17 +23,6 @@ const { metafile } = await build({
   // The page has no private key, so it never imports this.
   external: ['*/private-key-signer.ts'],
   alias: { 'csv-parse/sync': 'csv-parse/browser/esm/sync' },
-  plugins: [
-    {
-      name: 'no-folder',
-      setup(bundler) {
-        bundler.onLoad({ filter: /library\/folder-storage\.ts$/ }, ({ path }) => ({
-          contents: "export * from './no-folder.ts'",
-          resolveDir: dirname(path),
-        }))
-      },
-    },
-  ],
 })
 
 /** The files that a source file needs at once: its own, and the chunks that it imports. */
@@ -46,11 +34,7 @@ function filesOf(entry: string): string[] {
   return [...files].map((file) => basename(file))
 }
 
-const entries = {
-  style: filesOf('page/page.css'),
-  main: filesOf('page/main.ts'),
-  guide: filesOf('page/guide.ts'),
-}
+const entries = { style: filesOf('page/page.css'), main: filesOf('page/main.ts'), guide: filesOf('page/guide.ts') }
 const files = readdirSync('dist/page/assets')
 const later = files.filter((file) => !Object.values(entries).flat().includes(file))
 const hashOf = (file: string) => hash('sha384', readFileSync(`dist/page/assets/${file}`), 'base64')

@@ -1,5 +1,5 @@
 /** Creates elements. Every text becomes a text node, so text of the service and of wallets is never HTML. */
-export type Content = Node | string | undefined | readonly Content[]
+export type Content = Node | string | null | undefined | readonly Content[]
 
 export function create<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
@@ -10,8 +10,8 @@ export function create<Name extends keyof HTMLElementTagNameMap>(
   for (const [key, value] of Object.entries(attributes))
     if (typeof value === 'function') element.addEventListener(key, value)
     else element.setAttribute(key, value)
-  const nodes = [content].flat(9) as (Node | string | undefined)[]
-  element.append(...nodes.filter((each) => each !== undefined))
+  const nodes = [content].flat(9) as (Node | string | null | undefined)[]
+  element.append(...nodes.filter((each) => each !== undefined && each !== null))
   return element
 }
 

@@ -35,21 +35,17 @@ const file = find('#file') as HTMLInputElement
 let run: (() => Promise<void>) | undefined
 export const press = async (): Promise<void> => run?.()
 
-/** What a person has chosen instead of the proposals. */
-interface Choices {
-  /** From 1, or 0 without a header. */
-  headerRow?: number
-  columns?: RowCells
-}
-
-/** Shows what the list is before anything is paid. Faults of a file are texts of the page. */
-async function read(choices: Choices = {}): Promise<void> {
+/**
+ * Shows what the list is before anything is paid. Faults of a file are texts of the page.
+ * @param headerRow from 1, or 0 without a header; by default it is proposed, as the columns are
+ */
+async function read(headerRow?: number, columns?: RowCells): Promise<void> {
   run = undefined
   const [chosen] = file.files ?? []
   const bytes = chosen ? await chosen.arrayBuffer() : new TextEncoder().encode(lines.value)
   const options = { name: chosen?.name ?? 'The list', separator: chosen ? undefined : '\t' }
   try {
-    await preview(await parseTable(new Uint8Array(bytes), options), choices)
+    await preview(await parseTable(new Uint8Array(bytes), options), headerRow, columns)
   } catch (cause) {
     if (!(cause instanceof TableError)) throw cause
     withdraw(paragraph(cause.message, 'fault'))
@@ -74,37 +70,34 @@ function proposeColumns(header: readonly Cell[]): RowCells {
   return columns.name || columns.company_number ? columns : { ...columns, name: '1' }
 }
 
-async function preview(given: Table, choices: Choices): Promise<void> {
-  const { headerRow = proposeHeaderRow(given) } = choices
-  const { columns = proposeColumns(given.rows[headerRow - 1] ?? []) } = choices
+async function preview(
+  given: Table,
+  headerRow = proposeHeaderRow(given),
+  columns = proposeColumns(given.rows[headerRow - 1] ?? []),
+): Promise<void> {
   const list = readList(given, { columns, headerRow })
   const plan = await planList(list, { storage, baseUrl, mode, now: new Date(), isBatched: true })
   const titles = list.header?.map(toText) ?? given.rows[0]?.map((_, at) => `Column ${at + 1}`) ?? []
   const rows = given.rows.slice(0, HEADER_ROWS_MAX).map((_, at) => `Row ${at + 1}`)
-  const change = (changed: Choices) => void read({ ...choices, ...changed })
-  const heads = titles.map((text, at) => {
-    const column = COLUMNS.find(({ field }) => columns[field] === String(at + 1))
-    return column ? `${text} → ${column.title}` : text
-  })
   const shown = list.rows.slice(0, SHOWN_MAX).map(({ row }) => row.map(toText))
   withdraw(
     create('div', { class: 'actions' }, [
-      choice('Header', String(headerRow), numbered('none', rows), (row) => change({ headerRow: Number(row) })),
+      choice('Header', String(headerRow), numbered('none', rows), (row) => void read(Number(row))),
       COLUMNS.map(({ field, title }) =>
         choice(title, columns[field] ?? '0', numbered('not read', titles), (column) => {
-          change({ headerRow, columns: { ...columns, [field]: column === '0' ? undefined : column } })
+          void read(headerRow, { ...columns, [field]: column === '0' ? undefined : column })
         }),
       ),
     ]),
     ...announce(list, plan),
-    table(heads, shown),
+    table(titles, shown),
   )
   showPrice(plan.left === 0 ? `Show ${plural(list.rows.length, 'row')}` : 'Buy the list', plan.left)
   run = async () => {
     await buyList(list, plan)
     // The rows of the next run are paid.
     showPrice('Back to the list')
-    run = () => read(choices)
+    run = () => read(headerRow, columns)
   }
 }
 

@@ -6,7 +6,7 @@ import { isRefused, outcomeOf } from '../agent/buyer/library/purchase-state.ts'
 import { describeAnswer, PurchaseError } from '../agent/buyer/library/purchase-error.ts'
 import type { Operation } from '../agent/operation/operation.ts'
 import { present, showAnswer, withdraw } from './answers.ts'
-import { allowLater, button, create, find } from './elements.ts'
+import { allowLater, button, create } from './elements.ts'
 import { showPayment } from './payment.ts'
 import { showPurchases } from './purchases.ts'
 import { buy, describe, resume, say } from './purchase.ts'
@@ -73,15 +73,12 @@ function openLists() {
 
 const isUnanswered = ({ state, purchase }: Bought): boolean => state === 'open' && !isRefused(purchase.answer)
 
-/** Sends the payments again whose answers no document has seen. */
+const silence = () => say('')
+
+/** Sends the payments again whose answers no document has seen. The list of the purchases says how they have ended. */
 async function resumeAll(): Promise<void> {
   for (const bought of await readPurchases().catch(() => []))
-    if (isUnanswered(bought))
-      await exclusively(async () => {
-        // The list of the purchases says how it has ended.
-        await resume(bought.operation).catch(() => undefined)
-        say('')
-      })
+    if (isUnanswered(bought)) await exclusively(() => resume(bought.operation).then(silence, silence))
 }
 
 form.addEventListener('input', readForm)
@@ -93,7 +90,7 @@ form.addEventListener('submit', (event) => {
 })
 addEventListener('popstate', () => void open())
 
-listWallets(find('#wallet') as HTMLSelectElement)
+listWallets()
 void open()
 void showPurchases()
 if (!isSecureContext || location.origin !== baseUrl)

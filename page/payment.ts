@@ -5,15 +5,12 @@ import { readSettlementResponse } from '../agent/payment/receipt/read.ts'
 import { button, copyButton, create, details, facts, paragraph, type Content } from './elements.ts'
 import { account, mode } from './question.ts'
 import type { Bought } from './storage.ts'
-import { shorten, showMoment, usdc } from './words.ts'
+import { shorten, MOMENT, usdc } from './words.ts'
 
-/** The explorer of the network. The chain of a sandbox is on none. */
-const EXPLORER = `https://${mode === 'mainnet' ? '' : 'sepolia.'}basescan.org`
-
-/** A hash or an address, and a button that copies all of it. */
+/** A hash or an address with a button to copy it, linked to the explorer of the network. A sandbox is on none. */
 function shortened(kind: 'address' | 'tx', text: string): Content {
   const short = create('code', { title: text }, shorten(text))
-  const href = `${EXPLORER}/${kind}/${text}`
+  const href = `https://${mode === 'mainnet' ? '' : 'sepolia.'}basescan.org/${kind}/${text}`
   return [account === '' ? create('a', { href, rel: 'noreferrer' }, short) : short, ' ', copyButton(text)]
 }
 
@@ -43,7 +40,7 @@ export function showPayment({ purchase, amount }: Bought): HTMLElement {
     To: payment && shortened('address', payment.pay_to),
     Transaction: settled && shortened('tx', settled.transaction),
   })
-  const summary = [`Paid ${usdc(amount)}, `, state, `, ${showMoment(new Date(purchase.signed_at))}`]
+  const summary = [`Paid ${usdc(amount)}, `, state, `, ${MOMENT.format(new Date(purchase.signed_at))}`]
   const where = paragraph('The check runs in this browser, with the public keys of the service.', 'quiet')
   const again = button('Check the receipt again', () => void check())
   return details(summary, [what, checked, where, again], 'payment')

@@ -14,7 +14,7 @@ import { button, create, find } from './elements.ts'
 import { baseUrl, mode, priceOf } from './question.ts'
 import { findBought, storage, type Bought } from './storage.ts'
 import { connectWallet, WalletError } from './wallets.ts'
-import { shorten, showTime, usdc } from './words.ts'
+import { shorten, TIME, usdc } from './words.ts'
 
 /** Within this time an equal request shows the answer that was bought. */
 const MAX_AGE_SECONDS = 3_600
@@ -45,19 +45,15 @@ const stopWaiting = () => button('Do not wait', () => waiting.abort())
 function onStep(step: PurchaseStep): void {
   if (step.kind === 'signing') {
     const { value, to } = step.typed.message
-    const text = `Sign in the wallet: ${usdc(Number(value))} to ${shorten(to)}. Nothing is paid before.`
-    say(text, '', stopWaiting())
+    say(`Sign in the wallet: ${usdc(Number(value))} to ${shorten(to)}. Nothing is paid before.`, '', stopWaiting())
   }
-  if (step.kind === 'sending') {
-    const text = 'The payment is stored in this browser, and sent. Waiting for the chain.'
-    say(text, '', waitingBar(SETTLEMENT_SECONDS))
-  }
+  if (step.kind === 'sending')
+    say('The payment is stored in this browser, and sent. Waiting for the chain.', '', waitingBar(SETTLEMENT_SECONDS))
   if (step.kind === 'waiting') {
     const { seconds, answer } = step
     const fault = answer ? `The service answered ${answer.status}.` : 'The service did not answer.'
-    const again = showTime(new Date(Date.now() + seconds * 1000))
-    const text = `${fault} The same payment is sent again at ${again}, and charged at most once.`
-    say(text, '', waitingBar(seconds))
+    const again = TIME.format(new Date(Date.now() + seconds * 1000))
+    say(`${fault} The same payment is sent again at ${again}, and charged at most once.`, '', waitingBar(seconds))
   }
 }
 
@@ -76,10 +72,7 @@ export const NO_SIGNER: Signer = {
   signTypedData: () => Promise.reject(new Error('There is no payment to send again')),
 }
 
-/**
- * The account of the chosen wallet, for payments of an amount.
- * @param amount micro-USDC
- */
+/** The account of the chosen wallet, which can pay `amount` micro-USDC. */
 export async function connect(amount: number): Promise<Signer> {
   waiting = new AbortController()
   say('Asking the wallet for its account.', '', stopWaiting())
@@ -87,7 +80,7 @@ export async function connect(amount: number): Promise<Signer> {
   await storage.replace('probe', new Date().toISOString()).catch(() => {
     throw new WalletError('This browser cannot keep a payment, for example in a private window')
   })
-  return connectWallet((find('#wallet') as HTMLSelectElement).value, amount, waiting.signal)
+  return connectWallet(amount, waiting.signal)
 }
 
 /** @param maxAgeSeconds without it, a stored answer or payment is used, whatever its age */

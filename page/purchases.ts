@@ -5,7 +5,7 @@ import { outcomeOf } from '../agent/buyer/library/purchase-state.ts'
 import { button, link, save, table, type Content } from './elements.ts'
 import { urlOf } from './question.ts'
 import { readPurchases, storage, type Bought } from './storage.ts'
-import { plural, showMoment, usdc } from './words.ts'
+import { plural, MOMENT, usdc } from './words.ts'
 
 /** Shows the purchases, the newest first, in a document that has a list of them. */
 export async function showPurchases(): Promise<void> {
@@ -25,7 +25,7 @@ async function showRow(bought: Bought): Promise<Content[]> {
   return [
     definition.kind === 'batch' ? title : link(urlOf(definition.name, input), title),
     usdc(amount),
-    showMoment(new Date(purchase.signed_at)),
+    MOMENT.format(new Date(purchase.signed_at)),
     describeOutcome(await outcomeOf(purchase, new Date())),
     [
       button('Download', () => save(`purchase-${name}`, JSON.stringify(purchase))),

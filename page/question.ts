@@ -2,7 +2,7 @@
 import { readTypedInput } from '../agent/buyer/typed-input.ts'
 import { findRoute, textInput } from '../agent/operation/resource.ts'
 import { OPERATIONS, SINGLE_OPERATIONS } from '../agent/operation/operations.ts'
-import { parseOperation, toNamed, type Operation, type SingleDefinition } from '../agent/operation/operation.ts'
+import { parseOperation, toNamed, type Operation } from '../agent/operation/operation.ts'
 import { readTypedNumber } from '../agent/operation/typed-number.ts'
 import { amountOf, type Mode } from '../agent/payment/terms.ts'
 import { operationDigest } from '../store/base/canonical.ts'
@@ -33,17 +33,21 @@ function readUrl(): { name: string; members: Members } {
   return { name: operation, members }
 }
 
-const definitionOf = (operation: string) => SINGLE_OPERATIONS.find(({ name }) => name === operation)
-
-const parse = (definition: SingleDefinition, members: Members) =>
-  parseOperation(definition, readTypedInput(textInput(Object.entries(members))))
+/** An operation with its members as typed texts: valid, or with the rule that they break. */
+function parse(name: string, members: Members) {
+  const definition = SINGLE_OPERATIONS.find((each) => each.name === name)
+  const parsed = definition && parseOperation(definition, readTypedInput(textInput(Object.entries(members))))
+  return {
+    definition,
+    operation: parsed?.kind === 'valid' ? parsed.operation : undefined,
+    fault: parsed?.kind === 'invalid' ? parsed.fault : undefined,
+  }
+}
 
 /** The operation that the URL names with all its members. */
 export function askedByUrl(): Operation | undefined {
   const { name, members } = readUrl()
-  const definition = definitionOf(name)
-  const parsed = definition && parse(definition, members)
-  return parsed?.kind === 'valid' ? parsed.operation : undefined
+  return parse(name, members).operation
 }
 
 const namedInputs = (fields: HTMLElement) => [...fields.querySelectorAll<HTMLInputElement>('[name]')]
@@ -81,14 +85,12 @@ export function readForm(): Operation | undefined {
   const boxed = number === undefined ? { q: text, limit: BOX_LIMIT } : { company_number: number }
   const isBox = fields.name === 'box'
   const name = !isBox ? fields.name : number === undefined ? 'search' : 'lookup'
-  const definition = definitionOf(name)
+  const { definition, operation, fault } = parse(name, isBox ? boxed : typed)
   showPrice(go.dataset[name] ?? '', definition?.prices[mode])
-  const parsed = definition && parse(definition, isBox ? boxed : typed)
-  const fault = parsed?.kind === 'invalid' ? parsed.fault : undefined
   const wrong = inputs.find((input) => input.name === fault?.field) ?? inputs[0]
   const rule = fault && `${wrong?.labels?.[0]?.textContent} ${fault.rule.replaceAll(TECHNICAL, '')}.`
   for (const each of inputs) each.setCustomValidity(each === wrong ? (rule ?? '') : '')
-  return parsed?.kind === 'valid' ? parsed.operation : undefined
+  return operation
 }
 
 /** Says what the button does, and what it costs. */

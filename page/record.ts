@@ -1,18 +1,16 @@
 /** One company as a person reads it, and what can be done with its record. */
 import { addressOf } from '../agent/command-line/candidate-row.ts'
 import { filingStatus } from '../agent/operation/filing-status.ts'
+import type { SearchResponse } from '../agent/operation/search.ts'
 import { DAY_MS, toDay } from '../store/base/day.ts'
 import type { Company } from '../store/dataset/company.ts'
-import { dateOfSource, type Source } from '../store/dataset/source.ts'
+import { dateOfSource } from '../store/dataset/source.ts'
 import { allowLater, button, copyButton, create, details, facts, link, paragraph, save } from './elements.ts'
 import { urlOf } from './question.ts'
 import { plural, showDay } from './words.ts'
 
 /** The parts of an answer that name its file of the register. */
-export interface Provenance {
-  source: Source
-  snapshot_id: string
-}
+export type Provenance = Pick<SearchResponse, 'source' | 'snapshot_id'>
 
 /** The status as a word with a colour and a sign. One that is not known to be harmless is marked as a doubt. */
 export function statusOf({ status, dissolved_date }: Company): HTMLElement {
@@ -40,7 +38,6 @@ function nextReturn(company: Company, today: string): string {
 /** @param today the day to which ages and the next annual return are counted */
 export function showRecord(company: Company, provenance: Provenance, today = toDay(new Date())): HTMLElement {
   const { company_number: number, legal_name: name, registered_date: registered } = company
-  const fileDay = dateOfSource(provenance.source)
   return create('article', {}, [
     create('h1', {}, name),
     paragraph([statusOf(company), ' ', company.company_type ?? '']),
@@ -58,7 +55,7 @@ export function showRecord(company: Company, provenance: Provenance, today = toD
     }),
     create('nav', { class: 'actions', 'aria-label': 'This company' }, [
       link(urlOf('history', { company_number: number }), 'History'),
-      link(urlOf('as_of', { company_number: number, date: fileDay }), 'On a day'),
+      link(urlOf('as_of', { company_number: number, date: dateOfSource(provenance.source) }), 'On a day'),
       link(urlOf('changes', { company_numbers: number, since: toDay(Date.now() - 365 * DAY_MS) }), 'Changes'),
       link(urlOf('resolve', { name, company_number: number }), 'Check with evidence'),
     ]),

@@ -3,6 +3,7 @@ import type { Signer } from '../agent/buyer/library/signer.ts'
 import { SANDBOX_SIGNATURE_PATH } from '../agent/operation/endpoints.ts'
 import { DEPLOYMENTS } from '../agent/payment/terms.ts'
 import { account, mode } from './question.ts'
+import { find } from './elements.ts'
 import { usdc } from './words.ts'
 
 /** What a wallet announces. */
@@ -37,9 +38,10 @@ const SANDBOX: Signer = {
 }
 
 const found = new Map<string, Wallet>()
+const choice = find('#wallet') as HTMLSelectElement
 
 /** Adds an option for each wallet, also later when another one announces itself. The first announcement counts. */
-export function listWallets(choice: HTMLSelectElement): void {
+export function listWallets(): void {
   addEventListener('eip6963:announceProvider', (event) => {
     const { info, provider } = (event as CustomEvent<Wallet>).detail
     if (found.has(info.uuid)) return
@@ -51,13 +53,13 @@ export function listWallets(choice: HTMLSelectElement): void {
 }
 
 /**
- * The account of a wallet, which has at least `amount` micro-USDC.
+ * The account of the chosen wallet, which has at least `amount` micro-USDC.
  * @param signal ends the wait for a wallet that does not answer; its later answer is ignored
  */
-export async function connectWallet(id: string, amount: number, signal: AbortSignal): Promise<Signer> {
-  if (id === 'sandbox') return SANDBOX
+export async function connectWallet(amount: number, signal: AbortSignal): Promise<Signer> {
+  if (choice.value === 'sandbox') return SANDBOX
   const { chainId, asset } = DEPLOYMENTS[mode]
-  const provider = found.get(id)?.provider ?? (globalThis as { ethereum?: Wallet['provider'] }).ethereum
+  const provider = found.get(choice.value)?.provider ?? (globalThis as { ethereum?: Wallet['provider'] }).ethereum
   if (!provider) throw new WalletError('This browser has no wallet. Install one, or buy from code')
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new WalletError('The wallet was not waited for')))

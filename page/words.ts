@@ -1,14 +1,12 @@
 /** Values as a person reads them. */
 const DAY = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeZone: 'UTC' })
-const TIME = new Intl.DateTimeFormat('en-IE', { timeStyle: 'short' })
-const MOMENT = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeStyle: 'short' })
+/** Of this browser. */
+export const TIME = new Intl.DateTimeFormat('en-IE', { timeStyle: 'short' })
+export const MOMENT = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeStyle: 'short' })
 
 /** A day of the register, which has no time zone, without a break. Empty without a day. */
 export const showDay = (day: string | null): string =>
   day === null ? '' : DAY.format(new Date(day)).replaceAll(' ', '\u00A0')
-/** Times are those of this browser. */
-export const showTime = (date: Date): string => TIME.format(date)
-export const showMoment = (date: Date): string => MOMENT.format(date)
 
 export const usdc = (micro: number): string => `${micro / 1e6} USDC`
 

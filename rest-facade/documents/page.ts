@@ -111,7 +111,7 @@ function renderForm({ terms, sandboxAccount }: PageDeployment, asked: Asked): st
       ['examples', asked.examples ?? ''],
       ['price', escapeHtml(asked.price)],
       ['place', place],
-      ['sandbox', sandboxAccount ? '<option value="sandbox">The sandbox’s account</option>' : ''],
+      ['sandbox', sandboxAccount ? '<option value="sandbox">Sandbox account</option>' : ''],
       ['receiver', `<code title="${payTo}">${payTo.slice(0, 8)}…${payTo.slice(-6)}</code>`],
       ['quoted_url', escapeHtml(asked.quotedUrl)],
     ]),

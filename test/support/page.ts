@@ -78,7 +78,7 @@ export async function seen(page: BrowserPage, selector: string, pattern: RegExp)
   })()`)) as string
 }
 
-export const status = (page: BrowserPage, pattern: RegExp) => seen(page, '#status', pattern)
+const status = (page: BrowserPage, pattern: RegExp) => seen(page, '#status', pattern)
 
 /** Resolves with the text of the answer when it matches. */
 export const sold = (page: BrowserPage, pattern = /./) => seen(page, '.answered #answer', pattern)
@@ -87,7 +87,7 @@ export const click = (page: BrowserPage, selector: string) =>
   page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
 
 /** Fills in members of the form that is shown. */
-export async function fill(page: BrowserPage, members: Record<string, string>) {
+async function fill(page: BrowserPage, members: Record<string, string>) {
   for (const [name, value] of Object.entries(members)) await page.fill(`fieldset:enabled [name=${name}]`, value)
 }
 
@@ -103,7 +103,7 @@ export async function pay(page: BrowserPage, wallet: 'sandbox' | 'stub' = 'sandb
 }
 
 /** The text of the file that a click saves. */
-export async function savedBy(page: BrowserPage, selector: string): Promise<string> {
+async function savedBy(page: BrowserPage, selector: string): Promise<string> {
   await page.evaluate(`URL.createObjectURL = (blob) => {
     globalThis.saved = blob.text()
     return '#'
@@ -123,7 +123,7 @@ export interface Paused {
 }
 
 /** Holds each request of the page twice: before it is sent, and before its answer is delivered. */
-export async function holdRequests(page: BrowserPage, onPaused: (paused: Paused) => void): Promise<void> {
+async function holdRequests(page: BrowserPage, onPaused: (paused: Paused) => void): Promise<void> {
   const session = await page.context().newCDPSession(page)
   session.on('Fetch.requestPaused', ({ requestId, request, responseStatusCode, responseHeaders = [] }) => {
     // The page may have left.
@@ -160,7 +160,7 @@ export class Refusal {
 type Answers = Partial<Record<string, (params: readonly unknown[]) => unknown>>
 
 /** Puts a wallet into the page, with the key of the sandbox's buyer. `change` replaces answers. Returns its calls. */
-export async function addWallet(page: BrowserPage, service: TestService, change: Answers = {}): Promise<string[]> {
+async function addWallet(page: BrowserPage, service: TestService, change: Answers = {}): Promise<string[]> {
   const account = privateKeyToAccount(service.buyerKey)
   const calls: string[] = []
   const answers: Answers = {
