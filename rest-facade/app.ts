@@ -129,7 +129,7 @@ function refuseInvalidEncoding(request: Request, response: Response, next: NextF
 }
 
 /**
- * Answers CORS preflight requests (contract 7.5). All header names are allowed, because clients send headers of their
+ * Answers CORS preflight requests (contract 7.7). All header names are allowed, because clients send headers of their
  * own, and no answer depends on cookies or other credentials of a browser.
  */
 function answerPreflight(request: Request, response: Response, next: NextFunction): void {

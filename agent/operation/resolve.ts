@@ -6,7 +6,7 @@ import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
 import { candidateSchema, rankingMembers, repeatsInput } from './result.ts'
 
-/** The 200 (contract 2.7). `query` repeats the canonical input. */
+/** The 200 (contract 2.6). `query` repeats the canonical input. */
 export const resolveResponseSchema = z.strictObject({
   status: z.enum(['matched', 'ambiguous', 'conflicting', 'no_match']),
   match: candidateSchema.nullable(),

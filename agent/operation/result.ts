@@ -57,7 +57,7 @@ export const candidateSchema = z.strictObject({
   conflicts: z.array(z.enum(['eircode_mismatch', 'name_mismatch', 'number_mismatch'])),
 })
 
-/** The members of an answer with candidates (contract 2.6, 2.7). */
+/** The members of an answer with candidates (contract 2.6). */
 export const rankingMembers = {
   candidates: z.array(candidateSchema).max(CANDIDATES_MAX),
   candidate_limit_reached: z.boolean(),

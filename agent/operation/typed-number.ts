@@ -19,8 +19,10 @@ const UNLABELLED_DIGITS_MIN = 5
 const LABELLED_DIGITS_MIN = 3
 const DIGITS_MAX = 20
 
-const NO_LETTER = String.raw`[^\p{L}\p{N}]`
-const [BEFORE, AFTER] = [String.raw`(?<![\p{L}\p{N}])`, String.raw`(?![\p{L}\p{N}])`]
+/** Patterns for the edges of a word. */
+export const NO_LETTER = String.raw`[^\p{L}\p{N}]`
+export const BEFORE = String.raw`(?<![\p{L}\p{N}])`
+export const AFTER = String.raw`(?![\p{L}\p{N}])`
 /** Not the last word of a legal form. */
 const COMPANY = String.raw`(?<!(?:activity|unlimited|public limited)\s)(?:company|co|comp)`
 const REGISTERED = '(?:registered|registration|register|regd|reg)'

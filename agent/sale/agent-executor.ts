@@ -154,7 +154,7 @@ function parseStructuredRequest(
   return parsed.kind === 'valid' ? parsed : refused(inputRefusal(definition, parsed.fault))
 }
 
-/** The id of an answer is derived from the stored record, so a replay has the same message (contract 4.5.7). */
+/** The id of an answer is derived from the stored record, so a replay has the same message (contract 4.5.9). */
 function toMessage(requestId: string, outcome: Outcome): Message {
   if (outcome.kind === 'refused')
     return message(replyId('refusal', requestId), dataPart({ code: outcome.refusal.code }))

@@ -58,7 +58,7 @@ interface DailyRetrievalOptions extends DatasetRequest {
   timer: Timer
   report: Report
   /** Called after each success; the served snapshot may be new. */
-  onRetrieved?: (result: ImportResult) => void
+  onRetrieved?: () => unknown
 }
 
 /**
@@ -75,7 +75,7 @@ export async function startDailyRetrieval(options: DailyRetrievalOptions) {
     const result = await retrieveDataset({ ...request, signal })
     for (const { column, isBeyond } of result.compared) if (isBeyond && column) report('dataset_column_emptied', column)
     if (result.historyFailure !== undefined) report('history_not_recorded', result.historyFailure)
-    onRetrieved?.(result)
+    onRetrieved?.()
   }
   const isLocal = !isUrl(locationOf(request))
   const schedule = startSchedule({ retrieve, now: request.now, random, timer, onFailure })

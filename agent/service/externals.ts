@@ -10,8 +10,7 @@ import { openFacilitators, type Facilitator } from '../settlement/facilitator/fa
 import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator, type RelayerFunds } from '../settlement/facilitator/in-process-facilitator.ts'
-import { isAnswering, RpcError, WrongChain } from '../settlement/rpc/json-rpc.ts'
-import { ReplyError } from '../settlement/rpc/post-json.ts'
+import { WrongChain } from '../settlement/rpc/json-rpc.ts'
 import { isPrivateKey } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { openSandbox } from '../sandbox/sandbox.ts'
@@ -56,25 +55,14 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
   const { rpcUrls, payTo } = configured
   const [rpcUrl] = rpcUrls
   const deployment = DEPLOYMENTS[mode]
-  const chain = openChain({
-    urls: rpcUrls,
-    chainId: deployment.chainId,
-    now,
-    onClockChange,
-    // Nodes are numbered in the order of RPC_URL, because a URL can hold a key.
-    onUnusable: (node, cause) => report('node_unusable', new ReplyError(`NODE_${node + 1}`, { cause })),
-  })
+  const chain = openChain({ urls: rpcUrls, chainId: deployment.chainId, now, onClockChange })
   const observed = await Promise.allSettled(rpcUrls.map((_, node) => chain.observe([], { node })))
   const causes = observed.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
   if (causes.some((cause) => cause instanceof WrongChain)) {
     const nodes = rpcUrls.length > 1 ? 'name nodes of one chain,' : 'be a node of chain'
     throw new ConfigError(`RPC_URL must ${nodes} ${deployment.chainId} when MODE is ${mode}`)
   }
-  // The service starts anyway: quotes do not need the node, and the node may recover.
-  if (causes.length === rpcUrls.length) {
-    const isViewRefused = causes[0] instanceof RpcError && (await isAnswering(rpcUrl))
-    report(isViewRefused ? 'chain_view_refused' : 'chain_unavailable', causes[0])
-  }
+  // If no node answers, the service starts anyway: quotes do not need one, and it may recover.
   const shared = { chain, payTo, registry: { rpcUrl } }
   if (configured.kind === 'remote') {
     const facilitator = openRemoteFacilitators(configured.facilitators, report)
@@ -82,7 +70,7 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
   }
   const relayerKey = readRelayerKey(configured.relayerKeyFile)
   const lock = await lockRelayer(config.dataDirectory, relayerKey)
-  const client = openInProcessFacilitator({ deployment, rpcUrls, relayerKey, pollingMs: POLLING_MS, now, report })
+  const client = openInProcessFacilitator({ deployment, rpcUrls, relayerKey, pollingMs: POLLING_MS, report })
   // With a name, so that it never settles the payment of a remote one, and the other way round.
   const facilitator = openFacilitators([{ name: 'self', client }], report)
   const externals: Externals = { facilitator, relayerFunds: () => client.readFunds(), ...shared }

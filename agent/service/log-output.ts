@@ -5,6 +5,8 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs'
 
 const STDERR = 2
+/** How long lost lines count. */
+const LOST_MS = 600_000
 /** Some thousand lines. */
 export const BUFFER_BYTES_MAX = 1_048_576
 /** Between two attempts to write to a full pipe. */
@@ -12,10 +14,10 @@ const RETRY_MS = 50
 const EXIT_MS_MAX = 1_000
 
 export class LogOutput {
-  /** Lines that were not written, since the start. */
+  /** Lines that were lost since the last one that was not. */
   lost = 0
+  #lostAt = -Infinity
   readonly #descriptor: number
-  #unreported = 0
   #lines: string[] = []
   #bytes = 0
   /** Is being written, or waits for room in the pipe. */
@@ -29,17 +31,21 @@ export class LogOutput {
 
   /** Called by pino for each line, which ends in `}` and a line end. */
   write(line: string): void {
-    const text = this.#unreported === 0 ? line : line.replace(/\}\n$/, `,"lines_lost":${this.#unreported}}\n`)
+    const text = this.lost === 0 ? line : line.replace(/\}\n$/, `,"lines_lost":${this.lost}}\n`)
     const bytes = Buffer.byteLength(text)
     if (this.#bytes + bytes > BUFFER_BYTES_MAX) {
       this.lost += 1
-      this.#unreported += 1
+      this.#lostAt = performance.now()
       return
     }
-    this.#unreported = 0
+    this.lost = 0
     this.#lines.push(text)
     this.#bytes += bytes
     if (this.#chunk.length === 0) this.#writeNext()
+  }
+
+  hasLost(): boolean {
+    return performance.now() - this.#lostAt < LOST_MS
   }
 
   #writeNext(): void {

@@ -5,16 +5,7 @@ import type { MovableLog } from '../../store/log/move.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import type { Config } from './config.ts'
 
-interface LogOptions {
-  /** For commands that change nothing. */
-  readOnly?: boolean
-  /** For the command that moves the log. */
-  moving?: 'source' | 'target'
-  /** Absent for commands, which sell nothing. */
-  salesPerMinute?: number
-  now?: () => Date
-  report?: Report
-}
+type LogOptions = ConstructorParameters<typeof LmdbResponseLog>[1] & { report?: Report }
 
 export async function openConfiguredLog(
   { dataDirectory, responseLog: url }: Pick<Config, 'dataDirectory' | 'responseLog'>,

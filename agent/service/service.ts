@@ -3,8 +3,7 @@ import { setMaxListeners } from 'node:events'
 import { createApp } from '../../rest-facade/app.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
-import { ImportError } from '../../store/import/errors.ts'
-import type { ImportResult, ImportSteps } from '../../store/import/run.ts'
+import type { ImportSteps } from '../../store/import/run.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
@@ -38,7 +37,6 @@ import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, DEPLOYMENTS } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
 import { openShownDataset } from '../answer/shown-dataset.ts'
-import { cachedNameIndex } from '../answer/registers.ts'
 
 /**
  * Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification.
@@ -46,8 +44,6 @@ import { cachedNameIndex } from '../answer/registers.ts'
 const VERIFICATIONS_MAX = 64
 /** The version that metadata, OpenAPI description and agent card state. The specification fixes it. */
 const SERVICE_VERSION = '0.1.0'
-/** How long lost log lines count. */
-const LOST_LINES_MS = 600_000
 
 interface ServiceOptions {
   config: Config
@@ -71,14 +67,14 @@ interface ServiceOptions {
   onDatasetChange?: (dataset: Dataset) => void
   /** Called at the end of each request with a payment. */
   onSale?: (line: SaleLine) => void
-  /** The log lines that were not written, for the metrics. */
-  lostLogLines?: () => number
+  /** Whether log lines were lost a short time ago. */
+  areLogLinesLost?: () => boolean
 }
 
 type Closer = () => Promise<void> | void
 
 export async function startService(given: ServiceOptions) {
-  const { config, externals, clock, now, timer, onSale = () => undefined } = given
+  const { config, externals, clock, now, timer, onSale = () => undefined, areLogLinesLost = () => false } = given
   const metrics = config.admin && new ServiceMetrics()
   const instruments = new Instrumentation({ metrics, clock, report: given.report, onSale })
   const { report } = instruments
@@ -104,11 +100,10 @@ export async function startService(given: ServiceOptions) {
     const running: Running = {
       isOpen: () => isOpen,
       areSalesFailing: () => instruments.areSalesFailing(),
-      areLinesLost: lossOf(options),
+      areLogLinesLost,
       hasReported: (event) => instruments.hasReported(event),
     }
-    const { subject, ...stores } = await openStores(options, running, closers)
-    const { catalog, journal, log } = stores
+    const { subject, catalog, journal, log, formerReceivers } = await openStores(options, running, closers)
     const admin = metrics && (await startAdmin(options, { metrics, catalog, log, budgets, queues, subject }))
     if (admin) closers.push(() => admin.close())
 
@@ -117,8 +112,18 @@ export async function startService(given: ServiceOptions) {
     closers.push(() => keys.stop())
     const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
       signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
-    const context = createSaleContext(options, { ...stores, ...queues, signReceipt, stopSignal: stopping.signal })
-    const { terms } = context
+    const terms = buildTerms(config.mode, externals.payTo, OPERATIONS, formerReceivers)
+    const paymentMutex = new KeyedMutex()
+    const context: SaleContext = {
+      catalog,
+      journal,
+      terms,
+      paymentMutex,
+      ...queues,
+      payments: openPayments(options, { log, signReceipt }),
+      payers: new PayerReservations(),
+      stopSignal: stopping.signal,
+    }
     const payments = instruments.observe(context.payments)
     const shown = openShownDataset(config.mode, () => catalog.current())
     const executor = new CompanyAgentExecutor({
@@ -131,11 +136,13 @@ export async function startService(given: ServiceOptions) {
     closers.push(() => executor.drain())
     const { chain } = payments
     closers.push(startRetention({ log: payments.log, chain, days: config.retentionDays, now, timer, report }))
-    running.retrieval = await startDataset(options, { catalog, metrics }, closers)
-    const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(context.paymentMutex) })
+    // The first search of a snapshot is slow, so it is not that of a buyer.
+    const readNameIndex = () => measure('name index', subject)
+    running.retrieval = await startDataset(options, catalog, readNameIndex)
+    closers.push(() => running.retrieval?.stop())
+    const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(paymentMutex) })
     running.reconciler = reconciler
-    // The first search is slow, so it is not that of a buyer.
-    await measure('name index', subject)
+    await readNameIndex()
     closers.push(() => reconciler.stop())
 
     const { rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays } = config
@@ -163,16 +170,6 @@ export async function startService(given: ServiceOptions) {
   } catch (cause) {
     await stop()
     throw cause
-  }
-}
-
-/** Whether log lines were lost since some minutes. */
-function lossOf({ lostLogLines = () => 0, clock }: ServiceOptions): () => boolean {
-  let last = { lost: lostLogLines(), at: -Infinity }
-  return () => {
-    const lost = lostLogLines()
-    if (lost > last.lost) last = { lost, at: clock() }
-    return clock() - last.at < LOST_LINES_MS
   }
 }
 
@@ -207,7 +204,7 @@ async function startAdmin(
 ) {
   if (!config.admin) return undefined
   const watch = new Watch({ open: () => ({ ...subject }), clock, timer })
-  addStateMetrics(metrics, { ...parts, config, relayerFunds: subject.relayerFunds, watch, now, timer })
+  addStateMetrics(metrics, { ...parts, watch, now, timer })
   const { isDefaultPort, ...address } = config.admin
   const readiness = () => watch.readiness()
   const starting = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
@@ -219,76 +216,23 @@ async function startAdmin(
   })
 }
 
-function createSaleContext(
-  { config, externals, clock, now, timer, report }: ServiceOptions,
-  {
-    log,
-    signReceipt,
-    formerReceivers,
-    ...shared
-  }: Pick<PaymentServices, 'log' | 'signReceipt'> &
-    Omit<SaleContext, 'terms' | 'payments' | 'payers' | 'paymentMutex'> & {
-      formerReceivers: readonly string[]
-    },
-): SaleContext {
-  const { facilitator, chain, payTo } = externals
-  return {
-    ...shared,
-    terms: buildTerms(config.mode, payTo, OPERATIONS, formerReceivers),
-    payments: {
-      log,
-      facilitator,
-      chain,
-      recentAttempts: new RecentAttempts({ log, now, monotonic: clock, timer }),
-      doubts: new FacilitatorDoubts({ log, monotonic: clock }),
-      signReceipt,
-      now,
-      monotonic: clock,
-      timer,
-      report,
-    },
-    payers: new PayerReservations(),
-    paymentMutex: new KeyedMutex(),
-  }
+/** Their calls are measured later. */
+function openPayments(
+  { externals, clock: monotonic, now, timer, report }: ServiceOptions,
+  { log, signReceipt }: Pick<PaymentServices, 'log' | 'signReceipt'>,
+): PaymentServices {
+  const { facilitator, chain } = externals
+  const recentAttempts = new RecentAttempts({ log, now, monotonic, timer })
+  const doubts = new FacilitatorDoubts({ log, monotonic })
+  return { log, facilitator, chain, recentAttempts, doubts, signReceipt, now, monotonic, timer, report }
 }
 
 /** Retrieves the dataset now and daily. The service starts without one if a remote source cannot be reached. */
-async function startDataset(
-  options: ServiceOptions,
-  { catalog, metrics }: { catalog: Catalog; metrics: ServiceMetrics | undefined },
-  closers: Closer[],
-): Promise<NonNullable<Running['retrieval']>> {
-  const { config, importSteps = openBuildProcesses(), now, random, timer } = options
-  let hasFailed = false
-  const report: Report = (event, cause) => {
-    if (event === 'dataset_retrieval_failed') {
-      hasFailed = true
-      metrics?.countImport(cause instanceof ImportError ? cause.code : 'other')
-    }
-    options.report(event, cause)
-  }
+function startDataset(options: ServiceOptions, catalog: Catalog, onRetrieved: () => Promise<unknown>) {
+  const { config, importSteps = openBuildProcesses(), now, random, timer, report } = options
   const { dataDirectory, archiveDirectory, dataset: path } = config
-  const onRetrieved = (result: ImportResult) => {
-    hasFailed = false
-    metrics?.countImport(result.changed ? 'changed' : 'unchanged')
-    loadNameIndex(catalog, options.report)
-  }
-  const described = { dataDirectory, archiveDirectory, path, catalog, ...importSteps }
-  const schedule = await startDailyRetrieval({ ...described, now, random, timer, report, onRetrieved })
-  // The retrieval must end before the catalogue is closed.
-  closers.push(() => schedule.stop())
-  loadNameIndex(catalog, options.report)
-  return { pendingSince: schedule.pendingSince, hasFailed: () => hasFailed }
-}
-
-/** Loads the name index before the first search. A damaged index is rebuilt by the next retrieval. */
-function loadNameIndex(catalog: Catalog, report: Report): void {
-  try {
-    const dataset = catalog.current()
-    if (dataset) cachedNameIndex(dataset.snapshot)
-  } catch (cause) {
-    report('name_index_unreadable', cause)
-  }
+  const request = { dataDirectory, archiveDirectory, path, catalog, ...importSteps }
+  return startDailyRetrieval({ ...request, now, random, timer, report, onRetrieved })
 }
 
 /** Opens the journal when it is read for the first time, because the first import creates it. */

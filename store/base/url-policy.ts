@@ -1,4 +1,4 @@
-/** Which URLs the service may fetch: https URLs, and http URLs on a loopback address (contract 11.7). */
+/** Which URLs the service may fetch: https URLs, and http URLs on a loopback address (contract 11.1). */
 
 /** Whether a location is written as a URL, valid or not. Any other location is a path on disk. */
 export function isUrl(location: string): boolean {

@@ -1,6 +1,6 @@
 /**
  * Compares a new file with the served snapshot, while its entries are read in the order of their numbers. The findings
- * decide whether it is published (contract 11.12).
+ * decide whether it is published (contract 11.11).
  */
 import { decodeOwnEntry, TEXT_FIELDS } from '../dataset/company-entry.ts'
 import type { Company, SnapshotEntry } from '../dataset/company.ts'

@@ -24,7 +24,7 @@ import { DAY_MS } from '../base/day.ts'
 /** Replaces the download, the build and the write of the journal, for example with child processes. */
 export type ImportSteps = Partial<Omit<ReturnType<typeof openBuildProcesses>, 'peakMemoryBytes'>>
 
-/** A smaller register can change by more than the limits of contract 11.12. */
+/** A smaller register can change by more than the limits of contract 11.11. */
 const JUDGED_COMPANIES_MIN = 1_000
 
 interface ImportRequest extends ImportSteps {

@@ -70,6 +70,8 @@ export function startSchedule({ retrieve, now, random, timer, onFailure }: Sched
     first,
     /** When the first retrieval since the last success began. Undefined after a success. */
     pendingSince: () => pendingSince,
+    /** Whether the last retrieval that has ended has failed. */
+    hasFailed: () => failures > 0,
     async stop(): Promise<void> {
       stopping.abort()
       cancel()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { compareCompanyNumbers, type Company } from '../dataset/company.ts'
 import { NAMES_FILE } from '../files/layout.ts'
 import { sortWords } from './dictionary.ts'
-import { bucketOfHash, hashKey, joinedKey } from './name-keys.ts'
+import { hashKey, joinedKey } from './name-keys.ts'
 import { parseName } from './normalise-name.ts'
 import { writeIndexFile, type IndexParts } from './index-file.ts'
 import { SUFFIXES } from './suffixes.ts'
@@ -73,9 +73,7 @@ export class NameIndexBuilder {
     const hashes = this.#joinedHashes.view()
     // The number of buckets is a power of two of at least the number of names.
     const buckets = 2 ** Math.ceil(Math.log2(Math.max(1, hashes.length)))
-    const joined = groupByKey(buckets, (visit) =>
-      hashes.forEach((hash, name) => visit(bucketOfHash(hash, buckets), name)),
-    )
+    const joined = groupByKey(buckets, (visit) => hashes.forEach((hash, name) => visit(hash & (buckets - 1), name)))
     return {
       facts: { statuses: [...this.#statuses.keys()] },
       sections: {

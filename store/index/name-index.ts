@@ -10,7 +10,7 @@ import { orStoreError } from '../files/environment.ts'
 import { Dictionary } from './dictionary.ts'
 import { ABBREVIATED_WORDS } from './equivalents.ts'
 import { isIntactIndexFile, readIndexFile, type IndexParts } from './index-file.ts'
-import { bucketOfHash, hashKey, joinedKey } from './name-keys.ts'
+import { hashKey, joinedKey } from './name-keys.ts'
 import { SUFFIXES } from './suffixes.ts'
 
 const factsSchema = z.strictObject({ statuses: z.array(z.string().nullable()) })
@@ -136,7 +136,8 @@ export class NameIndex {
   /** The names that may have a joined key: all that do, and a few others. */
   #namesInBucket(key: string): number[] {
     const { joinedStarts, joinedNames } = this.#parts
-    const bucket = bucketOfHash(hashKey(key), joinedStarts.length - 1)
+    const buckets = joinedStarts.length - 1
+    const bucket = hashKey(key) & (buckets - 1)
     return Array.from(joinedNames.subarray(joinedStarts[bucket], joinedStarts[bucket + 1]))
   }
 

@@ -1,7 +1,4 @@
-/**
- * The joined key by which an index finds names in a hash table: it ignores spaces and "and". A bucket of the table also
- * has a few names with other keys, so a lookup compares the keys of its names.
- */
+/** The joined key by which an index finds names in a hash table: it ignores spaces and "and". */
 
 /** The words of a name in one piece. "Fish & Chip Shop" and "Fish Chipshop" have the same key. */
 export function joinedKey(words: readonly string[]): string {
@@ -10,14 +7,9 @@ export function joinedKey(words: readonly string[]): string {
   return key
 }
 
-/** FNV-1a over UTF-16 code units. */
+/** FNV-1a over UTF-16 code units. Its last bits are the bucket: a table has a power of two of them. */
 export function hashKey(key: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < key.length; at += 1) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193)
   return hash >>> 0
-}
-
-/** `buckets` is a power of two. */
-export function bucketOfHash(hash: number, buckets: number): number {
-  return hash & (buckets - 1)
 }

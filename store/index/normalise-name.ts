@@ -62,14 +62,13 @@ function foldCharacters(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase()
   let plain = text
   if (plain.includes('Ã')) for (const [misread, vowel] of MISREAD_VOWELS) plain = plain.replace(misread, vowel)
-  plain = plain
+  return plain
     .replace(TRADE_MARK_SIGNS, ' ')
     .normalize('NFKD')
     .replace(APOSTROPHES, '')
     .replace(MARKS, '')
     .toLowerCase()
     .replace(UNDECOMPOSED_LETTER, (letter) => UNDECOMPOSED.get(letter) ?? letter)
-  return plain
     .replace(AND_SIGNS, ' and ')
     .replace(DOTTED_INITIALS, (initials) => `${initials.replaceAll('.', '')} `)
     .replace(NEITHER_LETTER_NOR_DIGIT, ' ')

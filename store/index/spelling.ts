@@ -49,7 +49,9 @@ function bitDistance(rows: number, { units, start, length }: CodeUnits, limit: n
   const lastRow = 1 << (rows - 1)
   let distance = rows
   // Rows whose cell is one more or one less than the cell above, or equals the previous cell of its diagonal
-  let [rising, falling, diagonal] = [-1, 0, 0]
+  let rising = -1
+  let falling = 0
+  let diagonal = 0
   // Rows whose letter is that of the column
   let equal = 0
   for (let at = 0; at < length; at += 1) {

@@ -306,7 +306,7 @@ export class LmdbResponseLog implements MovableLog {
 
   async import(part: LogPart): Promise<void> {
     this.#checkReserve()
-    const { environment, paymentIds } = this.#ranges
+    const { environment } = this.#ranges
     await this.#transact(() => {
       if (part.kind !== 'records') {
         void environment.put(PUBLIC_KEYS_KEY, part.publicKeys)
@@ -314,10 +314,9 @@ export class LmdbResponseLog implements MovableLog {
         return
       }
       for (const { record, holdsPaymentId } of part.records) {
-        const key = this.#add(record)
-        const listed = this.#placeOf(record, key)
-        listed.range.put(listed.key, asBinary(listed.value))
-        if (holdsPaymentId) paymentIds.put(digestOf(record.payment_id ?? ''), key)
+        const { payment_id: _, ...withoutId } = record
+        const next = holdsPaymentId ? record : withoutId
+        this.#writeIndexes({ key: this.#add(record), next, before: undefined, sales: undefined })
       }
     })
   }

@@ -10,7 +10,7 @@ import type { SlidingMinute } from '../base/sliding-minute.ts'
 import type { ResponseRecord } from './record.ts'
 import type { AnnouncedKey, ResponseLog } from './responses.ts'
 
-export interface MovedRecord {
+interface MovedRecord {
   readonly record: ResponseRecord
   /** Whether its payment id leads to this record, and not to another one or to none. */
   readonly holdsPaymentId: boolean
@@ -91,16 +91,10 @@ async function prepare({ source, target, to }: Move) {
   if (incomplete === id) return { id, owner }
   if (mark && (await target.owner())?.log_id === owner.log_id)
     throw new StoreError(`${to}: has this response log already; the move is complete`)
-  if (incomplete !== undefined || !(await isEmpty(target)))
+  // Every log with a record has an owner, or the note.
+  if (incomplete !== undefined || (await target.owner()) !== undefined)
     throw new StoreError(`${to}: has another response log; use an empty one`)
   return { id, owner }
-}
-
-async function isEmpty(log: MovableLog): Promise<boolean> {
-  if ((await log.owner()) !== undefined) return false
-  for await (const part of log.export())
-    if (part.kind === 'records' && part.records.length + part.damaged.length > 0) return false
-  return true
 }
 
 async function compare(source: MovableLog, target: MovableLog) {

@@ -377,7 +377,7 @@ describe('POST /a2a', () => {
     expect(await service.paid()).to.deep.equal(before)
   })
 
-  it('[4.5.7] replays the same Message under the JSON-RPC id of each request', async () => {
+  it('[4.5.9] replays the same Message under the JSON-RPC id of each request', async () => {
     const payment = await payFor(lookup('00000000'))
     const replies: RawReply[] = []
     for (const id of ['first', 2, 'third']) {

@@ -89,7 +89,7 @@ describe('the free documents', () => {
     })
   }
 
-  describe('[4.4.5] /.well-known/agent-card.json has the time of its signature in Last-Modified', () => {
+  describe('[4.4.4] /.well-known/agent-card.json has the time of its signature in Last-Modified', () => {
     const path = '/.well-known/agent-card.json'
     const SECOND_MS = 1_000
     const timeOf = async () => {

@@ -41,7 +41,7 @@ describe('the headers of every answer', () => {
       const { service } = useService(() => startFakedService({ environment }))
 
       for (const [status, request] of REQUESTS) {
-        it(`[7.5, 7.7] restrict browsers: ${status} to ${request.slice(0, 40).split(' HTTP')[0]}`, async () => {
+        it(`[7.7] restrict browsers: ${status} to ${request.slice(0, 40).split(' HTTP')[0]}`, async () => {
           const [head = ''] = (await exchange(service.url, request)).split('\r\n\r\n')
           const [first = '', ...lines] = head.split('\r\n')
           expect(first).to.match(new RegExp(`^HTTP/1\\.1 ${status} `))

@@ -57,7 +57,7 @@ const METHODS: [target: string, allow: string, methods: string[]][] = [
 describe('the REST routes', () => {
   const { service, get, lookup, payFor } = useService(() => startTestService())
 
-  describe('[4.1.1, 4.1.2, 4.7.1, 4.7.2, 7.7] answer GET requests', () => {
+  describe('[4.1.1, 4.7.1, 4.7.2, 7.7] answer GET requests', () => {
     for (const [code, targets] of Object.entries(TARGETS)) {
       for (const target of targets) {
         it(`${target.slice(0, 60)}: ${code}`, async () => {
@@ -98,7 +98,7 @@ describe('the REST routes', () => {
     }
   })
 
-  describe('[4.1.2, 4.2.1] refuse a GET request with a body', () => {
+  describe('[4.1.1, 4.2.1] refuse a GET request with a body', () => {
     const BODIES: Record<string, Partial<RawRequest>> = {
       'of known length': { body: MARK },
       'in chunks': { body: MARK, chunked: true },
@@ -120,7 +120,7 @@ describe('the REST routes', () => {
     }
   })
 
-  it('[4.1.2] take a bare ? as no query string, and quote the URL without it', async () => {
+  it('[4.1.1] take a bare ? as no query string, and quote the URL without it', async () => {
     const reply = await get(`${COMPANY}/1?`)
     expectRefusal(reply, 'payment_required')
     expect(quoteOf(reply).url).to.equal(`${service.url}${COMPANY}/1`)
@@ -157,7 +157,7 @@ describe('the REST routes', () => {
     })
   })
 
-  describe('[7.5] answer CORS preflight requests', () => {
+  describe('[7.7] answer CORS preflight requests', () => {
     // A client may mark the headers of answers as headers of its request, and others have headers of their own.
     const names = 'payment-signature,access-control-expose-headers, idempotency-key,x-own~1'
     for (const path of [`${COMPANY}/1`, '/a2a', '/api/v1/meta', `/${MARK}`, '/%']) {

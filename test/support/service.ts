@@ -23,7 +23,7 @@ export interface TestServiceOptions {
   clock?: () => number
   /** Timer of the service. By default only pauses within a request end. */
   timer?: Timer
-  lostLogLines?: () => number
+  areLogLinesLost?: () => boolean
   /** Changes values that no variable of the environment sets. */
   configure?: (config: Config) => Config
   /** Writes into the data directory before the first start. */
@@ -108,7 +108,7 @@ async function startSandboxService({
   clock = () => performance.now(),
   timer = pausesOnly,
   configure = (config) => config,
-  lostLogLines = () => 0,
+  areLogLinesLost = () => false,
   report,
   allowed,
 }: StartOptions) {
@@ -133,7 +133,7 @@ async function startSandboxService({
     random: () => 0.5,
     timer,
     report,
-    lostLogLines,
+    areLogLinesLost,
   })
   // With a BASE_URL of the test, a test server answers there, possibly with forged answers.
   if (environment['BASE_URL'] === undefined) await loadDescription(service.baseUrl)

@@ -9,7 +9,7 @@ import type { ParsedName } from '../../../store/index/suffixes.ts'
 import type { Candidate } from '../../operation/result.ts'
 import { isSameNumber, registerNumbers, withoutNumber } from '../../operation/typed-number.ts'
 import { buildCandidate, type NameMatch, type QueryEvidence } from './candidate.ts'
-import { findEqualNames, exactMatchType, isEqualWhenJoined, joinedNames } from './equal-names.ts'
+import { findEqualNames, exactMatchType, isEqualWhenJoined, JOINED_LETTERS_MIN, joinedNames } from './equal-names.ts'
 import { explainedWords, explains } from './explained-words.ts'
 import { readCompany, type Register } from './register.ts'
 import { DOUBTFUL, FUZZY_MAX, similarityMeasure } from './similarity.ts'
@@ -135,7 +135,6 @@ function isWithin(word: string, words: readonly string[]): boolean {
   return isJoined || words.some((each) => isLike(word, each))
 }
 
-const JOINED_LETTERS_MIN = 5
 /** One letter in so many can be wrong, but not the first: MIDCO is not BIDCO. */
 const LETTERS_PER_EDIT = 5
 

@@ -47,10 +47,7 @@ export function findEqualNames(
   return equal
 }
 
-const COMPANY_WORDS = new Map([
-  ['co', 'company'],
-  ['company', 'co'],
-])
+const COMPANY_WORDS = new Map(Object.entries({ co: 'company', company: 'co' }))
 
 /** The words as they are, with and without "the", and with the other notation of "company". */
 function withOtherWords(core: readonly string[]): (readonly string[])[] {
@@ -156,7 +153,7 @@ function withoutAnd(words: readonly string[]): string[] {
 }
 
 /** A shorter word is often made of initials: "GS PL" is not "GSPL". */
-const JOINED_LETTERS_MIN = 5
+export const JOINED_LETTERS_MIN = 5
 
 /** Whether the words that only one name has may be written together: none is a single letter or has a number. */
 function mayBeJoined(one: readonly string[], other: readonly string[]): boolean {

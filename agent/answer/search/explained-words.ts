@@ -4,6 +4,7 @@
  */
 import type { Company } from '../../../store/dataset/company.ts'
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
+import { AFTER, BEFORE, NO_LETTER } from '../../operation/typed-number.ts'
 import { normaliseText, normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
 import { isNumeral } from '../../../store/index/spelling.ts'
 import { FORM_ENDS, isAmbiguousForm, withoutLeadingForm } from '../../../store/index/suffixes.ts'
@@ -15,9 +16,6 @@ export interface TextAround {
   open: readonly (readonly string[])[]
 }
 
-const NO_TEXT: TextAround = { words: [], open: [] }
-
-const [BEFORE, AFTER] = [String.raw`(?<![\p{L}\p{N}])`, String.raw`(?![\p{L}\p{N}])`]
 const WORD = /[\p{L}\p{N}]+/gu
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
@@ -67,7 +65,7 @@ const BREAK = '\n'
 
 /** `form`: the class of the legal form before the text, which may be repeated at once: "Limited (Ltd)". */
 export function readTextAround(text: string, form: string): TextAround {
-  if (text === '') return NO_TEXT
+  if (text === '') return { words: [], open: [] }
   const current = text.replace(INTRODUCED, BREAK)
   const runs = PATTERNS.reduce((left, replaceIn) => replaceIn(left), current)
     .split(BREAK)
@@ -157,7 +155,6 @@ function pattern(source: string, isValid: (found: string) => boolean = () => tru
 
 const digitsOf = (text: string) => text.replace(/[^0-9]/g, '').length
 const hasDigits = (least: number, most: number) => (text: string) => digitsOf(text) >= least && digitsOf(text) <= most
-const NO_LETTER = String.raw`[^\p{L}\p{N}]`
 const NUMBER = `(?:registration|reg|number|no|nr|id)`
 const LABELS = [
   String.raw`(?:invoice|inv|reference|ref|order|p\.?o\.?)${AFTER}${NO_LETTER}*(?:${NUMBER}${AFTER}${NO_LETTER}*)?`,

@@ -27,6 +27,7 @@ import { explains } from './explained-words.ts'
 import { readCompany, type Register } from './register.ts'
 import { highestScore, scoreCandidates, type Search } from './score-candidates.ts'
 import {
+  completionCheck,
   containedBound,
   containedMeasure,
   correctedScale,
@@ -209,7 +210,9 @@ function addSimilarNames(
   const pool = selectCandidates(names, nameQuery, limits)
   const options = { suffix, isDoubtful, budget: budgets.pairs, isLenient: !isSearch }
   const measure = similarityMeasure(names, nameQuery, options)
-  const similarityOf = (name: number) => {
+  const isCompletable = completionCheck(names, nameQuery)
+  const similarityOf = (name: number, bound: number) => {
+    if (bound < similarityMin && !isCompletable(name)) return 0
     const { similarity } = measure(name)
     return similarity < similarityMin ? 0 : scale(similarity)
   }

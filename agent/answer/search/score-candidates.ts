@@ -21,8 +21,8 @@ export interface Search {
 }
 
 interface Scale {
-  /** 0 if the name is not a candidate. */
-  similarityOf: (name: number) => number
+  /** The similarity of a name with this bound; 0 if it is not a candidate. */
+  similarityOf: (name: number, bound: number) => number
   /** The highest similarity of a name with this bound. */
   highestOf: (bound: number) => number
 }
@@ -39,7 +39,7 @@ export function scoreCandidates(
   let best = top.candidates().map(({ score }) => score)
   for (const [at, name] of pool.names.entries()) {
     if (highestScore(search, highestOf(pool.bounds[at]!)) < (best[CANDIDATES_MAX - 1] ?? 0)) break
-    const similarity = similarityOf(name)
+    const similarity = similarityOf(name, pool.bounds[at]!)
     if (budgets.pairs.isExceeded) break
     if (similarity === 0) continue
     const score = nameScore('fuzzy_name', similarity)

@@ -138,11 +138,9 @@ function isUncertainPair(
   return [...asked, ...named].some(({ length }) => length < CERTAIN_LETTERS_MIN) && !isEquivalentPair(asked, named)
 }
 
-function isEquivalentPair(
-  [asked = '', ...more]: readonly string[],
-  [named = '', ...others]: readonly string[],
-): boolean {
-  return more.length + others.length === 0 && equivalentsOf(asked).has(named)
+/** Only single words are equivalent. */
+function isEquivalentPair(asked: readonly string[], named: readonly string[]): boolean {
+  return equivalentsOf(asked.join(' ')).has(named.join(' '))
 }
 
 /** Cut words count if the other words have at least this overlap, so they need no search of their own. */
@@ -161,6 +159,18 @@ function listCutTerms({ words, terms }: NameQuery): NameQuery['terms'] {
 
 function isLonger({ dictionary }: NameIndex, word: number, beginning: string): boolean {
   return dictionary.begins(word, beginning) && dictionary.length(word) > beginning.length
+}
+
+/** Whether a name can become similar by cut words or by words before it. The check costs far less than the measure. */
+export function completionCheck(index: NameIndex, query: NameQuery): (name: number) => boolean {
+  const known = new Set(query.terms.flatMap(({ similar }) => similar.map(({ word }) => word)))
+  const cut = listCutTerms(query).map(({ first }) => query.words[first]!)
+  return (name) => {
+    const words = index.words(name)
+    return (
+      words.every((word) => known.has(word)) || words.some((word) => cut.some((each) => isLonger(index, word, each)))
+    )
+  }
 }
 
 /** The pairs of a cut word and a word of the name that it begins. */
@@ -285,7 +295,7 @@ export function correctedScale({ isAlone }: { isAlone: boolean }): (similarity: 
 export function containedMeasure(
   index: NameIndex,
   { query, factor, runs }: ContainedWords,
-  options: Parameters<typeof similarityMeasure>[2],
+  options: MeasureOptions,
 ): (name: number) => number {
   const measure = similarityMeasure(index, query, options)
   return (name) => {

@@ -6,21 +6,16 @@ import type { AddCommand, CommandContext } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 
 const BACKUP_HELP = `
-The copy is one state of the response log, taken while the service runs. It contains private keys, payments and paid
-answers: keep it secret. The catalogue is copied, which names the current snapshot, its source and refused archives, and so is
-the journal of past records. Snapshots are not copied; an import rebuilds them.
-With --incremental the copy of the log has only the open payments and the changes since the newest backup in the same
-folder. A restore then needs that backup too. Once a week, or if the newest backup cannot be used, the copy is a full one.
-If RESPONSE_LOG is a database, keys, catalogue and journal are copied: copy the database with pg_dump, or archive its
-write-ahead log.
+The copy is taken while the service runs. It contains private keys, payments and paid answers: keep it secret. A restore
+of an incremental one needs the backups that it builds on. Copy the database of RESPONSE_LOG with pg_dump.
+docs/operations/drills.md has all steps.
 
 Example:
   irish-company-agent backup --incremental --keep 24 /var/backups/companies/2026-01-01`
 
 const RESTORE_HELP = `
 The backups that an incremental one builds on must be beside it, under any names. DATA_DIR must have no response log and
-no keys. Payments after the backup are on chain and not in the restored log: they
-are neither charged again nor answered (409 payment_already_settled). docs/operations/drills.md explains what to do for their buyers.
+no keys. docs/operations/drills.md says what to do for the buyers of payments after the backup.
 
 Example:
   DATA_DIR=/var/lib/companies irish-company-agent restore /var/backups/companies-1`

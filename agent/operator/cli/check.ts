@@ -4,9 +4,8 @@ import type { AddCommand } from '../../command-line/context.ts'
 import { loadConfig, serviceUrl } from './configuration.ts'
 
 const HELP = `
-Reads the configuration from the environment, as "serve" does, and prints a line for each check: what was found, and what to
-do. Without --buy nothing is changed, signed or sold. The exit status is 1 if a sale would fail. Run it before the start,
-and again while the service runs, so that the public URL is checked too.
+Prints a line for each check: what was found, and what to do. Without --buy nothing is changed, signed or sold. Run it
+before the start, and again while the service runs, so that the public URL is checked too.
 
 Examples:
   irish-company-agent check

@@ -90,19 +90,11 @@ export const addSnapshotIdCommand: AddCommand = (program, context) => {
     })
 }
 
-/** Findings about whole rows. Every other finding is about a value of a row. */
-const ROW_FINDINGS = /^(?:rejected|row)_/
-
 function printSnapshotInfo(info: SnapshotInfo, print: (line: string) => void): void {
-  const findings = Object.entries(info.findings).toSorted(([one], [other]) => (one < other ? -1 : 1))
-  const ofRows = findings.filter(([name]) => ROW_FINDINGS.test(name))
-  const ofValues = findings.filter(([name]) => !ROW_FINDINGS.test(name))
   print(`rows        ${info.row_count}`)
   print(`companies   ${info.company_count}`)
   print(`quarantined ${info.quarantined_company_count}`)
   print(`rejected    ${info.rejected_row_count}`)
-  for (const [name, count] of ofRows) print(`  ${name} ${count}`)
-  print(`values      ${ofValues.reduce((sum, [, count]) => sum + count, 0)} changed`)
-  for (const [name, count] of ofValues) print(`  ${name} ${count}`)
+  for (const name of Object.keys(info.findings).toSorted()) print(`  ${name} ${info.findings[name]}`)
   print(`snapshot    ${info.snapshot_id}`)
 }

@@ -2,14 +2,12 @@
 import { matching } from '../../command-line/arguments.ts'
 import type { AddCommand } from '../../command-line/context.ts'
 import { showProgress } from '../../command-line/progress.ts'
-import type { Config } from '../../service/config.ts'
 import { loadConfig } from './configuration.ts'
-import { DAY_MS, toDay } from '../../../store/base/day.ts'
 import { companyKey } from '../../../store/files/layout.ts'
 
 const HELP = `
-Each import writes the journal. An archive is given with its date, ARCHIVE=DATE or ARCHIVE=TIME, or has its facts beside it in
-ARCHIVE.json, which the service writes if ARCHIVE_DIRECTORY is set. The order of the archives does not matter.
+Each import writes the journal. An archive is given with its date, ARCHIVE=DATE or ARCHIVE=TIME, or has its facts beside
+it in ARCHIVE.json, which the service writes if ARCHIVE_DIRECTORY is set.
 
 Examples:
   irish-company-agent history build 2026-01-01.zip=2026-01-01 2026-01-02.zip=2026-01-02
@@ -35,25 +33,10 @@ export const addHistoryCommand: AddCommand = (program, context) => {
     .action(async (companyNumber: string) => {
       const { HistoryDatabase } = await import('../../../store/history/history-database.ts')
       const { eraseNumber } = await import('../../../store/history/record.ts')
-      const config = await loadConfig(context)
-      await using journal = new HistoryDatabase(config.dataDirectory, { readOnly: false })
+      const { dataDirectory } = await loadConfig(context)
+      await using journal = new HistoryDatabase(dataDirectory, { readOnly: false })
       const isFound = eraseNumber(journal, companyKey(companyNumber), context.now().toISOString())
       context.print(isFound ? `erased the past records of ${companyNumber}` : `no file has had ${companyNumber}`)
-      for (const line of isFound ? placesOfRecords(config, context.now()) : []) context.print(line)
       context.finish(isFound)
     })
-}
-
-/** Where past records remain after an erasure, and until when. */
-function placesOfRecords({ retentionDays, archiveDirectory }: Config, now: Date): string[] {
-  const end = toDay(now.getTime() + retentionDays * DAY_MS)
-  return [
-    'past records remain in:',
-    `  the response log: answers that were sold, until ${end}, or ${retentionDays} days after an open payment is final`,
-    '  snapshots: the previous one, until two imports have changed the snapshot',
-    ...(archiveDirectory === undefined
-      ? []
-      : [`  ${JSON.stringify(archiveDirectory)}: archives, until you delete them`]),
-    '  backups and dumps that were made until now, until you delete them',
-  ]
 }

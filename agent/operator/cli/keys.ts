@@ -3,11 +3,8 @@ import type { AddCommand } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 
 const HELP = `
-The response log has the public keys of all machines, and each machine publishes all of them. A new key signs an hour
-later. A former key stays in the key set permanently, because receipts are verified years later. No restart is needed.
-
-If a private key was stolen, mark it as compromised: the key set then lists only its id and the time, and its signatures
-no longer verify. Mark all private keys of a stolen directory in one command. If the command fails, run it again.
+A new key signs an hour later, without a restart. Mark all private keys of a stolen directory as compromised in one
+command, and run it again if it fails: their signatures no longer verify. docs/operations/drills.md has all steps.
 
 Examples:
   irish-company-agent keys list
@@ -15,7 +12,6 @@ Examples:
   irish-company-agent keys compromise KID`
 
 const ACTIONS = [
-  ['generate', 'make the first key', 'generateFirstKey'],
   ['rotate', 'make the key that signs next', 'rotateKeys'],
   ['list', 'show each key with its state', 'listKeys'],
 ] as const

@@ -28,13 +28,11 @@ export const addMoveLogCommand: AddCommand = (program, context) => {
       const url = /^postgres(?:ql)?:\/\//.test(target) ? new URL(target) : undefined
       const directory = resolve(target)
       const to = url ? url.host + url.pathname : directory
-      const lock = await acquireProcessLock({ folder: movesFolder(config.dataDirectory), ownPid: process.pid })
+      await using lock = await acquireProcessLock({ folder: movesFolder(config.dataDirectory), ownPid: process.pid })
       if (!lock) throw new Error('Another process moves the response log')
-      await using held = lock
-      void held
       await using source = await openConfiguredLog(config, { moving: 'source' })
-      const targetConfig = { dataDirectory: directory, responseLog: url && target }
-      await using opened = await openConfiguredLog(targetConfig, { moving: 'target' })
+      const named = { dataDirectory: directory, responseLog: url && target }
+      await using opened = await openConfiguredLog(named, { moving: 'target' })
       const move = { source, target: opened, to }
       if (cancel) {
         await cancelMove(move)

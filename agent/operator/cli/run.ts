@@ -57,20 +57,6 @@ async function findService(context: CliContext) {
 /** One line for the operator. */
 function describeFailure(error: Error): string {
   if (error instanceof ImportError) return `import refused, ${error.code}: ${error.message}`
-  switch ('code' in error && error.code) {
-    case 'EADDRINUSE':
-      return `${'port' in error ? `Port ${String(error.port)}` : 'PORT'} is in use by another process`
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'syscall' in error && /^(?:listen|getaddrinfo)$/.test(String(error.syscall))
-        ? 'HOST is not an address of this machine'
-        : error.message
-    case 'EACCES':
-      return 'This user may not use PORT or DATA_DIR'
-    case 'ENOSPC':
-      return 'The disk of DATA_DIR is full'
-    default:
-      return error.message
-  }
+  const isAddress = 'syscall' in error && /^(?:listen|getaddrinfo)$/.test(String(error.syscall))
+  return isAddress ? `HOST and PORT cannot be used: ${error.message}` : error.message
 }

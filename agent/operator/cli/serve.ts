@@ -10,8 +10,7 @@ import type { Timer } from '../../../store/base/runtime.ts'
 
 const HELP = `
 Without configuration this starts the sandbox: a local chain, a test token, a buyer with money, and made-up companies.
-Stdout has the lines "rpc URL" and "buyer KEY" (sandbox only) and "ready URL". The log goes to stderr, one JSON object
-per line. SIGTERM and SIGINT stop the service after the requests in progress; a second signal ends it at once.
+SIGTERM and SIGINT stop the service after the requests in progress; a second signal ends it at once.
 
 Examples:
   irish-company-agent serve
@@ -64,22 +63,12 @@ export async function serve(
   process.removeAllListeners('warning').on('warning', (cause) => report('library_warning', cause))
   const signal = Promise.race([stop, stopOfParent(environment)])
 
-  await using opened = await openExternals({
-    config,
-    now,
-    report,
-    log: (line) => log.warn(line),
-  })
+  await using opened = await openExternals({ config, now, report, log: (line) => log.warn(line) })
   const { externals, lines } = opened
-  const runtime = {
-    now,
-    clock: () => performance.now(),
-    random: Math.random,
-    timer,
-    ...events,
-    lostLogLines: () => output.lost,
-  }
-  const service = await Promise.race([startService({ config, externals, allowed, ...runtime }), signal])
+  const runtime = { now, clock: () => performance.now(), random: Math.random, timer }
+  const areLogLinesLost = () => output.hasLost()
+  const starting = startService({ config, externals, allowed, ...runtime, ...events, areLogLinesLost })
+  const service = await Promise.race([starting, signal])
   if (typeof service === 'string') {
     // A start can wait for minutes. An end here leaves no more than a kill does.
     log.info({ signal: service }, 'stopping')

@@ -8,8 +8,11 @@ import { companySchema, type SnapshotEntry } from '../../../store/dataset/compan
 import { snapshotFolder } from '../../../store/files/layout.ts'
 import { openSnapshot } from '../../../store/dataset/snapshot.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
+import { versionSchema } from '../../operation/history.ts'
+import { candidateSchema } from '../../operation/result.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
 import { openChain } from '../../settlement/chain/chain.ts'
+import { nonceKey } from '../../settlement/chain/token.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import type { ReceiptCheck } from '../../payment/receipt/verify.ts'
 import type { CommandContext } from '../../command-line/context.ts'
@@ -23,13 +26,14 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
   const check = (passed: boolean, detail: string) => [{ name: 'transfer', passed, detail }]
   const chainId = /^eip155:([1-9][0-9]{0,14})$/.exec(payment.network)?.[1]
   if (chainId === undefined) return check(false, 'the network of the receipt is not an EVM chain')
-  const { asset, payer, pay_to: to, amount: value, nonce } = payment
+  const { asset, payer, pay_to: to, amount: value } = payment
+  const nonce = nonceKey(asset, { from: payer, nonce: payment.nonce })
   const transaction = payment.transaction.toLowerCase()
   const options = { chainId: Number(chainId), now: () => new Date() }
   try {
     const chain = openChain({ urls: [url], ...options })
-    const observation = await chain.observe([{ asset, payer, nonce }], { withFinal: true })
-    const use = await chain.findUse({ asset, payer, nonce, from: { block: NO_BLOCK }, transaction }, observation)
+    const observation = await chain.observe([nonce], { withFinal: true })
+    const use = await chain.findUse({ ...nonce, from: { block: NO_BLOCK }, transaction }, observation)
     if (use.nonce !== 'used' || use.transfer.transaction !== transaction)
       return check(false, `the chain does not show this payment in transaction ${transaction}`)
     const { transfer, isFinal } = use
@@ -42,24 +46,15 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
   }
 }
 
-const candidate = z.looseObject({ company: companySchema })
-const file = z.looseObject({ snapshot_id: z.string() })
-const version = z.looseObject({
-  state: z.enum(['present', 'absent', 'quarantined', 'erased']),
-  first_seen: file,
-  last_seen: file.nullable(),
-  company: companySchema.nullable(),
-})
-/** The companies of each kind of answer (contract 2.3, 2.6, 2.7, 2.11). */
+/** The companies of each kind of answer (contract 2.3, 2.6, 2.11). */
 const singleSchema = z.looseObject({
   company: companySchema.optional(),
-  match: candidate.nullish(),
-  candidates: z.array(candidate).optional(),
+  match: candidateSchema.nullish(),
+  candidates: z.array(candidateSchema).optional(),
   company_number: z.string().optional(),
-  versions: z.array(version).optional(),
+  versions: z.array(versionSchema).optional(),
 })
-const resultSchema = z.looseObject({ status: z.number(), body: z.unknown() })
-const batchSchema = z.looseObject({ results: z.array(resultSchema) })
+const batchSchema = z.looseObject({ results: z.array(z.looseObject({ status: z.number(), body: z.unknown() })) })
 
 interface Claim {
   number: string
@@ -74,9 +69,7 @@ function claimsAbout(archive: string, snapshotId: string, answer: unknown): Clai
   const batch = batchSchema.safeParse(answer).data
   if (batch) {
     const answered = batch.results.filter(({ status }) => status === 200)
-    const claims = answered.map(({ body }) =>
-      claimsAbout(archive, file.safeParse(body).data?.snapshot_id ?? snapshotId, body),
-    )
+    const claims = answered.map(({ body }) => claimsAbout(archive, snapshotId, body))
     return claims.every((each) => each !== undefined) ? claims.flat() : undefined
   }
   const parsed = singleSchema.safeParse(answer).data

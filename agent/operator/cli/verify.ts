@@ -3,17 +3,9 @@ import { parseHttpUrl } from '../../command-line/arguments.ts'
 import type { AddCommand } from '../../command-line/context.ts'
 
 const HELP = `
-FILE is a purchase file of "client", or an answer: the body of a response over REST, A2A or MCP, an A2A message, or the result
-of an MCP tool. The result of a tool contains its receipt. Other answers need --receipt: the value of the header
-PAYMENT-RESPONSE, its JSON, saved header lines, or the JWT alone.
-
-The command prints one line for each check. With a saved key set (--jwks) it needs no network. Otherwise it fetches the key set
-from --issuer, or from the service that the purchase file names. Use --issuer or --jwks for a file from another person: a forged
-purchase file can name the forger's own service. A saved key set does not show keys that were marked as compromised later.
-
---rpc also reads the transfer from the chain. --dataset also computes the snapshot id of an archive of the register, and
-compares the companies in the answer with those of the archive. For a history, any file that a version names will do: the
-versions that name it are compared. Of a list of changes only the snapshot id is compared.
+FILE is a purchase file of "client", or the body of an answer with --receipt, if it has none. docs/receipts.md says what
+each check proves. Use --issuer or --jwks for a file from another person: a forged purchase file can name the forger's
+own service.
 
 Examples:
   irish-company-agent verify data/purchases/FILE.json

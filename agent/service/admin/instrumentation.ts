@@ -107,7 +107,7 @@ export class Instrumentation {
     const { metrics } = this.#options
     const note = (call: Call, cause?: unknown) => {
       metrics?.countStep({ ...call, cause })
-      if (call.changed) metrics?.countState(call.changed)
+      if (call.changed) metrics?.countRevenue(call.changed)
       onCall(call)
     }
     const { log, facilitator, chain } = services
@@ -164,7 +164,6 @@ export class Instrumentation {
         ...(record && { payment: record.identity, state: record.state }),
         durations_ms,
       }
-      this.#options.metrics?.countPaidRequest(line)
       this.#options.onSale(line)
     }
   }

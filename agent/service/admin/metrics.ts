@@ -9,15 +9,9 @@ import { priceKey } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { findRoute } from '../../operation/resource.ts'
 import { toUsdc } from '../../payment/terms.ts'
-import { isTimeout } from '../../settlement/rpc/time-limits.ts'
-import { RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
-import { ReplyError } from '../../settlement/rpc/post-json.ts'
 
 /** From a cached quote to the longest sale. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90]
-
-/** Prefixes of the names of steps that call a remote service. */
-const REMOTES: ReadonlySet<string> = new Set(['facilitator', 'chain'])
 
 /** Any other path is counted as this route, so a client cannot create labels. */
 const OTHER_ROUTE = 'other'
@@ -48,36 +42,16 @@ export class ServiceMetrics {
     ['step', 'result'],
     'Time of a call to the response log, the facilitator or the chain',
   )
-  readonly #transitions = this.#counter(
-    'company_agent_payment_transitions_total',
-    ['state'],
-    'Payments that reached a state, by state',
-  )
   readonly #revenue = this.#counter(
     'company_agent_revenue_usdc_total',
     [],
     'Amounts of the payments that became confirmed, in USDC',
   )
   readonly #events = this.#counter('company_agent_events_total', ['event'], 'Log events of failures, by event')
-  readonly #remoteErrors = this.#counter(
-    'company_agent_remote_errors_total',
-    ['remote', 'kind'],
-    'Failed calls of the facilitator and of the chain node, by kind of failure',
-  )
   readonly #outcomes = this.#counter(
     'company_agent_operation_outcomes_total',
     ['operation', 'outcome'],
     'Requests for an operation over all transports, by answer or code of the refusal',
-  )
-  readonly #paidRequests = this.#counter(
-    'company_agent_paid_requests_total',
-    ['result', 'reason'],
-    'Requests with a payment over all transports: sold, replayed, or refused for a reason',
-  )
-  readonly #imports = this.#counter(
-    'company_agent_imports_total',
-    ['result'],
-    'Retrievals of the dataset by this process, by result',
   )
 
   constructor() {
@@ -107,14 +81,6 @@ export class ServiceMetrics {
   /** Counts a paid, refused or quoted request of any transport. */
   countOutcome(operation: string, outcome: Outcome): void {
     this.#outcomes.inc({ operation, outcome: outcome.kind === 'answer' ? 'answer' : outcome.refusal.code })
-  }
-
-  countPaidRequest({ result, reason = '' }: { result: string; reason?: string }): void {
-    this.#paidRequests.inc({ result, reason })
-  }
-
-  countImport(result: string): void {
-    this.#imports.inc({ result })
   }
 
   countEvent(event: string): void {
@@ -164,12 +130,9 @@ export class ServiceMetrics {
 
   countStep({ step, seconds, cause }: { step: string; seconds: number; cause?: unknown }): void {
     this.#stepSeconds.observe({ step, result: cause === undefined ? 'done' : 'failed' }, seconds)
-    const [remote = ''] = step.split('_')
-    if (cause !== undefined && REMOTES.has(remote)) this.#remoteErrors.inc({ remote, kind: failureKind(cause) })
   }
 
-  countState({ state, requirements }: ResponseRecord): void {
-    this.#transitions.inc({ state })
+  countRevenue({ state, requirements }: ResponseRecord): void {
     if (state === 'confirmed') this.#revenue.inc(toUsdc(Number(requirements['amount'])))
   }
 }
@@ -185,14 +148,4 @@ function routeOf(target: string): string {
 /** Node accepts about 30 methods. */
 function methodOf(method: string): string {
   return ['GET', 'HEAD', 'POST', 'OPTIONS'].includes(method) ? method : 'other'
-}
-
-/** The kind of a failed call of a remote service. The set is fixed, so no remote can create labels. */
-function failureKind(cause: unknown): string {
-  if (isTimeout(cause)) return 'timeout'
-  if (cause instanceof RpcError) return 'rpc_error'
-  if (cause instanceof WrongChain) return 'wrong_chain'
-  if (!(cause instanceof ReplyError)) return 'other'
-  if (cause.code === 'UNREACHABLE') return 'unreachable'
-  return cause.code.startsWith('STATUS_') ? 'http_status' : 'invalid_reply'
 }

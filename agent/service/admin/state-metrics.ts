@@ -4,20 +4,16 @@ import type { ResponseLog } from '../../../store/log/responses.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
 import type { AddressBudgets } from '../../sale/limits/address-budget.ts'
 import type { WorkQueue } from '../../sale/limits/work-queue.ts'
-import type { RelayerFunds } from '../../settlement/facilitator/in-process-facilitator.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { Watch } from '../checks/runner.ts'
 import type { ServiceMetrics } from './metrics.ts'
 
 /** A value of the response log that takes longer is absent, so that a scrape does not wait for a lost database. */
 const LOG_MS_MAX = 1_000
-/** For a value of the chain. By default a scrape by Prometheus has ten seconds. */
-const CHAIN_MS_MAX = 2_500
-const WEI_PER_ETHER = 1e18
+/** By default a scrape by Prometheus has ten seconds. */
+const CHECKS_MS_MAX = 2_500
 
 interface ServiceState {
-  config: { rateLimitPerMinute: number }
-  relayerFunds: (() => Promise<RelayerFunds>) | undefined
   catalog: Pick<Catalog, 'current'>
   log: ResponseLog
   budgets: AddressBudgets
@@ -29,9 +25,9 @@ interface ServiceState {
 }
 
 export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): void {
-  const { config, relayerFunds, catalog, log, budgets, watch, now, timer } = state
+  const { catalog, log, budgets, queues, watch, now, timer } = state
   // Both gauges of a scrape show one measurement.
-  const alerts = inTime(timer, CHAIN_MS_MAX, () => watch.alerts())
+  const alerts = inTime(timer, CHECKS_MS_MAX, () => watch.alerts())
   type Alert = Awaited<ReturnType<typeof alerts>>[number]
   const eachAlert = async (valueOf: (alert: Alert) => number) =>
     (await alerts()).map((alert) => [{ check: alert.check, severity: alert.severity }, valueOf(alert)] as const)
@@ -56,19 +52,9 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     },
   )
   metrics.addGauge(
-    'company_agent_dataset_companies',
-    'Companies of the current snapshot; 0 without a dataset',
-    () => catalog.current()?.snapshot.info.company_count ?? 0,
-  )
-  metrics.addGauge(
     'company_agent_sales_last_minute',
     'Sales that count in the limit, of all processes',
     inTime(timer, LOG_MS_MAX, () => log.countSales()),
-  )
-  metrics.addGauge(
-    'company_agent_sales_per_minute_max',
-    'Sales that are allowed in a minute (RATE_LIMIT_PER_MINUTE)',
-    () => config.rateLimitPerMinute,
   )
   metrics.addGauge(
     'company_agent_addresses_without_budget',
@@ -78,7 +64,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   metrics.addGauge(
     'company_agent_queue_entries',
     'Requests that wait for a place, by queue',
-    async () => Object.entries(state.queues).map(([queue, { waiting }]) => [{ queue }, waiting]),
+    () => Object.entries(queues).map(([queue, { waiting }]) => [{ queue }, waiting]),
     ['queue'],
   )
   metrics.addGauge(
@@ -89,12 +75,6 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     ),
     ['state'],
   )
-  if (relayerFunds)
-    metrics.addGauge(
-      'company_agent_relayer_balance_ether',
-      'Balance that pays for the gas of settlements; absent while the chain does not answer',
-      inTime(timer, CHAIN_MS_MAX, async () => Number((await relayerFunds()).wei) / WEI_PER_ETHER),
-    )
 }
 
 /** Scrapes share one read, so that they do not take all connections of a slow database. */

@@ -1,8 +1,7 @@
 /** Checks of the chain: every node, the local clock, the token, the receiver, and the gas of the relayer. */
-import { CLOCK_DIFFERENCE_MS_MAX } from '../../settlement/chain/clock.ts'
+import { domainSeparator, pad, toFunctionSelector, type Hex } from 'viem'
+import { isNear } from '../../settlement/chain/clock.ts'
 import type { Observation } from '../../settlement/chain/observe.ts'
-import { readToken } from '../../settlement/chain/token.ts'
-import { SETTLEMENTS_LEFT_MIN } from '../../settlement/facilitator/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { isAnswering, openRpc, RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { failed, numbered, passed, warning, type Finding, type Subject } from './subject.ts'
@@ -29,42 +28,42 @@ export async function checkChain({ chain }: Subject): Promise<Finding[]> {
 }
 
 export async function checkNodes(subject: Subject): Promise<Finding[]> {
-  const { config, now } = subject
   const nodes = await observeNodes(subject)
   if (nodes.length === 0) return passed('the sandbox starts its own chain')
-  const { chainId } = DEPLOYMENTS[config.mode]
-  const describe = (_: Node, index: number) => describeNode(nodes, { index, chainId, url: config.rpcUrls[index], now })
+  const describe = async (node: Node, index: number) => {
+    // A sale uses the next node if one fails or is behind.
+    const isOtherFresh = nodes.some((other) => other !== node && isFresh(other, subject))
+    return describeNode(node, subject, {
+      url: subject.config.rpcUrls[index],
+      unusable: isOtherFresh ? warning : failed,
+    })
+  }
   return numbered(await Promise.all(nodes.map(describe)))
 }
 
-const lagSeconds = ({ time }: Observation, now: () => Date) => Math.round(now().getTime() / 1000 - Number(time))
-
 async function describeNode(
-  nodes: readonly Node[],
-  { index, chainId, url, now }: { index: number; chainId: number; url: string | undefined; now: () => Date },
+  node: Node,
+  subject: Subject,
+  { url, unusable }: { url: string | undefined; unusable: typeof failed },
 ): Promise<Finding[]> {
-  const node = nodes[index]
-  // A sale uses the next node if one fails or is behind.
-  const isOtherFresh = nodes.some((other) => other !== node && isFresh(other, now))
-  const unusable = isOtherFresh ? warning : failed
-  if (node?.status === 'fulfilled') {
-    const { number, final } = node.value
-    const state = `chain ${chainId}, block ${number}, ${lagSeconds(node.value, now)} s old`
-    if (!isFresh(node, now)) return unusable(`${state}: the node is behind, name another one in RPC_URL`)
+  const { chainId } = DEPLOYMENTS[subject.config.mode]
+  if (node.status === 'fulfilled') {
+    const { number, final, time } = node.value
+    const state = `chain ${chainId}, block ${number}, ${Math.round(subject.now().getTime() / 1000) - Number(time)} s old`
+    if (!isFresh(node, subject)) return unusable(`${state}: the node is behind, name another one in RPC_URL`)
     if (final === undefined) return warning(`${state}, but no final block: payments stay open, name another node`)
     return url === undefined || (await readsLogs(url, number))
       ? passed(state)
       : warning(`${state}, but eth_getLogs fails: unclear payments stay open, name another node`)
   }
-  const cause: unknown = node?.reason
+  const cause: unknown = node.reason
   if (cause instanceof WrongChain) return failed(`belongs to another chain: name a node of chain ${chainId} in RPC_URL`)
   if (url !== undefined && cause instanceof RpcError && (await isAnswering(url)))
     return unusable('refuses the eth_call without a contract that every sale needs: name another node in RPC_URL')
   return unusable('does not answer, or refuses every call: check its URL and key in RPC_URL, or name another node')
 }
 
-const isFresh = (node: Node, now: () => Date) =>
-  node.status === 'fulfilled' && lagSeconds(node.value, now) * 1_000 <= CLOCK_DIFFERENCE_MS_MAX
+const isFresh = (node: Node, { now }: Subject) => node.status === 'fulfilled' && isNear(node.value.time, now())
 
 /** Any node serves the logs of one block. */
 async function readsLogs(url: string, block: bigint): Promise<boolean> {
@@ -74,19 +73,14 @@ async function readsLogs(url: string, block: bigint): Promise<boolean> {
   return rpc('eth_getLogs', [{ fromBlock: at, toBlock: at, topics }]).then(Array.isArray, () => false)
 }
 
-/** A running service compares each block that it observes; the command only the newest one of the best node. */
+/** A running service compares each block that it observes; the command only the newest one of each node. */
 export async function checkClock(subject: Subject): Promise<Finding[]> {
-  const { chain, now, running } = subject
-  if (running) return chain?.isClockWrong() === true ? failed('set the clock of this machine') : passed('right')
+  const { chain, running } = subject
   if (!chain) return []
-  const nodes = await observeNodes(subject)
-  const lags = nodes.flatMap((node) => (node.status === 'fulfilled' ? [lagSeconds(node.value, now)] : []))
-  if (lags.length === 0) return failed('no node shows the time of a block')
-  const best = lags.reduce((one, other) => (Math.abs(other) < Math.abs(one) ? other : one))
-  const difference = `${Math.abs(best)} s ${best < 0 ? 'behind' : 'after'} the newest block`
-  return Math.abs(best) * 1_000 > CLOCK_DIFFERENCE_MS_MAX
-    ? failed(`${difference}: set the clock of this machine`)
-    : passed(difference)
+  const isRight = running ? !chain.isClockWrong() : (await observeNodes(subject)).some((each) => isFresh(each, subject))
+  return isRight
+    ? passed('agrees with the newest block')
+    : failed('no block of a node agrees with it: see node, or set the clock of this machine')
 }
 
 export async function checkToken(subject: Subject): Promise<Finding[]> {
@@ -95,20 +89,35 @@ export async function checkToken(subject: Subject): Promise<Finding[]> {
   const url = rpcUrls[(await observeNodes(subject)).findIndex(({ status }) => status === 'fulfilled')]
   if (url === undefined) return unanswered(subject, 'no node answers')
   const { asset, chainId, domain } = DEPLOYMENTS[mode]
-  const token = await readToken(openRpc({ url }), { asset, chainId, domain, receiver: facilitator.payTo })
-  const faults = [
-    ...(token.isDomainEqual
-      ? []
-      : [`${asset} has not the EIP-712 domain "${domain.name}" "${domain.version}": no payment is valid there`]),
-    ...(token.isPaused ? ['the token is paused: no payment can be settled until its issuer ends the pause'] : []),
-    ...(token.isReceiverBlacklisted ? ['the token refuses PAY_TO: set it to another account'] : []),
-  ]
+  const call = (signature: string, argument = '') => callToken(url, asset, toFunctionSelector(signature) + argument)
+  const separator = domainSeparator({ domain: { ...domain, chainId, verifyingContract: asset } })
+  const receiver = pad(facilitator.payTo.toLowerCase() as Hex).slice(2)
+  const faults: string[] = []
+  if ((await call('DOMAIN_SEPARATOR()')) !== separator)
+    faults.push(`${asset} has not the EIP-712 domain "${domain.name}" "${domain.version}": no payment is valid there`)
+  if ((await call('paused()')) === TRUE)
+    faults.push('the token is paused: no payment can be settled until its issuer ends the pause')
+  if ((await call('isBlacklisted(address)', receiver)) === TRUE)
+    faults.push('the token refuses PAY_TO: set it to another account')
   if (faults.length > 0) return faults.flatMap(failed)
   return passed(`${asset}, "${domain.name}" "${domain.version}", accepts transfers to PAY_TO`)
 }
 
+const TRUE = `0x${'1'.padStart(64, '0')}`
+
+/** Undefined if the contract lacks the function, or the node does not want the call. */
+function callToken(url: string, asset: string, data: string): Promise<unknown> {
+  return openRpc({ url })('eth_call', [{ to: asset, data }, 'latest']).catch((cause: unknown) => {
+    if (cause instanceof RpcError) return undefined
+    throw cause
+  })
+}
+
 /** A silent node has a check of its own, which alerts. */
 const unanswered = ({ running }: Subject, detail: string) => (running ? [] : failed(detail))
+
+/** The relayer gets a warning when it can pay for fewer settlements than this. */
+const SETTLEMENTS_LEFT_MIN = 1_000n
 
 export async function checkRelayer(subject: Subject): Promise<Finding[]> {
   if (!subject.relayerFunds) return []

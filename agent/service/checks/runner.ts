@@ -34,7 +34,7 @@ interface WatchOptions {
   timer: Timer
 }
 
-/** The checks of a running service. Nothing is measured while nobody asks. */
+/** The checks of a running service. Each is measured when somebody asks, and at most as often as the table says. */
 export class Watch {
   readonly #options: WatchOptions
   readonly #latest = new Map<CheckName, { findings: Finding[]; at: number }>()
@@ -46,21 +46,20 @@ export class Watch {
     this.#options = options
   }
 
-  /** Whether each check that concerns this process alone passes now. A late one does not. */
+  /** Whether each check that concerns this process alone passes. A late one does not. */
   async readiness(): Promise<Record<string, boolean>> {
     const names = measuredWith('unready')
-    const late = await this.#measure(names)
+    await this.#measureDue(names)
     const passes = (name: CheckName) =>
-      !late.has(name) && this.#latest.get(name)?.findings.every(({ kind }) => kind !== 'failed') === true
+      !this.#running.has(name) && this.#latest.get(name)?.findings.every(({ kind }) => kind !== 'failed') === true
     return Object.fromEntries(names.map((name) => [name, passes(name)]))
   }
 
   /** The checks that alert, by severity, with the seconds since they fail. What is not measured yet is absent. */
   async alerts(): Promise<{ check: string; severity: Severity; isFailing: boolean; seconds: number }[]> {
     const { clock } = this.#options
-    const ageOf = (name: CheckName) => clock() - (this.#latest.get(name)?.at ?? -Infinity)
     const names = [...new Set([...measuredWith('critical'), ...measuredWith('warning')])]
-    await this.#measure(names.filter((name) => ageOf(name) >= (checkOf(name).everySeconds ?? 0) * 1_000))
+    await this.#measureDue(names)
     return names.flatMap((name) =>
       this.#labels(name).map(({ check, severity, key }) => {
         const since = this.#since.get(key)
@@ -69,19 +68,17 @@ export class Watch {
     )
   }
 
-  /** Waits for a short time. Returns those that are late, which go on. */
-  async #measure(names: readonly CheckName[]): Promise<ReadonlySet<CheckName>> {
-    const { timer } = this.#options
-    const subject = this.#options.open()
-    const late = new Set(names)
-    const all = names.map(async (name) => {
-      const running = this.#running.get(name) ?? this.#measureOne(name, subject)
-      this.#running.set(name, running)
-      await running
-      late.delete(name)
-    })
-    await withDeadline({ timer, milliseconds: WAIT_MS_MAX }, () => Promise.all(all)).catch(() => undefined)
-    return late
+  /** Waits for a short time. A check that is late goes on. */
+  async #measureDue(names: readonly CheckName[]): Promise<void> {
+    const { open, clock, timer } = this.#options
+    const subject = open()
+    for (const name of names) {
+      const ageMs = clock() - (this.#latest.get(name)?.at ?? -Infinity)
+      if (!this.#running.has(name) && ageMs >= (checkOf(name).everySeconds ?? 0) * 1_000)
+        this.#running.set(name, this.#measureOne(name, subject))
+    }
+    const running = names.flatMap((name) => this.#running.get(name) ?? [])
+    await withDeadline({ timer, milliseconds: WAIT_MS_MAX }, () => Promise.all(running)).catch(() => undefined)
   }
 
   /** No finding means that it cannot be measured now, which another check tells. */

@@ -7,6 +7,7 @@ import type { Chain } from '../../settlement/chain/chain.ts'
 import type { RelayerFunds } from '../../settlement/facilitator/in-process-facilitator.ts'
 import type { AllowedChanges } from '../check-log-owner.ts'
 import type { Config } from '../config.ts'
+import type { startDailyRetrieval } from '../dataset.ts'
 
 /** `failed`: a sale would fail. `warning`: sales work now, and something should be changed. */
 export interface Finding {
@@ -32,11 +33,11 @@ export const labelOf = (name: string, { part }: Finding) => (part === undefined 
 export interface Running {
   isOpen: () => boolean
   areSalesFailing: () => boolean
-  areLinesLost: () => boolean
+  areLogLinesLost: () => boolean
   /** Whether this process has reported the event within the last hour. */
   hasReported: (event: string) => boolean
   keys?: { fault: () => string | undefined }
-  retrieval?: { pendingSince: () => Date | undefined; hasFailed: () => boolean }
+  retrieval?: Awaited<ReturnType<typeof startDailyRetrieval>>
   reconciler?: Record<'hasOld' | 'hasUnexplained' | 'hasDamaged', () => boolean>
 }
 

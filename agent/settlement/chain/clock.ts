@@ -4,7 +4,7 @@
  */
 
 /** More than blocks and clocks of a working chain differ. */
-export const CLOCK_DIFFERENCE_MS_MAX = 60_000
+const CLOCK_DIFFERENCE_MS_MAX = 60_000
 
 /** Whether a block time in seconds agrees with the local clock. */
 export function isNear(time: bigint, now: Date): boolean {
@@ -27,10 +27,6 @@ export class ClockCheck {
   constructor(now: () => Date, onChange: (isWrong: boolean) => void) {
     this.#now = now
     this.#onChange = onChange
-  }
-
-  now(): Date {
-    return this.#now()
   }
 
   /** Whether the clock is wrong by more than a minute, as far as the last observations show. */

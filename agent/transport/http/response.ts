@@ -18,7 +18,7 @@ const LARGE_CHARACTERS_MIN = 16_384
  */
 const COMPRESSING_MAX = 8
 
-/** CORS lets browser clients pay (contract 7.5). The other headers restrict what a browser does with an answer. */
+/** CORS lets browser clients pay (contract 7.7). The other headers restrict what a browser does with an answer. */
 const COMMON_HEADERS = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': `${PAYMENT_HEADERS.required}, ${PAYMENT_HEADERS.response}, Retry-After, ${REQUEST_ID_HEADER}`,

@@ -96,11 +96,7 @@ export async function queryRepeatedly<Row extends QueryResultRow>(
  */
 const FAULTS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'no server listens at its address'],
-  ['ENOENT', 'its socket does not exist'],
   ['ENOTFOUND', 'its host name is unknown'],
-  ['EAI_AGAIN', 'its host name cannot be resolved now'],
-  ['EHOSTUNREACH', 'its host cannot be reached'],
-  ['ENETUNREACH', 'its network cannot be reached'],
   ['ETIMEDOUT', 'it did not answer in time'],
   ['ECONNRESET', 'it closed the connection'],
   ['08P01', 'it, or its pooler, refuses a parameter of the URL'],
@@ -108,12 +104,9 @@ const FAULTS: ReadonlyMap<string, string> = new Map([
   ['28000', 'it refuses the user'],
   ['3D000', 'there is no database of this name'],
   ['42501', 'the user lacks a right'],
-  ['42P01', 'a table is missing'],
   ['53100', 'its disk is full'],
   ['53300', 'it has too many connections'],
   ['55000', 'it accepts no connections to this database'],
-  ['57P01', 'it is stopping'],
-  ['57P03', 'it is starting or stopping'],
   ['25006', 'it is read-only'],
   ['P0001', 'it was moved to another one'],
 ])

@@ -31,7 +31,7 @@ import {
   type UnrecordedPayment,
 } from '../record.ts'
 import { openRecordCache } from '../record-cache.ts'
-import { MOVED_NOTE, RECORDS_PER_PART, type LogPart, type MovableLog, type MovedRecord } from '../move.ts'
+import { MOVED_NOTE, RECORDS_PER_PART, type LogPart, type MovableLog } from '../move.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
@@ -114,13 +114,11 @@ const STATEMENTS = {
   IS_UNRECORDED: 'select 1 from unrecorded_payments where identity = $1',
   LIST_UNRECORDED: `select identity, transaction_hash as transaction, found_at from unrecorded_payments
   order by identity limit $1`,
-  OWNER: `select log_id, network, asset, pay_to, coalesce(receivers, array[pay_to]) as receivers
-  from response_log_owner where id = 1`,
+  OWNER: 'select log_id, network, asset, pay_to, receivers from response_log_owner where id = 1',
   /** Inserts the first owner. Of an owner with log id $6, receiver $7 and receivers $8, it replaces the receivers. */
   SET_OWNER: `insert into response_log_owner as stored (id, log_id, network, asset, pay_to, receivers)
   values (1, $1, $2, $3, $4, $5) on conflict (id) do update set pay_to = excluded.pay_to, receivers = excluded.receivers
-  where stored.log_id = $6::uuid and stored.pay_to = $7::text
-  and coalesce(stored.receivers, array[stored.pay_to]) = $8::text[]`,
+  where stored.log_id = $6::uuid and stored.pay_to = $7::text and stored.receivers = $8::text[]`,
   ANNOUNCE_KEY: `insert into public_keys (kid, jwk, announced_at, compromised_at) values ($1, $2, now(), $3)
   on conflict (kid) do update set compromised_at = coalesce(public_keys.compromised_at, excluded.compromised_at)`,
   PUBLIC_KEYS: 'select kid, jwk, announced_at, compromised_at from public_keys order by announced_at, kid',
@@ -385,20 +383,20 @@ class PostgresResponseLog implements MovableLog {
 
   async import(part: LogPart): Promise<void> {
     const insert = (statement: string, rows: readonly object[]) => this.#query(statement, [JSON.stringify(rows)])
-    if (part.kind === 'records') {
-      const toRow = ({ record, holdsPaymentId }: MovedRecord) => ({
-        identity: record.identity,
-        state: record.state,
-        due_at: dueTime(record),
-        payment_id: holdsPaymentId ? record.payment_id : null,
-        final_at: isFinal(record.state) ? record.updated_at : null,
-        record: encodeRecord(record).toString('base64'),
-      })
-      await insert(STATEMENTS.IMPORT, part.records.map(toRow))
-    } else {
+    if (part.kind !== 'records') {
       await insert(STATEMENTS.IMPORT_KEYS, part.publicKeys)
       await insert(STATEMENTS.IMPORT_SALES, part.sales)
+      return
     }
+    const rows = part.records.map(({ record, holdsPaymentId }) => ({
+      identity: record.identity,
+      state: record.state,
+      due_at: dueTime(record),
+      payment_id: holdsPaymentId ? record.payment_id : null,
+      final_at: isFinal(record.state) ? record.updated_at : null,
+      record: encodeRecord(record).toString('base64'),
+    }))
+    await insert(STATEMENTS.IMPORT, rows)
   }
 
   close(): Promise<void> {

@@ -7,20 +7,22 @@ import { StoreError } from '../../files/environment.ts'
 import { errorCode } from '../../base/error-code.ts'
 import { openPool } from './connection.ts'
 
-/** By version. Versions before 5 were never released. */
+/** By version. Versions before 6 were never released. */
 const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
   [
-    5,
+    6,
     [
       `create table responses (
        identity text primary key,
        payment_id text unique,
        state text not null,
        final_at timestamptz,
+       due_at timestamptz not null default '1970-01-01T00:00:00Z',
        revision uuid not null,
        record bytea not null
      )`,
       'create index responses_unfinished on responses (identity) where final_at is null',
+      'create index responses_due on responses (due_at) where final_at is null',
       'create index responses_final on responses (final_at) where final_at is not null',
       `create table unrecorded_payments (
        identity text primary key,
@@ -32,7 +34,8 @@ const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
        log_id uuid not null,
        network text not null,
        asset text not null,
-       pay_to text not null
+       pay_to text not null,
+       receivers text[]
      )`,
       // A row for each sale that the limit allows in a minute.
       `create table sale_places (
@@ -42,16 +45,6 @@ const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
        claim uuid
      )`,
       'create index sale_places_free on sale_places (free_at)',
-    ],
-  ],
-  [
-    6,
-    [
-      // Makes records of version 5 due at once. PostgreSQL adds a constant default without rewriting the rows.
-      `alter table responses add column due_at timestamptz not null default '1970-01-01T00:00:00Z'`,
-      'create index responses_due on responses (due_at) where final_at is null',
-      // Null in a row of version 5: the log has had one receiver.
-      'alter table response_log_owner add column receivers text[]',
       `create table public_keys (
        kid text primary key,
        jwk jsonb not null,
@@ -70,6 +63,7 @@ const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
       'alter table responses alter column record drop not null',
       // Small values that all processes share.
       'create table notes (key text primary key, value text not null)',
+      'update response_log_owner set receivers = array[pay_to] where receivers is null',
     ],
   ],
 ])

@@ -10,6 +10,9 @@ const NAMES =
   'STRATUM INVESTMENTS IV/QUADA IRELAND/QUADA IRELAND L'
 const ROWS: Row[] = [
   ...NAMES.split('/').map((name, at) => ({ number: `${100 + at}`, name: `${name} LIMITED` })),
+  // Without the evidence, which must not decide for a similar name.
+  { number: '130', name: 'TALDRA CORRIN L LIMITED', eircode: 'D02 X285', address: '2 HIGH STREET, DUBLIN' },
+  { number: '131', name: 'TALDRA CORRIN LIMITED' },
   { number: '335801', name: 'CROFTHORN DEVELOPMENTS LIMITED' },
   { number: '744311', name: 'AIB DRYLINING LIMITED' },
   { number: '744320', name: 'OLD WHARF LIMITED', status: 'Dissolved', dissolved: '2024-05-27' },
@@ -122,6 +125,11 @@ describe('a typed name', () => {
     const other = register.resolve({ name: 'AIB DRYLINING Ltd (CRO 744312)' })
     expect(other.status).to.equal('conflicting')
     expect(other.candidates[0]?.conflicts).to.deep.equal(['number_mismatch'])
+  })
+
+  it('[12.10] is not matched by evidence of a similar company if another name has its letters', () => {
+    expect(register.resolve({ name: 'TALDRA CORRINL LTD', ...EVIDENCE }).status).to.equal('ambiguous')
+    expect(register.resolve({ name: 'CMC HEATNG AND PLUMBING LTD', ...EVIDENCE }).status).to.equal('matched')
   })
 
   it('[12.20, 12.21] is none with a short number, or if no other word is left', () => {

@@ -10,9 +10,8 @@ import { readConfig } from '../../../agent/service/config.ts'
 import { buildRequirements, buildTerms } from '../../../agent/payment/terms.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { relayerFolder } from '../../../store/files/layout.ts'
-import { rpc, testChainUrl } from '../../support/chain.ts'
+import { testChainUrl } from '../../support/chain.ts'
 import { ready, startChild } from '../../support/child.ts'
-import { replying, startFaultProxy } from '../../support/fault-proxy.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { tokenOn } from '../../support/token.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
@@ -90,15 +89,6 @@ describe('the configured externals', () => {
     expect((await externals.facilitator.settle(payment, requirements, 'self')).success).to.equal(true)
   })
 
-  it('warn of a relayer that is running out of gas', async () => {
-    const poor = generatePrivateKey()
-    await rpc(rpcUrl, 'anvil_setBalance', privateKeyToAddress(poor), '0x10')
-    await writeFile(keyFile, poor)
-    await open(own())
-    while (reports.length === 0) await new Promise((resolve) => void setTimeout(resolve, 10))
-    expect(reports).to.deep.equal(['relayer_balance_low'])
-  })
-
   it('[14.1] refuse a key file that others can read, that is missing, or that holds no key', async () => {
     await chmod(keyFile, 0o640)
     expect(await refusal(own())).to.equal('ConfigError: RELAYER_KEY_FILE must be readable by its owner only: chmod 600')
@@ -119,10 +109,6 @@ describe('the configured externals', () => {
     const remote = { FACILITATOR: 'http://127.0.0.1:1', PAY_TO }
     expect(await refusal({ ...remote, RPC_URL: rpcUrl })).to.equal('opened')
     expect(await refusal({ ...remote, RPC_URL: 'http://127.0.0.1:1' })).to.equal('opened')
-    using node = await startFaultProxy('')
-    node.fail(replying(() => ({ error: { code: -32_600, message: 'no such key' } })))
-    expect(await refusal({ ...remote, RPC_URL: node.url })).to.equal('opened')
-    expect(reports).to.deep.equal(['chain_unavailable', 'chain_unavailable'])
   })
 
   it('[14.10] refuse a relayer that another process of the data directory uses, until that process ends', async () => {

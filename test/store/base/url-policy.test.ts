@@ -1,4 +1,4 @@
-/** Tests of the rules for URLs that may be fetched (contract 11.7). */
+/** Tests of the rules for URLs that may be fetched (contract 11.1). */
 import { expect } from 'chai'
 import { isUrl, mayFetch, mayFollow, upgradeToHttps } from '../../../store/base/url-policy.ts'
 
@@ -11,7 +11,7 @@ describe('the URL policy', () => {
     for (const text of ['/data/a.zip', 'a.zip', 'C:\\a.zip', '://a']) expect(isUrl(text), text).to.equal(false)
   })
 
-  it('[11.7] allows https URLs without credentials, and http URLs on loopback addresses', () => {
+  it('[11.1] allows https URLs without credentials, and http URLs on loopback addresses', () => {
     for (const text of [HTTPS, `${LOOPBACK}:8080/x`, 'http://localhost/x'])
       expect(mayFetch(new URL(text)), text).to.equal(true)
     const refused = ['http://a.example/x', 'http://127.0.0.1.example/x', 'https://user@a.example', 'ftp://127.0.0.1/x']
@@ -19,7 +19,7 @@ describe('the URL policy', () => {
       expect(mayFetch(new URL(text)), text).to.equal(false)
   })
 
-  it('[11.7] follows a redirect to an allowed URL of the same scheme', () => {
+  it('[11.1] follows a redirect to an allowed URL of the same scheme', () => {
     for (const [from, to, isFollowed] of [
       [HTTPS, 'https://b.example', true],
       [HTTPS, 'http://b.example', false],

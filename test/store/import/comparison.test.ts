@@ -1,4 +1,4 @@
-/** Tests of the judgement of a new file by what it changes (contract 11.12), with whole imports. */
+/** Tests of the judgement of a new file by what it changes (contract 11.11), with whole imports. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -68,7 +68,7 @@ describe('a file of the register', () => {
       ],
     ]
     for (const [what, content] of BAD) {
-      it(`[11.12] is refused if it ${what}, unless its changes are accepted`, async () => {
+      it(`[11.11] is refused if it ${what}, unless its changes are accepted`, async () => {
         const before = catalog.retrieval()
         expect(await outcomeOf(importFile(content))).to.equal('changes_refused')
         expect(catalog.retrieval()).to.deep.equal(before)
@@ -78,7 +78,7 @@ describe('a file of the register', () => {
       })
     }
 
-    it('[11.12] is refused with the figures and the limits of every rule that it breaks', async () => {
+    it('[11.11] is refused with the figures and the limits of every rule that it breaks', async () => {
       const content = changed(ROWS, () => ({ company_name: '\uFFFD', nace_v2_code: '', princ_object_code: '' }))
       const error = await importFile(
         content
@@ -95,13 +95,13 @@ describe('a file of the register', () => {
       )
     })
 
-    it('[11.12] may lose a tenth of the companies', async () => {
+    it('[11.11] may lose a tenth of the companies', async () => {
       expect(await isPublished(toCsv(...register.slice(0, 0.9 * ROWS - 1)))).to.equal(false)
       expect(await isPublished(toCsv(...register.slice(0, 0.9 * ROWS)))).to.equal(true)
     })
 
     for (const column of ['company_name', 'nard'] as const) {
-      it(`[11.12] may change ${column} in a fifth of the records`, async () => {
+      it(`[11.11] may change ${column} in a fifth of the records`, async () => {
         const change = { company_name: 'OTHER', nard: '2026-10-01' }
         const withChanges = (count: number) => changed(count, () => ({ [column]: change[column] }))
         expect(await isPublished(withChanges(0.2 * ROWS + 1))).to.equal(false)
@@ -109,21 +109,21 @@ describe('a file of the register', () => {
       })
     }
 
-    it('[11.12] may change a tenth more for each further day since the last import', async () => {
+    it('[11.11] may change a tenth more for each further day since the last import', async () => {
       clock += 3 * DAY_MS
       const withChanges = (count: number) => changed(count, () => ({ company_name: 'OTHER' }))
       expect(await isPublished(withChanges(0.4 * ROWS + 1))).to.equal(false)
       expect(await isPublished(withChanges(0.4 * ROWS))).to.equal(true)
     })
 
-    it('[11.12] may not empty a column in thirty of a hundred records', async () => {
+    it('[11.11] may not empty a column in thirty of a hundred records', async () => {
       const emptied = (count: number) => changed(count, () => ({ nace_v2_code: '' }))
       expect(await isPublished(emptied(0.3 * ROWS))).to.equal(false)
       expect(await isPublished(emptied(0.3 * ROWS - 1))).to.equal(true)
     })
 
     for (const damaged of ['\uFFFD', 'Ã‰']) {
-      it(`[11.12] may have ${JSON.stringify(damaged)} in a hundred more records, also in new ones`, async () => {
+      it(`[11.11] may have ${JSON.stringify(damaged)} in a hundred more records, also in new ones`, async () => {
         const added = numberedRows(50, 5_000, { company_name: damaged })
         const withDamage = (count: number) =>
           changed(count - added.length, () => ({ company_name: damaged })) + toCsv(...added).replace(/^.*\n/, '')
@@ -134,13 +134,13 @@ describe('a file of the register', () => {
       })
     }
 
-    it('[11.12] is published with the same figures if it is from another location', async () => {
+    it('[11.11] is published with the same figures if it is from another location', async () => {
       const { compared } = await importFile(toCsv(...numberedRows(ROWS, 900_000)), { location: 'another' })
       expect(compared[0]).to.include({ isBeyond: true })
       expect(compared[0]?.text).to.match(/^0\.0 % of 1200 companies are still there/)
     })
 
-    it('[11.12] is judged by its numbers alone after other rules of normalisation', async () => {
+    it('[11.11] is judged by its numbers alone after other rules of normalisation', async () => {
       const { info } = catalog.current()?.snapshot ?? expect.fail('no dataset')
       await edit(async (environment) => {
         await environment.put(INFO_KEY, { ...info, normalisation: 'cro-0' })
@@ -169,7 +169,7 @@ describe('a file of the register', () => {
     }
   })
 
-  it('[11.12] is judged by its numbers alone if the one before has fewer than 1,000 companies', async () => {
+  it('[11.11] is judged by its numbers alone if the one before has fewer than 1,000 companies', async () => {
     await importFile(toCsv(...register.slice(0, 999)))
     expect(await isPublished(toCsv(...register.slice(0, 800)))).to.equal(false)
     const other = (rows: readonly RegisterRow[]) => toCsv(...rows.map((row) => withName(row, 'OTHER')))

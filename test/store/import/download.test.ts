@@ -195,7 +195,7 @@ describe('a retrieval over HTTP', () => {
       expect(portal.requests).to.have.lengthOf(4)
     })
 
-    it('[11.7] does not follow one that is not allowed', async () => {
+    it('[11.1] does not follow one that is not allowed', async () => {
       const targets = ['http://192.0.2.1/x', 'https://192.0.2.1/x', 'file:///etc/passwd', 'http://u:p@127.0.0.1/', '']
       for (const to of targets) {
         portal.on(ARCHIVE, redirectTo(to))
@@ -204,7 +204,7 @@ describe('a retrieval over HTTP', () => {
     })
   })
 
-  it('[11.7] refuses a URL that may not be fetched', async () => {
+  it('[11.1] refuses a URL that may not be fetched', async () => {
     for (const location of ['http://192.0.2.1/x', 'http://127.0.0.1.example/', 'ftp://127.0.0.1/x', 'https://']) {
       expect(await outcomeOf(retrieve(location)), location).to.equal('source_refused')
     }

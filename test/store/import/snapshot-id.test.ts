@@ -29,9 +29,8 @@ describe('the snapshot id', () => {
       'companies   1',
       'quarantined 1',
       'rejected    0',
-      '  row_contradicting 1',
-      'values      1 changed',
       '  date_sentinel 1',
+      '  row_contradicting 1',
       `snapshot    ${id.trim()}`,
     ])
   })

@@ -1,4 +1,5 @@
 /** Moving a response log between LMDB and PostgreSQL. */
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { openConfiguredLog } from '../../../agent/service/response-log.ts'
 import { findOwnerFault } from '../../../agent/service/check-log-owner.ts'
@@ -172,7 +173,7 @@ for (const [from, to] of [
     })
 
     it('[14.23] refuses a target with another log, and changes nothing', async () => {
-      await storeRecord(target, makeRecord({ identity: 'payer/other' }))
+      await target.setOwner({ ...OWNER, log_id: randomUUID() }, undefined)
       expect(await failureOf(move())).to.match(/another response log/)
       expect(await failureOf(source.claim(makeRecord({ identity: 'payer/new' })))).to.equal('no failure')
     })

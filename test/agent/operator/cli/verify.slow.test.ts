@@ -257,8 +257,9 @@ describe('[5.9.5] the command verify', function () {
 
     it('each version of a history that states the snapshot of the archive', async () => {
       const recordsOf = (company_number: string, state: string, first = snapshot_id) => {
-        const [first_seen, last_seen] = [{ snapshot_id: first }, { snapshot_id: newer }]
-        const versions = [{ state, company: null, first_seen, last_seen }]
+        const date = '2026-01-01'
+        const [first_seen, last_seen] = [first, newer].map((id) => ({ snapshot_id: id, date }))
+        const versions = [{ state, company: null, first_seen, last_seen, changed: [] }]
         return checksOf({ company_number, versions, snapshot_id: newer } as { snapshot_id: string })
       }
       expect(await recordsOf('999', 'absent')).to.deep.equal(['dataset true', 'records true'])

@@ -354,7 +354,7 @@ const SCENARIOS: Record<string, Scenario> = {
     cause: later(27 * HOUR_MS),
   },
   'backup warning of a small one': { before: () => noteBackup(1_000), cause: () => noteBackup(499, 1_000) },
-  'log lines warning': { options: { lostLogLines: () => (isDown ? 1 : 0) }, cause: goDown },
+  'log lines warning': { options: { areLogLinesLost: () => isDown }, cause: goDown },
 }
 let lockLog: () => Promise<void>
 let closeFacilitator: () => Promise<void>

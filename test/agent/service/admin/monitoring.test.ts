@@ -34,7 +34,7 @@ describe('monitoring', function () {
   it('counts the amount of a payment as revenue when it becomes confirmed, and not before', async () => {
     const metrics = new ServiceMetrics()
     for (const state of ['prepared', 'settled', 'confirmed', 'refused'] as const)
-      metrics.countState(makeRecord({ state }))
+      metrics.countRevenue(makeRecord({ state }))
     const [sample] = (await metrics.registry.getSingleMetric('company_agent_revenue_usdc_total')?.get())?.values ?? []
     expect(sample?.value).to.equal(0.001)
   })
