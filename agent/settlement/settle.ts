@@ -78,10 +78,10 @@ async function settleOnce(
 ): Promise<ResponseRecord> {
   const { facilitator, timer, report } = payments
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
+  const { transaction, isReverted = false } = settlement
   const progress = {
-    ...(settlement.kind !== 'refused' &&
-      settlement.transaction !== undefined && { reported_transaction: settlement.transaction }),
-    ...(settlement.kind !== 'settled' && settlement.isReverted && { reverts: (record.reverts ?? 0) + 1 }),
+    ...(transaction !== undefined && { reported_transaction: transaction }),
+    ...(isReverted && { reverts: (record.reverts ?? 0) + 1 }),
   }
   if (settlement.kind !== 'settled') {
     const cause = settlement.kind === 'unclear' ? settlement.cause : undefined

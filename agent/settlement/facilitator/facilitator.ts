@@ -135,11 +135,12 @@ type Verification =
   | { kind: 'refused'; reason: QuoteReason; isPolicy: boolean; facilitator: string | undefined }
   | { kind: 'unclear'; cause: unknown }
 
-type Settlement =
+type Settlement = { transaction?: string | undefined; isReverted?: boolean } & (
   | { kind: 'settled'; transaction: string }
   /** Explicitly, without a transaction. Not a fact yet: the chain decides. */
-  | { kind: 'refused'; isReverted: boolean }
-  | { kind: 'unclear'; cause: unknown; transaction?: string | undefined; isReverted?: boolean }
+  | { kind: 'refused' }
+  | { kind: 'unclear'; cause: unknown }
+)
 
 interface FacilitatorRequest {
   facilitator: Facilitator

@@ -13,7 +13,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
 import type { Report } from '../../../store/base/runtime.ts'
 import { inTurn, isRevert, onChain, openRpc, RpcError, type Rpc } from '../rpc/json-rpc.ts'
-import { revertReason, textOf } from '../chain/token.ts'
+import { revertReason, textOf, type TransferTrial } from '../chain/token.ts'
 import { TRANSFER_REVERTED } from './facilitator.ts'
 import type { NetworkDeployment } from '../../payment/terms.ts'
 
@@ -120,7 +120,7 @@ async function pollReceipt(
 /** What the node calls of one settlement have shown. x402 does not tell a revert from other failures. */
 interface NodeCalls {
   /** Why the token reverted a simulation or the transaction. */
-  reverted: ReturnType<typeof revertReason> | undefined
+  reverted: TransferTrial | undefined
   failure: unknown
 }
 const nodeCalls = new AsyncLocalStorage<NodeCalls>()
