@@ -1,8 +1,7 @@
 /**
  * `bench upgrade --former TREE [--sales N]`: the built service of a former version sells every operation over every
  * transport and is killed during sales. The upgrade, the rollback and the next upgrade of docs/operations/drills.md
- * follow, with LMDB and with PostgreSQL. Each sale replays byte for byte on each version, and no payment is charged
- * twice.
+ * follow, with LMDB and with PostgreSQL. Each sale replays byte for byte, and no payment is charged twice.
  */
 import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
@@ -14,17 +13,15 @@ import { DAY_MS, toDay } from '../../store/base/day.ts'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, type Child } from '../support/child.ts'
 import { signQuote } from '../support/payments.ts'
-import { findPostgres, startPostgres } from '../support/postgres.ts'
+import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { SAMPLE_SHOWCASE } from '../support/sample/showcase.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { tokenOn } from '../support/token.ts'
 import { requestOverTransports, type Ask, type Operation } from '../support/transports.ts'
 import { print } from './report.ts'
 
-const SALES = 300
 /** Sales in progress when the process is killed. */
 const KILLED = 30
-const AT_ONCE = 10
 const END_MS_MAX = 120_000
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const { number: company_number, name } = SAMPLE_SHOWCASE.live
@@ -40,192 +37,125 @@ const OPERATIONS: readonly Operation[] = [
   { operation: 'batch', input: { operation: 'lookup', inputs: [{ company_number }, { company_number: '00000000' }] } },
 ]
 
+/** A payment, and its first answer with the receipt. */
 interface Sale {
   ask: Ask
   payment: string
-  /** Of the first answer. Undefined if the service was killed before it. */
   answer?: string
 }
 
-/** A machine whose program can be exchanged. */
-class Machine {
-  readonly environment: Record<string, string>
-  url = ''
-  buyerKey: `0x${string}` = '0x'
-  #service: Child | undefined
+async function upgrade(former: string, count: number, server: PostgresServer | undefined): Promise<boolean> {
+  const [DATA_DIR, backups] = [await makeTemporaryDirectory(), await makeTemporaryDirectory()]
+  const RPC_URL = await testChainUrl()
+  const environment: Record<string, string> = { DATA_DIR, RPC_URL, PORT: '0', RATE_LIMIT_PER_MINUTE: '100000' }
+  let [url, key] = ['', '' as `0x${string}`]
+  let service: Child | undefined
+  const { rest, a2a, mcp } = requestOverTransports(() => ({ url }))
 
-  constructor(environment: Record<string, string>) {
-    this.environment = environment
-  }
-
-  async run(tree: string, ...args: string[]): Promise<void> {
-    const child = startChild(join(tree, 'dist/agent/main.js'), args, this.environment)
+  const run = async (tree: string, ...args: string[]) => {
+    const child = startChild(join(tree, 'dist/agent/main.js'), args, environment)
     if ((await child.ended) !== 0) throw new Error(`${args.join(' ')}: ${child.stderr()}`)
   }
-
-  async start(tree: string): Promise<void> {
-    this.#service = startChild(join(tree, 'dist/agent/main.js'), ['serve'], this.environment)
-    this.url = await ready(this.#service)
-    this.buyerKey = this.#service.said.get('buyer') as `0x${string}`
+  const start = async (tree: string) => {
+    if (server) await run(tree, 'migrate')
+    service = startChild(join(tree, 'dist/agent/main.js'), ['serve'], environment)
+    url = await ready(service)
+    key = service.said.get('buyer') as `0x${string}`
   }
-
-  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    this.#service?.process.kill(signal)
-    await this.#service?.ended
-    this.#service = undefined
+  const stop = async (signal: NodeJS.Signals) => {
+    service?.process.kill(signal)
+    await service?.ended
   }
-
-  /** A payment for the next operation over the next transport. */
-  async order(index: number): Promise<Sale> {
-    const { rest, a2a, mcp } = requestOverTransports(() => this)
+  const order = async (index: number): Promise<Sale> => {
     const operation = OPERATIONS[index % OPERATIONS.length]!
     const transport = [rest, mcp, (asked: Operation, payment?: string) => a2a(asked, payment, index)][index % 3]!
     const ask: Ask = (payment) => transport(operation, payment)
-    const quote = await ask()
-    return { ask, payment: await signQuote(String(quote.headers['payment-required']), { key: this.buyerKey }) }
+    return { ask, payment: await signQuote(String((await ask()).headers['payment-required']), { key }) }
   }
+
+  if (server) environment['RESPONSE_LOG'] = await server.createDatabase()
+  await start(former)
+  const sales: Sale[] = []
+  for (let index = 0; index < count; index += 1) sales.push(await sold(await order(index)))
+  const last: Sale[] = []
+  for (let index = 0; index < KILLED; index += 1) last.push(await order(index))
+  const sent = last.map((sale) => sold(sale).catch(() => sale))
+  await Promise.race(sent)
+  await stop('SIGKILL')
+  sales.push(...(await Promise.all(sent)))
+  const known = sales.filter(({ answer }) => answer !== undefined)
+
+  await run(former, 'backup', join(backups, 'before'))
+  const restoreDump = server && (await dump(environment['RESPONSE_LOG'] ?? '', join(backups, 'dump'), server))
+  const results = []
+  for (const [tree, replayed] of [
+    [ROOT, sales],
+    [former, known],
+    [ROOT, known],
+  ] as const) {
+    if (tree === former) {
+      for (const folder of ['responses', 'keys']) await rm(join(DATA_DIR, folder), { recursive: true, force: true })
+      await run(former, 'restore', join(backups, 'before'))
+      if (restoreDump) environment['RESPONSE_LOG'] = await restoreDump()
+    }
+    await start(tree)
+    results.push(await replay(replayed))
+    await stop('SIGTERM')
+  }
+  const { accepted } = JSON.parse(Buffer.from(sales[0]!.payment, 'base64').toString()) as {
+    accepted: { payTo: string }
+  }
+  const charged = await tokenOn(RPC_URL).transfers(undefined, accepted.payTo)
+  const [kind, killed] = [server ? 'PostgreSQL' : 'LMDB', known.length - count]
+  print(`${kind}: ${count} sales, and ${KILLED} at the kill, of which ${killed} were answered; ${charged} transfers`)
+  print(`upgrade, rollback, upgrade: ${JSON.stringify(results)}`)
+  return results.every(({ different }) => different === 0) && charged === sales.length
 }
 
-/** The answer with its receipt. Undefined if it is another one than the answer to a payment. */
+/** Sends a payment. */
+async function sold(sale: Sale): Promise<Sale> {
+  const answer = await answerTo(sale)
+  if (answer === undefined) throw new Error('A payment has no answer')
+  return Object.assign(sale, { answer })
+}
+
 async function answerTo({ ask, payment }: Sale): Promise<string | undefined> {
   const { status, text, headers } = await ask(payment)
-  const isSold = status === 200 && headers['payment-response'] !== undefined
-  return isSold ? `${text} ${String(headers['payment-response'])}` : undefined
+  const receipt = headers['payment-response']
+  return status === 200 && receipt !== undefined ? `${text} ${String(receipt)}` : undefined
 }
 
-async function inTurns<Item>(items: readonly Item[], work: (item: Item, index: number) => Promise<void>) {
-  const left = [...items.entries()]
-  const next = async () => {
-    for (let item = left.shift(); item; item = left.shift()) await work(item[1], item[0])
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, next))
-}
-
-async function sell(machine: Machine, count: number): Promise<Sale[]> {
-  const sales: Sale[] = []
-  await inTurns(Array.from({ length: count }), async (_, index) => {
-    const sale = await machine.order(index)
-    const answer = await answerTo(sale)
-    if (answer === undefined) throw new Error(`Sale ${index} has no answer`)
-    sales.push({ ...sale, answer })
-  })
-  return sales
-}
-
-/** Sends payments and kills the service when some are answered. */
-async function sellAndKill(machine: Machine): Promise<Sale[]> {
-  const sales: Sale[] = []
-  for (let index = 0; index < KILLED; index += 1) sales.push(await machine.order(index))
-  const sent = sales.map(async (sale) => {
-    const answer = await answerTo(sale).catch(() => undefined)
-    if (answer !== undefined) sale.answer = answer
-  })
-  await Promise.race(sent)
-  await machine.stop('SIGKILL')
-  await Promise.all(sent)
-  return sales
-}
-
-/** Repeats each payment until it is answered. Returns how many have the answer of before, and how many a first one. */
+/** Repeats payments. One without an answer is repeated until it has its first. */
 async function replay(sales: readonly Sale[]) {
-  const counts = { equal: 0, first: 0, different: 0, without: 0 }
+  const counts = { equal: 0, first: 0, different: 0 }
   const end = performance.now() + END_MS_MAX
-  await inTurns(sales, async (sale) => {
+  for (const sale of sales) {
     let answer = await answerTo(sale)
-    while (answer === undefined && sale.answer === undefined && performance.now() < end) {
-      await sleep(1_000)
-      answer = await answerTo(sale)
-    }
-    const kind = answer === undefined ? 'without' : sale.answer === undefined ? 'first' : undefined
-    counts[kind ?? (answer === sale.answer ? 'equal' : 'different')] += 1
-    sale.answer ??= answer!
-  })
+    for (; answer === undefined && performance.now() < end; answer = await answerTo(sale)) await sleep(1_000)
+    const isEqual = answer !== undefined && answer === (sale.answer ?? answer)
+    counts[!isEqual ? 'different' : sale.answer === undefined ? 'first' : 'equal'] += 1
+    if (answer !== undefined) sale.answer ??= answer
+  }
   return counts
 }
 
-async function upgrade(former: string, count: number, database: Awaited<ReturnType<typeof openDatabase>> | undefined) {
-  const [DATA_DIR, backups, RPC_URL] = [
-    await makeTemporaryDirectory(),
-    await makeTemporaryDirectory(),
-    await testChainUrl(),
-  ]
-  const own = { DATA_DIR, RPC_URL, PORT: '0', LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '100000' }
-  const machine = new Machine({ ...own, ...(database && { RESPONSE_LOG: database.url }) })
-  if (database) await machine.run(former, 'migrate')
-  await machine.start(former)
-  const sales = [...(await sell(machine, count)), ...(await sellAndKill(machine))]
-  const known = sales.filter(({ answer }) => answer !== undefined)
-
-  const backup = join(backups, 'before')
-  await machine.run(former, 'backup', backup)
-  const dump = database && (await database.dump(join(backups, 'dump')))
-  if (database) await machine.run(ROOT, 'migrate')
-  await machine.start(ROOT)
-  const upgraded = await replay(sales)
-  await machine.stop()
-
-  for (const folder of ['responses', 'keys']) await rm(join(DATA_DIR, folder), { recursive: true, force: true })
-  await machine.run(former, 'restore', backup)
-  if (dump) machine.environment['RESPONSE_LOG'] = await dump.restore()
-  await machine.start(former)
-  const back = await replay(known)
-  await machine.stop()
-
-  if (database) await machine.run(ROOT, 'migrate')
-  await machine.start(ROOT)
-  const again = await replay(known)
-  await machine.stop()
-  const charged = await tokenOn(RPC_URL).transfers(undefined, await receiverOf(known))
-  print(
-    `${database ? 'PostgreSQL' : 'LMDB'}: ${count} sales and ${KILLED} at the kill, of which ${known.length - count} answered`,
-  )
-  print(JSON.stringify({ upgraded, back, again, charged }))
-  const isSame = ({ different, without }: typeof back) => different === 0 && without === 0
-  return [upgraded, back, again].every(isSame) && charged === sales.length
-}
-
-/** From the payment requirements that a payment repeats. */
-async function receiverOf([sale]: readonly Sale[]): Promise<string> {
-  const { accepted } = JSON.parse(Buffer.from(sale?.payment ?? '', 'base64').toString()) as {
-    accepted: { payTo: string }
-  }
-  return accepted.payTo
-}
-
-/** A database with the commands of the drill that copy it. */
-async function openDatabase(binaries: string) {
-  const server = await startPostgres()
-  const url = await server.createDatabase()
-  const run = (program: string, ...args: string[]) => promisify(execFile)(join(binaries, program), args)
-  return {
-    url,
-    async dump(file: string) {
-      await run('pg_dump', '--format=custom', `--file=${file}`, url)
-      return {
-        async restore() {
-          const restored = await server.createDatabase()
-          await run('pg_restore', '--no-owner', '--exit-on-error', `--dbname=${restored}`, file)
-          return restored
-        },
-      }
-    },
-    stop: () => server.stop(),
+/** Copies a database, and restores the copy as a new one. */
+async function dump(url: string, file: string, server: PostgresServer) {
+  const run = (program: string, ...args: string[]) => promisify(execFile)(join(findPostgres() ?? '', program), args)
+  await run('pg_dump', '--format=custom', `--file=${file}`, url)
+  return async () => {
+    const restored = await server.createDatabase()
+    await run('pg_restore', '--no-owner', '--exit-on-error', `--dbname=${restored}`, file)
+    return restored
   }
 }
 
-export async function upgradeDrill({ former = '', sales = String(SALES) }: Record<string, string>): Promise<boolean> {
-  const tree = resolve(former)
-  let isMet = await upgrade(tree, Number(sales), undefined)
-  const binaries = findPostgres()
-  if (binaries === undefined) {
-    print('PostgreSQL: not measured')
-    return isMet
-  }
-  const database = await openDatabase(binaries)
+export async function upgradeDrill({ former = '', sales = '300' }: Record<string, string>): Promise<boolean> {
+  const isKept = await upgrade(resolve(former), Number(sales), undefined)
+  const server = findPostgres() === undefined ? undefined : await startPostgres()
   try {
-    isMet = (await upgrade(tree, Number(sales), database)) && isMet
+    return (server === undefined || (await upgrade(resolve(former), Number(sales), server))) && isKept
   } finally {
-    await database.stop()
+    await server?.stop()
   }
-  return isMet
 }

@@ -253,11 +253,4 @@ describe('a response log of layout version 2', () => {
     log = new LmdbResponseLog(directory)
     await expectComplete(log)
   })
-
-  it('is not upgraded on a disk that is nearly full', async () => {
-    await writeVersion2()
-    expect(() => new LmdbResponseLog(directory, { freeBytes: () => 0 })).to.throw(DiskSpaceError)
-    log = new LmdbResponseLog(directory)
-    await expectComplete(log)
-  })
 })
