@@ -14,7 +14,7 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['RELAYER_KEY_FILE', /must/, ''],
   ['RPC_URL', /loopback/, 'https://node.example/key', 'http://10.0.0.1:8545'],
   ['RPC_URL', /password/, 'https://user:secret@node.example'],
-  ['RESPONSE_RETENTION_DAYS', /30 or more/, '29', '30.5'],
+  ['RESPONSE_RETENTION_DAYS', /from 30/, '29', '30.5'],
   ['RESPONSE_LOG', /URL/, '', 'nonsense'],
   ['RESPONSE_LOG', /postgres/, 'https://user:secret@database.example/companies'],
   ['RPC_URL', /URL/, 'nonsense'],
