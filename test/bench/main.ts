@@ -13,7 +13,6 @@ import { proof } from './proof.ts'
 import { quality } from './quality.ts'
 import { simulate } from './simulate.ts'
 import { sizing } from './sizing.ts'
-import { upgradeDrill } from './upgrade.ts'
 import { print } from './report.ts'
 
 /** Each prints what it found and resolves with whether that is as it must be. */
@@ -33,7 +32,6 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },
   leak: { run: leak, usage: '[--requests N] [--only TEXT]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
-  upgrade: { run: upgradeDrill, usage: '--former TREE [--sales N]' },
   proof: { run: proof, usage: '--former TREE [--only NAME,...]' },
 }
 

@@ -57,8 +57,10 @@ describe('[14.1] the configuration', () => {
       rateLimitPerMinute: 120,
       addressBudget: 384,
       a2aEnabled: true,
+      agentId: undefined,
       logLevel: 'info',
     })
+    expect(readConfig({ ERC8004_AGENT_ID: '0' }).agentId).to.equal(0n)
   })
 
   it('[14.12] has an admin address by default on testnet, and on mainnet only if it is set', () => {
@@ -162,12 +164,6 @@ describe('[14.1] the configuration', () => {
       for (const HOST of ['127.0.0.1', '127.8.9.1', '::1', 'localhost'])
         expect(readConfig({ ...live, HOST }).host).to.equal(HOST)
     })
-  })
-
-  it('accepts an agent id, also 0', () => {
-    expect(readConfig({}).agentId).to.equal(undefined)
-    expect(readConfig({ ERC8004_AGENT_ID: '0' }).agentId).to.equal(0n)
-    expect(readConfig({ ERC8004_AGENT_ID: '9007199254740991' }).agentId).to.equal(9_007_199_254_740_991n)
   })
 
   it('[6.2.2] derives the budget of an address from the limit of sales', () => {
