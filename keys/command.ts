@@ -16,21 +16,34 @@ type KeysCommandOptions = {
   readonly kids?: readonly string[]
 }
 
+/** Creates the first key. Refuses if the directory has a key. */
+export async function generateFirstKey(options: KeysCommandOptions): Promise<void> {
+  const { directory } = options
+  const [key] = await readDirectory(directory)
+  if (key) throwKeyError(directory, `has the key ${key.publicJwk.kid}: to replace it, run keys rotate`)
+  await makeKey(options)
+}
+
 /** Creates the next key and prints from when it signs. */
-export async function rotateKeys({ directory, log, now, print }: KeysCommandOptions): Promise<void> {
+export async function rotateKeys(options: KeysCommandOptions): Promise<void> {
+  const { directory, now } = options
   const [newest] = await readDirectory(directory)
-  if (!newest) return throwKeyError(directory, 'has no key to replace: the first start makes one')
+  if (!newest) return throwKeyError(directory, 'has no key to replace: run the command keys generate')
   const nextSeconds = newest.madeAtSeconds + ROTATION_SECONDS_MIN
   if (nowInSeconds(now) < nextSeconds) {
     const [made, next] = [newest.madeAtSeconds, nextSeconds].map(toIsoTime)
     throwKeyError(directory, `has a key of ${made}: the next rotation is possible at ${next}`)
   }
   await removeOldUnfinished({ folder: directory, now: new Date(now()) })
+  const signsFrom = toIsoTime(signsFromSeconds(await makeKey(options)))
+  options.print(`every machine publishes it within a minute, and this one signs with it from ${signsFrom}`)
+}
+
+async function makeKey({ directory, log, now, print }: KeysCommandOptions) {
   const key = await generateKey({ directory, now })
   await announceKeys(log, [key])
   print(`made ${key.publicJwk.kid}`)
-  const signsFrom = toIsoTime(signsFromSeconds(key))
-  print(`every machine publishes it within a minute, and this one signs with it from ${signsFrom}`)
+  return key
 }
 
 /** Marks keys of any machine as compromised. A key that is marked already keeps its time. */

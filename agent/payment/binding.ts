@@ -1,4 +1,4 @@
-/** Decodes the payment of a request, identifies it, and hashes it to detect a retry with changed content. */
+/** Decodes the payload of a request, identifies its payment, and hashes it to detect a retry with changed content. */
 import { canonicalJson, operationDigest, sha256Hex } from '../../store/base/canonical.ts'
 import { toNamed, type NamedOperation, type Operation } from '../operation/operation.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
@@ -17,18 +17,18 @@ export interface DecodedPayload {
   readonly bind: () => Pick<ResponseRecord, 'payment_hash' | 'operation_digest'> & { operation: NamedOperation }
 }
 
-export function decodePayment(headers: readonly string[], asked: Operation) {
+export function decodePayload(headers: readonly string[], operation: Operation) {
   const parsed = parsePaymentHeaders(headers)
   if (parsed.kind !== 'payment') return parsed
   const { payment, sent } = parsed
   // Only a payment that has a record or passes the local checks is hashed (`bench perf`, rows "forged").
   let binding: ReturnType<DecodedPayload['bind']> | undefined
-  const operation = toNamed(asked)
+  const named = toNamed(operation)
   const bind = () =>
     (binding ??= {
       payment_hash: sha256Hex(canonicalJson(sent)),
-      operation_digest: operationDigest(operation),
-      operation,
+      operation_digest: operationDigest(named),
+      operation: named,
     })
   return { kind: 'payment', payment, identity: paymentIdentity(payment), id: paymentIdKey(payment), bind } as const
 }

@@ -8,7 +8,7 @@ import type { Operation } from '../operation/operation.ts'
 import { refusedPayment, type PaymentRefused, type QuoteReason } from '../operation/outcome.ts'
 import { namesAnotherOperation } from '../operation/resource.ts'
 import type { DecodedPayload } from './binding.ts'
-import type { TransferAuthorization } from './headers.ts'
+import type { Payment, TransferAuthorization } from './headers.ts'
 import { recoverSigner } from './signature.ts'
 import { unwrapSignature } from './wrapped-signature.ts'
 import { isSameAddress } from './accounts.ts'
@@ -23,8 +23,8 @@ export interface CheckedPayment extends DecodedPayload {
   readonly requirements: PaymentRequirements
   /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
   readonly isSignedByPayer: boolean
-  /** Deploys the wallet of the payer, if it has no code yet. */
-  readonly deployment: NonNullable<ReturnType<typeof unwrapSignature>>['deployment']
+  /** Whether its signature deploys the wallet of the payer (ERC-6492). */
+  readonly deploysWallet: boolean
   /**
    * Whether its times are those of a payment that can be sold, by the local clock. Step 8 decides by the time of a
    * block.
@@ -34,7 +34,8 @@ export interface CheckedPayment extends DecodedPayload {
   readonly isForFormerReceiver: boolean
 }
 
-interface Quoted {
+/** What the payment is compared with. */
+interface Expected {
   terms: Terms
   operation: Operation
   resourceUrl: string
@@ -42,34 +43,34 @@ interface Quoted {
 }
 
 export function checkPayment(
-  sent: DecodedPayload,
-  { terms: current, operation, resourceUrl, now }: Quoted,
+  payload: DecodedPayload,
+  { terms: current, operation, resourceUrl, now }: Expected,
 ): CheckedPayment | PaymentRefused {
-  const { authorization, signature } = sent.payment.payload
-  const payTo = String(sent.payment.accepted['payTo'])
+  const { payment } = payload
+  const { authorization, signature } = payment.payload
+  const payTo = String(payment.accepted['payTo'])
   const isForFormerReceiver = current.formerReceivers.some((each) => isSameAddress(each, payTo))
   const terms = isForFormerReceiver ? { ...current, payTo } : current
   const requirements = buildRequirements(terms, amountOf(terms, operation))
-  const mismatch = checkTerms(sent, requirements)
+  const mismatch = checkTerms(payment, requirements)
   if (mismatch) return refusedPayment('payment_invalid', mismatch)
   const unwrapped = unwrapSignature(signature)
   if (!unwrapped) return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_signature')
   // Only the chain can check a signature that is not of the payer's key.
-  const isSignedByPayer = isSameAddress(recoverSigner(sent.payment.payload, terms), authorization.from)
+  const isSignedByPayer = isSameAddress(recoverSigner(payment.payload, terms), authorization.from)
   // Standard clients copy the resource of the quote into the payment.
-  const { resource } = sent.payment
+  const { resource } = payment
   if (resource && resource.url !== resourceUrl && namesAnotherOperation(resource.url, operation, terms.operations))
     return refusedPayment('payment_invalid', 'resource_mismatch')
   const isTimely = checkTimes(authorization, now) === undefined
-  const { deployment } = unwrapped
-  return { ...sent, kind: 'checked', requirements, isSignedByPayer, deployment, isTimely, isForFormerReceiver }
+  const deploysWallet = unwrapped.deployment !== undefined
+  return { ...payload, kind: 'checked', requirements, isSignedByPayer, deploysWallet, isTimely, isForFormerReceiver }
 }
 
 /** How a payment differs from the requirements of the quote. Undefined if it does not differ. */
-function checkTerms({ payment }: DecodedPayload, requirements: PaymentRequirements): QuoteReason | undefined {
-  const { authorization } = payment.payload
-  if (!isDeepStrictEqual(toComparable(payment.accepted), toComparable(requirements)))
-    return 'invalid_payment_requirements'
+function checkTerms({ accepted, payload }: Payment, requirements: PaymentRequirements): QuoteReason | undefined {
+  const { authorization } = payload
+  if (!isDeepStrictEqual(toComparable(accepted), toComparable(requirements))) return 'invalid_payment_requirements'
   if (!isSameAddress(authorization.to, requirements.payTo)) return 'invalid_exact_evm_payload_recipient_mismatch'
   if (authorization.value !== requirements.amount) return 'invalid_exact_evm_payload_authorization_value_mismatch'
   return undefined

@@ -7,23 +7,17 @@ import { parseErc6492Signature, zeroAddress, type Hex } from 'viem'
 /** What a wrapped signature ends with. */
 const SUFFIX = '6492'.repeat(16)
 
-/** The call that deploys a wallet. */
-interface Deployment {
-  factory: Hex
-  data: Hex
-}
-
 interface UnwrappedSignature {
   /** What the token gets. In lower case. */
   inner: Hex
-  /** Undefined if the signature is not wrapped. */
-  deployment?: Deployment
+  /** The call that deploys the wallet. Undefined if the signature is not wrapped. */
+  deployment: { factory: Hex; data: Hex } | undefined
 }
 
 /** Undefined if a signature ends like a wrapped one and has another form. */
 export function unwrapSignature(signature: string): UnwrappedSignature | undefined {
   const lower = signature.toLowerCase() as Hex
-  if (!lower.endsWith(SUFFIX)) return { inner: lower }
+  if (!lower.endsWith(SUFFIX)) return { inner: lower, deployment: undefined }
   try {
     const { address: factory, data, signature: inner } = parseErc6492Signature(lower)
     const isWrapped = factory !== undefined && factory !== zeroAddress && !inner.endsWith(SUFFIX)

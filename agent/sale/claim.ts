@@ -4,16 +4,15 @@ import { endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { SaleStart } from '../settlement/settle.ts'
 
-/** What is sold for a verified payment. */
-interface Purchase {
+interface Sale {
   checked: CheckedPayment
   verified: { start: SaleStart; facilitator: string | undefined }
   prepared: { body: string; snapshotId: string }
   preparedAt: Date
 }
 
-export function storeClaim({ log, recentAttempts }: PaymentServices, purchase: Purchase): Promise<Claim> {
-  const { checked, verified, prepared, preparedAt } = purchase
+export function storeClaim({ log, recentAttempts }: PaymentServices, sale: Sale): Promise<Claim> {
+  const { checked, verified, prepared, preparedAt } = sale
   const time = preparedAt.toISOString()
   const { anchor } = verified.start.observation
   return log.claim({

@@ -15,17 +15,16 @@ import { itemsOf, type Operation } from '../operation/operation.ts'
 import { buildQuote } from '../payment/quote.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import { CALL_MS_MAX } from '../settlement/rpc/time-limits.ts'
-import { settle, type WaitLimit } from '../settlement/settle.ts'
-import { decodePayment, payerPrefixOf } from '../payment/binding.ts'
+import { settle } from '../settlement/settle.ts'
+import { decodePayload, payerPrefixOf } from '../payment/binding.ts'
 import { checkPayment, endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
-import type { AnswerContext } from '../answer/registers.ts'
 import { describeInput } from '../answer/answers.ts'
-import { WEIGHTS, type Client } from './limits/address-budget.ts'
+import { WEIGHTS } from './limits/address-budget.ts'
 import { storeClaim } from './claim.ts'
 import { describeConflict, refuseSettled } from './conflict.ts'
-import { checkReadiness, prepare } from './prepare.ts'
-import { outcomeUnknown, recordOutcome, unknownIfFailed, type Sold } from './record-outcome.ts'
-import { replay, replayToWaiting } from './replay.ts'
+import { checkReadiness, openAnswerContext, prepare } from './prepare.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed, type SaleOutcome } from './record-outcome.ts'
+import { replay, replayIfSold, replayToWaiting } from './replay.ts'
 import type { SaleContext, SaleRequest } from './sale-context.ts'
 import { verifyAndReserve } from './verify.ts'
 
@@ -50,15 +49,15 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   return { ...refusal, kind: 'refused', quote }
 }
 
-async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sold> {
+async function runSteps(context: SaleContext, request: SaleRequest): Promise<SaleOutcome> {
   const { payments } = context
   const { operation, client } = request
   const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
-  const payload = decodePayment(request.paymentHeaders, operation)
+  const payload = decodePayload(request.paymentHeaders, operation)
 
   // 3. Replay: a payment with a record gets its stored response.
-  const stored = payload.kind === 'payment' ? await replay(context, payload, { client, waitLimit }) : undefined
-  if (stored) return stored
+  const replayed = payload.kind === 'payment' ? await replay(context, { payload, client, waitLimit }) : undefined
+  if (replayed) return replayed
 
   // 4. What the transport does not sell, and the budget of the client's address.
   const limited = request.transportRefusal
@@ -68,7 +67,7 @@ async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sol
 
   // 5. State of the clock and of the dataset. With a wrong clock every payment looks late or early.
   if (payload.kind !== 'none' && payments.chain.isClockWrong()) return refused({ code: 'clock_wrong' })
-  const unready = checkReadiness(operation, openAnswerContext(context))
+  const unready = checkReadiness(context, operation)
   if (unready) return unready
 
   // 6. No payment.
@@ -81,25 +80,25 @@ async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sol
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
   using turn = await context.paymentMutex.enter(checked.bind().payment_hash)
   if (!turn) return outcomeUnknown()
-  const replayIfSold = () => replayOfOther(context, { client, waitLimit, payment: checked })
+  const retry = { payload: checked, client, waitLimit }
   // Thousands may have waited for one settlement.
   if (turn.hasWaited) await new Promise<void>(client.takeTurn)
-  const soldMeanwhile = turn.hasWaited ? await replayIfSold() : undefined
+  const soldMeanwhile = turn.hasWaited ? await replayIfSold(payments, retry) : undefined
   if (soldMeanwhile) return soldMeanwhile
 
   // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator. If it is refused, another
   // process may have sold for this payment since step 3.
-  const verification = await verifyAndReserve(payments, { checked, client }, context)
+  const verification = await verifyAndReserve(context, checked, client)
   if (verification.kind === 'already_settled')
-    return (await replayIfSold()) ?? (await refuseSettled(payments, checked.identity, verification))
-  if (verification.kind !== 'verified') return (await replayIfSold()) ?? verification
+    return (await replayIfSold(payments, retry)) ?? (await refuseSettled(payments, checked.identity, verification))
+  if (verification.kind !== 'verified') return (await replayIfSold(payments, retry)) ?? verification
   using verified = verification
   const unknown = await refuseUnknown(payments, checked)
   if (unknown) return unknown
 
   // 9. The answer, from the snapshot that is current now.
-  const prepared = await prepareAnswer(context, request)
-  if (prepared.kind === 'refused') return (await replayIfSold()) ?? prepared
+  const prepared = await prepare(context, request)
+  if (prepared.kind === 'refused') return (await replayIfSold(payments, retry)) ?? prepared
 
   // Concurrent sales of the transport (contract 4.5.10).
   using call = await request.calls?.enter(client)
@@ -110,24 +109,23 @@ async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sol
     // 10. Response and intent to settle are stored, and the sale is counted.
     const claim = await storeClaim(payments, { checked, verified, prepared, preparedAt: payments.now() })
     if (claim.kind === 'full') return rateLimited(claim.waitMs)
-    if (claim.kind === 'taken')
-      return replayToWaiting(payments, claim.record, { client, payment: checked, waitLimit: waitLimitOfCall })
+    if (claim.kind === 'taken') return replayToWaiting(payments, claim.record, { ...retry, waitLimit: waitLimitOfCall })
     client.noteSale()
 
     // 11 and 12. Settlement, and its outcome is stored.
     const record = await settle(payments, claim.record, { start: verified.start, waitLimit: waitLimitOfCall })
 
     // 13. The answer.
-    const sold = recordOutcome(record)
-    if (sold.kind === 'answer') client.budget.refundSale()
-    return sold
+    const sale = recordOutcome(record)
+    if (sale.kind === 'answer') client.budget.refundSale()
+    return sale
   })
   // A sale beyond the limit of a minute has cost remote calls.
   if (outcome.kind === 'refused' && outcome.refusal.code !== 'rate_limited') client.budget.refund()
   return outcome
 }
 
-type Payload = ReturnType<typeof decodePayment>
+type Payload = ReturnType<typeof decodePayload>
 
 function refuseBeyondBudget(
   { stopSignal }: SaleContext,
@@ -157,37 +155,10 @@ function checkPayload(
   return checkPayment(payload, { terms, operation, resourceUrl, now: payments.now() })
 }
 
-function prepareAnswer(context: SaleContext, { operation, client }: SaleRequest) {
-  return prepare(operation, {
-    openContext: () => openAnswerContext(context),
-    report: context.payments.report,
-    enter: () => context.computations.enter(client),
-  })
-}
-
 /** Limits what a payer of long payments leaves open. If the log fails, the claim fails as well. */
 async function refuseUnknown({ log, now }: PaymentServices, checked: CheckedPayment): Promise<Refused | undefined> {
   const { identity, payment } = checked
   if (!endsLate(payment.payload.authorization, now())) return undefined
   const unknown = await log.countUnknown(payerPrefixOf(identity)).catch(() => 0)
   return unknown >= UNKNOWN_MAX ? rateLimited(UNKNOWN_WAIT_MS) : undefined
-}
-
-/**
- * The stored response, if another request or process has sold for this payment since step 3. The record of another
- * payment with the same id does not count: steps 3 and 10 compare the id.
- */
-function replayOfOther(
-  { payments }: SaleContext,
-  request: { client: Client; payment: CheckedPayment; waitLimit: WaitLimit },
-): Promise<Sold | undefined> {
-  return unknownIfFailed(payments.report, async () => {
-    const record = await payments.log.read(request.payment.identity)
-    return record && replayToWaiting(payments, record, request)
-  })
-}
-
-function openAnswerContext({ catalog, journal, terms, payments }: SaleContext): AnswerContext {
-  const hasSyntheticCompany = terms.mode === 'testnet'
-  return { dataset: catalog.current(), journal, hasSyntheticCompany, now: payments.now }
 }

@@ -14,9 +14,9 @@ import { failedResponse } from '../payment/recorded-payment.ts'
 import { withReceipt } from '../settlement/receipts.ts'
 
 /** What the steps of a sale return. `perform` adds the quote to a 402. */
-export type Sold = Outcome | PaymentRefused
+export type SaleOutcome = Outcome | PaymentRefused
 
-export function recordOutcome(record: ResponseRecord): Sold {
+export function recordOutcome(record: ResponseRecord): SaleOutcome {
   switch (record.state) {
     case 'settled':
     case 'confirmed':

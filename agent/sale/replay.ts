@@ -9,7 +9,7 @@ import { advanceOrReload, reload } from '../settlement/record-decision.ts'
 import { addMissingReceipt } from '../settlement/receipts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { WaitLimit } from '../settlement/settle.ts'
-import { outcomeUnknown, recordOutcome, unknownIfFailed, type Sold } from './record-outcome.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed, type SaleOutcome } from './record-outcome.ts'
 import type { SaleContext } from './sale-context.ts'
 
 /** Reads of a record that another process settles: 20 s together, longer than most settlements. */
@@ -20,33 +20,32 @@ const ENDED_MS = 60_000
 
 type ReplayContext = Pick<SaleContext, 'payments' | 'paymentMutex'>
 
+/** A request with its payment. */
 interface ReplayRequest {
+  payload: DecodedPayload
   client: Client
   waitLimit: WaitLimit
 }
 
 /** Undefined if the payment has no record. Only a payment that has a record is hashed here. */
-export function replay(
-  context: ReplayContext,
-  payment: DecodedPayload,
-  request: ReplayRequest,
-): Promise<Sold | undefined> {
+export function replay(context: ReplayContext, request: ReplayRequest): Promise<SaleOutcome | undefined> {
   const { payments } = context
-  const { budget } = request.client
+  const { payload, client } = request
+  const { budget } = client
   return unknownIfFailed(payments.report, async () => {
-    const record = await payments.log.read(payment.identity, payment.id).catch((cause: unknown) => {
+    const record = await payments.log.read(payload.identity, payload.id).catch((cause: unknown) => {
       // A failed read of the log costs the client nothing.
       budget.refund()
       throw cause
     })
     if (!record) return undefined
     // After the record of a settled payment is removed, a later payment can have its id. The first one is late by then.
-    const isOther = record.identity !== payment.identity
-    if (isOther && isLate(payment.payment.payload.authorization, payments.now())) return undefined
+    const isOther = record.identity !== payload.identity
+    if (isOther && isLate(payload.payment.payload.authorization, payments.now())) return undefined
     // The payment id is not on chain. Without one, an observer can rebuild the payload and guess what it has bought.
-    if (record.payment_id !== payment.id || !isBoundTo(record, payment))
+    if (record.payment_id !== payload.id || !isBoundTo(record, payload))
       return budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })
-    return answer(context, record, payment, request)
+    return answer(context, record, request)
   })
 }
 
@@ -54,13 +53,13 @@ export function replay(
 async function answer(
   { payments, paymentMutex }: ReplayContext,
   record: ResponseRecord,
-  payment: DecodedPayload,
-  { client, waitLimit }: ReplayRequest,
-): Promise<Sold> {
+  request: ReplayRequest,
+): Promise<SaleOutcome> {
+  const { client } = request
   client.budget.refund()
   if (!mayChange(record)) {
     const limited = client.budget.chargeReplay(Buffer.byteLength(record.body))
-    return limited ?? replayRecord(payments, record, { payment, waitLimit })
+    return limited ?? replayRecord(payments, record, request)
   }
   // The request that settles the payment changes the record. Requests that wait for it read the record again.
   using turn = await paymentMutex.enter(record.payment_hash)
@@ -68,28 +67,40 @@ async function answer(
   if (turn.hasWaited) await new Promise<void>(client.takeTurn)
   const current = turn.hasWaited ? await payments.log.read(record.identity) : undefined
   // The turn ends with the function.
-  return await replayRecord(payments, current ?? record, { payment, waitLimit })
+  return await replayRecord(payments, current ?? record, request)
 }
 
 /** Replays for a request that was charged as a sale. An answer refunds that, and is charged by its size. */
 export async function replayToWaiting(
   payments: PaymentServices,
   record: ResponseRecord,
-  { client, ...request }: { client: Client; payment: DecodedPayload; waitLimit: WaitLimit },
-): Promise<Sold> {
-  const sold = await replayRecord(payments, record, request)
-  if (sold.kind !== 'answer') return sold
-  client.budget.refund()
-  return client.budget.chargeReplay(Buffer.byteLength(sold.body)) ?? sold
+  request: ReplayRequest,
+): Promise<SaleOutcome> {
+  const { budget } = request.client
+  const outcome = await replayRecord(payments, record, request)
+  if (outcome.kind !== 'answer') return outcome
+  budget.refund()
+  return budget.chargeReplay(Buffer.byteLength(outcome.body)) ?? outcome
+}
+
+/**
+ * The stored response, if another request or process has sold for this payment since step 3. The record of another
+ * payment with the same id does not count: steps 3 and 10 compare the id.
+ */
+export function replayIfSold(payments: PaymentServices, request: ReplayRequest): Promise<SaleOutcome | undefined> {
+  return unknownIfFailed(payments.report, async () => {
+    const record = await payments.log.read(request.payload.identity)
+    return record && replayToWaiting(payments, record, request)
+  })
 }
 
 /** Answers from the record. If its outcome may change, waits for another process, then observes the chain. */
 async function replayRecord(
   payments: PaymentServices,
   record: ResponseRecord,
-  { payment, waitLimit }: { payment: DecodedPayload; waitLimit: WaitLimit },
-): Promise<Sold> {
-  if (!isBoundTo(record, payment)) return refused({ code: 'payment_replay_conflict' })
+  { payload, waitLimit }: ReplayRequest,
+): Promise<SaleOutcome> {
+  if (!isBoundTo(record, payload)) return refused({ code: 'payment_replay_conflict' })
   let current = await waitForOtherProcess(payments, record, waitLimit)
   if (!current) return outcomeUnknown()
   const intervalMs = isOpen(current.state) ? undefined : ENDED_MS
@@ -100,7 +111,7 @@ async function replayRecord(
     current = await reconcile(payments, current, { cause: 'request', waitLimit })
   }
   if (isOpen(current.state)) return outcomeUnknown(waitMs)
-  return recordOutcome(await addMissingReceipt(payments, current, payment.bind().operation))
+  return recordOutcome(await addMissingReceipt(payments, current, payload.bind().operation))
 }
 
 /** Whether a retry observes the chain: the outcome is not known, or the chain showed no transfer. */

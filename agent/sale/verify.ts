@@ -13,11 +13,10 @@ import {
   type Refused,
 } from '../operation/outcome.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
-import type { WorkQueue } from './limits/work-queue.ts'
 import { checkTimes, type CheckedPayment } from '../payment/payment-checks.ts'
 import { isNear } from '../settlement/chain/clock.ts'
 import type { Observation, ObserveOptions } from '../settlement/chain/observe.ts'
-import { transferCall } from '../settlement/chain/token.ts'
+import { nonceKey, transferCall } from '../settlement/chain/token.ts'
 import { interpretNonce } from '../settlement/decide.ts'
 import { facilitatorError, NoFacilitatorLeft, verifyWithFacilitator } from '../settlement/facilitator/facilitator.ts'
 import { earliestSettlement, unlessUnreadable } from '../settlement/observe-records.ts'
@@ -41,11 +40,6 @@ const UNANSWERED = { kind: 'unanswered' } as const
 const CLOCK_WRONG = refused({ code: 'clock_wrong' })
 
 type Verification = Awaited<ReturnType<typeof verifyWithFacilitator>>
-
-interface QuotedPayment {
-  checked: CheckedPayment
-  client: Client
-}
 
 /** Disposal ends the reservation of its amount. */
 interface Verified extends Disposable {
@@ -72,46 +66,46 @@ type NotForSale =
   | PaymentRefused
 
 export async function verifyAndReserve(
-  payments: PaymentServices,
-  quoted: QuotedPayment,
-  { verifications, payers }: Pick<SaleContext, 'verifications' | 'payers'>,
+  context: SaleContext,
+  checked: CheckedPayment,
+  client: Client,
 ): Promise<Verified | NotVerified> {
-  const { from: payer, value } = quoted.checked.payment.payload.authorization
-  const verified = await verifyInTurn(payments, quoted, verifications)
+  const verified = await verifyInTurn(context, checked, client)
   if (verified.kind !== 'verified') return verified
+  const { from: payer, value } = checked.payment.payload.authorization
   const { balance } = verified.start.payer
-  const reservation = payers.reserve(payer, { amount: BigInt(value), balance })
+  const reservation = context.payers.reserve(payer, { amount: BigInt(value), balance })
   return reservation ? { ...verified, [Symbol.dispose]: () => reservation[Symbol.dispose]() } : rateLimited(RESERVED_MS)
 }
 
-async function verifyInTurn(payments: PaymentServices, quoted: QuotedPayment, verifications: WorkQueue) {
-  using place = await verifications.enter(quoted.client)
+async function verifyInTurn({ payments, verifications }: SaleContext, checked: CheckedPayment, client: Client) {
+  using place = await verifications.enter(client)
   if (!place) return refused({ code: 'overloaded' })
-  const verified = await verifyPayment(payments, quoted)
-  const found = verified.kind === 'maybe_settled' ? await search(payments, quoted, verified.observation) : verified
-  if (found.kind !== 'unanswered') return found
-  quoted.client.budget.refund()
+  const first = await verifyPayment(payments, checked, client)
+  const verification =
+    first.kind === 'maybe_settled' ? await search(payments, checked, client, first.observation) : first
+  if (verification.kind !== 'unanswered') return verification
+  client.budget.refund()
   return UNAVAILABLE
 }
 
-async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
-  const { checked, client } = quoted
+async function verifyPayment(payments: PaymentServices, checked: CheckedPayment, client: Client) {
   // Both are asked at once. The chain refuses most payments that are not timely or not signed by the key of the payer.
   const isForSale = checked.isSignedByPayer && checked.isTimely && !checked.isForFormerReceiver
   const { facilitator, timer } = payments
   const { payment, requirements } = checked
   const request = { facilitator, timer, payment, requirements }
-  const early = isForSale ? verifyWithFacilitator(request) : undefined
+  const verifying = isForSale ? verifyWithFacilitator(request) : undefined
   const start = await observeSale(payments, checked)
   // Awaited in any case, so that the queue also bounds the calls of refused payments.
-  const answered = await early
+  const early = await verifying
   if (start.kind !== 'observed') return start
-  const first = answered ?? (await verifyWithFacilitator(request))
-  const verified = await judgeVerification(payments, checked, { first, start })
-  if (verified.kind === 'verified') return { ...verified, start }
+  const first = early ?? (await verifyWithFacilitator(request))
+  const verification = await judgeVerification(payments, checked, { first, start })
+  if (verification.kind === 'verified') return { ...verification, start }
   // The refusal needed a second observation of the chain, which the budget pays for.
   client.budget.spend(WEIGHTS.remoteCall)
-  return verified
+  return verification
 }
 
 type Observed = Omit<SaleStart, 'isDisputed'>
@@ -124,7 +118,7 @@ async function observeSale(
   const { chain, now } = payments
   const first = await tryObserve(payments, checked)
   // With a factory, its call can be the cause, so the client pays for it.
-  if (!first) return chain.isClockWrong() ? CLOCK_WRONG : checked.deployment ? UNAVAILABLE : UNANSWERED
+  if (!first) return chain.isClockWrong() ? CLOCK_WRONG : checked.deploysWallet ? UNAVAILABLE : UNANSWERED
   const doubt = findDoubt(payments, checked, first)
   if (!doubt) return { kind: 'observed', ...first, isDisputed: false }
   if (chain.nodeCount === 1) return doubt
@@ -141,14 +135,14 @@ async function observeSale(
 /** Why the payment cannot be sold, by this observation. */
 function findDoubt(
   { chain, now }: PaymentServices,
-  { payment, isSignedByPayer, deployment, isTimely, isForFormerReceiver }: CheckedPayment,
+  { payment, isSignedByPayer, deploysWallet, isTimely, isForFormerReceiver }: CheckedPayment,
   { observation, payer }: Observed,
 ): NotForSale | undefined {
   const { time } = observation
   if (chain.isClockWrong()) return CLOCK_WRONG
   // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
   const isUndeployed = !isSignedByPayer && payer.codeBytes === 0
-  if (isUndeployed && !deployment) return refusedPayment('payment_rejected', 'invalid_exact_evm_payload_signature')
+  if (isUndeployed && !deploysWallet) return refusedPayment('payment_rejected', 'invalid_exact_evm_payload_signature')
   // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.12).
   if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
   if (isForFormerReceiver) return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_recipient_mismatch')
@@ -176,11 +170,11 @@ async function judgeVerification(
   { first, start }: { first: Verification; start: SaleStart },
 ): Promise<Extract<Verification, { kind: 'verified' }> | NotForSale> {
   const { report, now } = payments
-  const isUndeployed = checked.deployment !== undefined && start.payer.codeBytes === 0
+  const isUndeployed = checked.deploysWallet && start.payer.codeBytes === 0
   let verification = first
   let unsupported: PaymentRefused | undefined
   while (verification.kind === 'refused') {
-    const refusal = await checkRefusal(payments, checked, { start, told: verification.reason })
+    const refusal = await checkRefusal(payments, checked, { start, reason: verification.reason })
     if (refusal) return refusal
     const { reason, isPolicy, facilitator } = verification
     if (isPolicy) return refusedPayment('payment_rejected', reason)
@@ -203,20 +197,20 @@ async function judgeVerification(
 async function checkRefusal(
   payments: PaymentServices,
   checked: CheckedPayment,
-  { start, told }: { start: SaleStart; told: QuoteReason },
+  { start, reason }: { start: SaleStart; reason: QuoteReason },
 ): Promise<NotForSale | undefined> {
   const repliedAt = payments.now().getTime()
   const { payload } = checked.payment
   const options = { otherThan: start.observation.node, transfer: transferCall(payload) }
   const again = await tryObserve(payments, checked, options)
-  if (!again) return checked.deployment ? UNAVAILABLE : UNANSWERED
+  if (!again) return checked.deploysWallet ? UNAVAILABLE : UNANSWERED
   const { observation, payer } = again
   if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
   if (Number(observation.time) * 1000 < repliedAt - REPLY_TO_BLOCK_MS_MAX) return UNAVAILABLE
   // A free nonce contradicts a use that the facilitator reports, whatever else the token refuses.
-  if (observation.trial === 'made' || told === 'authorization_used') return undefined
+  if (observation.trial === 'made' || reason === 'authorization_used') return undefined
   const isCovered = payer.balance >= BigInt(payload.authorization.value)
-  return refusedPayment('payment_rejected', isCovered ? told : 'insufficient_funds')
+  return refusedPayment('payment_rejected', isCovered ? reason : 'insufficient_funds')
 }
 
 /**
@@ -225,17 +219,16 @@ async function checkRefusal(
  */
 async function search(
   payments: PaymentServices,
-  quoted: QuotedPayment,
+  { payment, requirements }: CheckedPayment,
+  client: Client,
   observation: Observation,
 ): Promise<NotVerified | typeof UNANSWERED> {
-  const limited = quoted.client.budget.spend(WEIGHTS.search)
+  const limited = client.budget.spend(WEIGHTS.search)
   if (limited) return limited
-  const { payment, requirements } = quoted.checked
   const { authorization } = payment.payload
-  const { from: payer, nonce } = authorization
   const from = { time: earliestSettlement(authorization, observation) }
   const nonceState = await unlessUnreadable(payments, () =>
-    payments.chain.findUse({ asset: requirements.asset, payer, nonce, from }, observation),
+    payments.chain.findUse({ ...nonceKey(requirements.asset, authorization), from }, observation),
   )
   if (!nonceState) return UNANSWERED
   const chainStatus = interpretNonce({ nonceState, authorization, requirements, now: payments.now() })
@@ -249,14 +242,14 @@ async function search(
 /** Undefined if the chain cannot be read. */
 function tryObserve(
   payments: PaymentServices,
-  { payment, requirements: { asset }, deployment }: CheckedPayment,
+  checked: CheckedPayment,
   options?: ObserveOptions,
 ): Promise<Observed | undefined> {
-  const { from: payer, nonce } = payment.payload.authorization
   return unlessUnreadable(payments, async () => {
     const observedAt = payments.monotonic()
-    const transfer = deployment && transferCall(payment.payload)
-    const observation = await payments.chain.observe([{ asset, payer, nonce }], { transfer, ...options })
+    const nonce = nonceKey(checked.requirements.asset, checked.payment.payload.authorization)
+    const transfer = checked.deploysWallet ? transferCall(checked.payment.payload) : undefined
+    const observation = await payments.chain.observe([nonce], { transfer, ...options })
     const [state] = observation.payments
     if (!state) throw new Error('An observation has no state of its payment')
     return { observation, payer: state, observedAt }

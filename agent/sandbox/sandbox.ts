@@ -66,7 +66,6 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
       rpcUrls: [chain.url],
       relayerKey: accounts.relayer.privateKey,
       pollingMs: POLLING_MS,
-      now: () => new Date(),
       report: () => undefined,
     })
     const payTo = config.payTo ?? accounts.receiver

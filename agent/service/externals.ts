@@ -11,7 +11,6 @@ import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator, type RelayerFunds } from '../settlement/facilitator/in-process-facilitator.ts'
 import { WrongChain } from '../settlement/rpc/json-rpc.ts'
-import { ReplyError } from '../settlement/rpc/post-json.ts'
 import { isPrivateKey } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { openSandbox } from '../sandbox/sandbox.ts'
@@ -56,14 +55,7 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
   const { rpcUrls, payTo } = configured
   const [rpcUrl] = rpcUrls
   const deployment = DEPLOYMENTS[mode]
-  const chain = openChain({
-    urls: rpcUrls,
-    chainId: deployment.chainId,
-    now,
-    onClockChange,
-    // Nodes are numbered in the order of RPC_URL, because a URL can hold a key.
-    onUnusable: (node, cause) => report('node_unusable', new ReplyError(`NODE_${node + 1}`, { cause })),
-  })
+  const chain = openChain({ urls: rpcUrls, chainId: deployment.chainId, now, onClockChange })
   const observed = await Promise.allSettled(rpcUrls.map((_, node) => chain.observe([], { node })))
   const causes = observed.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
   if (causes.some((cause) => cause instanceof WrongChain)) {
@@ -78,7 +70,7 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
   }
   const relayerKey = readRelayerKey(configured.relayerKeyFile)
   const lock = await lockRelayer(config.dataDirectory, relayerKey)
-  const client = openInProcessFacilitator({ deployment, rpcUrls, relayerKey, pollingMs: POLLING_MS, now, report })
+  const client = openInProcessFacilitator({ deployment, rpcUrls, relayerKey, pollingMs: POLLING_MS, report })
   // With a name, so that it never settles the payment of a remote one, and the other way round.
   const facilitator = openFacilitators([{ name: 'self', client }], report)
   const externals: Externals = { facilitator, relayerFunds: () => client.readFunds(), ...shared }

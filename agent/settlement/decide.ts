@@ -86,9 +86,6 @@ export function isPayment(nonceState: NonceState, { authorization, requirements 
   )
 }
 
-/** What triggered the decision: a request of the buyer or the operator, or the reconciler. */
-type Cause = 'request' | 'reconciler'
-
 /** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
 type Action = 'wait' | 'settle' | 'reopen' | 'refused' | 'settled' | 'confirmed' | 'rejected' | 'expired'
 
@@ -135,7 +132,8 @@ interface Decided {
   record: ResponseRecord
   nonceState: NonceState
   now: Date
-  cause: Cause
+  /** What triggered the decision: a request of the buyer or the operator, or the reconciler. */
+  cause: 'request' | 'reconciler'
 }
 
 export function decide({ record, nonceState, now, cause }: Decided): Action {
@@ -163,13 +161,24 @@ export function decide({ record, nonceState, now, cause }: Decided): Action {
   }
 }
 
+/** Whether the action leaves the payment unpaid. One observation can come from a fork, so two must agree. */
+export function isDenial(action: Action): action is 'refused' | 'reopen' | 'rejected' | 'expired' {
+  return action === 'refused' || action === 'reopen' || action === 'rejected' || action === 'expired'
+}
+
+/** Whether the payment would end without an answer if the observed block were final. */
+export function endsOnceFinal({ nonceState, ...known }: Decided): boolean {
+  const final = nonceState.nonce === 'free' ? { finalTime: nonceState.time } : { isFinal: true }
+  return isDenial(decide({ ...known, nonceState: { ...nonceState, ...final } }))
+}
+
 /** Whether the facilitator has refused its first settlement, and the chain has not decided whether that is true. */
 export function awaitsRefusal({ state, attempt, refused_at }: ResponseRecord): boolean {
   return state === 'unknown' && attempt === 1 && refused_at !== undefined
 }
 
 /** By the record alone, so that it holds after a restart and on every machine that shares the response log. */
-function maySettle(cause: Cause, record: ResponseRecord, now: Date): boolean {
+function maySettle(cause: Decided['cause'], record: ResponseRecord, now: Date): boolean {
   const { state, attempt, reverts = 0, prepared_at, settling_at = prepared_at } = record
   const isFirstMinutes = Math.abs(now.getTime() - Date.parse(prepared_at)) < SETTLED_ALONE_MS_MAX
   // A `prepared` record is not settled without a request: the buyer may never fetch the response.

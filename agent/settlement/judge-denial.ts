@@ -2,22 +2,12 @@
 import type { FirstDenial, ResponseRecord } from '../../store/log/record.ts'
 import { isNear } from './chain/clock.ts'
 import type { Observation } from './chain/observe.ts'
-import { decide } from './decide.ts'
+import { decide, endsOnceFinal } from './decide.ts'
 import { observeRecords, type ObservedRecord } from './observe-records.ts'
 import type { PaymentServices } from './services.ts'
 
-type Action = ReturnType<typeof decide>
-type Cause = Parameters<typeof decide>[0]['cause']
-
 /** The shortest distance of two observations that end a payment, on the local clock and in block time. */
 export const APART_MS = 60_000
-
-/** Actions that leave a payment unpaid. One observation can come from a fork, so two must agree. */
-type Denial = 'refused' | 'reopen' | 'rejected' | 'expired'
-
-export function isDenial(action: Action): action is Denial {
-  return action === 'refused' || action === 'reopen' || action === 'rejected' || action === 'expired'
-}
 
 /**
  * A payment ends without an answer only if two observations agree and no working node contradicts them. The two are of
@@ -28,7 +18,7 @@ export async function judgeDenial(
   payments: PaymentServices,
   record: ResponseRecord,
   { observation }: ObservedRecord,
-  { denial, cause }: { denial: Denial; cause: Cause },
+  { denial, cause }: { denial: string; cause: 'request' | 'reconciler' },
 ): Promise<'confirmed' | FirstDenial | undefined> {
   const { chain, now } = payments
   const others = Array.from({ length: chain.nodeCount }, (_, node) => node).filter((node) => node !== observation.node)
@@ -60,8 +50,8 @@ async function decideFrom(
   payments: PaymentServices,
   record: ResponseRecord,
   node: number,
-  cause: Cause,
-): Promise<Action | undefined> {
+  cause: 'request' | 'reconciler',
+) {
   try {
     const [other] = await observeRecords(payments, [record], { withFinal: true, node })
     if (!other || !isNear(other.observation.time, payments.now())) return undefined
@@ -72,10 +62,4 @@ async function decideFrom(
     // Nodes that fail for a minute are reported.
     return undefined
   }
-}
-
-/** Whether the payment would end without an answer if the observed block were final. */
-export function endsOnceFinal({ nonceState, ...known }: Parameters<typeof decide>[0]): boolean {
-  const final = nonceState.nonce === 'free' ? { finalTime: nonceState.time } : { isFinal: true }
-  return isDenial(decide({ ...known, nonceState: { ...nonceState, ...final } }))
 }

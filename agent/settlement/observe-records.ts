@@ -7,7 +7,7 @@ import type { ResponseRecord } from '../../store/log/record.ts'
 import type { Observation, ObserveOptions } from './chain/observe.ts'
 import { ANCHOR_DEPTH_BLOCKS } from './chain/view.ts'
 import { WrongChain } from './rpc/json-rpc.ts'
-import { transferCall } from './chain/token.ts'
+import { nonceKey, transferCall } from './chain/token.ts'
 import { awaitsRefusal, isPayment, type NonceState } from './decide.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
@@ -43,7 +43,7 @@ export async function observeRecords(
     observation,
     isNonceUsed: observation.payments[index]?.isNonceUsed ?? false,
     payer: observation.payments[index],
-    readNonce: () => readNonce(observer, record, { observation, payment: observation.payments[index] }),
+    readNonce: () => readNonce(observer, record, { observation, state: observation.payments[index] }),
   }))
 }
 
@@ -71,14 +71,9 @@ export async function findPayments(
 }
 
 function toQuery(record: ResponseRecord, observation: Observation) {
-  const { payment, requirements } = recordedPayment(record)
-  const { from, nonce } = payment.payload.authorization
-  const lower = (hex: string) => hex.toLowerCase() as Hex
   return {
-    token: lower(requirements.asset),
-    from: lower(from),
-    nonce: lower(nonce),
-    receiver: lower(requirements.payTo),
+    ...recordedNonce(record),
+    receiver: recordedPayment(record).requirements.payTo.toLowerCase() as Hex,
     // The newest block before the settlement. If a reorganisation moves the transfer below it, the record is observed
     // alone.
     fromBlock: BigInt(record.from_block) + ANCHOR_DEPTH_BLOCKS,
@@ -93,31 +88,36 @@ function blockAt(seconds: bigint, { number, time, final }: Observation): bigint 
   return block < number ? block : number
 }
 
-function toObserved(record: ResponseRecord) {
+function recordedNonce(record: ResponseRecord) {
   const { payment, requirements } = recordedPayment(record)
-  const { from: payer, nonce } = payment.payload.authorization
-  return { asset: requirements.asset, payer, nonce, recordedBlock: BigInt(record.from_block) }
+  return nonceKey(requirements.asset, payment.payload.authorization)
+}
+
+function toObserved(record: ResponseRecord) {
+  return { ...recordedNonce(record), recordedBlock: BigInt(record.from_block) }
 }
 
 async function readNonce(
   { chain }: Observer,
   record: ResponseRecord,
-  { observation, payment }: { observation: Observation; payment: Observation['payments'][number] | undefined },
+  { observation, state }: { observation: Observation; state: Observation['payments'][number] | undefined },
 ): Promise<NonceState> {
-  if (!payment) throw new Error('An observation has no state of its payment')
+  if (!state) throw new Error('An observation has no state of its payment')
   const { from_block_hash: hash } = record
   // Records of older versions have no hash.
-  const isOwnChain = hash === undefined || payment.recordedHash === hash
+  const isOwnChain = hash === undefined || state.recordedHash === hash
   const { time, final, trial } = observation
-  if (!payment.isNonceUsed) {
+  if (!state.isNonceUsed) {
     if (!isOwnChain) throw new WrongChain()
     return { nonce: 'free', time, finalTime: final?.time ?? 0n, trial }
   }
-  const { recordedBlock: block, ...nonce } = toObserved(record)
-  const { payment: paid, requirements } = recordedPayment(record)
-  const { authorization } = paid.payload
-  const from = isOwnChain ? { block } : { time: earliestSettlement(authorization, observation) }
-  const use = await chain.findUse({ ...nonce, from, transaction: record.reported_transaction }, observation)
+  const { requirements, payment } = recordedPayment(record)
+  const { authorization } = payment.payload
+  const from = isOwnChain
+    ? { block: BigInt(record.from_block) }
+    : { time: earliestSettlement(authorization, observation) }
+  const nonce = { ...recordedNonce(record), from, transaction: record.reported_transaction }
+  const use = await chain.findUse(nonce, observation)
   // The block was recorded from a node of another chain. The payment on this one counts nevertheless, and nothing else.
   if (!isOwnChain && !isPayment(use, { authorization, requirements })) throw new WrongChain()
   return use

@@ -2,6 +2,7 @@
  * The receipt of a paid record, stored in the same write as `settled`. If signing failed, or an older version wrote the
  * record, the next replay adds the receipt.
  */
+import { decodeJwt } from 'jose'
 import { isPaid, type ResponseRecord } from '../../store/log/record.ts'
 import { canonicalJson } from '../../store/base/canonical.ts'
 import type { NamedOperation } from '../operation/operation.ts'
@@ -17,14 +18,9 @@ export async function receiptFor(
   record: ResponseRecord,
   transaction: string,
 ): Promise<string | undefined> {
-  return recordedReceipt(record, transaction) ?? (await issueReceipt(issuer, record, transaction))
-}
-
-function recordedReceipt({ receipt }: ResponseRecord, transaction: string): string | undefined {
-  if (receipt === undefined) return undefined
-  const [, payload = ''] = receipt.split('.')
-  const { payment } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as ReceiptClaims
-  return payment.transaction === transaction ? receipt : undefined
+  const { receipt } = record
+  if (receipt !== undefined && decodeJwt<ReceiptClaims>(receipt).payment.transaction === transaction) return receipt
+  return issueReceipt(issuer, record, transaction)
 }
 
 /**

@@ -36,6 +36,7 @@ interface Seen {
 export class RecentAttempts {
   readonly #options: Options
   readonly #startedAt: number
+  /** On the monotonic clock. */
   readonly #observedAt = new LRUCache<string, number>({ max: PAYMENTS_MAX })
   readonly #running = new Set<string>()
   readonly #seen = new LRUCache<string, Seen>({ max: PAYMENTS_MAX })
@@ -81,13 +82,12 @@ export class RecentAttempts {
 
   /** The time until a retry may observe the payment. 0 if it may now. */
   waitMs(identity: string, intervalMs = RETRY_MS): number {
-    const elapsed = this.#time() - (this.#observedAt.get(identity) ?? -Infinity)
-    // If the clock was set back, the observation is in the future and does not count.
-    return elapsed < 0 ? 0 : Math.max(0, intervalMs - elapsed)
+    const observedAt = this.#observedAt.get(identity) ?? -Infinity
+    return Math.max(0, observedAt + intervalMs - this.#options.monotonic())
   }
 
   noteObserved(identity: string): void {
-    this.#observedAt.set(identity, this.#time())
+    this.#observedAt.set(identity, this.#options.monotonic())
   }
 
   /** For a record of an older version: settlements from before the start have ended with the process before it. */

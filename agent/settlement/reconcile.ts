@@ -1,16 +1,16 @@
 /** Reconciles a record with what an observation of the chain shows of its payment: observe, decide, act. */
 import { isFinal, type FirstDenial, type ResponseRecord } from '../../store/log/record.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
-import { decide } from './decide.ts'
+import { decide, endsOnceFinal, isDenial } from './decide.ts'
 import { facilitatorError } from './facilitator/facilitator.ts'
-import { endsOnceFinal, isDenial, judgeDenial } from './judge-denial.ts'
+import { judgeDenial } from './judge-denial.ts'
 import type { PaymentServices } from './services.ts'
 import { advance, advanceOrReload, recordDecision, reload } from './record-decision.ts'
 import { settleAgain, type WaitLimit } from './settle.ts'
 
 interface Reconciliation {
   /** What triggered it. */
-  cause: Parameters<typeof decide>[0]['cause']
+  cause: 'request' | 'reconciler'
   /** How long a request may wait for a settlement to appear. The reconciler does not wait. */
   waitLimit?: WaitLimit | undefined
 }

@@ -31,11 +31,12 @@ const DELAY_PER_RECORD_MS = 10
 const DELAY_SEEN_MS_MAX = 900_000
 /** Without records the chain is still observed, to check the clock. */
 const CLOCK_CHECK_MS = 60_000
-/** The age from which a payment counts as long open. Its entry outlives the longest delay, so it is renewed in time. */
-const LONG_OPEN_MS = 3_600_000
-const LONG_OPEN_PAYMENTS_MAX = 1_000
+/** The age from which a payment counts as overdue. */
+const OVERDUE_MS = 3_600_000
+/** An entry outlives the longest delay, so it is renewed in time. */
+const OVERDUE_ENTRIES = { max: 1_000, ttl: 2 * DELAY_SEEN_MS_MAX }
 /** The latest authorization ends after an hour, and its block is final a quarter of an hour later. */
-const OLD_MS = 2 * LONG_OPEN_MS
+const OLD_MS = 2 * OVERDUE_MS
 /** After its `validBefore` a payment ends with the next final block, whatever its buyer has done. */
 const ENDED_MS_MAX = 1_800_000
 
@@ -60,10 +61,8 @@ class Reconciler {
   #cancel = (): void => undefined
   /** Until when records are skipped that could not be read or written, by identity. On the monotonic clock. */
   readonly #failed = new Map<string, number>()
-  /** When payments that have been open for long were prepared, by identity. */
-  readonly #longOpen = new LRUCache<string, number>({ max: LONG_OPEN_PAYMENTS_MAX, ttl: 2 * DELAY_SEEN_MS_MAX })
-  /** Payments without an outcome that their buyers have not prevented. Each entry outlives the longest delay. */
-  readonly #unexplained = new LRUCache<string, true>({ max: LONG_OPEN_PAYMENTS_MAX, ttl: 2 * DELAY_SEEN_MS_MAX })
+  /** Payments that have been open for long, or whose buyers have not prevented an outcome, by identity. */
+  readonly #overdue = new LRUCache<string, { preparedAt: number; isUnexplained: boolean }>(OVERDUE_ENTRIES)
   /** On the monotonic clock. */
   #observedAt = -Infinity
   /** The largest difference of the local clock from the monotonic one. */
@@ -97,12 +96,12 @@ class Reconciler {
 
   /** Whether a payment is open for longer than every payment should be. */
   hasOld(): boolean {
-    return this.#time() - Math.min(...this.#longOpen.values()) > OLD_MS
+    return [...this.#overdue.values()].some(({ preparedAt }) => this.#time() - preparedAt > OLD_MS)
   }
 
   /** Whether a payment has no outcome, for another reason than what its buyer did. */
   hasUnexplained(): boolean {
-    return [...this.#unexplained.values()].length > 0
+    return [...this.#overdue.values()].some((each) => each.isUnexplained)
   }
 
   /** Whether a record could not be read or written. */
@@ -170,9 +169,11 @@ class Reconciler {
       together.slice(index * PAYMENTS_MAX, (index + 1) * PAYMENTS_MAX),
     ).concat(alone.map((record) => [record]))
     let failures = 0
-    for (let part = parts.shift(); part && failures < FAILURES_MAX; part = parts.shift()) {
-      const states = await this.#observePart(part, options)
-      states?.forEach((state, index) => observed.set(part?.[index] as ResponseRecord, state))
+    while (failures < FAILURES_MAX) {
+      const part = parts.shift()
+      if (!part) break
+      const states = await unlessUnreadable(payments, () => observeRecords(payments, part, options))
+      states?.forEach((state, index) => observed.set(part[index] as ResponseRecord, state))
       if (states) continue
       failures += 1
       // One payment that cannot be read fails the whole part.
@@ -182,11 +183,6 @@ class Reconciler {
     }
     this.#lastNode = [...observed.values()].at(-1)?.observation.node ?? this.#lastNode
     return observed
-  }
-
-  #observePart(part: readonly ResponseRecord[], options: { withFinal: boolean; otherThan: number | undefined }) {
-    const { payments } = this.#options
-    return unlessUnreadable(payments, () => observeRecords(payments, part, options))
   }
 
   async #reconcileOne(record: ResponseRecord, observed: ObservedRecord): Promise<void> {
@@ -204,12 +200,12 @@ class Reconciler {
   async #defer(record: ResponseRecord, observed: ObservedRecord): Promise<void> {
     const { payments } = this.#options
     const { identity, prepared_at, state, updated_at } = record
-    const ageMs = this.#time() - Date.parse(prepared_at)
-    this.#longOpen.delete(identity)
-    this.#unexplained.delete(identity)
+    const preparedAt = Date.parse(prepared_at)
+    const ageMs = this.#time() - preparedAt
+    this.#overdue.delete(identity)
     if (isFinal(state)) return
-    if (isUnexplained(record, observed, this.#time())) this.#unexplained.set(identity, true)
-    if (ageMs >= LONG_OPEN_MS) this.#longOpen.set(identity, Date.parse(prepared_at))
+    const overdue = { preparedAt, isUnexplained: isUnexplained(record, observed, this.#time()) }
+    if (overdue.isUnexplained || ageMs >= OVERDUE_MS) this.#overdue.set(identity, overdue)
     const due_at = new Date(this.#time() + this.#delayOf(record, observed, ageMs)).toISOString()
     await advance(payments, record, { state, updated_at, due_at })
   }

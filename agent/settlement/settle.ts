@@ -56,11 +56,17 @@ export async function settleAgain(
   return settling ? settle(payments, settling, { waitLimit }) : reload(payments, record)
 }
 
-/** Settles a record that the caller has just claimed (with `start`), or made `settling`. Returns the current record. */
+interface SettleOptions {
+  /** Of the first settlement only. */
+  start?: SaleStart
+  waitLimit: WaitLimit | undefined
+}
+
+/** Settles a record that the caller has just claimed, or made `settling`. Returns the current record. */
 export function settle(
   payments: PaymentServices,
   record: ResponseRecord,
-  options: { start?: SaleStart; waitLimit: WaitLimit | undefined },
+  options: SettleOptions,
 ): Promise<ResponseRecord> {
   return payments.recentAttempts.run(record.identity, () => settleOnce(payments, record, options))
 }
@@ -68,11 +74,11 @@ export function settle(
 async function settleOnce(
   payments: PaymentServices,
   record: ResponseRecord,
-  { start, waitLimit }: Parameters<typeof settle>[2],
+  { start, waitLimit }: SettleOptions,
 ): Promise<ResponseRecord> {
   const { facilitator, timer, report } = payments
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
-  const told = {
+  const progress = {
     ...(settlement.kind !== 'refused' &&
       settlement.transaction !== undefined && { reported_transaction: settlement.transaction }),
     ...(settlement.kind !== 'settled' && settlement.isReverted && { reverts: (record.reverts ?? 0) + 1 }),
@@ -83,19 +89,19 @@ async function settleOnce(
   }
   // The nonce of a disputed sale may have paid before, so that only its transfer on chain counts.
   else if (start?.isDisputed !== true && !(await isDoubted(payments, record)))
-    return recordPaid(payments, record, settlement.transaction, told)
+    return recordPaid(payments, record, settlement.transaction, progress)
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
   if (start && settlement.kind === 'refused') {
-    const refusal = { state: 'unknown', ...told, refused_at: refusalTime(payments, start) } as const
-    const refused = await advanceOrReload(payments, record, refusal)
-    const decision = await awaitDecision(payments, refused, waitLimit)
-    return decision ? recordDecision(payments, refused, decision) : refused
+    const refusal = { state: 'unknown', ...progress, refused_at: refusalTime(payments, start) } as const
+    const current = await advanceOrReload(payments, record, refusal)
+    const decision = await awaitDecision(payments, current, waitLimit)
+    return decision ? recordDecision(payments, current, decision) : current
   }
   // `unknown` is written only after the wait: equal requests in other processes wait until then.
-  const decision = await awaitDecision(payments, { ...record, ...told }, waitLimit)
+  const decision = await awaitDecision(payments, { ...record, ...progress }, waitLimit)
   return decision
     ? recordDecision(payments, record, decision)
-    : advanceOrReload(payments, record, { state: 'unknown', ...told })
+    : advanceOrReload(payments, record, { state: 'unknown', ...progress })
 }
 
 /** If the log cannot be read, the chain decides. */
@@ -137,10 +143,11 @@ async function awaitDecision(
     for (const pause of pauses) {
       if (pause > 0) await new Promise<void>((resolve) => void timer(resolve, pause))
       if (signal.aborted) return undefined
-      const [observed] =
-        (await unlessUnreadable(payments, () => observeRecords(payments, [record], { otherThan }))) ?? []
-      otherThan = observed?.observation.node
-      const decision = observed && (await unlessUnreadable(payments, () => decideAtOnce(payments, record, observed)))
+      const decision = await unlessUnreadable(payments, async () => {
+        const [observed] = await observeRecords(payments, [record], { otherThan })
+        otherThan = observed?.observation.node
+        return observed && decideAtOnce(payments, record, observed)
+      })
       if (decision) return decision
     }
     return undefined

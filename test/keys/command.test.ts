@@ -1,6 +1,7 @@
 /** The actions of the command `keys`: their output and refusals. */
+import { join } from 'node:path'
 import { expect } from 'chai'
-import { compromiseKeys, listKeys, ROTATION_SECONDS_MIN, rotateKeys } from '../../keys/command.ts'
+import { compromiseKeys, generateFirstKey, listKeys, ROTATION_SECONDS_MIN, rotateKeys } from '../../keys/command.ts'
 import { KEY_LEAD_SECONDS, openKeyring } from '../../keys/keyring.ts'
 import type { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -25,6 +26,7 @@ async function run(action: typeof listKeys, folder = directory, seconds = START_
 }
 
 const announcedKids = async () => (await log.publicKeys()).map(({ kid }) => kid)
+const kidIn = (name = '') => name.replace('.jwk.json', '')
 
 describe('the command keys', () => {
   beforeEach(async () => {
@@ -32,6 +34,24 @@ describe('the command keys', () => {
     ;({ log, clock } = await openTestLog(START_SECONDS))
   })
   afterEach(() => log.close())
+
+  it('generates the first key and its directory, and announces the key', async () => {
+    const folder = join(directory, 'keys')
+    const { isDone, lines } = await run(generateFirstKey, folder)
+    const kid = kidIn((await filesIn(folder))[0])
+    expect(isDone).to.equal(true)
+    // The first key signs at once, so no line names a time.
+    expect(lines).to.deep.equal([`made ${kid}`])
+    expect(await announcedKids()).to.deep.equal([kid])
+  })
+
+  it('does not generate a second key and refers to rotate', async () => {
+    const kid = await makeKeyAt(directory, START_SECONDS)
+    const { isDone, text } = await run(generateFirstKey)
+    expect(isDone).to.equal(false)
+    expect(text).to.include(kid).and.to.include('keys rotate')
+    expect(await filesIn(directory)).to.have.length(1)
+  })
 
   it('[13.2] rotates at most once a week, also if the clock was set back, and only adds a file', async () => {
     expect(ROTATION_SECONDS_MIN).to.equal(604_800)
@@ -93,9 +113,10 @@ describe('the command keys', () => {
   })
 
   it('never prints a private part', async () => {
-    const { d } = await readJwk(directory, await makeKeyAt(directory, START_SECONDS))
+    const { text } = await run(generateFirstKey)
+    const { d } = await readJwk(directory, kidIn((await filesIn(directory))[0]))
     const rotated = await run(rotateKeys, directory, START_SECONDS + ROTATION_SECONDS_MIN)
     const listed = await run(listKeys)
-    expect(rotated.text + listed.text).not.to.include(d)
+    expect(text + rotated.text + listed.text).not.to.include(d)
   })
 })

@@ -41,7 +41,6 @@ export function observationOf(
 export const WORKING = {
   nodeCount: 1,
   isClockWrong: () => false,
-  unusableNodes: () => [],
   // No log shows a transfer, so each payment is decided on its own.
   findTransfers: async (queries) => queries.map(() => undefined),
 } satisfies Partial<Chain>

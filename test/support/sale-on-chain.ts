@@ -25,7 +25,6 @@ export async function openSaleOnChain(nodesOf: (url: string) => Promise<string |
     relayerKey: relayer.privateKey,
     pollingMs: 50,
     confirmationMs: 3_000,
-    now: () => new Date(),
     report: () => undefined,
   })
   const chain = openChain({ urls: [url], now: () => new Date(), chainId: deployment.chainId })

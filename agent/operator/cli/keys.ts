@@ -12,6 +12,7 @@ Examples:
   irish-company-agent keys compromise KID`
 
 const ACTIONS = [
+  ['generate', 'make the first key', 'generateFirstKey'],
   ['rotate', 'make the key that signs next', 'rotateKeys'],
   ['list', 'show each key with its state', 'listKeys'],
 ] as const

@@ -1,8 +1,10 @@
 /** The command `payments`: inspects the response log beside a running service. Only `recheck` changes a record. */
+import type { ResponseRecord } from '../../../store/log/record.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
 import { matching } from '../../command-line/arguments.ts'
 import type { AddCommand } from '../../command-line/context.ts'
+import { recordedPayment } from '../../payment/recorded-payment.ts'
 import { loadConfig } from './configuration.ts'
-import type { ResponseLog } from '../../../store/log/responses.ts'
 
 const HELP = `
 The identity of a payment is network, asset, payer and nonce, as "payments unfinished" prints it. Signatures and bought
@@ -20,14 +22,9 @@ const parseBlock = (text: string) => BigInt(checkBlock(text))
 
 export const addPaymentsCommand: AddCommand = (program, context) => {
   const { print, finish } = context
-  type Commands = typeof import('../../settlement/command.ts')
-  const withLog = async (
-    use: (log: ResponseLog, commands: Commands) => Promise<boolean | void>,
-    { readOnly = true } = {},
-  ) => {
+  const openLog = async (readOnly = true) => {
     const { openConfiguredLog } = await import('../../service/response-log.ts')
-    await using log = await openConfiguredLog(await loadConfig(context), { readOnly })
-    finish((await use(log, await import('../../settlement/command.ts'))) ?? true)
+    return openConfiguredLog(await loadConfig(context), { readOnly })
   }
   const payments = program
     .command('payments')
@@ -36,24 +33,46 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
   payments
     .command('unfinished')
     .description('list the payments whose outcome is not final')
-    .action(() => withLog((log, { listUnfinishedPayments }) => listUnfinishedPayments(log, print)))
+    .action(async () => {
+      await using log = await openLog()
+      let isComplete = true
+      for (const identity of await log.unfinished()) {
+        const record = await tryRead(log, identity)
+        if (record) print(`${record.state.padEnd(8)} ${record.updated_at} attempt ${record.attempt} ${identity}`)
+        else print(`damaged ${identity}`)
+        isComplete &&= record !== undefined
+      }
+      finish(isComplete)
+    })
   payments
     .command('unrecorded')
     .description('list the payments that the chain shows as settled and that have no record')
-    .action(() => withLog((log, { listUnrecordedPayments }) => listUnrecordedPayments(log, print)))
+    .action(async () => {
+      await using log = await openLog()
+      for (const { found_at, transaction, identity } of await log.unrecorded())
+        print(`${found_at} ${transaction} ${identity}`)
+    })
   payments
     .command('missing')
     .description('list the payments that a facilitator reported as settled and that are not on chain')
     .option('--trust <host>', 'forget those of this facilitator, whose reports then count again')
-    .action(({ trust }: { trust?: string }) => {
-      const readOnly = trust === undefined
-      return withLog((log, { listMissingPayments }) => listMissingPayments(log, print, trust), { readOnly })
+    .action(async ({ trust }: { trust?: string }) => {
+      const { clearDoubts, hostOf, listDoubts } = await import('../../settlement/doubts.ts')
+      await using log = await openLog(trust === undefined)
+      for (const { facilitator, identity } of await listDoubts(log)) print(`${hostOf(facilitator)} ${identity}`)
+      if (trust !== undefined) print(`${await clearDoubts(log, trust)} forgotten`)
     })
   payments
     .command('show')
     .description('show one payment')
     .argument('<identity>', 'the identity that "payments unfinished" prints')
-    .action((identity: string) => withLog((log, { showPayment }) => showPayment(log, identity, print)))
+    .action(async (identity: string) => {
+      await using log = await openLog()
+      const record = await tryRead(log, identity.toLowerCase())
+      const text = record ? JSON.stringify(withoutSecrets(record), null, 2) : 'the record does not exist or is corrupt'
+      text.split('\n').forEach(print)
+      finish(record !== undefined)
+    })
   payments
     .command('recheck')
     .description('search the transfer of a payment on RPC_URL again, and deliver if it is there')
@@ -70,4 +89,16 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       await using log = await openConfiguredLog(config)
       finish(await recheckPayment({ log, chain, now: context.now, report: print, print, identity, fromBlock }))
     })
+}
+
+/** Undefined if the record does not exist or is corrupt. */
+function tryRead(log: ResponseLog, identity: string): Promise<ResponseRecord | undefined> {
+  return log.read(identity).catch(() => undefined)
+}
+
+/** Omits the signature, which can move money until `validBefore`, the response that was sold, and its receipt. */
+function withoutSecrets(record: ResponseRecord) {
+  const { payment: _payment, body, receipt: _receipt, ...rest } = record
+  const { authorization } = recordedPayment(record).payment.payload
+  return { ...rest, authorization, body_bytes: Buffer.byteLength(body) }
 }

@@ -12,6 +12,7 @@ import { versionSchema } from '../../operation/history.ts'
 import { candidateSchema } from '../../operation/result.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
 import { openChain } from '../../settlement/chain/chain.ts'
+import { nonceKey } from '../../settlement/chain/token.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
 import type { ReceiptCheck } from '../../payment/receipt/verify.ts'
 import type { CommandContext } from '../../command-line/context.ts'
@@ -25,13 +26,14 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
   const check = (passed: boolean, detail: string) => [{ name: 'transfer', passed, detail }]
   const chainId = /^eip155:([1-9][0-9]{0,14})$/.exec(payment.network)?.[1]
   if (chainId === undefined) return check(false, 'the network of the receipt is not an EVM chain')
-  const { asset, payer, pay_to: to, amount: value, nonce } = payment
+  const { asset, payer, pay_to: to, amount: value } = payment
+  const nonce = nonceKey(asset, { from: payer, nonce: payment.nonce })
   const transaction = payment.transaction.toLowerCase()
   const options = { chainId: Number(chainId), now: () => new Date() }
   try {
     const chain = openChain({ urls: [url], ...options })
-    const observation = await chain.observe([{ asset, payer, nonce }], { withFinal: true })
-    const use = await chain.findUse({ asset, payer, nonce, from: { block: NO_BLOCK }, transaction }, observation)
+    const observation = await chain.observe([nonce], { withFinal: true })
+    const use = await chain.findUse({ ...nonce, from: { block: NO_BLOCK }, transaction }, observation)
     if (use.nonce !== 'used' || use.transfer.transaction !== transaction)
       return check(false, `the chain does not show this payment in transaction ${transaction}`)
     const { transfer, isFinal } = use

@@ -153,7 +153,7 @@ export interface Client {
   takeTurn: (work: () => void) => void
 }
 
-/** The members of a client that never disconnects. For tests and simulations. */
+/** The members of a client that never disconnects. */
 export const ALWAYS_OPEN: Omit<Client, 'prefixes' | 'budget'> = {
   hasLeft: () => false,
   onLeave: () => () => undefined,

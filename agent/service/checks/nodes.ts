@@ -1,8 +1,7 @@
 /** Checks of the chain: every node, the local clock, the token, the receiver, and the gas of the relayer. */
+import { domainSeparator, pad, toFunctionSelector, type Hex } from 'viem'
 import { isNear } from '../../settlement/chain/clock.ts'
 import type { Observation } from '../../settlement/chain/observe.ts'
-import { readToken } from '../../settlement/chain/token.ts'
-import { SETTLEMENTS_LEFT_MIN } from '../../settlement/facilitator/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { isAnswering, openRpc, RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { failed, numbered, passed, warning, type Finding, type Subject } from './subject.ts'
@@ -90,20 +89,35 @@ export async function checkToken(subject: Subject): Promise<Finding[]> {
   const url = rpcUrls[(await observeNodes(subject)).findIndex(({ status }) => status === 'fulfilled')]
   if (url === undefined) return unanswered(subject, 'no node answers')
   const { asset, chainId, domain } = DEPLOYMENTS[mode]
-  const token = await readToken(openRpc({ url }), { asset, chainId, domain, receiver: facilitator.payTo })
-  const faults = [
-    ...(token.isDomainEqual
-      ? []
-      : [`${asset} has not the EIP-712 domain "${domain.name}" "${domain.version}": no payment is valid there`]),
-    ...(token.isPaused ? ['the token is paused: no payment can be settled until its issuer ends the pause'] : []),
-    ...(token.isReceiverBlacklisted ? ['the token refuses PAY_TO: set it to another account'] : []),
-  ]
+  const call = (signature: string, argument = '') => callToken(url, asset, toFunctionSelector(signature) + argument)
+  const separator = domainSeparator({ domain: { ...domain, chainId, verifyingContract: asset } })
+  const receiver = pad(facilitator.payTo.toLowerCase() as Hex).slice(2)
+  const faults: string[] = []
+  if ((await call('DOMAIN_SEPARATOR()')) !== separator)
+    faults.push(`${asset} has not the EIP-712 domain "${domain.name}" "${domain.version}": no payment is valid there`)
+  if ((await call('paused()')) === TRUE)
+    faults.push('the token is paused: no payment can be settled until its issuer ends the pause')
+  if ((await call('isBlacklisted(address)', receiver)) === TRUE)
+    faults.push('the token refuses PAY_TO: set it to another account')
   if (faults.length > 0) return faults.flatMap(failed)
   return passed(`${asset}, "${domain.name}" "${domain.version}", accepts transfers to PAY_TO`)
 }
 
+const TRUE = `0x${'1'.padStart(64, '0')}`
+
+/** Undefined if the contract lacks the function, or the node does not want the call. */
+function callToken(url: string, asset: string, data: string): Promise<unknown> {
+  return openRpc({ url })('eth_call', [{ to: asset, data }, 'latest']).catch((cause: unknown) => {
+    if (cause instanceof RpcError) return undefined
+    throw cause
+  })
+}
+
 /** A silent node has a check of its own, which alerts. */
 const unanswered = ({ running }: Subject, detail: string) => (running ? [] : failed(detail))
+
+/** The relayer gets a warning when it can pay for fewer settlements than this. */
+const SETTLEMENTS_LEFT_MIN = 1_000n
 
 export async function checkRelayer(subject: Subject): Promise<Finding[]> {
   if (!subject.relayerFunds) return []

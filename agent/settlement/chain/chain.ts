@@ -1,8 +1,8 @@
 /** Reads one chain through one or several nodes. Only these reads decide a payment whose outcome is unknown. */
-import { pad, type Hex } from 'viem'
+import { pad } from 'viem'
 import * as z from 'zod'
 import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
-import { FINAL_CONFIRMATIONS_DEFAULT, hash, hexNumber, readBlock } from './blocks.ts'
+import { hash, hexNumber, readBlock } from './blocks.ts'
 import { ClockCheck } from './clock.ts'
 import {
   CANCELED,
@@ -12,12 +12,13 @@ import {
   readLogs,
   USED,
   type EventLog,
-  type NonceKey,
   type Transfer,
 } from './event-logs.ts'
 import { keyOf, TransferSearch, type PaymentQuery } from './find-transfers.ts'
-import { openObserver, type Observation } from './observe.ts'
+import { openObserver, type Observation, type ObserveOptions } from './observe.ts'
 import { RangeSearch, type BlockRange } from './search-block-ranges.ts'
+import type { NonceKey } from './token.ts'
+import type { ObservedPayment } from './view.ts'
 
 /** Blocks that are searched if the first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
@@ -36,17 +37,16 @@ type UseReader = () => Promise<NonceUse>
 const UNCLEAR: NonceUse = { nonce: 'unclear' }
 
 /** Where the use of a nonce is searched. */
-interface UseQuery {
-  asset: string
-  payer: string
-  nonce: string
+interface UseQuery extends NonceKey {
   /** No event of the payment is in an older block, or before this time in seconds. */
   from: { block: bigint } | { time: bigint }
   /** A transaction that may contain the use, and that need not exist. */
   transaction?: string | undefined
 }
 
-export interface Chain extends ReturnType<typeof openObserver> {
+export interface Chain {
+  /** Rejects if no node gives an answer, if they belong to another chain, or if their state is not complete. */
+  observe(payments: readonly ObservedPayment[], options?: ObserveOptions): Promise<Observation>
   /** Finds what used a nonce that an observation shows as used. Throws if the node cannot be read. */
   findUse(query: UseQuery, observation: Observation): Promise<NonceUse>
   /**
@@ -69,12 +69,9 @@ const receiptSchema = z.object({
 
 interface ChainOptions {
   chainId: number
-  finalConfirmations?: number
   now: () => Date
   /** Called when the local clock becomes wrong or right. */
   onClockChange?: (isWrong: boolean) => void
-  /** Called when a node was not usable for a minute. Nodes are counted from 0. */
-  onUnusable?: (node: number, cause: unknown) => void
   pause?: (milliseconds: number) => Promise<unknown>
   /** Unfinished searches of logs that are kept in memory. */
   searchesMax?: number
@@ -90,19 +87,14 @@ interface ObservedNode {
 
 /** Opens no connection before the first call. */
 export function openChain({ urls, ...options }: ChainOptions & { urls: readonly string[] }): Chain {
-  return readChainWith(
-    urls.map((url) => openRpc({ url })),
-    options,
-  )
+  const nodes = urls.map((url) => openRpc({ url }))
+  return readChainWith(nodes, options)
 }
 
-export function readChainWith(nodes: readonly Rpc[], options: ChainOptions): Chain {
-  const {
-    finalConfirmations = FINAL_CONFIRMATIONS_DEFAULT,
-    searchesMax,
-    now,
-    onClockChange = () => undefined,
-  } = options
+export function readChainWith(
+  nodes: readonly Rpc[],
+  { chainId, now, onClockChange = () => undefined, pause, searchesMax }: ChainOptions,
+): Chain {
   const clock = new ClockCheck(now, onClockChange)
   const searches = nodes.map((rpc) => {
     return { rpc, search: new RangeSearch(searchesMax), transfers: new TransferSearch() }
@@ -113,7 +105,7 @@ export function readChainWith(nodes: readonly Rpc[], options: ChainOptions): Cha
     return { ...node, newest: observation }
   }
   return {
-    ...openObserver(nodes, { ...options, finalConfirmations: BigInt(finalConfirmations), clock }),
+    observe: openObserver(nodes, { chainId, clock, pause }),
     nodeCount: nodes.length,
     isClockWrong: () => clock.isWrong,
     findUse: (query, observation) => findUse(nodeOf(observation), query),
@@ -122,24 +114,19 @@ export function readChainWith(nodes: readonly Rpc[], options: ChainOptions): Cha
 }
 
 async function findUse(node: ObservedNode, query: UseQuery): Promise<NonceUse> {
-  const { asset, payer, transaction, from } = query
-  const nonce = {
-    token: asset.toLowerCase(),
-    from: payer.toLowerCase() as Hex,
-    nonce: query.nonce.toLowerCase() as Hex,
-  }
-  const reported = transaction === undefined ? UNCLEAR : await readTransfer(node, nonce, transaction)
+  const { transaction, from } = query
+  const reported = transaction === undefined ? UNCLEAR : await readTransfer(node, query, transaction)
   if (reported.nonce === 'used') return reported
   const { rpc, search, newest } = node
   const log = await search.find({
-    key: `${nonce.token}/${nonce.from}/${nonce.nonce}`,
+    key: keyOf(query),
     ...firstBlock(node, from),
     to: newest.number,
-    read: (range) => readUse(rpc, nonce, range),
+    read: (range) => readUse(rpc, query, range),
   })
   if (!log) return UNCLEAR
   if (log.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(node, log) }
-  return readTransfer(node, nonce, log.transactionHash)
+  return readTransfer(node, query, log.transactionHash)
 }
 
 function firstBlock({ rpc, newest: { number } }: ObservedNode, from: UseQuery['from']) {
@@ -154,8 +141,8 @@ function firstBlock({ rpc, newest: { number } }: ObservedNode, from: UseQuery['f
 
 /** Reads the log of the use or cancellation of this nonce. */
 async function readUse(rpc: Rpc, nonce: NonceKey, range: BlockRange): Promise<EventLog | undefined> {
-  const topics = [[USED, CANCELED], pad(nonce.from), nonce.nonce]
-  const logs = await readLogs(rpc, { address: nonce.token, topics }, range)
+  const topics = [[USED, CANCELED], pad(nonce.payer), nonce.nonce]
+  const logs = await readLogs(rpc, { address: nonce.asset, topics }, range)
   return logs.find((log) => isLogOf(log, nonce, USED) || isLogOf(log, nonce, CANCELED))
 }
 
@@ -166,7 +153,7 @@ async function readTransfer(node: ObservedNode, nonce: NonceKey, transaction: st
   const use = receipt.logs.find((log) => isLogOf(log, nonce, USED))
   // The token logs the transfer directly after the use. Other transfers in the transaction are unrelated.
   const next = receipt.logs.find((log) => use && log.logIndex === use.logIndex + 1n)
-  const transfer = next && parseTransfer(next, nonce.token)
+  const transfer = next && parseTransfer(next, nonce.asset)
   if (!transfer) return UNCLEAR
   return { nonce: 'used', transfer, isFinal: await isFinal(node, receipt) }
 }

@@ -29,10 +29,6 @@ export class ClockCheck {
     this.#onChange = onChange
   }
 
-  now(): Date {
-    return this.#now()
-  }
-
   /** Whether the clock is wrong by more than a minute, as far as the last observations show. */
   get isWrong(): boolean {
     return this.#isWrong

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import type { Rpc } from '../rpc/json-rpc.ts'
 import { hash, hexNumber } from './blocks.ts'
 import type { BlockRange } from './search-block-ranges.ts'
+import type { NonceKey } from './token.ts'
 
 export const USED = toEventSelector('AuthorizationUsed(address,bytes32)')
 export const CANCELED = toEventSelector('AuthorizationCanceled(address,bytes32)')
@@ -29,13 +30,6 @@ export const logSchema = z.object({
 })
 export type EventLog = z.infer<typeof logSchema>
 
-/** In lower case. */
-export interface NonceKey {
-  token: string
-  from: Hex
-  nonce: Hex
-}
-
 interface LogFilter {
   address: string | readonly string[]
   /** Each is a value, several of them, or null for any. */
@@ -49,13 +43,13 @@ export async function readLogs(rpc: Rpc, filter: LogFilter, { from, to }: BlockR
   return logs.filter(({ removed }) => removed !== true)
 }
 
-export function isLogOf({ address, topics }: EventLog, { token, from, nonce }: NonceKey, event: Hex): boolean {
-  return address === token && topics[0] === event && topics[1] === pad(from) && topics[2] === nonce
+export function isLogOf({ address, topics }: EventLog, { asset, payer, nonce }: NonceKey, event: Hex): boolean {
+  return address === asset && topics[0] === event && topics[1] === pad(payer) && topics[2] === nonce
 }
 
-export function parseTransfer({ address, topics, data, transactionHash }: EventLog, token: string) {
+export function parseTransfer({ address, topics, data, transactionHash }: EventLog, asset: string) {
   const [event, from, to] = topics
-  const isTransfer = address === token && event === TRANSFER && /^0x[0-9a-f]{64}$/.test(data)
+  const isTransfer = address === asset && event === TRANSFER && /^0x[0-9a-f]{64}$/.test(data)
   if (!isTransfer || from === undefined || to === undefined) return undefined
   const transfer: Transfer = {
     from: topicToAddress(from),

@@ -4,9 +4,10 @@
  */
 import { pad, type Hex } from 'viem'
 import type { Rpc } from '../rpc/json-rpc.ts'
-import { parseTransfer, readLogs, TRANSFER, USED, type EventLog, type NonceKey, type Transfer } from './event-logs.ts'
+import { parseTransfer, readLogs, TRANSFER, USED, type EventLog, type Transfer } from './event-logs.ts'
 import { isTimeout } from '../rpc/time-limits.ts'
 import { isTooWide, RangeSearch, type BlockRange } from './search-block-ranges.ts'
+import type { NonceKey } from './token.ts'
 
 /** Nonces in one search. If a node refuses so many values of a topic, it is asked for half as many until a restart. */
 const VALUES_MAX = 1_000
@@ -45,7 +46,7 @@ export class TransferSearch {
   }
 
   async #findPart(rpc: Rpc, queries: readonly PaymentQuery[], found: Map<string, FoundTransfer>): Promise<void> {
-    const address = distinct(queries.map(({ token }) => token))
+    const address = distinct(queries.map(({ asset }) => asset))
     const [from, to] = [queries.map(({ fromBlock }) => fromBlock), queries.map(({ toBlock }) => toBlock)]
     const nonces = { address, topics: [USED, null, queries.map(({ nonce }) => nonce)] }
     const uses = await this.#readAll({ from: least(from), to: greatest(to) }, (range) => readLogs(rpc, nonces, range))
@@ -76,7 +77,7 @@ export class TransferSearch {
   }
 }
 
-export const keyOf = ({ token, from, nonce }: NonceKey) => `${token}/${pad(from)}/${nonce}`
+export const keyOf = ({ asset, payer, nonce }: NonceKey) => `${asset}/${pad(payer)}/${nonce}`
 
 function placeOf({ blockHash, transactionHash, logIndex }: EventLog): string {
   return `${blockHash} ${transactionHash} ${logIndex}`

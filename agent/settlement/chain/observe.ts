@@ -4,11 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
-import { RateLimited, ReplyError } from '../rpc/post-json.ts'
+import { RateLimited } from '../rpc/post-json.ts'
 import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
-import { FactoryFailed, NodeStates } from './node-states.ts'
-import type { transferCall, TransferTrial } from './token.ts'
+import { FactoryFailed, ProvedNodes } from './proved-nodes.ts'
+import type { TransferCall, TransferTrial } from './token.ts'
 import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './view.ts'
 import { isTimeout } from '../rpc/time-limits.ts'
 
@@ -22,8 +22,6 @@ const RATE_WAIT_MS_MAX = 2_000
  */
 const ROUNDS_MAX = 4
 
-type ChainState = ReturnType<typeof decodeView>
-
 /** One state of one node. */
 export interface Observation {
   /** The index of the node that was observed. */
@@ -35,11 +33,22 @@ export interface Observation {
   /** A block that no reorganisation changes and that precedes every event of a payment whose nonce is free. */
   anchor: { number: bigint; hash: string }
   /** In the order of the call. */
-  payments: ChainState['payments']
-  /** What the token did with the transfer that was tried. */
-  trial?: TransferTrial | undefined
+  payments: PaymentState[]
+  /** What the token did with the transfer that was tried, if any. */
+  trial: TransferTrial | undefined
   /** The newest final block, if it was asked for and is an ancestor of the newest block. */
   final?: { number: bigint; time: bigint } | undefined
+}
+
+interface PaymentState {
+  /** Bytes of code of the payer. A contract wallet, or an account with an EIP-7702 delegation, has code. */
+  codeBytes: number
+  /** The payer's balance of the asset. */
+  balance: bigint
+  /** Whether the nonce is used or cancelled. */
+  isNonceUsed: boolean
+  /** The hash of the recorded block. Undefined if none was named, or if it is not below the newest one. */
+  recordedHash: string | undefined
 }
 
 export interface ObserveOptions {
@@ -50,30 +59,19 @@ export interface ObserveOptions {
   /** Reads the final block as well, with a second call. */
   withFinal?: boolean
   /** A transfer that the token of the first payment tries. */
-  transfer?: ReturnType<typeof transferCall> | undefined
-}
-
-interface Observer {
-  /** Rejects if no node gives an answer, if they belong to another chain, or if their state is not complete. */
-  observe(payments: readonly ObservedPayment[], options?: ObserveOptions): Promise<Observation>
-  /** The nodes that have not given a usable answer for a minute. */
-  unusableNodes(): number[]
+  transfer?: TransferCall | undefined
 }
 
 interface ObserverOptions {
   chainId: number
-  finalConfirmations: bigint
   clock: ClockCheck
   pause?: ((milliseconds: number) => Promise<unknown>) | undefined
-  /** Called when a node was not usable for a minute. */
-  onUnusable?: ((node: number, cause: unknown) => void) | undefined
 }
 
 type Read = (node: number) => Promise<Observation>
 
-export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): Observer {
-  const { clock, pause = sleep } = options
-  const states = new NodeStates(nodes, options)
+export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sleep }: ObserverOptions) {
+  const proved = new ProvedNodes(nodes)
   /** The node that answered last. */
   let preferred = 0
 
@@ -108,23 +106,20 @@ export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): O
     return nearest
   }
 
-  return {
-    async observe(payments, { otherThan, node: only, withFinal = false, transfer } = {}) {
-      if (payments.length > PAYMENTS_MAX) throw new Error(`At most ${PAYMENTS_MAX} payments can be observed at once`)
-      const read: Read = (node) =>
-        states.use(node, async (rpc) => {
-          const observation = await readState(rpc, node, { options, payments, withFinal, transfer })
-          return { result: observation, isUsable: clock.isWrong || clock.isFresh(observation) }
-        })
-      if (only !== undefined) return read(only)
-      const inTurn = nodes.map((_, index) => (preferred + index) % nodes.length)
-      const order = otherThan === undefined ? inTurn : [...inTurn.filter((node) => node !== otherThan), otherThan]
-      const observation = await observeInRounds(order, read)
-      if (otherThan === undefined) preferred = observation.node
-      clock.note(observation)
-      return observation
-    },
-    unusableNodes: () => states.unusable(),
+  return async function observe(
+    payments: readonly ObservedPayment[],
+    { otherThan, node: only, ...options }: ObserveOptions = {},
+  ): Promise<Observation> {
+    if (payments.length > PAYMENTS_MAX) throw new Error(`At most ${PAYMENTS_MAX} payments can be observed at once`)
+    const read: Read = (node) =>
+      proved.use(node, async (rpc) => ({ node, ...(await readState(rpc, chainId, payments, options)) }))
+    if (only !== undefined) return read(only)
+    const inTurn = nodes.map((_, index) => (preferred + index) % nodes.length)
+    const order = otherThan === undefined ? inTurn : [...inTurn.filter((node) => node !== otherThan), otherThan]
+    const observation = await observeInRounds(order, read)
+    if (otherThan === undefined) preferred = observation.node
+    clock.note(observation)
+    return observation
   }
 }
 
@@ -137,46 +132,30 @@ function pauseBeforeRepeat(cause: unknown): number | undefined {
   return cause.waitMs <= RATE_WAIT_MS_MAX ? Math.max(REPEAT_MS, cause.waitMs) : undefined
 }
 
-interface ReadRequest {
-  options: ObserverOptions
-  payments: readonly ObservedPayment[]
-  withFinal: boolean
-  transfer: ReturnType<typeof transferCall> | undefined
-}
-
 async function readState(
   rpc: Rpc,
-  node: number,
-  { options, payments, withFinal, transfer }: ReadRequest,
-): Promise<Observation> {
-  const final = withFinal ? await readFinalBlock(rpc, options.finalConfirmations) : undefined
+  chainId: number,
+  payments: readonly ObservedPayment[],
+  { withFinal = false, transfer }: ObserveOptions,
+): Promise<Omit<Observation, 'node'>> {
+  const final = withFinal ? await readFinalBlock(rpc) : undefined
   const data = encodeView(payments, { checkedBlock: final?.number, transfer })
   const result = await rpc('eth_call', [{ data }, 'latest']).catch((cause: unknown) => {
     throw transfer?.deployment ? new FactoryFailed(cause) : cause
   })
-  const state = decodeView(result, payments)
-  if (state.chainId !== BigInt(options.chainId)) throw new WrongChain()
-  const { anchor, number, time, trial } = state
-  if (anchor.hash === undefined) throw new ReplyError('NO_BLOCK_HASH')
-  const states = await completeHashes(rpc, state, payments)
-  const isAncestor = final !== undefined && (await checkFinal(rpc, state, final))
-  return {
-    node,
-    number,
-    time,
-    anchor: { ...anchor, hash: anchor.hash },
-    payments: states,
-    trial,
-    final: isAncestor ? { number: final.number, time: final.timestamp } : undefined,
-  }
+  const view = decodeView(result, payments)
+  if (view.chainId !== BigInt(chainId)) throw new WrongChain()
+  const states = await completeHashes(rpc, view, payments)
+  const isAncestor = final !== undefined && (await checkFinal(rpc, view, final))
+  return { ...view, payments: states, final: isAncestor ? { number: final.number, time: final.timestamp } : undefined }
 }
 
 /** Reads the recorded blocks that are too old for the view. */
 async function completeHashes(
   rpc: Rpc,
-  { number, payments: states }: ChainState,
+  { number, payments: states }: Pick<Observation, 'number' | 'payments'>,
   payments: readonly ObservedPayment[],
-): Promise<ChainState['payments']> {
+): Promise<PaymentState[]> {
   const hashes = new Map<bigint, Promise<string>>()
   const read = (block: bigint) => {
     const found = hashes.get(block) ?? readBlock(rpc, block).then((header) => header.hash)
@@ -195,10 +174,10 @@ async function completeHashes(
 /** The final block and the newest block can come from two nodes. A final block above the newest one does not count. */
 async function checkFinal(
   rpc: Rpc,
-  state: ChainState,
+  view: { number: bigint; checkedHash: string | undefined },
   final: Awaited<ReturnType<typeof readFinalBlock>>,
 ): Promise<boolean> {
-  if (final.number > state.number) return false
-  if ((state.checkedHash ?? (await readBlock(rpc, final.number)).hash) !== final.hash) throw new WrongChain()
+  if (final.number > view.number) return false
+  if ((view.checkedHash ?? (await readBlock(rpc, final.number)).hash) !== final.hash) throw new WrongChain()
   return true
 }

@@ -1,8 +1,20 @@
-/** The token contract: the call of a transfer, its EIP-712 domain, and whether it refuses transfers to a receiver. */
-import { domainSeparator, encodeFunctionData, pad, parseAbi, toFunctionSelector, type Hex } from 'viem'
+/** The token contract: the nonce of a payment, the call of its transfer, and why the token reverts one. */
+import { encodeFunctionData, parseAbi, type Hex } from 'viem'
 import type { Payment } from '../../payment/headers.ts'
 import { unwrapSignature } from '../../payment/wrapped-signature.ts'
-import { RpcError, type Rpc } from '../rpc/json-rpc.ts'
+
+const lower = (hex: string) => hex.toLowerCase() as Hex
+
+/** Names the nonce of a payment on chain. In lower case. */
+export interface NonceKey {
+  asset: Hex
+  payer: Hex
+  nonce: Hex
+}
+
+export function nonceKey(asset: string, { from, nonce }: { from: string; nonce: string }): NonceKey {
+  return { asset: lower(asset), payer: lower(from), nonce: lower(nonce) }
+}
 
 /** The token checks the signature of a key and of a wallet contract (ERC-1271) alike. */
 const TRANSFER = parseAbi([
@@ -10,9 +22,13 @@ const TRANSFER = parseAbi([
 ])
 
 /** The call of the token that settles a payment, and the one before it that deploys the wallet of the payer. */
-export function transferCall({ authorization, signature }: Payment['payload']) {
+export interface TransferCall {
+  data: Hex
+  deployment: { factory: Hex; data: Hex } | undefined
+}
+
+export function transferCall({ authorization, signature }: Payment['payload']): TransferCall {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
-  const lower = (hex: string) => hex.toLowerCase() as Hex
   const numbers = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
   // The checks before a sale have refused other forms.
   const { inner, deployment } = unwrapSignature(signature) ?? { inner: lower(signature), deployment: undefined }
@@ -41,39 +57,4 @@ export function revertReason(text: string): Exclude<TransferTrial, 'made'> {
 /** The text in the data of a revert. */
 export function textOf(data: string): string {
   return Buffer.from(data.slice(2), 'hex').toString('latin1')
-}
-
-interface TokenQuery {
-  asset: Hex
-  chainId: number
-  domain: { name: string; version: string }
-  receiver: string
-}
-
-interface TokenState {
-  /** Whether the contract has the expected domain. With another one every signature is invalid. */
-  isDomainEqual: boolean
-  isPaused: boolean
-  isReceiverBlacklisted: boolean
-}
-
-/** Rejects if the node does not answer. A member is false if the contract lacks the function. */
-export async function readToken(rpc: Rpc, { asset, chainId, domain, receiver }: TokenQuery): Promise<TokenState> {
-  const call = async (signature: string, argument = '') => {
-    try {
-      return await rpc('eth_call', [{ to: asset, data: toFunctionSelector(signature) + argument }, 'latest'])
-    } catch (cause) {
-      // The node answered: the contract reverts, or the node does not want the call.
-      if (cause instanceof RpcError) return undefined
-      throw cause
-    }
-  }
-  const isTrue = (word: unknown) => typeof word === 'string' && /^0x0{63}1$/.test(word)
-  const address = pad(receiver.toLowerCase() as Hex).slice(2)
-  const expected = domainSeparator({ domain: { ...domain, chainId, verifyingContract: asset } })
-  return {
-    isDomainEqual: (await call('DOMAIN_SEPARATOR()')) === expected,
-    isPaused: isTrue(await call('paused()')),
-    isReceiverBlacklisted: isTrue(await call('isBlacklisted(address)', address)),
-  }
 }

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { ReplyError } from '../rpc/post-json.ts'
-import { revertReason, textOf, type transferCall, type TransferTrial } from './token.ts'
+import { revertReason, textOf, type NonceKey, type TransferCall } from './token.ts'
 
 /** Limited by the size of code (24 KiB), which the result must not exceed, and by the gas of a call. */
 export const PAYMENTS_MAX = 100
@@ -12,48 +12,16 @@ export const PAYMENTS_MAX = 100
 export const ANCHOR_DEPTH_BLOCKS = 64n
 
 /** A payment whose state is read. */
-export interface ObservedPayment {
-  asset: string
-  payer: string
-  nonce: string
+export interface ObservedPayment extends NonceKey {
   /** The block that was recorded before the settlement. */
   recordedBlock?: bigint | undefined
-}
-
-interface PaymentState {
-  /** Bytes of code of the payer. A contract wallet, or an account with an EIP-7702 delegation, has code. */
-  codeBytes: number
-  /** The payer's balance of the asset. */
-  balance: bigint
-  /** Whether the nonce is used or cancelled. */
-  isNonceUsed: boolean
-  /**
-   * The hash of the recorded block. Undefined if the contract cannot read it: it is too old, or not below the newest
-   * one.
-   */
-  recordedHash: string | undefined
-}
-
-interface ChainState {
-  chainId: bigint
-  number: bigint
-  /** The timestamp of the block, in seconds. */
-  time: bigint
-  /** The block 64 below, which identifies the chain. Its hash is undefined if the node does not show it. */
-  anchor: { number: bigint; hash: string | undefined }
-  /** The hash of the block that the caller named, or undefined. */
-  checkedHash: string | undefined
-  /** Undefined if no transfer was tried. */
-  trial: TransferTrial | undefined
-  /** In the order of the call. */
-  payments: PaymentState[]
 }
 
 interface ViewRequest {
   /** A block whose hash is read. */
   checkedBlock?: bigint | undefined
   /** What the token of the first payment tries. */
-  transfer?: ReturnType<typeof transferCall> | undefined
+  transfer?: TransferCall | undefined
 }
 
 const FILE = new URL(import.meta.resolve('#root/agent/settlement/chain/contracts/ChainView.json'))
@@ -88,14 +56,17 @@ function toBytes(hex: string): string {
   return toWord(digits.length / 2) + digits.padEnd(Math.ceil(digits.length / WORD_DIGITS) * WORD_DIGITS, '0')
 }
 
-/** A number, or hexadecimal digits with `0x`. */
+/** A number, or lower-case hexadecimal digits with `0x`. */
 function toWord(value: string | number | bigint): string {
-  const digits = typeof value === 'string' ? value.slice(2).toLowerCase() : value.toString(16)
+  const digits = typeof value === 'string' ? value.slice(2) : value.toString(16)
   return digits.padStart(WORD_DIGITS, '0')
 }
 
-/** @throws ReplyError if the result has another form */
-export function decodeView(result: unknown, payments: readonly ObservedPayment[]): ChainState {
+/**
+ * What an observation has of the chain. A hash is undefined if the node does not have the block.
+ * @throws ReplyError if the result has another form, or lacks the hash of the anchor
+ */
+export function decodeView(result: unknown, payments: readonly ObservedPayment[]) {
   const digits = typeof result === 'string' ? /^0x((?:[0-9a-f]{64})+)$/i.exec(result)?.[1] : undefined
   const words = digits?.toLowerCase().match(/.{64}/g) ?? []
   const wordAt = (index: number): string => {
@@ -104,11 +75,12 @@ export function decodeView(result: unknown, payments: readonly ObservedPayment[]
     return word
   }
   const numberAt = (index: number) => BigInt(`0x${wordAt(index)}`)
-  // A hash of zero means that the node does not have the block.
   const hashAt = (index: number) => (/^0+$/.test(wordAt(index)) ? undefined : `0x${wordAt(index)}`)
   const positionAt = (index: number) => Number(numberAt(index)) / WORD_BYTES
-  const [number, outcome, reasonAt, statesAt] = [numberAt(1), numberAt(5), positionAt(6), positionAt(7)]
+  const [number, anchorHash] = [numberAt(1), hashAt(3)]
+  const [outcome, reasonAt, statesAt] = [numberAt(5), positionAt(6), positionAt(7)]
   if (numberAt(statesAt) !== BigInt(payments.length)) throw new ReplyError('NO_CHAIN_VIEW')
+  if (anchorHash === undefined) throw new ReplyError('NO_BLOCK_HASH')
   const readReason = () =>
     `0x${words
       .slice(reasonAt + 1)
@@ -118,9 +90,10 @@ export function decodeView(result: unknown, payments: readonly ObservedPayment[]
     chainId: numberAt(0),
     number,
     time: numberAt(2),
-    anchor: { number: number > ANCHOR_DEPTH_BLOCKS ? number - ANCHOR_DEPTH_BLOCKS : 0n, hash: hashAt(3) },
+    anchor: { number: number > ANCHOR_DEPTH_BLOCKS ? number - ANCHOR_DEPTH_BLOCKS : 0n, hash: anchorHash },
+    /** Of the block that the caller named. */
     checkedHash: hashAt(4),
-    trial: outcome === 0n ? undefined : outcome === 1n ? 'made' : revertReason(textOf(readReason())),
+    trial: outcome === 0n ? undefined : outcome === 1n ? ('made' as const) : revertReason(textOf(readReason())),
     payments: payments.map((_, index) => {
       const at = statesAt + 1 + index * STATE_WORDS
       return {

@@ -3,7 +3,7 @@
  * the chain checks. Everything else is `unclear`, including errors and timeouts.
  */
 import type { FacilitatorClient } from '@x402/core/server'
-import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from '@x402/core/types'
 import { isAddress } from 'viem'
 import * as z from 'zod'
 import type { Report, Timer } from '../../../store/base/runtime.ts'
@@ -63,22 +63,21 @@ const POLICY_REASON = /kyt|sanction|block(ed|list)|blacklist|denied|compliance|p
  */
 export const TRANSFER_REVERTED = 'transfer_reverted'
 
-type Verify = FacilitatorClient['verify']
-type Settle = FacilitatorClient['settle']
-
 export interface Facilitator {
   /**
    * The reply names the facilitator that gave it. A single facilitator of this process has no name. `after`: asks those
    * behind the one with this name only.
    */
   verify(
-    ...call: [...Parameters<Verify>, after?: string | undefined]
-  ): Promise<Awaited<ReturnType<Verify>> & { facilitator?: string }>
+    payment: PaymentPayload,
+    requirements: PaymentRequirements,
+    after?: string,
+  ): Promise<VerifyResponse & { facilitator?: string }>
   /** `name`: the facilitator that verified the payment. Undefined in records of versions that had only one. */
-  settle(...call: [...Parameters<Settle>, name?: string | undefined]): ReturnType<Settle>
+  settle(payment: PaymentPayload, requirements: PaymentRequirements, name?: string): Promise<SettleResponse>
 }
 
-export interface NamedFacilitator {
+interface NamedFacilitator {
   /** Its URL, or `self` for the one in this process. */
   name: string
   client: Pick<FacilitatorClient, 'verify' | 'settle'>

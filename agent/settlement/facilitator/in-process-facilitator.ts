@@ -12,12 +12,13 @@ import { createWalletClient, custom, defineChain, publicActions, type Hex } from
 import { privateKeyToAccount } from 'viem/accounts'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
 import type { Report } from '../../../store/base/runtime.ts'
-import { RELAYER_NODE_MS_MAX } from '../rpc/time-limits.ts'
 import { inTurn, isRevert, onChain, openRpc, RpcError, type Rpc } from '../rpc/json-rpc.ts'
 import { revertReason, textOf } from '../chain/token.ts'
 import { TRANSFER_REVERTED } from './facilitator.ts'
 import type { NetworkDeployment } from '../../payment/terms.ts'
 
+/** One call of a node. */
+const NODE_MS_MAX = 10_000
 /** Below FACILITATOR_MS_MAX. */
 const CONFIRMATION_MS_MAX = 20_000
 
@@ -25,9 +26,6 @@ const CONFIRMATION_MS_MAX = 20_000
 const GAS_MAX = 300_000n
 /** The gas of a typical transfer, to estimate how many settlements the balance pays for. */
 const GAS_USUAL = 100_000n
-/** The balance is reported when it pays for fewer settlements than this. */
-export const SETTLEMENTS_LEFT_MIN = 1_000n
-const BALANCE_CHECK_INTERVAL_MS = 10 * 60_000
 
 const NO_PENDING_SETTLEMENTS: PendingSettlementStore = {
   get: async () => undefined,
@@ -44,7 +42,6 @@ interface InProcessFacilitatorOptions {
   pollingMs: number
   /** How long a settlement waits for its receipt. After that its outcome is unknown. */
   confirmationMs?: number
-  now: () => Date
   report: Report
 }
 
@@ -86,13 +83,9 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
   const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: NO_PENDING_SETTLEMENTS, simulateInSettle: true })
   const facilitator = new x402Facilitator().register(network, scheme)
 
-  const checkBalance = createBalanceCheck(options, wallet)
-  void checkBalance()
-
   return {
     verify: (payload, requirements) => facilitator.verify(payload, requirements),
     async settle(payload, requirements) {
-      void checkBalance()
       let isSettled = false
       try {
         const calls: NodeCalls = { reverted: undefined, failure: undefined }
@@ -160,7 +153,7 @@ function openWallet(
   nonceManager: ReturnType<typeof createNonceManager>,
 ) {
   // Two nodes that hang leave time for a third one within the 30 s of a call.
-  const timeoutMs = rpcUrls.length > 1 ? RELAYER_NODE_MS_MAX / 2 : RELAYER_NODE_MS_MAX
+  const timeoutMs = rpcUrls.length > 1 ? NODE_MS_MAX / 2 : NODE_MS_MAX
   const rpc = observed(inTurn(rpcUrls.map((url) => onChain(openRpc({ url, timeoutMs }), chainId))))
   const account = privateKeyToAccount(relayerKey, { nonceManager })
   const wallet = createWalletClient({
@@ -182,23 +175,6 @@ async function readFunds(wallet: RelayerWallet): Promise<RelayerFunds> {
   const { address } = wallet.account
   const [wei, price] = await Promise.all([wallet.getBalance({ address }), wallet.getGasPrice()])
   return { wei, settlements: wei / (price * GAS_USUAL || 1n) }
-}
-
-/** Reports a low balance of the relayer, at most once per interval. */
-function createBalanceCheck({ now, report }: InProcessFacilitatorOptions, wallet: RelayerWallet) {
-  let nextCheckAt = 0
-  return async function checkBalance(): Promise<void> {
-    const time = now().getTime()
-    // If the clock is set back by more than the interval, the check is due.
-    if (time < nextCheckAt && nextCheckAt - time <= BALANCE_CHECK_INTERVAL_MS) return
-    nextCheckAt = time + BALANCE_CHECK_INTERVAL_MS
-    try {
-      const { settlements } = await readFunds(wallet)
-      if (settlements < SETTLEMENTS_LEFT_MIN) report('relayer_balance_low', `for about ${settlements} settlements`)
-    } catch (cause) {
-      report('relayer_balance_unknown', cause)
-    }
-  }
 }
 
 /** Runs tasks one after the other. A failed task rejects only its own promise. */

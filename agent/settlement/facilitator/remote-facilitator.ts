@@ -3,9 +3,9 @@
  * Otherwise it throws, and the outcome is unknown. Unlike the x402 client library, it follows no redirect, bounds the
  * reply, and has a time limit.
  */
+import type { FacilitatorClient } from '@x402/core/server'
 import { postJson, ReplyError } from '../rpc/post-json.ts'
 import { FACILITATOR_MS_MAX } from '../rpc/time-limits.ts'
-import type { NamedFacilitator } from './facilitator.ts'
 import { X402_VERSION } from '../../payment/terms.ts'
 
 const REPLY_BYTES_MAX = 64 * 1024
@@ -26,7 +26,7 @@ interface RemoteFacilitatorOptions {
   verifyTimeoutMs?: number
 }
 
-export function openRemoteFacilitator(options: RemoteFacilitatorOptions): NamedFacilitator['client'] {
+export function openRemoteFacilitator(options: RemoteFacilitatorOptions): Pick<FacilitatorClient, 'verify' | 'settle'> {
   const { url, timeoutMs = FACILITATOR_MS_MAX, verifyTimeoutMs = timeoutMs } = options
   async function post(endpoint: 'verify' | 'settle', payment: unknown, requirements: unknown): Promise<unknown> {
     const authorization = await options.authorization?.('POST', `${url}/${endpoint}`)

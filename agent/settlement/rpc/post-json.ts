@@ -102,24 +102,12 @@ function isClosed(cause: unknown): boolean {
   return cause instanceof ReplyError && /^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(codeOf(cause.cause))
 }
 
-const targets = new Map<string, { origin: string; path: string }>()
-
-/** Parsed once: the URLs are those of the configuration. */
-function targetOf(url: string) {
-  const known = targets.get(url)
-  if (known) return known
-  const { origin, pathname, search } = new URL(url)
-  const target = { origin, path: pathname + search }
-  targets.set(url, target)
-  return target
-}
-
 function dispatch(
   connections: Agent,
   { url, headers, body, timeoutMs, signal, bytesMax }: JsonPost,
   reply: Reply,
 ): Promise<void> {
-  const target = targetOf(url)
+  const { origin, pathname, search } = new URL(url)
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
     let request: Dispatcher.DispatchController | undefined
@@ -142,7 +130,8 @@ function dispatch(
     let length = 0
     connections.dispatch(
       {
-        ...target,
+        origin,
+        path: pathname + search,
         method: 'POST',
         headers: { ...HEADERS, ...headers },
         body: JSON.stringify(body),

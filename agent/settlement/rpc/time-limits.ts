@@ -2,8 +2,6 @@
 
 /** Short, because a client that retries waits for several calls. */
 export const NODE_MS_MAX = 5_000
-/** The node of the relayer. */
-export const RELAYER_NODE_MS_MAX = 10_000
 /** A call over A2A or MCP (contract 4.5.10). A sale that exceeds it continues from step 10 on. */
 export const CALL_MS_MAX = 65_000
 /** One `verify` and one `settle` fit in a call. */

@@ -107,6 +107,8 @@ const FAULTS: ReadonlyMap<string, string> = new Map([
   ['53100', 'its disk is full'],
   ['53300', 'it has too many connections'],
   ['55000', 'it accepts no connections to this database'],
+  ['57P01', 'it is stopping'],
+  ['57P03', 'it is starting or stopping'],
   ['25006', 'it is read-only'],
   ['P0001', 'it was moved to another one'],
 ])

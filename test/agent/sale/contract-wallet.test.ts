@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { WEIGHTS } from '../../../agent/sale/limits/address-budget.ts'
-import { openFacilitators, type NamedFacilitator } from '../../../agent/settlement/facilitator/facilitator.ts'
+import { openFacilitators } from '../../../agent/settlement/facilitator/facilitator.ts'
 import { openRemoteFacilitator } from '../../../agent/settlement/facilitator/remote-facilitator.ts'
 import { transferCall } from '../../../agent/settlement/chain/token.ts'
 import { decodeView, encodeView } from '../../../agent/settlement/chain/view.ts'
@@ -15,6 +15,8 @@ import { FACTORY, openFactory, wrap } from '../../support/wallets.ts'
 
 /** Of a call: the deployment, the transfer, and the view itself. */
 const GAS = '0x1e8480'
+
+type NamedFacilitator = Parameters<typeof openFacilitators>[0][number]
 
 describe('[5.3.4] a payment that the key of the payer did not sign', () => {
   const CODELESS = '0x00000000000000000000000000000000000A11e7'
@@ -138,7 +140,7 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
 
     it('[5.7.8] costs a node no more gas than a deployment, and shows the state before it', async () => {
       const wallet = await wallets.makeWallet(owner)
-      const payment = { asset: testTerms.asset, payer: wallet.address, nonce: `0x${'11'.repeat(32)}` }
+      const payment = { asset: testTerms.asset, payer: wallet.address, nonce: `0x${'11'.repeat(32)}` as const }
       for (const call of ['burnGas', 'returnMuch', 'callBack', 'deploy']) {
         const data =
           call === 'deploy' ? wallet.deployment : wallet.callOf(call, call === 'returnMuch' ? [1n << 20n] : [])

@@ -348,6 +348,19 @@ describe('a sale', () => {
       })
     }
 
+    it('is answered from the record when another process sells it while the facilitator is not answering', async () => {
+      const { verify } = sale.script
+      let calls = 0
+      sale.script.verify = async (payload) => {
+        calls += 1
+        if (calls === 1) await lookupElsewhere()
+        else if (calls === 2) return verify(payload)
+        throw new Error('reset')
+      }
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
+    })
+
     it('is answered from the record when another process has sold it since the replay step', async () => {
       let reads = 0
       sale.script.observe = async () => {

@@ -10,7 +10,7 @@ import { readConfig } from '../../../agent/service/config.ts'
 import { buildRequirements, buildTerms } from '../../../agent/payment/terms.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { relayerFolder } from '../../../store/files/layout.ts'
-import { rpc, testChainUrl } from '../../support/chain.ts'
+import { testChainUrl } from '../../support/chain.ts'
 import { ready, startChild } from '../../support/child.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { tokenOn } from '../../support/token.ts'
@@ -84,15 +84,6 @@ describe('the configured externals', () => {
     expect(await settling.catch((error: unknown) => error)).to.include({ code: 'FACILITATOR_REMOVED' })
     expect(await tokenOn(rpcUrl).balanceOf(PAY_TO)).to.equal(before)
     expect((await externals.facilitator.settle(payment, requirements, 'self')).success).to.equal(true)
-  })
-
-  it('warn of a relayer that is running out of gas', async () => {
-    const poor = generatePrivateKey()
-    await rpc(rpcUrl, 'anvil_setBalance', privateKeyToAddress(poor), '0x10')
-    await writeFile(keyFile, poor)
-    await open(own())
-    while (reports.length === 0) await new Promise((resolve) => void setTimeout(resolve, 10))
-    expect(reports).to.deep.equal(['relayer_balance_low'])
   })
 
   it('[14.1] refuse a key file that others can read, that is missing, or that holds no key', async () => {

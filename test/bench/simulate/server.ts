@@ -108,7 +108,7 @@ export class SimulatedServer {
   /** Takes time, so that a crash can come between a settlement and its receipt. */
   #signReceipt(claims: Omit<ReceiptClaims, 'iss'>, owner: Owner): Promise<string> {
     const { sim } = this.#options
-    const receipt = writeUnsigned(claims, String(sim.random()))
+    const receipt = writeUnsigned(claims, String(sim.random()).slice(2))
     return new Promise((resolve) => void sim.after(sim.between(0, 5), () => resolve(receipt), owner))
   }
 

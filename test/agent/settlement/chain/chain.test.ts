@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { type Hex, numberToHex, pad, parseAbi, createWalletClient, http, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { openChain, type Chain } from '../../../../agent/settlement/chain/chain.ts'
-import { transferCall } from '../../../../agent/settlement/chain/token.ts'
+import { nonceKey, transferCall } from '../../../../agent/settlement/chain/token.ts'
 import type { NonceState } from '../../../../agent/settlement/decide.ts'
 import { observeRecords } from '../../../../agent/settlement/observe-records.ts'
 import { DEPLOYMENTS } from '../../../../agent/payment/terms.ts'
@@ -122,9 +122,8 @@ describe('the nonce on chain', () => {
     const forged = await sign()
     forged.payload.authorization.value = '999'
     const tried = async ({ payload }: WirePayment) => {
-      const { from, nonce } = payload.authorization
       const transfer = transferCall(payload)
-      const { trial, payments } = await chain.observe([{ asset, payer: from, nonce }], { transfer })
+      const { trial, payments } = await chain.observe([nonceKey(asset, payload.authorization)], { transfer })
       return [trial, payments[0]?.isNonceUsed]
     }
     const valid = await sign()
@@ -155,11 +154,10 @@ describe('the nonce on chain', () => {
       })
       const { payload } = await sign({ validBefore: String(validBefore) })
       chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
-      const { from: holder, nonce } = payload.authorization
       const observed = observationOf(new Date(), [], [])
       const observation = { ...observed, number: BigInt(NEWEST), time: BigInt(2 * NEWEST) }
       const from = { time: BigInt(validBefore - 960) }
-      const found = await chain.findUse({ asset, payer: holder, nonce, from }, observation)
+      const found = await chain.findUse({ ...nonceKey(asset, payload.authorization), from }, observation)
       expect(found).to.deep.equal({ nonce: 'unclear' })
       expect(searches[0]?.to).to.equal(NEWEST)
       return searches
@@ -183,8 +181,8 @@ describe('the nonce on chain', () => {
 
   it('[5.3.4] includes the code of a contract and of an EIP-7702 delegation, and none of another account', async () => {
     const delegating = privateKeyToAccount(generatePrivateKey()).address
-    const nonce = `0x${'1'.repeat(64)}`
-    const codeOf = async (address: string) =>
+    const nonce = `0x${'1'.repeat(64)}` as const
+    const codeOf = async (address: Hex) =>
       (await chain.observe([{ asset, payer: address, nonce }])).payments.map(({ codeBytes }) => codeBytes)
     expect(await codeOf(delegating)).to.deep.equal([0])
     await rpc(url, 'anvil_setCode', delegating, `0xef0100${asset.slice(2)}`)
@@ -247,15 +245,19 @@ describe('the nonce on chain', () => {
 
   for (const reply of [{ result: null }, { error: { code: -32_602, message: 'unknown tag' } }]) {
     it(`counts confirmations on a node that answers ${Object.keys(reply)[0]} to the tag finalized`, async () => {
-      const node = await startNode(({ method, params }) =>
-        method === 'eth_getBlockByNumber' && params[0] === 'finalized' ? reply : undefined,
-      )
-      chain = openChain({ urls: [node.url], now: () => new Date(), chainId, finalConfirmations: 3 })
       const payment = await sign()
       await settleDirectly({ rpcUrl: url, payload: payment.payload })
-      for (let confirmations = 0; confirmations <= 3; confirmations += 1) {
-        expect(await nonceState(payment)).to.include({ nonce: 'used', isFinal: confirmations === 3 })
-        await rpc(url, 'anvil_mine', '0x1')
+      const paidAt = await head()
+      let newest = 0n
+      const node = await startNode(({ method, params }) => {
+        if (method !== 'eth_getBlockByNumber') return undefined
+        const block = { number: numberToHex(newest), hash: pad('0x1'), timestamp: '0x1' }
+        return params[0] === 'latest' ? { result: block } : params[0] === 'finalized' ? reply : undefined
+      })
+      chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
+      for (const confirmations of [0n, 899n, 900n]) {
+        newest = paidAt + confirmations
+        expect(await nonceState(payment)).to.include({ nonce: 'used', isFinal: confirmations === 900n })
       }
     })
   }

@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 import { keyOf, TransferSearch, type PaymentQuery } from '../../../../agent/settlement/chain/find-transfers.ts'
+import { nonceKey } from '../../../../agent/settlement/chain/token.ts'
 import { RpcError, type Rpc } from '../../../../agent/settlement/rpc/json-rpc.ts'
 import { DOMAIN } from '../../../support/eip3009.ts'
 import { replyTo } from '../../../support/remotes/chain-node.ts'
@@ -23,9 +24,7 @@ describe('the transfers of many payments', () => {
     newest = ledger.newest
     calls = 0
     queries = Array.from({ length: PAYMENTS }, (_, index) => ({
-      token: DOMAIN.verifyingContract.toLowerCase(),
-      from: BUYER,
-      nonce: nonceOf(index),
+      ...nonceKey(DOMAIN.verifyingContract, { from: BUYER, nonce: nonceOf(index) }),
       receiver: RECEIVER,
       fromBlock: BigInt(newest - 40),
       toBlock: BigInt(newest),

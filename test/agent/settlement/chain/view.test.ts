@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { encodeAbiParameters, encodeDeployData, parseAbiParameters, zeroAddress, type Abi, type Hex } from 'viem'
+import { nonceKey } from '../../../../agent/settlement/chain/token.ts'
 import { decodeView, encodeView } from '../../../../agent/settlement/chain/view.ts'
 
 const FILE = new URL(import.meta.resolve('#root/agent/settlement/chain/contracts/ChainView.json'))
@@ -13,12 +14,10 @@ const RESULT = parseAbiParameters([
 
 const hash = (digits: string) => `0x${digits.repeat(32)}` as const
 const token = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
-const payments = [7n, undefined].map((recordedBlock, index) => ({
-  asset: token.toUpperCase().replace('X', 'x'),
-  payer: `0x${'Ab'.repeat(19)}0${index}`,
-  nonce: hash(`C${index}`),
-  recordedBlock,
-}))
+const payments = [7n, undefined].map((recordedBlock, index) => {
+  const key = nonceKey(token.toUpperCase(), { from: `0x${'Ab'.repeat(19)}0${index}`, nonce: hash(`C${index}`) })
+  return Object.assign(key, { recordedBlock })
+})
 const states = [
   { codeBytes: 23n, balance: 2n ** 255n, isNonceUsed: true, recordedHash: hash('0e') },
   { codeBytes: 0n, balance: 0n, isNonceUsed: false, recordedHash: hash('00') },
@@ -31,19 +30,19 @@ describe('the call of the view', () => {
   it('has the arguments as viem encodes them', () => {
     for (const [count, transfer, deployment] of [
       [0, '0x', undefined],
-      [1, '0xe3ee160e', { factory: `0x${'fA'.repeat(20)}`, data: '0x1234' }],
+      [1, '0xe3ee160e', { factory: `0x${'fa'.repeat(20)}`, data: '0x1234' }],
       [2, hash('12'), { factory: `0x${'0b'.repeat(20)}`, data: hash('34') }],
     ] as const) {
       const read = payments.slice(0, count)
       const args = read.map(({ asset, payer, nonce, recordedBlock = 0n }) => ({
-        token: asset.toLowerCase(),
-        payer: payer.toLowerCase(),
-        nonce: nonce.toLowerCase(),
+        token: asset,
+        payer,
+        nonce,
         recordedBlock,
       }))
       const { factory, data } = deployment ?? { factory: zeroAddress, data: '0x' }
       expect(encodeView(read, { checkedBlock: 9n, transfer: { data: transfer, deployment } })).to.equal(
-        encodeDeployData({ abi, bytecode: creation, args: [9n, args, transfer, factory.toLowerCase(), data] }),
+        encodeDeployData({ abi, bytecode: creation, args: [9n, args, transfer, factory, data] }),
       )
     }
   })
