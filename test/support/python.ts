@@ -35,17 +35,6 @@ export async function skipWithoutPython(context: Context): Promise<void> {
 /** The modules of Debian packages belong to the Python of the system, which may not be the first one on the PATH. */
 const PYTHONS = ['python3', '/usr/bin/python3']
 
-/** Parses a YAML file. Skips the test without a Python that can. */
-export async function readYaml(context: Context, file: string): Promise<unknown> {
-  const python = await findPython(['yaml'])
-  if (python === undefined) {
-    process.stderr.write('\nSKIPPED: a test of a YAML file, because python3 has no module yaml\n')
-    return context.skip()
-  }
-  const program = 'import json, sys, yaml; print(json.dumps(yaml.safe_load(open(sys.argv[1]))))'
-  return JSON.parse((await runPython(['-c', program, file], { python })).stdout) as unknown
-}
-
 /** A Python that has these modules. */
 export async function findPython(modules: string[]): Promise<string | undefined> {
   for (const python of PYTHONS) {
