@@ -1,5 +1,6 @@
 /** Shows the answer of each operation as a person reads it. */
-import { changeCells, CHANGE_HEADS } from '../agent/command-line/readable-answer.ts'
+import { addressOf, candidateRows } from '../agent/command-line/candidate-row.ts'
+import { changeCells, CHANGE_HEADS, versionCells, VERSION_HEADS } from '../agent/command-line/readable-answer.ts'
 import type { ChangesResponse } from '../agent/operation/changes.ts'
 import type { HistoryResponse } from '../agent/operation/history.ts'
 import type { Operation } from '../agent/operation/operation.ts'
@@ -7,9 +8,28 @@ import type { ResolveResponse } from '../agent/operation/resolve.ts'
 import { SCORE_MAX, type Candidate } from '../agent/operation/result.ts'
 import type { SearchResponse } from '../agent/operation/search.ts'
 import type { Company } from '../store/dataset/company.ts'
-import { create, facts, link, paragraph, plural, shortDay, showDay, table, type Content } from './elements.ts'
-import { urlOf } from './question.ts'
-import { addressOf, showRecord, showSource, statusOf, type Provenance } from './record.ts'
+import { create, find, link, paragraph, table, type Content } from './elements.ts'
+import { form, shownFields, urlOf } from './question.ts'
+import { showRecord, showSource, statusOf, type Provenance } from './record.ts'
+import { plural, showDay, toWords } from './words.ts'
+
+const main = find('main')
+const result = find('#result')
+const place = find('#answer')
+
+/** Shows only an answer and what asks for another: below the box, or above the fields of an operation. */
+export function present(...content: Node[]): void {
+  document.body.classList.add('answered')
+  if (shownFields().name !== 'box') main.insertBefore(result, form)
+  place.replaceChildren(...content)
+}
+
+/** Shows the whole page, with other content in place of an answer. */
+export function withdraw(...content: Node[]): void {
+  document.body.classList.remove('answered')
+  main.insertBefore(result, form.nextElementSibling)
+  place.replaceChildren(...content)
+}
 
 /**
  * The library of the buyer has checked that the answer has the form of the operation.
@@ -18,57 +38,48 @@ import { addressOf, showRecord, showSource, statusOf, type Provenance } from './
 export function showAnswer(operation: Operation, body: object, number: string): Content {
   const answer = body as Provenance & { candidates?: Candidate[] }
   const chosen = answer.candidates?.find(({ company }) => company.company_number === number)
-  if (!chosen) return SHOWN[operation.definition.name]?.(answer as never, operation)
-  return [paragraph(link('#', '← All results'), 'quiet'), showRecord(chosen.company, answer)]
+  const shown = chosen
+    ? [paragraph(link('#', '← All results'), 'quiet'), showRecord(chosen.company, answer)]
+    : SHOWN[operation.definition.name]?.(answer as never, operation)
+  return [shown, showSource(answer)]
 }
 
-type Answered<Answer> = Answer & Provenance
+type CompanyAnswer = Provenance & { company: Company }
 
 const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = {
-  lookup: (answer: Answered<{ company: Company }>) => showRecord(answer.company, answer),
-  as_of: (answer: Answered<{ company: Company }>, { input }) => [
+  lookup: (answer: CompanyAnswer) => showRecord(answer.company, answer),
+  as_of: (answer: CompanyAnswer, { input }) => [
     paragraph(`As the last file of ${showDay(String(input['date']))} or before had it.`, 'quiet'),
     showRecord(answer.company, answer, String(input['date'])),
   ],
   search: (answer: SearchResponse) => [
-    create('h1', {}, `${plural(answer.candidates.length, 'company').replace('ys', 'ies')} for “${answer.query.q}”`),
-    answer.candidates.length === 0
-      ? paragraph('No company has a similar name. Try fewer words, or another spelling.')
-      : [
-          candidateTable(answer.candidates),
-          paragraph(link(urlOf('resolve', { name: answer.query.q }), 'Decide with an Eircode or an address')),
-        ],
-    showSource(answer),
+    create('h1', {}, `${plural(answer.candidates.length, 'result')} for “${answer.query.q}”`),
+    showCandidates(answer),
+    paragraph(link(urlOf('resolve', { name: answer.query.q }), 'Decide with an Eircode or an address')),
   ],
   resolve: (answer: ResolveResponse) => {
     const { status, match, candidates } = answer
-    const others = candidates.filter(({ company }) => company.company_number !== match?.company.company_number)
-    return [
-      match ? paragraph('✓ This is the company.', 'done') : create('h1', {}, VERDICTS[status] ?? status),
-      match ? showRecord(match.company, answer) : [],
-      others.length === 0 ? [] : [match ? create('h2', {}, 'Others') : [], candidateTable(others)],
-      match ? [] : showSource(answer),
-    ]
+    if (!match) return [create('h1', {}, VERDICTS[status] ?? status), showCandidates(answer)]
+    const others = candidates.length > 1 ? [create('h2', {}, 'Others'), showCandidates(answer)] : []
+    return [paragraph('✓ This is the company.', 'done'), showRecord(match.company, answer), others]
   },
   history: (answer: HistoryResponse) => [
     create('h1', {}, answer.versions.at(-1)?.company?.legal_name ?? `Company ${answer.company_number}`),
-    paragraph([
-      `Recorded since ${showDay(answer.complete_since)}.`,
-      answer.gaps.length === 0 ? '' : ` ${plural(answer.gaps.length, 'day')} without a file.`,
-    ]),
-    create('ol', { class: 'timeline' }, answer.versions.map(showVersion).toReversed()),
-    answer.next_before === null
-      ? []
-      : link(urlOf('history', { company_number: answer.company_number, before: answer.next_before }), 'Earlier'),
-    showSource(answer),
+    paragraph(`Recorded since ${showDay(answer.complete_since)}, ${plural(answer.gaps.length, 'day')} without a file.`),
+    table(
+      VERSION_HEADS.map(toHead),
+      answer.versions
+        .map(versionCells)
+        .toReversed()
+        .map((row) => row.map(toWords)),
+    ),
+    answer.next_before &&
+      link(urlOf('history', { company_number: answer.company_number, before: answer.next_before }), 'Earlier'),
   ],
   changes: (answer: ChangesResponse, { input }) => [
     create('h1', {}, answer.changes.length === 0 ? 'No company has changed' : 'What has changed'),
-    answer.changes.length === 0 ? [] : table(CHANGE_HEADS.map(capital), answer.changes.map(showChange)),
-    answer.next_cursor === null
-      ? []
-      : paragraph(link(urlOf('changes', { ...input, cursor: answer.next_cursor }), 'More changes')),
-    showSource(answer),
+    answer.changes.length === 0 ? '' : table(CHANGE_HEADS.map(toHead), answer.changes.map(showChange)),
+    answer.next_cursor && link(urlOf('changes', { ...input, cursor: answer.next_cursor }), 'More changes'),
   ],
 }
 
@@ -78,54 +89,24 @@ const VERDICTS: Record<string, string> = {
   no_match: 'No company of the register has this name',
 }
 
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
-
-/** Best first. Each name leads to the record, which the answer has. */
-function candidateTable(candidates: readonly Candidate[]): HTMLElement {
-  const rows = candidates.map(({ company, score }) => {
-    const { company_number: number, registered_date: registered } = company
+/** Best first, without the match. Each name leads to the record, which the answer has. */
+function showCandidates(answer: { candidates: readonly Candidate[]; match?: Candidate | null }): Content {
+  // A search decides nothing.
+  const reasons = answer.match === undefined ? [] : candidateRows(answer).map(({ reason }) => reason)
+  const rows = answer.candidates.flatMap(({ company, score }, at) => {
+    const { company_number: number, legal_name: name, registered_date: registered } = company
+    if (number === answer.match?.company.company_number) return []
     const bar = create('meter', { max: String(SCORE_MAX), value: String(score), 'aria-label': 'Score' })
-    return [
-      number,
-      link(`#${number}`, company.legal_name),
-      statusOf(company),
-      addressOf(company),
-      registered === null ? '' : shortDay(registered),
-      [bar, `\u00A0${score}`],
-    ]
+    const named = [link(`#${number}`, name), create('div', { class: 'quiet' }, reasons[at])]
+    return [[number, named, statusOf(company), addressOf(company), showDay(registered), [bar, `\u00A0${score}`]]]
   })
+  if (rows.length === 0) return paragraph('No company has a similar name. Try fewer words, or another spelling.')
   return table(['Number', 'Name', 'Status', 'Address', 'Registered', 'Score'], rows)
 }
 
+const toHead = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
 function showChange(change: ChangesResponse['changes'][number]): Content[] {
-  const [date = '', number = '', ...others] = changeCells(change).map((cell) => cell.replaceAll('_', ' '))
-  return [shortDay(date), link(urlOf('lookup', { company_number: number }), number), ...others]
-}
-
-type Version = HistoryResponse['versions'][number]
-
-const ABSENT: Record<string, string> = {
-  absent: 'Not in the file',
-  quarantined: 'Several different records with this number',
-  erased: 'Erased',
-}
-
-function showVersion({ state, first_seen, last_seen, company, changed }: Version, at: number, all: Version[]) {
-  const before = all[at - 1]?.company
-  const show = (of: Company | null | undefined, field: keyof Company) => {
-    const value = of?.[field]
-    return typeof value === 'object' && value !== null && of ? addressOf(of) : ((value as string | null) ?? 'nothing')
-  }
-  const changes = changed.map((field) => [
-    capital(field.replaceAll('_', ' ')),
-    before ? `${show(before, field)} → ${show(company, field)}` : show(company, field),
-  ])
-  const last = last_seen === null ? 'today' : showDay(last_seen.date)
-  return create(
-    'li',
-    {},
-    create('p', {}, create('strong', {}, `${showDay(first_seen.date)} to ${last}`)),
-    paragraph(company ? [company.legal_name, ' ', statusOf(company)] : (ABSENT[state] ?? state)),
-    facts(Object.fromEntries(changes) as Record<string, string>),
-  )
+  const [date, number = '', ...others] = changeCells(change).map(toWords)
+  return [date, link(urlOf('lookup', { company_number: number }), number), ...others]
 }

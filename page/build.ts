@@ -1,32 +1,18 @@
 /** Bundles the page into dist/page. Scripts and style have a hash in their name, and assets.json lists them. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-
-/** Modules that are replaced, because the page needs only a short form of them, or does not run them. */
-const REPLACED: readonly (readonly [path: RegExp, text: string])[] = [
-  [/library\/folder-storage\.ts$/, "export { openStorage } from './no-folder.ts'"],
-  // No check of an address that the page makes needs it.
-  [/viem\/_esm\/index\.js$/, 'export const isAddress = undefined, zeroAddress = undefined'],
-  [
-    /viem\/_esm\/utils\/index\.js$/,
-    `import { sha256 as hash } from '@noble/hashes/sha256'
-     const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-     export const sha256 = (bytes) => '0x' + toHex(hash(bytes))`,
-  ],
-]
 
 process.chdir(fileURLToPath(new URL('.', import.meta.resolve('#root/package.json'))))
 rmSync('dist/page/assets', { recursive: true, force: true })
 
 /** `lists.ts` and what only it imports are loaded when they are needed. */
 const { metafile } = await build({
-  entryPoints: ['page/main.ts', 'page/sandbox.ts', 'page/guide.ts', 'page/page.css'],
+  entryPoints: ['page/main.ts', 'page/guide.ts', 'page/page.css'],
   outdir: 'dist/page/assets',
   entryNames: '[name]-[hash]',
-  chunkNames: '[name]-[hash]',
   bundle: true,
   splitting: true,
   metafile: true,
@@ -37,15 +23,6 @@ const { metafile } = await build({
   // The page has no private key, so it never imports this.
   external: ['*/private-key-signer.ts'],
   alias: { 'csv-parse/sync': 'csv-parse/browser/esm/sync' },
-  plugins: [
-    {
-      name: 'replace-modules',
-      setup(bundler) {
-        for (const [filter, contents] of REPLACED)
-          bundler.onLoad({ filter }, ({ path }) => ({ contents, resolveDir: dirname(path) }))
-      },
-    },
-  ],
 })
 
 /** The files that a source file needs at once: its own, and the chunks that it imports. */
@@ -57,20 +34,11 @@ function filesOf(entry: string): string[] {
   return [...files].map((file) => basename(file))
 }
 
-const integrity = (file: string) =>
-  `sha384-${createHash('sha384')
-    .update(readFileSync(`dist/page/assets/${file}`))
-    .digest('base64')}`
-const main = filesOf('page/main.ts')
-const entries = {
-  style: filesOf('page/page.css'),
-  main,
-  sandbox: filesOf('page/sandbox.ts').filter((file) => !main.includes(file)),
-  guide: filesOf('page/guide.ts'),
-}
+const entries = { style: filesOf('page/page.css'), main: filesOf('page/main.ts'), guide: filesOf('page/guide.ts') }
 const files = readdirSync('dist/page/assets')
 const later = files.filter((file) => !Object.values(entries).flat().includes(file))
-const hashes = Object.fromEntries(files.map((file) => [file, integrity(file)]))
-writeFileSync('dist/page/assets.json', JSON.stringify({ ...entries, later, integrity: hashes }))
+const hashOf = (file: string) => hash('sha384', readFileSync(`dist/page/assets/${file}`), 'base64')
+const integrity = Object.fromEntries(files.map((file) => [file, `sha384-${hashOf(file)}`]))
+writeFileSync('dist/page/assets.json', JSON.stringify({ ...entries, later, integrity }))
 for (const name of ['page.html', 'box.html', 'buy.html', 'list.html', 'home.html'])
   copyFileSync(`page/${name}`, `dist/page/${name}`)

@@ -1,152 +1,141 @@
 /** A list: its table before the purchase, its progress, and its results, which a person can decide and save. */
-import { candidateRows } from '../agent/command-line/candidate-row.ts'
+import { candidateRows, companyRow, describeCandidate } from '../agent/command-line/candidate-row.ts'
 import { isBlank, toText, type Cell } from '../agent/command-line/table/cell.ts'
 import { findHeaderRow, parseTable, type Table } from '../agent/command-line/table/read-table.ts'
-import { TableError } from '../agent/command-line/table/table-error.ts'
 import { encodeTable } from '../agent/command-line/table/write-table.ts'
+import { TableError } from '../agent/command-line/table/table-error.ts'
 import { decisionOf } from '../agent/buyer/lists/columns.ts'
-import { readList, resultCells, resultHeader, type List, type ListedRow } from '../agent/buyer/lists/list.ts'
-import { planList, type Plan } from '../agent/buyer/lists/plan.ts'
-import { choose, type RowCells, type RowResult } from '../agent/buyer/lists/rows.ts'
+import { readList, resultCells, resultHeader, type List } from '../agent/buyer/lists/list.ts'
+import { describePlan, planList, type Plan } from '../agent/buyer/lists/plan.ts'
+import { choose, type RowCells } from '../agent/buyer/lists/rows.ts'
 import { openBuyers, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
 import type { Operation } from '../agent/operation/operation.ts'
-import { button, create, find, link, paragraph, plural, save, table, usdc, type Content } from './elements.ts'
+import { button, create, details, find, link, paragraph, save, table, type Content } from './elements.ts'
+import { present, withdraw } from './answers.ts'
 import { connect, describe, NO_SIGNER, say, SHARED } from './purchase.ts'
-import { baseUrl, mode, priceOf, urlOf } from './question.ts'
+import { baseUrl, mode, priceOf, showPrice, urlOf } from './question.ts'
 import { storage } from './storage.ts'
+import { plural, toWords, usdc } from './words.ts'
 
-/** Headers of the columns that are usually read. */
-const HEADERS: Record<keyof RowCells, RegExp> = {
-  name: /name|company|supplier|customer|vendor|client/i,
-  company_number: /number|cro|\bno\b|reg/i,
-  eircode: /eircode|post/i,
-  address: /address/i,
-}
-const FIELDS = Object.keys(HEADERS) as (keyof RowCells)[]
-const ROWS_SHOWN = 5
-const FAULTS_SHOWN = 5
+/** The columns that are read, and their usual headers. The last one that fits counts. */
+const COLUMNS: readonly { field: keyof RowCells; title: string; header: RegExp }[] = [
+  { field: 'name', title: 'Name', header: /name|company|supplier|customer|vendor|client/i },
+  { field: 'company_number', title: 'Company number', header: /number|cro|\bno\b|reg/i },
+  { field: 'eircode', title: 'Eircode', header: /eircode|post/i },
+  { field: 'address', title: 'Address', header: /address/i },
+]
+const HEADER_ROWS_MAX = 20
+/** Rows and faults before the purchase. */
+const SHOWN_MAX = 5
 
 const lines = find('#lines') as HTMLTextAreaElement
 const file = find('#file') as HTMLInputElement
-const answer = find('#answer')
 
-let read: Table | undefined
-let name = 'companies'
+/** What the button does. */
 let run: (() => Promise<void>) | undefined
+export const press = async (): Promise<void> => run?.()
 
-/** Shows what the list is before anything is paid. Faults of a file are texts of the page. */
-async function show(bytes: Uint8Array, encoding?: string): Promise<void> {
+/**
+ * Shows what the list is before anything is paid. Faults of a file are texts of the page.
+ * @param headerRow from 1, or 0 without a header; by default it is proposed, as the columns are
+ */
+async function read(headerRow?: number, columns?: RowCells): Promise<void> {
   run = undefined
-  read = undefined
-  const separator = file.files?.length ? undefined : '\t'
+  const [chosen] = file.files ?? []
+  const bytes = chosen ? await chosen.arrayBuffer() : new TextEncoder().encode(lines.value)
+  const options = { name: chosen?.name ?? 'The list', separator: chosen ? undefined : '\t' }
   try {
-    read = await parseTable(bytes, { name, separator, encoding })
-    const proposed = findHeaderRow(read.rows)
-    const isHeader = read.rows[proposed - 1]?.some((cell) => FIELDS.some((field) => HEADERS[field].test(toText(cell))))
-    await preview(isHeader ? proposed : 0)
+    await preview(await parseTable(new Uint8Array(bytes), options), headerRow, columns)
   } catch (cause) {
     if (!(cause instanceof TableError)) throw cause
-    const again = ['windows-1252', 'utf-16le', 'ibm866', 'macintosh'].map((each) =>
-      button(`Read as ${each}`, () => void show(bytes, each)),
-    )
-    answer.replaceChildren(paragraph(cause.message, 'fault'), ...(cause.doubt ? again : []))
+    withdraw(paragraph(cause.message, 'fault'))
   }
 }
 
-/** @param headerRow from 1, or 0 without a header */
-async function preview(headerRow: number, chosen?: RowCells): Promise<void> {
-  if (!read) return
-  document.body.classList.remove('answered')
-  const { rows } = read
-  const header = rows[Math.max(0, headerRow - 1)] ?? []
-  const columns = chosen ?? proposeColumns(header, headerRow > 0)
-  const list = readList(read, { columns, headerRow })
-  const plan = await planList(list, { storage, baseUrl, mode, now: new Date(), isBatched: true })
-  const titles = header.map((cell, at) => (headerRow > 0 ? toText(cell) : `Column ${at + 1}`))
-  const choice = (label: string, value: string, options: [string, string][], change: (value: string) => void) => {
-    const made: HTMLSelectElement = create('select', { change: () => change(made.value) })
-    made.append(...options.map(([of, text]) => new Option(text.slice(0, 40), of, false, of === value)))
-    return create('label', {}, label, ' ', made)
+const fieldOf = (cell: Cell) => COLUMNS.findLast(({ header }) => header.test(toText(cell)))?.field
+
+/** A header has the name of a column that is usually read. */
+function proposeHeaderRow({ rows }: Table): number {
+  const row = findHeaderRow(rows)
+  return rows[row - 1]?.some(fieldOf) ? row : 0
+}
+
+/** The first column of each field. Without a known header, the first column is that of the names. */
+function proposeColumns(header: readonly Cell[]): RowCells {
+  const columns: RowCells = {}
+  for (const [at, cell] of header.entries()) {
+    const field = fieldOf(cell)
+    if (field) columns[field] ??= String(at + 1)
   }
-  const nameOf = (field: string) => field.replaceAll('_', ' ')
-  const headers = rows.slice(0, 20).map((_, at): [string, string] => [String(at + 1), `Row ${at + 1}`])
-  answer.replaceChildren(
+  return columns.name || columns.company_number ? columns : { ...columns, name: '1' }
+}
+
+async function preview(
+  given: Table,
+  headerRow = proposeHeaderRow(given),
+  columns = proposeColumns(given.rows[headerRow - 1] ?? []),
+): Promise<void> {
+  const list = readList(given, { columns, headerRow })
+  const plan = await planList(list, { storage, baseUrl, mode, now: new Date(), isBatched: true })
+  const titles = list.header?.map(toText) ?? given.rows[0]?.map((_, at) => `Column ${at + 1}`) ?? []
+  const rows = given.rows.slice(0, HEADER_ROWS_MAX).map((_, at) => `Row ${at + 1}`)
+  const shown = list.rows.slice(0, SHOWN_MAX).map(({ row }) => row.map(toText))
+  withdraw(
     create('div', { class: 'actions' }, [
-      choice('Header', String(headerRow), [['0', 'none'], ...headers], (value) => void preview(Number(value))),
-      FIELDS.map((field) =>
-        choice(
-          nameOf(field),
-          columns[field] ?? '',
-          [['', 'not read'], ...titles.map((text, at): [string, string] => [String(at + 1), text])],
-          (value) => void preview(headerRow, { ...columns, [field]: value || undefined }),
-        ),
+      choice('Header', String(headerRow), numbered('none', rows), (row) => void read(Number(row))),
+      COLUMNS.map(({ field, title }) =>
+        choice(title, columns[field] ?? '0', numbered('not read', titles), (column) => {
+          void read(headerRow, { ...columns, [field]: column === '0' ? undefined : column })
+        }),
       ),
     ]),
-    ...describePlan(list, plan),
-    table(
-      titles.map((text, at) => {
-        const field = FIELDS.find((each) => columns[each] === String(at + 1))
-        return field ? `${text} → ${nameOf(field)}` : text
-      }),
-      list.rows.slice(0, ROWS_SHOWN).map(({ row }) => row.map(toText)),
-    ),
+    ...announce(list, plan),
+    table(titles, shown),
   )
-  const go = find('#go')
-  go.textContent = plan.left === 0 ? `Show ${plural(list.rows.length, 'row')}` : `Buy the list, ${usdc(plan.left)}`
+  showPrice(plan.left === 0 ? `Show ${plural(list.rows.length, 'row')}` : 'Buy the list', plan.left)
   run = async () => {
     await buyList(list, plan)
     // The rows of the next run are paid.
-    go.textContent = 'Back to the list'
-    run = () => preview(headerRow, columns)
+    showPrice('Back to the list')
+    run = () => read(headerRow, columns)
   }
 }
 
-/** Without a known header, the fullest column is that of the names. */
-function proposeColumns(header: readonly Cell[], hasHeader: boolean): RowCells {
-  const columns: RowCells = {}
-  if (hasHeader)
-    for (const [at, cell] of header.entries()) {
-      const field = FIELDS.toReversed().find((each) => columns[each] === undefined && HEADERS[each].test(toText(cell)))
-      if (field) columns[field] = String(at + 1)
-    }
-  if (!columns.name && !columns.company_number) columns.name = '1'
-  return columns
+type Choice = [value: string, text: string]
+
+const numbered = (none: string, texts: string[]) => [none, ...texts].map((text, at): Choice => [String(at), text])
+
+function choice(label: string, value: string, options: Choice[], change: (value: string) => void): HTMLElement {
+  const select: HTMLSelectElement = create('select', { change: () => change(select.value) })
+  select.append(...options.map(([of, text]) => new Option(text, of, false, of === value)))
+  return create('label', {}, [label, ' ', select])
 }
 
-function describePlan({ rows }: List, plan: Plan): HTMLElement[] {
-  const count = (kind: ListedRow['kind']) => rows.filter((row) => row.kind === kind).length
-  const faults = rows.flatMap(({ at, notes, kind }) =>
-    kind === 'invalid' || notes.length > 0 ? [`Row ${at}: ${notes.join('; ')}.`] : [],
-  )
-  const parts = [
-    plural(rows.length, 'row'),
-    plan.paid > 0 && `${plan.paid} bought before`,
-    plan.open > 0 && `${plan.open} with an open payment`,
-    count('empty') > 0 && `${count('empty')} empty`,
-    count('invalid') > 0 && `${count('invalid')} that cannot be read`,
-  ].filter(Boolean)
+/** The price, the signatures, and what is wrong with rows. */
+function announce({ rows }: List, plan: Plan): HTMLElement[] {
+  const faults = rows.flatMap(({ at, notes }) => (notes.length > 0 ? [`Row ${at}: ${notes.join('; ')}.`] : []))
   const wallet = plan.payments === 0 ? '' : ` The wallet asks for ${plural(plan.payments, 'signature')}.`
+  const more = faults.length - SHOWN_MAX
+  if (more > 0) faults.splice(SHOWN_MAX, more, `And ${more} more.`)
   return [
-    create('p', {}, create('strong', {}, `${parts.join(', ')}. ${usdc(plan.left)} to pay.${wallet}`)),
-    ...faults.slice(0, FAULTS_SHOWN).map((text) => paragraph(text, 'fault')),
-    ...(faults.length > FAULTS_SHOWN ? [paragraph(`And ${faults.length - FAULTS_SHOWN} more.`, 'fault')] : []),
+    paragraph(create('strong', {}, `${describePlan(plan)} ${usdc(plan.left)} to pay.${wallet}`)),
+    ...faults.map((text) => paragraph(text, 'fault')),
   ]
 }
 
 async function buyList(list: List, plan: Plan): Promise<void> {
   const done: BoughtRow[] = []
+  const total = list.rows.length
   const stop = new AbortController()
-  const next = [button('Stop after these payments', () => stop.abort())]
-  const tell = () =>
-    say(`${done.length} of ${plural(list.rows.length, 'row')} done.`, {
-      next,
-      total: list.rows.length,
-      done: done.length,
-    })
+  const end = button('Stop after these payments', () => stop.abort())
+  const tell = () => {
+    const bar = create('progress', { 'aria-label': 'Rows', max: String(total), value: String(done.length) })
+    say(`${done.length} of ${plural(total, 'row')} done.`, '', bar, end)
+  }
   const key = plan.left === 0 ? NO_SIGNER : await connect(plan.left)
   const buyers = openBuyers({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
-  tell()
   const buyerOf = (operation: Operation, rows: number) => buyers(rows * priceOf(operation))
+  tell()
   try {
     for await (const results of runList(plan, { baseUrl, buyerOf, runtime: SHARED.runtime, signal: stop.signal })) {
       done.push(...results)
@@ -154,105 +143,71 @@ async function buyList(list: List, plan: Plan): Promise<void> {
     }
     say('')
   } catch (cause) {
-    say(`${describe(cause)} The rows that are paid are kept.`, { kind: 'fault' })
+    say(`${describe(cause)} The rows that are paid are kept.`, 'fault')
   }
-  document.body.classList.add('answered')
   showResults(list, done)
 }
 
 /** The rows of the list in its order, of one decision if a person has chosen it. */
 function showResults(list: List, rows: BoughtRow[]): void {
-  const decisions = [...new Set(rows.map(({ result }) => decisionOf(result)))]
-  const filter = create('select', { 'aria-label': 'Decision', change: () => draw() })
-  filter.append(
-    new Option(`All ${rows.length}`, 'all'),
-    ...decisions.map((each) => {
-      const count = rows.filter(({ result }) => decisionOf(result) === each).length
-      return new Option(`${each || 'empty'} ${count}`, each)
-    }),
-  )
-  const shown = create('div', {})
-  const draw = () => {
-    const wanted = rows.filter(({ result }) => filter.value === 'all' || decisionOf(result) === filter.value)
-    shown.replaceChildren(
-      table(
-        ['Row', 'Asked', 'Decision', 'Company'],
-        wanted.map((row) => showRow(row, () => showResults(list, rows))),
-      ),
-    )
+  const rowsOf = (wanted: string) => rows.filter(({ result }) => wanted === 'all' || decisionOf(result) === wanted)
+  const shown = create('div')
+  const draw = (wanted: string) => {
+    const cells = rowsOf(wanted).map((row) => showRow(row, () => showResults(list, rows)))
+    shown.replaceChildren(table(['Row', 'Asked', 'Decision', 'Company'], cells))
   }
-  draw()
-  const cells = () => {
-    const header = resultHeader(list)
-    return [...list.above.map((row) => [...row]), ...(header ? [header] : [])].concat(
-      rows.map(({ listed, result }) => resultCells(listed, result, 'purchases')),
-    )
-  }
+  draw('all')
+  const decisions = ['all', ...new Set(rows.map(({ result }) => decisionOf(result)))]
+  const options = decisions.map((each): Choice => [each, `${toWords(each) || 'empty'} ${rowsOf(each).length}`])
   const download = async (end: string) => {
+    const header = resultHeader(list)
+    const above = header ? [...list.above, header] : list.above
+    const cells = rows.map(({ listed, result }) => resultCells(listed, result, 'purchases'))
+    const name = `${file.files?.[0]?.name.replace(/\.\w+$/, '') ?? 'list'}-companies.${end}`
     const addedFrom = list.rows[0]?.row.length ?? 0
-    const bytes = await encodeTable(cells(), { name: `x.${end}`, format: list.format, addedFrom })
-    save(`${name.replace(/\.\w+$/, '')}-companies.${end}`, 'application/octet-stream', bytes as BlobPart)
+    save(name, await encodeTable([...above, ...cells], { name, format: list.format, addedFrom }))
   }
-  const saves = ['xlsx', 'csv'].map((end) => button(`Save as .${end}`, () => void download(end)))
-  const title = create('h1', {}, `${plural(rows.length, 'row')} of ${list.rows.length}`)
-  answer.replaceChildren(title, create('div', { class: 'actions' }, filter, saves), shown)
+  present(
+    create('h1', {}, `${plural(rows.length, 'row')} of ${list.rows.length}`),
+    create('div', { class: 'actions' }, [
+      choice('Decision', 'all', options, draw),
+      ['xlsx', 'csv'].map((end) => button(`Save as .${end}`, () => void download(end))),
+    ]),
+    shown,
+  )
 }
 
 /** @param redraw called when a person has chosen a candidate */
 function showRow(row: BoughtRow, redraw: () => void): Content[] {
   const { listed, result } = row
   const asked = Object.values(listed.cells).filter((text) => !isBlank(text))
-  return [String(listed.at), asked.join(', '), decisionOf(result).replaceAll('_', ' '), showResult(row, result, redraw)]
+  return [String(listed.at), asked.join(', '), toWords(decisionOf(result)), showResult(row, redraw)]
 }
 
-function showResult(row: BoughtRow, result: RowResult, redraw: () => void): Content {
-  if (result.kind === 'empty') return ''
-  if (result.kind === 'refused') return row.listed.notes.join('; ')
+function showResult(row: BoughtRow, redraw: () => void): Content {
+  const { listed, result } = row
+  if (result.kind === 'empty' || result.kind === 'refused') return listed.notes.join('; ')
   const company = result.kind === 'bought' ? result.answer.match?.company : result.answer.company
-  if (company)
-    return [
-      link(urlOf('lookup', { company_number: company.company_number }), company.legal_name),
-      ` ${company.company_number}, ${company.status ?? ''}`,
-    ]
-  if (result.kind !== 'bought') return ''
-  const rows = candidateRows(result.answer).map(({ number, name: of, status, address, registered_date, reason }) =>
-    create(
-      'li',
-      {},
-      `${of}, ${number}, ${status}, ${address}, ${registered_date}: ${reason} `,
-      button('Choose', () => {
-        row.result = choose(result, number) ?? result
-        redraw()
-      }),
-    ),
-  )
-  return rows.length === 0
-    ? 'nothing similar'
-    : create('details', {}, create('summary', {}, plural(rows.length, 'candidate')), create('ol', {}, rows))
-}
-
-async function readFile(chosen: File | undefined): Promise<void> {
-  if (!chosen) return
-  name = chosen.name
-  await show(new Uint8Array(await chosen.arrayBuffer()))
-}
-
-/** Starts the view. Returns what the button does. */
-export function openList(): () => Promise<void> {
-  const area = find('fieldset[name=list]')
-  const type = () => {
-    file.value = ''
-    name = 'companies'
-    if (lines.value.trim() !== '') void show(new TextEncoder().encode(lines.value))
+  if (company) {
+    const { company_number } = company
+    return link(urlOf('lookup', { company_number }), describeCandidate(companyRow(company)))
   }
-  lines.addEventListener('input', type)
-  file.addEventListener('change', () => void readFile(file.files?.[0]))
-  area.addEventListener('dragover', (event) => event.preventDefault())
-  area.addEventListener('drop', (event) => {
-    event.preventDefault()
-    file.files = event.dataTransfer?.files ?? null
-    void readFile(file.files?.[0])
+  if (result.kind !== 'bought') return ''
+  const candidates = candidateRows(result.answer).map((candidate) => {
+    const take = () => {
+      row.result = choose(result, candidate.number) ?? result
+      redraw()
+    }
+    return create('li', {}, [`${describeCandidate(candidate)}: ${candidate.reason} `, button('Choose', take)])
   })
-  type()
-  return async () => run?.()
+  if (candidates.length === 0) return 'nothing similar'
+  return details(plural(candidates.length, 'candidate'), create('ol', {}, candidates))
 }
+
+lines.addEventListener('input', () => {
+  file.value = ''
+  void read()
+})
+file.addEventListener('change', () => void read())
+// What was typed before this code was loaded.
+if (lines.value !== '') void read()

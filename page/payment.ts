@@ -1,73 +1,47 @@
 /** What was paid for an answer, and the check of its receipt, which a person can repeat. */
-import { keySetUrl, fetchKeySet, purchasedReceipt, verifyPurchase } from '../agent/buyer/library/verify-purchase.ts'
+import { keySetUrl, fetchKeySet, verifyPurchase } from '../agent/buyer/library/verify-purchase.ts'
 import { parsePayment } from '../agent/buyer/library/purchase-file.ts'
 import { readSettlementResponse } from '../agent/payment/receipt/read.ts'
-import type { ReceiptCheck } from '../agent/payment/receipt/verify.ts'
-import { button, create, facts, paragraph, save, shortened, showMoment, usdc, type Content } from './elements.ts'
+import { button, copyButton, create, details, facts, paragraph, type Content } from './elements.ts'
 import { account, mode } from './question.ts'
 import type { Bought } from './storage.ts'
+import { shorten, MOMENT, usdc } from './words.ts'
 
-/** The explorer of the network. The chain of a sandbox is on none. */
-const EXPLORER = account !== '' ? undefined : `https://${mode === 'mainnet' ? '' : 'sepolia.'}basescan.org`
-
-const explored = (kind: 'address' | 'tx', text: string): Content =>
-  shortened(text, EXPLORER && `${EXPLORER}/${kind}/${text}`)
+/** A hash or an address with a button to copy it, linked to the explorer of the network. A sandbox is on none. */
+function shortened(kind: 'address' | 'tx', text: string): Content {
+  const short = create('code', { title: text }, shorten(text))
+  const href = `https://${mode === 'mainnet' ? '' : 'sepolia.'}basescan.org/${kind}/${text}`
+  return [account === '' ? create('a', { href, rel: 'noreferrer' }, short) : short, ' ', copyButton(text)]
+}
 
 /** One line, which opens to quote, addresses, transaction and checks. */
-export function showPayment(bought: Bought, buyAgain: HTMLElement): HTMLElement {
-  const { name, purchase, amount } = bought
+export function showPayment({ purchase, amount }: Bought): HTMLElement {
   const payment = parsePayment(purchase)
   const settled = readSettlementResponse(purchase.answer?.payment_response ?? '')
-  const state = create('span', {}, 'checking the receipt')
-  const checks = create('div', {})
+  const state = create('span')
+  const checked = create('div')
   const check = async () => {
-    const { text, kind, list } = await checkReceipt(bought)
-    state.textContent = text
-    state.className = kind
-    checks.replaceChildren(...list.map(showCheck))
+    state.textContent = 'checking the receipt'
+    const url = keySetUrl(purchase)
+    const keySet = url && (await fetchKeySet((...input) => fetch(...input), url).catch(() => undefined))
+    const { isValid, checks } = await verifyPurchase(purchase, keySet)
+    state.className = isValid ? 'done' : 'fault'
+    state.textContent = isValid ? 'receipt valid' : 'RECEIPT NOT VALID'
+    if (url && !keySet) state.textContent = 'receipt not checked: the keys cannot be read'
+    const items = checks.map((each) => [`${each.passed ? '✓' : '✕'} ${each.name}`, create('code', {}, each.detail)])
+    checked.replaceChildren(facts(Object.fromEntries(items) as Record<string, Content>))
   }
   void check()
-  return create(
-    'details',
-    { class: 'payment' },
-    create('summary', {}, `Paid ${usdc(amount)}, `, state, `, ${showMoment(new Date(purchase.signed_at))}`),
-    facts({
-      For: purchase.request.url,
-      Price: `${usdc(amount)} on ${payment?.network}`,
-      Token: payment && explored('address', payment.asset),
-      From: payment && explored('address', payment.payer),
-      To: payment && explored('address', payment.pay_to),
-      Transaction: settled && explored('tx', settled.transaction),
-    }),
-    checks,
-    create('p', { class: 'actions' }, [
-      buyAgain,
-      button('Check the receipt again', () => void check()),
-      button('Download the purchase', () => save(`purchase-${name}`, 'application/json', JSON.stringify(purchase))),
-    ]),
-    paragraph(
-      'The check runs in this browser, with the public keys of the service and the purchase, which is a secret: with ' +
-        'it anyone can fetch the answer. The command irish-company-agent verify FILE does the same.',
-      'quiet',
-    ),
-  )
+  const what = facts({
+    For: purchase.request.url,
+    Price: `${usdc(amount)} on ${payment?.network}`,
+    Token: payment && shortened('address', payment.asset),
+    From: payment && shortened('address', payment.payer),
+    To: payment && shortened('address', payment.pay_to),
+    Transaction: settled && shortened('tx', settled.transaction),
+  })
+  const summary = [`Paid ${usdc(amount)}, `, state, `, ${MOMENT.format(new Date(purchase.signed_at))}`]
+  const where = paragraph('The check runs in this browser, with the public keys of the service.', 'quiet')
+  const again = button('Check the receipt again', () => void check())
+  return details(summary, [what, checked, where, again], 'payment')
 }
-
-interface Checked {
-  text: string
-  kind: 'done' | 'fault'
-  list: readonly ReceiptCheck[]
-}
-
-async function checkReceipt({ purchase }: Bought): Promise<Checked> {
-  const url = keySetUrl(purchase)
-  if (purchasedReceipt(purchase) === undefined || url === undefined)
-    return { text: 'without a receipt', kind: 'fault', list: [] }
-  const keySet = await fetchKeySet((...input) => fetch(...input), url).catch(() => undefined)
-  if (keySet === undefined) return { text: 'receipt not checked: the keys cannot be read', kind: 'fault', list: [] }
-  const { isValid, checks } = await verifyPurchase(purchase, keySet)
-  return { text: isValid ? 'receipt valid' : 'RECEIPT NOT VALID', kind: isValid ? 'done' : 'fault', list: checks }
-}
-
-const showCheck = ({ name, passed, detail }: ReceiptCheck): HTMLElement =>
-  create('p', { class: 'check' }, create('b', {}, `${passed ? '✓' : '✕'} ${name}`), ' ', create('code', {}, detail))

@@ -1,6 +1,7 @@
 /** One purchase: the wallet, the payment, and what is shown until its answer. All purchase logic is the library's. */
 import { RUNTIME } from '../agent/buyer/library/buy.ts'
-import { createBuyer } from '../agent/buyer/library/buyer.ts'
+import { openBuyer } from '../agent/buyer/library/buyer.ts'
+import { buyAnswer } from '../agent/buyer/library/methods.ts'
 import { describeOutcome } from '../agent/buyer/library/outcome.ts'
 import { PurchaseError } from '../agent/buyer/library/purchase-error.ts'
 import { restRequest } from '../agent/buyer/library/purchase-request.ts'
@@ -8,53 +9,52 @@ import type { Signer } from '../agent/buyer/library/signer.ts'
 import type { PurchaseStep } from '../agent/buyer/library/step.ts'
 import type { Operation } from '../agent/operation/operation.ts'
 import { REFUSALS } from '../agent/operation/refusal.ts'
-import { DEPLOYMENTS, PAYMENT_HEADERS } from '../agent/payment/terms.ts'
-import { button, find, shorten, showTime, usdc } from './elements.ts'
+import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
+import { button, create, find } from './elements.ts'
 import { baseUrl, mode, priceOf } from './question.ts'
-import { storage } from './storage.ts'
+import { findBought, storage, type Bought } from './storage.ts'
 import { connectWallet, WalletError } from './wallets.ts'
+import { shorten, TIME, usdc } from './words.ts'
 
 /** Within this time an equal request shows the answer that was bought. */
 const MAX_AGE_SECONDS = 3_600
 /** The usual time of a verification, a block of two seconds, and the reads of the chain. */
 const SETTLEMENT_SECONDS = 6
 
-let timer: ReturnType<typeof setInterval> | undefined
-
-interface Shown {
-  kind?: '' | 'fault'
-  /** The length of a bar: the expected seconds, or what `done` counts. */
-  total?: number
-  done?: number
-  next?: Node[]
-}
-
 /** Shows what happens, and one next step. Without a text, nothing. */
-export function say(text: string, { kind = '', total, done, next = [] }: Shown = {}): void {
+export function say(text: string, kind: '' | 'fault' = '', ...next: Node[]): void {
   find('#progress').hidden = text === ''
-  const status = find('#status')
-  status.className = kind
-  status.textContent = text
+  Object.assign(find('#status'), { className: kind, textContent: text })
   find('#next').replaceChildren(...next)
-  const bar = find('#progress progress') as HTMLProgressElement
-  bar.hidden = total === undefined
-  clearInterval(timer)
-  if (total === undefined) return
-  const start = Date.now()
-  const advance = () => (bar.value = done ?? (Date.now() - start) / 1000)
-  bar.max = total
-  advance()
-  if (done === undefined) timer = setInterval(advance, 200)
 }
+
+/** A bar that fills in the expected time. */
+function waitingBar(seconds: number): HTMLElement {
+  const bar = create('progress', { 'aria-label': 'Expected time', max: String(seconds), value: '0' })
+  const timer = setInterval(() => {
+    bar.value += 0.2
+    if (!bar.isConnected) clearInterval(timer)
+  }, 200)
+  return bar
+}
+
+/** Ends the wait for the wallet. */
+let waiting = new AbortController()
+const stopWaiting = () => button('Do not wait', () => waiting.abort())
 
 function onStep(step: PurchaseStep): void {
+  if (step.kind === 'signing') {
+    const { value, to } = step.typed.message
+    say(`Sign in the wallet: ${usdc(Number(value))} to ${shorten(to)}. Nothing is paid before.`, '', stopWaiting())
+  }
   if (step.kind === 'sending')
-    say('The payment is stored in this browser, and sent. Waiting for the chain.', { total: SETTLEMENT_SECONDS })
-  if (step.kind !== 'waiting') return
-  const { seconds, answer } = step
-  const fault = answer ? `The service answered ${answer.status}.` : 'The service did not answer.'
-  const again = showTime(new Date(Date.now() + seconds * 1000))
-  say(`${fault} The same payment is sent again at ${again}, and charged at most once.`, { total: seconds })
+    say('The payment is stored in this browser, and sent. Waiting for the chain.', '', waitingBar(SETTLEMENT_SECONDS))
+  if (step.kind === 'waiting') {
+    const { seconds, answer } = step
+    const fault = answer ? `The service answered ${answer.status}.` : 'The service did not answer.'
+    const again = TIME.format(new Date(Date.now() + seconds * 1000))
+    say(`${fault} The same payment is sent again at ${again}, and charged at most once.`, '', waitingBar(seconds))
+  }
 }
 
 /** One document sends a payment at a time: the lock is held while its answer is awaited. Its name is the payment. */
@@ -72,56 +72,40 @@ export const NO_SIGNER: Signer = {
   signTypedData: () => Promise.reject(new Error('There is no payment to send again')),
 }
 
-/** @param maxAgeSeconds without it, a stored answer or payment is used, whatever its age */
-function request(operation: Operation, key: Signer, maxAgeSeconds?: number): Promise<Response> {
-  const expected = { payTo: 'published', amountMax: priceOf(operation) }
-  const age = maxAgeSeconds === undefined ? {} : { maxAgeSeconds }
-  const { url, ...init } = restRequest(baseUrl, operation)
-  return createBuyer({ ...SHARED, url: baseUrl, key, expected, ...age }).fetch(url, init)
-}
-
-/**
- * The account of the chosen wallet, for payments of an amount.
- * @param amount micro-USDC
- */
+/** The account of the chosen wallet, which can pay `amount` micro-USDC. */
 export async function connect(amount: number): Promise<Signer> {
-  const stop = new AbortController()
-  const next = [button('Do not wait', () => stop.abort())]
-  say('Asking the wallet for its account.', { next })
+  waiting = new AbortController()
+  say('Asking the wallet for its account.', '', stopWaiting())
   void navigator.storage.persist()
   await storage.replace('probe', new Date().toISOString()).catch(() => {
-    throw new WalletError('This browser cannot keep a payment, for example in a private window. Nothing was signed')
+    throw new WalletError('This browser cannot keep a payment, for example in a private window')
   })
-  return connectWallet((find('#wallet') as HTMLSelectElement).value, {
-    deployment: DEPLOYMENTS[mode],
-    amount,
-    signal: stop.signal,
-    // The library has compared each value of the quote with the expected one.
-    onSigning: async ({ message }) => {
-      say(`Sign in the wallet: ${usdc(Number(message.value))} to ${shorten(message.to)}. Nothing is paid before.`, {
-        next,
-      })
-      // The page is painted before the wallet covers it.
-      await new Promise((resolve) => void setTimeout(resolve, 50))
-    },
-  })
+  return connectWallet(amount, waiting.signal)
+}
+
+/** @param maxAgeSeconds without it, a stored answer or payment is used, whatever its age */
+async function request(operation: Operation, key: Signer, maxAgeSeconds?: number): Promise<Bought | undefined> {
+  const expected = { payTo: 'published', amountMax: priceOf(operation) }
+  const buyer = openBuyer({ ...SHARED, url: baseUrl, key, expected, maxAgeSeconds })
+  await buyAnswer(buyer, restRequest(baseUrl, operation))
+  return findBought(operation)
 }
 
 /**
- * Buys an answer, or finds the one that was bought within the last hour. The storage has it then.
- * @param isAgain buys another one
+ * Buys an answer, or finds the one that was bought within the last hour.
+ * @throws PurchaseError unless it is sold
  */
-export const buy = async (operation: Operation, isAgain: boolean): Promise<Response> =>
-  request(operation, await connect(priceOf(operation)), isAgain ? 1 : MAX_AGE_SECONDS)
+export const buy = async (operation: Operation) =>
+  request(operation, await connect(priceOf(operation)), MAX_AGE_SECONDS)
 
 /** Sends the stored payment of an operation again. */
-export const resume = (operation: Operation): Promise<Response> => request(operation, NO_SIGNER)
+export const resume = (operation: Operation) => request(operation, NO_SIGNER)
 
+/** What has happened, and how the purchase has ended. */
 export function describe(cause: unknown): string {
   const own = cause instanceof PurchaseError && cause.cause instanceof WalletError ? cause.cause : cause
-  if (own instanceof WalletError) return `${own.message}.`
+  if (own instanceof WalletError) return own.message
   if (!(own instanceof PurchaseError)) return 'The page has failed. A payment that was sent is in your purchases.'
-  const { answer, outcome, message } = own
-  const known = answer?.code && REFUSALS[answer.code].message
-  return `${known ?? `${message}.`} ${describeOutcome(outcome)}`
+  const code = own.answer?.code
+  return `${code ? REFUSALS[code].message : `${own.message}.`} ${describeOutcome(own.outcome)}`
 }

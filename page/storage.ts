@@ -4,26 +4,20 @@ import type { BuyerStorage } from '../agent/buyer/library/storage.ts'
 import type { Operation } from '../agent/operation/operation.ts'
 import { isSame } from './question.ts'
 
-const DATABASE = 'irish-company-purchases'
 const ENTRIES = 'entries'
 
-const open = (): Promise<IDBDatabase> =>
-  new Promise((resolve, reject) => {
-    const request = indexedDB.open(DATABASE)
-    request.addEventListener('upgradeneeded', () => request.result.createObjectStore(ENTRIES))
-    request.addEventListener('success', () => resolve(request.result))
-    request.addEventListener('error', () => reject(request.error as Error))
-  })
+const database = new Promise<IDBDatabase>((resolve, reject) => {
+  const request = indexedDB.open('irish-company-purchases')
+  request.addEventListener('upgradeneeded', () => request.result.createObjectStore(ENTRIES))
+  request.addEventListener('success', () => resolve(request.result))
+  request.addEventListener('error', () => reject(request.error as Error))
+})
 
-async function run<Result>(
-  mode: IDBTransactionMode,
-  work: (entries: IDBObjectStore) => IDBRequest<Result>,
-): Promise<Result> {
-  const database = await open()
-  const transaction = database.transaction(ENTRIES, mode, { durability: 'strict' })
+type Work<Result> = (entries: IDBObjectStore) => IDBRequest<Result>
+
+async function run<Result>(mode: IDBTransactionMode, work: Work<Result>): Promise<Result> {
+  const transaction = (await database).transaction(ENTRIES, mode, { durability: 'strict' })
   const request = work(transaction.objectStore(ENTRIES))
-  // The database closes when the transaction has ended.
-  database.close()
   return new Promise((resolve, reject) => {
     transaction.addEventListener('complete', () => resolve(request.result))
     transaction.addEventListener('abort', () => reject(transaction.error as Error))
@@ -51,9 +45,6 @@ export async function readPurchases(): Promise<Bought[]> {
   const listed = await listPurchases(storage, new Date())
   return listed.filter((each): each is Bought => each.operation !== undefined).toReversed()
 }
-
-/** The purchases of one request have names that begin alike. */
-export const requestOf = ({ name }: Bought): string => name.replace(/-\d+\.json$/, '-')
 
 /** The newest purchase of an operation. */
 export async function findBought(operation: Operation): Promise<Bought | undefined> {

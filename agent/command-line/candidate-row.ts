@@ -13,6 +13,10 @@ export const CANDIDATE_COLUMNS = [
   'reason',
 ] as const
 
+/** In one line. */
+export const addressOf = ({ registered_address: { lines, eircode } }: Company): string =>
+  [...lines, eircode].filter(Boolean).join(', ')
+
 export type CandidateRow = Record<(typeof CANDIDATE_COLUMNS)[number], string>
 
 export const companyRow = (company: Company): CandidateRow => ({
@@ -25,6 +29,10 @@ export const companyRow = (company: Company): CandidateRow => ({
   score: '',
   reason: '',
 })
+
+/** Enough to tell two equal names apart, in one text. */
+export const describeCandidate = ({ number, name, status, address, registered_date: date }: CandidateRow): string =>
+  [number, name, status, address, date && `registered ${date}`].filter(Boolean).join(', ')
 
 /** The candidates of an answer, with the reason why each is not its match. */
 export function candidateRows({

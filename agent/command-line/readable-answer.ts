@@ -4,7 +4,7 @@ import type { HistoryResponse } from '../operation/history.ts'
 import type { ResolveResponse } from '../operation/resolve.ts'
 import type { SearchResponse } from '../operation/search.ts'
 import type { Company } from '../../store/dataset/company.ts'
-import { CANDIDATE_COLUMNS, candidateRows, companyRow, type CandidateRow } from './candidate-row.ts'
+import { addressOf, CANDIDATE_COLUMNS, candidateRows, companyRow, describeCandidate } from './candidate-row.ts'
 
 /** The lines of an answer that has the form of its operation. Undefined for an operation without such a form. */
 export function toReadable(operation: string, answer: unknown): string[] | undefined {
@@ -21,17 +21,7 @@ const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
     return [verdict, ...toRanking(answer)]
   },
   history: ({ versions, complete_since }: HistoryResponse) => [
-    ...toTable(
-      versions.map(({ first_seen, last_seen, state, company, changed }) => [
-        first_seen.date,
-        last_seen?.date ?? 'today',
-        state,
-        company?.legal_name ?? '',
-        company?.status ?? '',
-        changed.join(', '),
-      ]),
-      ['from', 'until', 'state', 'name', 'status', 'changed'],
-    ),
+    ...toTable(versions.map(versionCells), VERSION_HEADS),
     `The history is complete since ${complete_since}.`,
   ],
   changes: ({ changes, next_cursor }: ChangesResponse) => [
@@ -40,6 +30,25 @@ const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
   ],
   batch: ({ results }: { results: BatchResult[] }) => toTable(results.map(resultCells), RESULT_HEADS),
 }
+
+export const VERSION_HEADS = ['from', 'until', 'state', 'name', 'status', 'changed']
+
+/** A row of a table of versions, the oldest first, with the values before and after a change. */
+export function versionCells(
+  { first_seen, last_seen, state, company, changed }: HistoryResponse['versions'][number],
+  at: number,
+  all: HistoryResponse['versions'],
+): string[] {
+  const changes = changed.map((field) => {
+    const values = [all[at - 1]?.company, company].flatMap((of) => (of ? [valueOf(of, field)] : []))
+    return `${field}: ${values.join(' → ')}`
+  })
+  const { legal_name = '', status = '' } = company ?? {}
+  return [first_seen.date, last_seen?.date ?? 'today', state, legal_name, status ?? '', changes.join('; ')]
+}
+
+const valueOf = (company: Company, field: HistoryResponse['versions'][number]['changed'][number]): string =>
+  field === 'registered_address' ? addressOf(company) : (company[field] ?? 'nothing')
 
 export const CHANGE_HEADS = ['date', 'number', 'kind', 'name', 'status', 'changed']
 
@@ -52,14 +61,10 @@ export const changeCells = (change: ChangesResponse['changes'][number]): string[
 
 const RESULT_HEADS = ['status', 'number', 'name', 'result']
 
-/** Tells two equal names apart. */
-const shortCells = ({ number, name, status, address, registered_date: date }: CandidateRow) =>
-  [number, name, status, address, date && `registered ${date}`].filter(Boolean).join(', ')
-
 /** A row of a table of the results of a batch. Without a decided company, the names are those of the candidates. */
 function resultCells({ status, body }: BatchResult): string[] {
   const { company = body.match?.company, candidates = [], error } = body
-  const names = company ? [company.legal_name] : candidates.map((each) => shortCells(companyRow(each.company)))
+  const names = company ? [company.legal_name] : candidates.map((each) => describeCandidate(companyRow(each.company)))
   return [String(status), company?.company_number ?? '', names.join(' / '), error?.code ?? body.status ?? '']
 }
 
@@ -69,11 +74,8 @@ interface BatchResult {
   body: Partial<ResolveResponse> & { company?: Company; error?: { code: string } }
 }
 
-function toCard({ registered_address: address, ...company }: Company): string[] {
-  const rows = Object.entries({
-    ...company,
-    registered_address: [...address.lines, address.eircode].filter(Boolean).join(', '),
-  })
+function toCard(company: Company): string[] {
+  const rows = Object.entries({ ...company, registered_address: addressOf(company) })
   return toTable(rows.flatMap(([name, value]) => (value === null || value === '' ? [] : [[name, value]])))
 }
 

@@ -1,15 +1,10 @@
 /** Addresses and keys of accounts: the one that receives payments, and the one that pays for gas. */
-import { isAddress, zeroAddress, type Hex } from 'viem'
+import type { Hex } from 'viem'
 import * as z from 'zod'
 
 export const ADDRESS_PATTERN = /^0x[0-9a-fA-F]{40}$/
 /** An address in any case. */
 export const addressSchema = z.string().regex(ADDRESS_PATTERN)
-
-/** A nonzero address in lower case or with a valid EIP-55 checksum. */
-export function isPayableAddress(text: string): boolean {
-  return isAddress(text, { strict: true }) && text !== zeroAddress
-}
 
 /** Whether two addresses are the same. The case of their digits is only a checksum. */
 export function isSameAddress(one: string | null | undefined, other: string): boolean {

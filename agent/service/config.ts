@@ -2,11 +2,12 @@
  * The configuration: the environment, read once and checked (contract 14.1). Without configuration the sandbox runs.
  */
 import { join, resolve } from 'node:path'
+import { isAddress, zeroAddress } from 'viem'
 import * as z from 'zod'
 import { readPrivateFile } from '../../store/files/private-files.ts'
 import { isLoopback, isUrl, mayFetch, toUrlHost } from '../../store/base/url-policy.ts'
 import { CRO_COMPANIES_LOCATION } from '../../store/dataset/source.ts'
-import { isPayableAddress, isSameAddress } from '../payment/accounts.ts'
+import { isSameAddress } from '../payment/accounts.ts'
 import { BUDGET_UNITS_MIN } from '../sale/limits/address-budget.ts'
 import { CDP_HOST, cdpAuthorization, parseCdpKey } from '../settlement/facilitator/cdp-token.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
@@ -35,7 +36,10 @@ const notEmpty = z.string().min(1, 'must not be empty')
 
 const address = z
   .string()
-  .refine(isPayableAddress, 'must be an address in lower case or with its checksum, and not zero')
+  .refine(
+    (text) => isAddress(text) && text !== zeroAddress,
+    'must be an address in lower case or with its checksum, and not zero',
+  )
 
 function wholeNumber(min: number, max: number, rule = `must be a whole number from ${min} to ${max}`) {
   const isValid = (value: string) =>

@@ -9,7 +9,7 @@ const manifest = JSON.parse(readPageFile('assets.json')) as Record<'style' | 'la
   integrity: Record<string, string>
 }
 
-type Script = 'main' | 'sandbox' | 'guide'
+type Script = 'main' | 'guide'
 
 /** A file that the build has written from the folder `page`. */
 export function readPageFile(name: string): string {

@@ -18,9 +18,8 @@ const SAMPLES = [
   ['A2A', 'sample-a2a.js'],
 ] as const
 
-/** What the button does, by operation. The box finds a company by a lookup or a search. */
+/** What the button does, by operation. */
 const VERBS: Record<string, string> = {
-  find: 'Look up or search',
   lookup: 'Look up',
   search: 'Search',
   resolve: 'Decide',
@@ -56,15 +55,14 @@ interface Shown {
   title: string
   /** HTML. */
   main: string
-  /** Default: those of the page. */
+  /** Default: that of the page. */
   scripts?: Parameters<typeof assetElements>[0]['scripts']
 }
 
 /** A document with the head and the foot of all pages. */
-export function renderFrame(deployment: PageDeployment, { title, main, scripts }: Shown): WrittenDocument {
+export function renderFrame(deployment: PageDeployment, { title, main, scripts = ['main'] }: Shown): WrittenDocument {
   const { baseUrl, version, terms, sandboxAccount, operator } = deployment
-  const ofPage = sandboxAccount ? (['main', 'sandbox'] as const) : (['main'] as const)
-  const loaded = { baseUrl, scripts: scripts ?? ofPage }
+  const loaded = { baseUrl, scripts }
   const operatedBy = operator
     ? `<a href="${escapeHtml(operator.url)}" rel="noreferrer">${escapeHtml(operator.name)}</a> operates this service.`
     : ''
@@ -113,6 +111,7 @@ function renderForm({ terms, sandboxAccount }: PageDeployment, asked: Asked): st
       ['examples', asked.examples ?? ''],
       ['price', escapeHtml(asked.price)],
       ['place', place],
+      ['sandbox', sandboxAccount ? '<option value="sandbox">Sandbox account</option>' : ''],
       ['receiver', `<code title="${payTo}">${payTo.slice(0, 8)}…${payTo.slice(-6)}</code>`],
       ['quoted_url', escapeHtml(asked.quotedUrl)],
     ]),
@@ -136,7 +135,7 @@ export function renderPage(deployment: DocumentedDeployment, values: ReadonlyMap
       .map((name) => readPageFile(`${name}.html`))
       .concat(operations.map((each) => renderFields(each)))
       .join('\n'),
-    button: `${VERBS['find']}, ${price}`,
+    button: `${VERBS['search']}, ${price}`,
     price,
     quotedUrl: values.get('first_url') ?? '',
     ...(links.length > 0 && { examples: `<p id="examples">For example ${links.join(' ')}</p>` }),

@@ -1,6 +1,7 @@
 /** Canonical JSON (RFC 8785) and the SHA-256 digest of an operation, which a payment is bound to. */
+import { sha256 } from '@noble/hashes/sha2'
+import { bytesToHex } from '@noble/hashes/utils'
 import { configure } from 'safe-stable-stringify'
-import { sha256 } from 'viem/utils'
 
 /**
  * Sorts members by UTF-16 code units and writes values as `JSON.stringify` does, which is RFC 8785 for all inputs here.
@@ -23,7 +24,7 @@ const nodeHash = globalThis.process?.getBuiltinModule?.('crypto').hash as
 
 /** The digest of the UTF-8 text as 64 hexadecimal digits. */
 export function sha256Hex(text: string): string {
-  return nodeHash?.('sha256', text) ?? sha256(new TextEncoder().encode(text)).slice(2)
+  return nodeHash?.('sha256', text) ?? bytesToHex(sha256(text))
 }
 
 /** Equal operations have equal digests over every transport, so a payment can be replayed over another one. */

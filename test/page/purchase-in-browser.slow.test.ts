@@ -3,30 +3,11 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodePaymentRequiredHeader, encodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import type { BrowserPage } from '../support/browser.ts'
 import { runCommand } from '../support/cli.ts'
-import {
-  addWallet,
-  ask,
-  click,
-  DESKTOP,
-  fill,
-  holdRequests,
-  pay,
-  Refusal,
-  savedBy,
-  seen,
-  sold,
-  status,
-  useBrowser,
-  type Paused,
-} from '../support/page.ts'
+import { Refusal, usePage, type Paused } from '../support/page.ts'
 import { registerRow, toCsv } from '../support/register.ts'
 import { startTestService } from '../support/service.ts'
-import { useService } from '../support/use-service.ts'
 
-/** Includes the start of the browser on a busy machine. */
-const BROWSER_TIMEOUT_MS = 120_000
 const STRANGER = '0x00000000000000000000000000000000000000d1'
 const SYNTHETIC = '/?operation=lookup&company_number=00000000'
 /** Whether the storage has a purchase, whose names begin with a hash. */
@@ -46,40 +27,46 @@ const REGISTERED = [
   registerRow({ company_num: '13', company_name: HOSTILE, company_address_1: HOSTILE }),
 ]
 
-describe('a purchase in the page', function () {
-  this.timeout(BROWSER_TIMEOUT_MS)
-  const browser = useBrowser()
-  const { service } = useService(() =>
+describe('a purchase in the page', () => {
+  const {
+    service,
+    page,
+    open,
+    openBeside,
+    ask,
+    pay,
+    sold,
+    seen,
+    status,
+    click,
+    fill,
+    savedBy,
+    holdRequests,
+    addWallet,
+  } = usePage(() =>
     startTestService({
       prepare: (directory) => writeFile(join(directory, 'register.csv'), toCsv(...REGISTERED)),
       configure: (config) => ({ ...config, dataset: join(config.dataDirectory, 'register.csv') }),
     }),
   )
-  let page: BrowserPage
-
-  beforeEach(async () => {
-    page = await browser().open(DESKTOP)
-  })
-
-  const open = (path = '/') => page.goto(service.url + path)
   const OPERATIONS: [url: string, shown: RegExp][] = [
     ['operation=lookup&company_number=73848', /PLAIN FIXTURE LIMITED[^]*Normal[^]*73848/],
     ['operation=search&q=plain+fixture', /Score[^]*PLAIN FIXTURE LIMITED/],
     ['operation=resolve&name=Plain+Fixture+Ltd', /This is the company[^]*PLAIN FIXTURE LIMITED/],
     ['operation=resolve&name=First+Twin+Ltd', /More than one company fits[^]*\b11\b[^]*FIRST TWIN[^]*\b12\b/],
     ['operation=resolve&name=Nothing+Of+The+Kind', /No company of the register/],
-    ['operation=history&company_number=00000000', /to today/],
+    ['operation=history&company_number=00000000', /Until[^]*today[^]*SYNTHETIC/],
     ['operation=as_of&company_number=00000000&date=2026-11-01', /SYNTHETIC TEST COMPANY LIMITED/],
     [`operation=changes&since=${new Date().toISOString().slice(0, 10)}`, /No company has changed/],
   ]
   for (const [url, shown] of OPERATIONS) {
     it(`[4.4.2] buys ${url} with one payment, and shows it after a reload without another`, async () => {
       await open(`/?${url}`)
-      expect(await service.transfersOf(() => pay(page).then(() => sold(page, shown)))).to.equal(1)
-      expect(await service.transfersOf(() => page.reload().then(() => sold(page, shown)))).to.equal(0)
-      await seen(page, '.payment summary', /^Paid 0.00[12] USDC, receipt valid, /)
-      await click(page, '.payment summary')
-      const details = await seen(page, '.payment', /✓ payment/)
+      expect(await service.transfersOf(() => pay().then(() => sold(shown)))).to.equal(1)
+      expect(await service.transfersOf(() => page.reload().then(() => sold(shown)))).to.equal(0)
+      await seen('.payment summary', /^Paid 0.00[12] USDC, receipt valid, /)
+      await click('.payment summary')
+      const details = await seen('.payment', /✓ payment/)
       expect(details).to.contain(service.url).and.contain('eip155:84532').and.contain('✓ signature')
       expect(await page.evaluate(`document.querySelector('.payment a')`)).to.equal(null)
     })
@@ -88,17 +75,17 @@ describe('a purchase in the page', function () {
   it('reads a number in each usual notation, and every other text as a name', async () => {
     await open()
     for (const typed of ['73848', '73,848', '  73848 ', 'CRO 73848']) {
-      await fill(page, { text: typed })
+      await fill({ text: typed })
       expect(await page.evaluate(`document.querySelector('#go').innerText`), typed).to.equal('Look up, 0.001 USDC')
     }
-    await fill(page, { text: 'Plain Fixture' })
+    await fill({ text: 'Plain Fixture' })
     expect(await page.evaluate(`document.querySelector('#go').innerText`)).to.equal('Search, 0.001 USDC')
-    await pay(page)
-    await sold(page, /for “Plain Fixture”/)
-    await click(page, '#answer td a')
-    await sold(page, /← All results/)
+    await pay()
+    await sold(/for “Plain Fixture”/)
+    await click('#answer td a')
+    await sold(/← All results/)
     await page.goBack()
-    await sold(page, /for “Plain Fixture”/)
+    await sold(/for “Plain Fixture”/)
     await page.goBack()
     expect(await page.evaluate(`document.querySelector('#box').value`)).to.equal('')
   })
@@ -106,27 +93,24 @@ describe('a purchase in the page', function () {
   it('shows a refusal that is not charged, and sends nothing for a wrong number', async () => {
     await open()
     expect(
-      await service.transfersOf(() =>
-        ask(page, '999').then(() => status(page, /Not sold. This is certain from \d\d:\d\d on/)),
-      ),
+      await service.transfersOf(() => ask('999').then(() => status(/Not sold. This is certain from \d\d:\d\d on/))),
     ).to.equal(0)
     await open('/?operation=history&company_number=x')
     const { length: sent } = page.requests
-    await pay(page)
+    await pay()
     expect(await page.evaluate(`document.querySelector('#ask input:invalid').validationMessage`)).to.equal(
-      'A company number has only digits.',
+      'Company number must be 1 to 20 digits.',
     )
     expect(page.requests).to.have.length(sent)
   })
 
   it('pays once for a double click and in two tabs', async () => {
     await open(SYNTHETIC)
-    const other = await browser().open(DESKTOP, page)
-    await other.goto(service.url + SYNTHETIC)
+    const other = await openBeside(SYNTHETIC)
     const paid = await service.transfersOf(async () => {
       await page.evaluate(`for (let turn = 0; turn < 3; turn += 1) document.querySelector('#go').click()`)
-      await pay(other)
-      await Promise.all([page, other].map((each) => sold(each)))
+      await other.pay()
+      await Promise.all([sold(), other.sold()])
     })
     expect(paid).to.equal(1)
   })
@@ -150,14 +134,14 @@ describe('a purchase in the page', function () {
         let isLeft = false
         const reached = new Promise<void>((resolve) => {
           const hold = (paused: Paused) => (isHere(paused) && !isLeft ? resolve() : void paused.continue())
-          void holdRequests(page, hold).then(() => pay(page))
+          void holdRequests(hold).then(() => pay())
         })
         await reached
         isLeft = true
         await page.reload()
         const isStored = (await page.evaluate(STORED)) as boolean
-        if (!isStored) await pay(page)
-        await sold(page, /SYNTHETIC TEST COMPANY LIMITED/)
+        if (!isStored) await pay()
+        await sold(/SYNTHETIC TEST COMPANY LIMITED/)
       })
       expect(paid).to.equal(1)
     })
@@ -166,15 +150,15 @@ describe('a purchase in the page', function () {
   it('says with the time when it sends the same payment again, after 503 and a lost connection', async () => {
     await open(SYNTHETIC)
     const sent: string[] = []
-    await holdRequests(page, (paused) => {
+    await holdRequests((paused) => {
       if (!paused.isPaid || !paused.isAnswered || sent.push(paused.url) > 2) return void paused.continue()
       const error = JSON.stringify({ error: { code: 'payment_outcome_unknown', message: 'Unknown.' } })
       void paused.fulfill(503, { 'Content-Type': 'application/json', 'Retry-After': '1' }, error)
     })
     const paid = await service.transfersOf(async () => {
-      await pay(page)
-      await status(page, /again at \d\d:\d\d/)
-      await sold(page)
+      await pay()
+      await status(/again at \d\d:\d\d/)
+      await sold()
     })
     expect(paid).to.equal(1)
     expect(sent).to.have.length(3)
@@ -182,47 +166,54 @@ describe('a purchase in the page', function () {
 
   it('signs nothing if the browser cannot store', async () => {
     await page.addInitScript(`IDBObjectStore.prototype.put = () => { throw new Error() }`)
-    const calls = await addWallet(page, service)
+    const calls = await addWallet()
     await open(SYNTHETIC)
-    await pay(page, 'stub')
-    await status(page, /cannot keep a payment/)
+    await pay('stub')
+    await status(/cannot keep a payment/)
     expect(calls).to.not.include('eth_signTypedData_v4')
   })
 
   it('keeps a file that the command verify accepts, and deletes ended purchases only, after a question', async () => {
     await open(SYNTHETIC)
-    await pay(page)
-    await sold(page)
+    await pay()
+    await sold()
+    await open()
+    await seen('#bought', /Sold/)
     const file = join(service.directory, 'purchase.json')
-    await writeFile(file, await savedBy(page, '.payment button:nth-of-type(3)'))
+    await writeFile(file, await savedBy('#bought button'))
     expect((await runCommand(['verify', file])).code).to.equal(0)
+    await ask('999')
+    await status(/Not sold/)
     await open()
-    await ask(page, '999')
-    await status(page, /Not sold/)
-    await open()
-    await seen(page, '#bought', /Sold/)
+    await seen('#bought', /Not sold/)
     const row = (state: string) =>
       `[...document.querySelectorAll('#bought tr')].find((each) => each.innerText.includes('${state}'))`
     expect(await page.evaluate(`${row('Not sold')}.innerText`)).to.not.contain('Delete')
-    await page.evaluate(`[...${row('Sold')}.querySelectorAll('button')].at(-1).click()`)
-    await seen(page, 'dialog', /Delete this purchase\?/)
-    await click(page, 'dialog button:last-child')
-    await page.evaluate(`new Promise((resolve) => setTimeout(resolve, 300))`)
-    expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.not.contain('Sold')
+    page.once('dialog', (dialog) => {
+      expect(dialog.message()).to.match(/^00000000 · .*\nDelete 1 purchase\?/)
+      void dialog.accept()
+    })
+    await page.evaluate(`[...${row('Sold.')}.querySelectorAll('button')].at(-1).click()`)
+    await page.waitForEvent('load')
+    await seen('#bought', /Not sold/)
+    expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.not.contain('Sold.')
   })
 
   it('is a 402 that one click pays, under its own URL', async () => {
     await open('/api/v1/search?q=first+twin&limit=3')
     expect(await page.evaluate(`document.querySelector('#search-q').value`)).to.equal('first twin')
-    await pay(page)
-    await sold(page, /FIRST TWIN LIMITED/)
+    await pay()
+    await sold(/FIRST TWIN LIMITED/)
     expect(page.url()).to.contain('/api/v1/search?')
     await page.reload()
-    await sold(page, /FIRST TWIN LIMITED/)
+    await sold(/FIRST TWIN LIMITED/)
   })
 
   describe('of a list', () => {
     const go = () => page.evaluate(`document.querySelector('#go').innerText`) as Promise<string>
+    /** The header and the columns that will be read. */
+    const chosen = () =>
+      page.evaluate(`[...document.querySelectorAll('#answer select')].map((each) => each.selectedOptions[0].text)`)
     const openList = async () => {
       await open('/?operation=list')
       await page.waitForFunction('globalThis.document.querySelector("link[href*=lists]")')
@@ -233,27 +224,27 @@ describe('a purchase in the page', function () {
       const names = Array.from({ length: 26 }, (_, at) => `Unknown Name Number ${at} Ltd\t`)
       const rows = ['Supplier\tCRO', '=1+1 Trading\t', '\t73,848', 'First Twin Ltd\t', 'x\t', ...names]
       await page.fill('#lines', rows.join('\n'))
-      const shown = await seen(page, '#answer', /signature/)
-      expect(shown).to.contain('30 rows, 1 that cannot be read. 0.057 USDC to pay. The wallet asks for 3 signatures.')
-      expect(shown)
-        .to.match(/Row 5: name must have 3/)
-        .and.contain('Supplier → name')
-        .and.contain('CRO → company number')
+      const shown = await seen('#answer', /signature/)
+      expect(shown).to.contain(
+        '30 rows, 29 different ones to buy: 0 paid, 0 open, 29 to pay. 0.057 USDC to pay. The wallet asks for 3 signatures.',
+      )
+      expect(shown).to.match(/Row 5: name must have 3/)
+      expect(await chosen()).to.deep.equal(['Row 1', 'Supplier', 'CRO', 'not read', 'not read'])
       expect(await go()).to.equal('Buy the list, 0.057 USDC')
-      expect(await service.transfersOf(() => pay(page).then(() => sold(page, /30 rows of 30/)))).to.equal(3)
+      expect(await service.transfersOf(() => pay().then(() => sold(/30 rows of 30/)))).to.equal(3)
       await page.selectOption('#answer select', 'ambiguous')
-      await seen(page, '#answer tbody', /2 candidates/)
-      await click(page, '#answer li:nth-child(2) button')
+      await seen('#answer tbody', /2 candidates/)
+      await click('#answer li:nth-child(2) button')
       await page.selectOption('#answer select', 'chosen')
-      await seen(page, '#answer tbody', /FIRST TWIN LIMITED 12/)
-      const csv = await savedBy(page, '#answer .actions button:last-child')
+      await seen('#answer tbody', /12, FIRST TWIN LIMITED/)
+      const csv = await savedBy('#answer .actions button:last-child')
       expect(csv.split(/\r?\n/)[0]).to.match(/^Supplier\tCRO\t"?company_number/)
       expect(csv)
         .to.match(/First Twin Ltd\t\t12\t/)
         .and.contain('=1+1 Trading')
-      await click(page, '#go')
-      await seen(page, '#answer', /29 bought before, 1 that cannot be read. 0 USDC to pay/)
-      expect(await service.transfersOf(() => click(page, '#go').then(() => sold(page, /30 rows of 30/)))).to.equal(0)
+      await click('#go')
+      await seen('#answer', /29 paid, 0 open, 0 to pay. 0 USDC to pay/)
+      expect(await service.transfersOf(() => click('#go').then(() => sold(/30 rows of 30/)))).to.equal(0)
     })
 
     it('reads a file in any usual form, and says what the stored purchases say after a refusal in the wallet', async () => {
@@ -261,29 +252,30 @@ describe('a purchase in the page', function () {
       const cells = [['List of July'], [], ['Id', 'Company'], ['1', 'Plain Fixture Ltd'], ['2', '73848']]
       const sheet = await writeSheet(cells.map((row) => row.map((value) => ({ value })))).toBlob()
       const csv = Buffer.from('Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf\u00e9 Ltd\r\n', 'latin1')
-      await addWallet(page, service, { eth_signTypedData_v4: () => new Refusal(4001) })
+      await addWallet({ eth_signTypedData_v4: () => new Refusal(4001) })
       await openList()
       await page.setInputFiles('#file', { name: 'list.csv', mimeType: 'text/csv', buffer: csv })
-      expect(await seen(page, '#answer', /signature/))
-        .to.contain('2 rows. 0.004 USDC')
+      expect(await seen('#answer', /signature/))
+        .to.contain('0.004 USDC to pay')
         .and.contain('Café Ltd')
       const buffer = Buffer.from(await sheet.arrayBuffer())
       await page.setInputFiles('#file', { name: 'list.xlsx', mimeType: 'application/zip', buffer })
-      expect(await seen(page, '#answer', /Company → name/)).to.contain('2 rows. 0.003 USDC')
-      await pay(page, 'stub')
-      await status(page, /You refused in the wallet. Nothing was paid.* paid are kept/)
+      await seen('#answer', /0.003 USDC to pay/)
+      expect(await chosen()).to.deep.equal(['Row 3', 'Company', 'not read', 'not read', 'not read'])
+      await pay('stub')
+      await status(/You refused in the wallet. Nothing was paid.* paid are kept/)
     })
   })
 
   describe('with a wallet', () => {
     it('pays with its account, and takes its first announcement', async () => {
-      const calls = await addWallet(page, service)
+      const calls = await addWallet()
       await open(SYNTHETIC)
       expect(await page.evaluate(`document.querySelector('#wallet').innerText`)).to.contain('Stub <b>wallet</b>')
       await page.evaluate(`dispatchEvent(new CustomEvent('eip6963:announceProvider', {
         detail: { info: { uuid: 'stub', name: 'Other' }, provider: { request: () => Promise.reject(new Error('other')) } },
       }))`)
-      expect(await service.transfersOf(() => pay(page, 'stub').then(() => sold(page)))).to.equal(1)
+      expect(await service.transfersOf(() => pay('stub').then(() => sold()))).to.equal(1)
       expect(calls).to.deep.equal([
         'eth_requestAccounts',
         'eth_chainId',
@@ -295,17 +287,17 @@ describe('a purchase in the page', function () {
 
     it('chooses the network of the service in it', async () => {
       let chain = '0x1'
-      const calls = await addWallet(page, service, {
+      const calls = await addWallet({
         eth_chainId: () => chain,
         wallet_switchEthereumChain: () => void (chain = '0x14a34'),
       })
       await open(SYNTHETIC)
-      await pay(page, 'stub')
-      await sold(page)
+      await pay('stub')
+      await sold()
       expect(calls.filter((call) => call === 'eth_chainId')).to.have.length(2)
     })
 
-    const REFUSALS: Record<string, [change: Parameters<typeof addWallet>[2], shown: RegExp]> = {
+    const REFUSALS: Record<string, [change: Parameters<typeof addWallet>[0], shown: RegExp]> = {
       'its user has not answered': [{ eth_requestAccounts: () => new Refusal(-32002) }, /^The wallet waits/],
       'its user refuses': [{ eth_signTypedData_v4: () => new Refusal(4001) }, /^You refused/],
       'it stays on another network': [{ eth_chainId: () => '0x1' }, /another network/],
@@ -319,9 +311,9 @@ describe('a purchase in the page', function () {
     }
     for (const [what, [change, shown]] of Object.entries(REFUSALS)) {
       it(`pays nothing if ${what}`, async () => {
-        await addWallet(page, service, change)
+        await addWallet(change)
         await open(SYNTHETIC)
-        expect(await service.transfersOf(() => pay(page, 'stub').then(() => status(page, shown)))).to.equal(0)
+        expect(await service.transfersOf(() => pay('stub').then(() => status(shown)))).to.equal(0)
         expect(await page.evaluate(STORED)).to.equal(false)
       })
     }
@@ -329,18 +321,17 @@ describe('a purchase in the page', function () {
     it('is not waited for after a click, and blocks no other tab', async () => {
       let answerLate: (value: unknown) => void = () => undefined
       const late = new Promise((resolve) => (answerLate = resolve))
-      await addWallet(page, service, { eth_signTypedData_v4: () => late })
+      await addWallet({ eth_signTypedData_v4: () => late })
       await open(SYNTHETIC)
-      await pay(page, 'stub')
-      await status(page, /^Sign in the wallet: 0.001 USDC/)
-      const other = await browser().open(DESKTOP, page)
-      await other.goto(service.url + SYNTHETIC)
-      expect(await service.transfersOf(() => pay(other).then(() => sold(other)))).to.equal(1)
-      await click(page, '#next button')
-      await status(page, /Nothing was paid/)
+      await pay('stub')
+      await status(/^Sign in the wallet: 0.001 USDC/)
+      const other = await openBeside(SYNTHETIC)
+      expect(await service.transfersOf(() => other.pay().then(() => other.sold()))).to.equal(1)
+      await click('#next button')
+      await status(/Nothing was paid/)
       answerLate(`0x${'1'.repeat(130)}`)
       await page.reload()
-      await sold(page)
+      await sold()
     })
   })
 
@@ -352,46 +343,45 @@ describe('a purchase in the page', function () {
     }
     for (const [what, change] of Object.entries(QUOTES)) {
       it(`gets no signature for a quote with ${what}`, async () => {
-        await holdRequests(page, (paused) => {
+        await holdRequests((paused) => {
           const header = paused.responseHeaders.find(({ name }) => name.toUpperCase() === 'PAYMENT-REQUIRED')
           if (!header) return void paused.continue()
           const quote = decodePaymentRequiredHeader(header.value)
           change(quote)
           void paused.fulfill(402, { 'PAYMENT-REQUIRED': encodePaymentRequiredHeader(quote) }, '{}')
         })
-        const calls = await addWallet(page, service)
+        const calls = await addWallet()
         await open(SYNTHETIC)
-        await pay(page, 'stub')
-        await status(page, /Nothing was signed/)
+        await pay('stub')
+        await status(/Nothing was signed/)
         expect(calls).to.not.include('eth_signTypedData_v4')
       })
     }
 
     it('gets one signature for an endless 402', async () => {
       const refusal = JSON.stringify({ error: { code: 'payment_invalid', message: 'No.' } })
-      await holdRequests(page, (paused) => void (paused.isPaid ? paused.fulfill(402, {}, refusal) : paused.continue()))
-      const calls = await addWallet(page, service)
+      await holdRequests((paused) => void (paused.isPaid ? paused.fulfill(402, {}, refusal) : paused.continue()))
+      const calls = await addWallet()
       await open(SYNTHETIC)
       for (let turn = 0; turn < 3; turn += 1) {
-        await pay(page, 'stub')
-        await status(page, /differs from the quote. Not sold/)
+        await pay('stub')
+        await status(/differs from the quote. Not sold/)
       }
       expect(calls.filter((call) => call === 'eth_signTypedData_v4')).to.have.length(1)
     })
 
     it('gets no script into the page by a name, an address or an error', async () => {
       await open()
-      await ask(page, '13')
-      expect(await sold(page)).to.contain('<script>hacked=true</script>')
+      await ask('13')
+      expect(await sold()).to.contain('<script>hacked=true</script>')
       await holdRequests(
-        page,
         (paused) =>
           void (paused.isAnswered && paused.url.includes('/company/12')
             ? paused.fulfill(404, {}, JSON.stringify({ error: { code: 'x', message: HOSTILE } }))
             : paused.continue()),
       )
-      await ask(page, '12')
-      await status(page, /Not sold|404/)
+      await ask('12')
+      await status(/Not sold|404/)
       expect(
         await page.evaluate(`[globalThis.hacked ?? false, document.querySelectorAll('main img').length]`),
       ).to.deep.equal([false, 0])

@@ -70,7 +70,9 @@ async function writePackage(folder: string): Promise<void> {
   for (const files of Object.values(exports))
     for (const file of [files.default, files.types]) await followImports(posix.normalize(file), found)
   const browser = Object.fromEntries(
-    Object.entries(main.browser).map(([file, other]) => [shorten(file), shorten(other)]),
+    Object.entries(main.browser).flatMap(([file, other]) =>
+      file.startsWith('./dist/') ? [[shorten(file), shorten(other)]] : [],
+    ),
   )
   for (const file of [PROGRAM, ...Object.values(browser)]) await followImports(posix.normalize(file), found)
   for (const asset of found.assets) await cp(join(root, asset), join(folder, asset))

@@ -117,7 +117,7 @@ async function reconcileSheet({ url, buyerKey }: TestService): Promise<void> {
   const keyFile = join(folder, 'analyst.key')
   await writeFile(keyFile, buyerKey, { mode: 0o600 })
   const format = { kind: 'csv', separator: ',', lineEnd: '\n', hasByteOrderMark: true } as const
-  await writeTable(join(folder, 'list.xlsx'), [['Name'], ['Plain Fixture']], { format, addedFrom: 0 })
+  await writeTable(join(folder, 'list.xlsx'), [['Name'], ['Plain Fixture']], { format })
   const command = join(folder, 'node_modules/.bin/irish-company-agent-client')
   const args = ['reconcile', 'list.xlsx', '--column', 'Name', '--url', url, '--key-file', keyFile, '--yes']
   const { stdout } = await run(command, args, { cwd: folder, timeout: RUN_MS_MAX })

@@ -3,12 +3,55 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { rpc } from './chain.ts'
 import { findBrowser, openBrowser, type Browser, type BrowserPage, type View } from './browser.ts'
 import type { TestService } from './service.ts'
+import { useService } from './use-service.ts'
 
 export const DESKTOP: View = { width: 1280, height: 900, isMobile: false, scheme: 'light' }
 const SANDBOX_CHAIN = '0x14a34'
 
+/** A service for the tests of a group, and for each test its page in a new context, with its actions. */
+export function usePage(start: () => Promise<TestService>) {
+  const browser = useBrowser()
+  const { service } = useService(start)
+  let current: BrowserPage
+  beforeEach(async () => {
+    current = await browser().open(DESKTOP)
+  })
+  const get = (_: BrowserPage, name: string) => {
+    const value = Reflect.get(current, name) as unknown
+    return typeof value === 'function' ? (value.bind(current) as unknown) : value
+  }
+  const page = new Proxy({} as BrowserPage, { get: get as never })
+  /** Opens a URL in another tab of the same browser. */
+  const openBeside = async (path: string) => {
+    const other = await browser().open(DESKTOP, current)
+    await other.goto(service.url + path)
+    return actionsOf(() => other, service)
+  }
+  return { service, page, openBeside, ...actionsOf(() => current, service) }
+}
+
+function actionsOf(page: () => BrowserPage, service: TestService) {
+  const on =
+    <Rest extends unknown[], Result>(act: (page: BrowserPage, ...rest: Rest) => Result) =>
+    (...rest: Rest) =>
+      act(page(), ...rest)
+  return {
+    open: (path = '/') => page().goto(service.url + path),
+    addWallet: (change?: Answers) => addWallet(page(), service, change),
+    ask: on(ask),
+    click: on(click),
+    fill: on(fill),
+    holdRequests: on(holdRequests),
+    pay: on(pay),
+    savedBy: on(savedBy),
+    seen: on(seen),
+    sold: on(sold),
+    status: on(status),
+  }
+}
+
 /** A browser for the tests of a group. Without a browser the tests are skipped; in CI they fail. */
-export function useBrowser(): () => Browser {
+function useBrowser(): () => Browser {
   let browser: Browser | undefined
   before(async function () {
     const program = findBrowser()
@@ -35,7 +78,7 @@ export async function seen(page: BrowserPage, selector: string, pattern: RegExp)
   })()`)) as string
 }
 
-export const status = (page: BrowserPage, pattern: RegExp) => seen(page, '#status', pattern)
+const status = (page: BrowserPage, pattern: RegExp) => seen(page, '#status', pattern)
 
 /** Resolves with the text of the answer when it matches. */
 export const sold = (page: BrowserPage, pattern = /./) => seen(page, '.answered #answer', pattern)
@@ -44,7 +87,7 @@ export const click = (page: BrowserPage, selector: string) =>
   page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
 
 /** Fills in members of the form that is shown. */
-export async function fill(page: BrowserPage, members: Record<string, string>) {
+async function fill(page: BrowserPage, members: Record<string, string>) {
   for (const [name, value] of Object.entries(members)) await page.fill(`fieldset:enabled [name=${name}]`, value)
 }
 
@@ -60,7 +103,7 @@ export async function pay(page: BrowserPage, wallet: 'sandbox' | 'stub' = 'sandb
 }
 
 /** The text of the file that a click saves. */
-export async function savedBy(page: BrowserPage, selector: string): Promise<string> {
+async function savedBy(page: BrowserPage, selector: string): Promise<string> {
   await page.evaluate(`URL.createObjectURL = (blob) => {
     globalThis.saved = blob.text()
     return '#'
@@ -80,7 +123,7 @@ export interface Paused {
 }
 
 /** Holds each request of the page twice: before it is sent, and before its answer is delivered. */
-export async function holdRequests(page: BrowserPage, onPaused: (paused: Paused) => void): Promise<void> {
+async function holdRequests(page: BrowserPage, onPaused: (paused: Paused) => void): Promise<void> {
   const session = await page.context().newCDPSession(page)
   session.on('Fetch.requestPaused', ({ requestId, request, responseStatusCode, responseHeaders = [] }) => {
     // The page may have left.
@@ -117,7 +160,7 @@ export class Refusal {
 type Answers = Partial<Record<string, (params: readonly unknown[]) => unknown>>
 
 /** Puts a wallet into the page, with the key of the sandbox's buyer. `change` replaces answers. Returns its calls. */
-export async function addWallet(page: BrowserPage, service: TestService, change: Answers = {}): Promise<string[]> {
+async function addWallet(page: BrowserPage, service: TestService, change: Answers = {}): Promise<string[]> {
   const account = privateKeyToAccount(service.buyerKey)
   const calls: string[] = []
   const answers: Answers = {

@@ -76,7 +76,7 @@ export interface BuyerOptions {
   /** What a node says about an authorization, so that `charged` of a refusal is known earlier. */
   readAuthorization?: ReadAuthorization | undefined
   /** After this time a finished request is bought again. By default its saved answer is returned forever. */
-  maxAgeSeconds?: number
+  maxAgeSeconds?: number | undefined
   /** Gets each step of a purchase, to show it. */
   onStep?: OnStep | undefined
   runtime?: BuyerRuntime

@@ -38,7 +38,7 @@ export function isRefused(answer: { status: number; body: string } | null | unde
 }
 
 /** Whether the service says that it settled the payment and has no answer for it. */
-export function isSettledEarlier(answer: Purchase['answer']): boolean {
+function isSettledEarlier(answer: Purchase['answer']): boolean {
   return answer !== null && describeAnswer(answer).code === 'payment_already_settled'
 }
 

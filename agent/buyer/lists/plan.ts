@@ -48,6 +48,10 @@ export interface Plan {
   payments: number
 }
 
+/** What a plan buys, in one sentence. */
+export const describePlan = ({ rows, paid, open, toPay }: Plan): string =>
+  `${rows.length} rows, ${paid + open + toPay} different ones to buy: ${paid} paid, ${open} open, ${toPay} to pay.`
+
 export interface PlanOptions {
   storage: BuyerStorage
   baseUrl: string

@@ -16,7 +16,7 @@ import { readPayment, type Purchase } from '../library/purchase-file.ts'
 import { outcomeOf } from '../library/purchase-state.ts'
 import { decisionOf } from './columns.ts'
 import { readList, resultCells, resultHeader, type List } from './list.ts'
-import { planList, reviewKey, type Plan } from './plan.ts'
+import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
 import { readPurchasedRows, type PurchasedRows } from './purchased-rows.ts'
 import type { ListInput } from './list-input.ts'
 import { readChoices, writeReview, type ReviewedRow } from './review.ts'
@@ -146,11 +146,11 @@ function warnOfNumbers({ print }: ReconcileContext, { columns }: ReconcileOption
 async function approve(
   { print, confirm }: ReconcileContext,
   { mode, totalMax, isConfirmed, isBatched, isDryRun }: ReconcileOptions,
-  { rows, purchased, paid, open, toPay, left }: Plan,
+  plan: Plan,
 ): Promise<{ left: number }> {
+  const { purchased, open, left } = plan
   const total = purchased.committed + left
-  const different = paid + open + toPay
-  print(`${rows.length} rows, ${different} different ones to buy: ${paid} paid, ${open} open, ${toPay} to pay.`)
+  print(describePlan(plan))
   print(`At most ${toUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
   if (open > 0)
     print('Open payments were confirmed by an earlier run. They are sent again, and no other one is signed.')

@@ -56,5 +56,5 @@ export async function writeReview(path: string, found: readonly ReviewedRow[], f
   })
   const columns = CANDIDATE_COLUMNS.map((column) => `candidate_${column}`)
   const header = [KEY, ...Object.keys(found[0]?.cells ?? {}), 'decision', 'notes', ...columns, CHOICE]
-  await writeTable(path, [header, ...rows], { format, addedFrom: 0 })
+  await writeTable(path, [header, ...rows], { format })
 }

@@ -64,7 +64,7 @@ export async function watch(context: WatchContext, options: WatchOptions): Promi
   const writeReport = async (state: WatchState) => {
     if (reportFile === undefined) return
     const all = [...sections, ...due(state), describeRemoved(Object.values(state.removed ?? {}))]
-    await writeTable(reportFile, toRows(all), { format: options.table.format, addedFrom: 0 })
+    await writeTable(reportFile, toRows(all), { format: options.table.format })
   }
   const paidBefore = await purchases.paid()
   let state = await readState(stateFile, { url: baseUrl, mode })

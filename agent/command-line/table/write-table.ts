@@ -7,18 +7,22 @@ import type { Format } from './read-table.ts'
 export interface WriteOptions {
   /** Ends with `.xlsx` or `.json`; every other name is that of a CSV. */
   name: string
-  format: Format
+  /** Default: as Excel writes it. */
+  format?: Format
   /**
-   * The index of the first added cell. In a CSV, added texts other than words are quoted, and none begins a formula.
-   * All cells of a sheet are added ones, because a text of a sheet is never a formula.
+   * The index of the first added cell. Default: 0. In a CSV, added texts other than words are quoted, and none begins a
+   * formula. All cells of a sheet are added ones, because a text of a sheet is never a formula.
    */
-  addedFrom: number
+  addedFrom?: number
 }
+
+const DEFAULT_FORMAT: Format = { kind: 'csv', separator: ',', lineEnd: '\r\n', hasByteOrderMark: true }
 
 export type Rows = Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>
 
 /** Encodes each row when it is read, so that the cells of a long list are never all in memory. */
-export async function encodeTable(rows: Rows, { name, format, addedFrom }: WriteOptions): Promise<Uint8Array> {
+export async function encodeTable(rows: Rows, options: WriteOptions): Promise<Uint8Array<ArrayBuffer>> {
+  const { name, format = DEFAULT_FORMAT, addedFrom = 0 } = options
   const kind = /\.(xlsx|json)$/i.exec(name)?.[1]?.toLowerCase()
   if (kind === 'xlsx') {
     const stream = writeXlsxStream(toSheet(rows), { name: 'Sheet1' })

@@ -1,6 +1,7 @@
 /** What a person reads on a terminal in place of a body. */
 import { expect } from 'chai'
 import { toReadable } from '../../../agent/command-line/readable-answer.ts'
+import type { HistoryResponse } from '../../../agent/operation/history.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import type { ResolveResponse } from '../../../agent/operation/resolve.ts'
 
@@ -48,6 +49,15 @@ describe('[14.5] an answer on a terminal', () => {
         String(first!.score),
         'another company has the same score',
       ]),
+    )
+  })
+
+  it('shows the values before and after a change in a history', () => {
+    const answer = OPERATIONS.find(({ name }) => name === 'history')?.exampleAnswer('testnet') as HistoryResponse
+    const [version] = answer.versions
+    const status = { ...version!, company: { ...version!.company!, status: 'Dissolved' }, changed: ['status'] }
+    expect(toReadable('history', { ...answer, versions: [version, status] })?.at(-2)).to.match(
+      / {2}status: Normal → Dissolved$/,
     )
   })
 

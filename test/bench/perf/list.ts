@@ -26,7 +26,7 @@ export async function measureList(bench: HttpBench, { size, directory }: PerfCon
     Array.from({ length: COLUMNS }, (_, at) => (at === 0 ? name : `${name} ${at}`)),
   )
   const format = { kind: 'xlsx', separator: ',', lineEnd: '\n', hasByteOrderMark: false } as const
-  await writeTable(file, rows, { format, addedFrom: 0 })
+  await writeTable(file, rows, { format })
   const buyer = ['--url', bench.servers.get(SERVICE)?.url ?? '', '--key-file', keyFile]
   const args = ['client', ...buyer, 'reconcile', file, '--column', 'name', '--yes']
   const child = startChild('agent/main.js', args, { DATA_DIR: directory })

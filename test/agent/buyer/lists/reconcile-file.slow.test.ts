@@ -158,7 +158,7 @@ describe('[15.11] the command client reconcile', function () {
       const choose = async (number: string | number) => {
         const width = table.rows[0]!.length
         table.rows[1]![width - 1] = number
-        await writeTable(review, table.rows, { format: table.format, addedFrom: 0 })
+        await writeTable(review, table.rows, { format: table.format })
       }
       await choose(format === 'xlsx' ? 1005 : 'CRO 1005')
       const kept = await readFile(review)

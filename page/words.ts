@@ -1,0 +1,22 @@
+/** Values as a person reads them. */
+const DAY = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeZone: 'UTC' })
+/** Of this browser. */
+export const TIME = new Intl.DateTimeFormat('en-IE', { timeStyle: 'short' })
+export const MOMENT = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeStyle: 'short' })
+
+/** A day of the register, which has no time zone, without a break. Empty without a day. */
+export const showDay = (day: string | null): string =>
+  day === null ? '' : DAY.format(new Date(day)).replaceAll(' ', '\u00A0')
+
+export const usdc = (micro: number): string => `${micro / 1e6} USDC`
+
+export const plural = (count: number, noun: string): string =>
+  `${count.toLocaleString('en-IE')} ${noun}${count === 1 ? '' : 's'}`
+
+export const shorten = (text: string): string => `${text.slice(0, 8)}…${text.slice(-6)}`
+
+/** A day, or a text with codes as words. Names of the register have no small letters beside an underscore. */
+export const toWords = (text: string): string =>
+  /^[12]\d{3}-[01]\d-[0-3]\d$/.test(text) && !Number.isNaN(Date.parse(text))
+    ? showDay(text)
+    : text.replaceAll(/[a-z]+_[a-z_]+/g, (code) => code.replaceAll('_', ' '))
