@@ -20,13 +20,13 @@ export interface DecodedPayload {
 export function decodePayload(headers: readonly string[], operation: Operation) {
   const parsed = parsePaymentHeaders(headers)
   if (parsed.kind !== 'payment') return parsed
-  const { payment, sent } = parsed
+  const { payment, json } = parsed
   // Only a payment that has a record or passes the local checks is hashed (`bench perf`, rows "forged").
   let binding: ReturnType<DecodedPayload['bind']> | undefined
   const named = toNamed(operation)
   const bind = () =>
     (binding ??= {
-      payment_hash: sha256Hex(canonicalJson(sent)),
+      payment_hash: sha256Hex(canonicalJson(json)),
       operation_digest: operationDigest(named),
       operation: named,
     })

@@ -52,38 +52,29 @@ function locate(definition: OperationDefinition): [location: string, members: st
 
 function buildBazaar({ mode }: Terms, definition: OperationDefinition) {
   const { method, path } = definition
-  const bodyType = method === 'POST' ? { bodyType: 'json' } : {}
-  const constant = (value: string) => ({ type: 'string', const: value })
   const example = definition.quotedExample(mode)
   const required = requiredMembers(definition)
-  const locations = locate(definition)
-  const describe = (members: string[]) => {
+  const constants = { type: 'http', method, ...(method === 'POST' && { bodyType: 'json' }) }
+  const input: Record<string, unknown> = { ...constants }
+  const properties: Record<string, object> = {}
+  for (const [name, value] of Object.entries(constants)) properties[name] = { type: 'string', const: value }
+  for (const [location, members] of locate(definition)) {
     const needed = required.filter((name) => members.includes(name))
-    const properties = Object.fromEntries(
-      members.map((name) => [name, { type: Array.isArray(example[name]) ? 'array' : 'string' }]),
-    )
-    return { type: 'object', properties, ...(needed.length > 0 && { required: needed }) }
-  }
-  const show = (members: string[]) =>
-    Object.fromEntries(Object.entries(example).filter(([name]) => members.includes(name)))
-  const perLocation = <T>(build: (members: string[]) => T) =>
-    Object.fromEntries(locations.map(([location, members]) => [location, build(members)]))
-  const inputProperties = {
-    type: constant('http'),
-    method: constant(method),
-    ...(method === 'POST' && { bodyType: constant('json') }),
-    ...perLocation(describe),
+    const types = members.map((name) => [name, { type: Array.isArray(example[name]) ? 'array' : 'string' }])
+    input[location] = Object.fromEntries(Object.entries(example).filter(([name]) => members.includes(name)))
+    properties[location] = {
+      type: 'object',
+      properties: Object.fromEntries(types),
+      ...(needed.length > 0 && { required: needed }),
+    }
   }
   return {
-    info: {
-      input: { type: 'http', method, ...bodyType, ...perLocation(show) },
-      output: { type: 'json' },
-    },
+    info: { input, output: { type: 'json' } },
     schema: {
       $schema: JSON_SCHEMA,
       type: 'object',
       properties: {
-        input: { type: 'object', properties: inputProperties, required: Object.keys(inputProperties) },
+        input: { type: 'object', properties, required: Object.keys(properties) },
         output: { type: 'object' },
       },
       required: ['input'],

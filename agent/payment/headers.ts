@@ -53,7 +53,7 @@ const payloadSchema = z.object({
 const acceptedSchema = z.looseObject({ network: z.string().min(1).max(NETWORK_CHARACTERS_MAX), asset: addressSchema })
 
 /** Unknown members of loose objects have no effect, but the payment hash covers them. */
-export const paymentSchema = z.looseObject({
+export const paymentPayloadSchema = z.looseObject({
   x402Version: z.literal(X402_VERSION),
   accepted: acceptedSchema,
   payload: payloadSchema,
@@ -61,21 +61,21 @@ export const paymentSchema = z.looseObject({
   extensions: sentExtensionsSchema.nullish(),
 })
 
-export type Payment = z.infer<typeof paymentSchema>
+export type Payment = z.infer<typeof paymentPayloadSchema>
 export type TransferAuthorization = z.infer<typeof authorizationSchema>
 
 type ParsedPayment =
   | { kind: 'none' }
   | { kind: 'unreadable'; reason: QuoteReason }
-  | { kind: 'payment'; payment: Payment; /** The payload as sent, for its hash. */ sent: unknown }
+  | { kind: 'payment'; payment: Payment; /** The payload as sent, for its hash. */ json: unknown }
 
 /** Takes every `PAYMENT-SIGNATURE` header of a request. More than one is an error. */
 export function parsePaymentHeaders(headers: readonly string[]): ParsedPayment {
   const [header] = headers
   if (header === undefined) return { kind: 'none' }
-  const sent = headers.length === 1 ? decodeHeader(header) : undefined
-  const parsed = paymentSchema.safeParse(isPlainJson(sent) ? sent : undefined)
-  if (parsed.success) return { kind: 'payment', payment: parsed.data, sent }
+  const json = headers.length === 1 ? decodeHeader(header) : undefined
+  const parsed = paymentPayloadSchema.safeParse(isPlainJson(json) ? json : undefined)
+  if (parsed.success) return { kind: 'payment', payment: parsed.data, json }
   const isOtherVersion = parsed.error.issues.some(({ path }) => path[0] === 'x402Version')
   return { kind: 'unreadable', reason: isOtherVersion ? 'invalid_x402_version' : 'invalid_payload' }
 }

@@ -92,9 +92,7 @@ async function verifyInTurn({ payments, verifications }: SaleContext, checked: C
 async function verifyPayment(payments: PaymentServices, checked: CheckedPayment, client: Client) {
   // Both are asked at once. The chain refuses most payments that are not timely or not signed by the key of the payer.
   const isForSale = checked.isSignedByPayer && checked.isTimely && !checked.isForFormerReceiver
-  const { facilitator, timer } = payments
-  const { payment, requirements } = checked
-  const request = { facilitator, timer, payment, requirements }
+  const request = { ...payments, ...checked }
   const verifying = isForSale ? verifyWithFacilitator(request) : undefined
   const start = await observeSale(payments, checked)
   // Awaited in any case, so that the queue also bounds the calls of refused payments.

@@ -73,7 +73,7 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
     return {
       externals: {
         facilitator,
-        relayerFunds: () => facilitator.readFunds(),
+        settlementsLeft: () => facilitator.settlementsLeft(),
         chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now: now, onClockChange }),
         payTo,
         registry: { rpcUrl: chain.url, register },

@@ -9,7 +9,7 @@ import { openChain, type Chain } from '../settlement/chain/chain.ts'
 import { openFacilitators, type Facilitator } from '../settlement/facilitator/facilitator.ts'
 import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
-import { openInProcessFacilitator, type RelayerFunds } from '../settlement/facilitator/in-process-facilitator.ts'
+import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
 import { WrongChain } from '../settlement/rpc/json-rpc.ts'
 import { isPrivateKey } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
@@ -22,7 +22,7 @@ export interface Externals {
   chain: Chain
   payTo: string
   /** Only an in-process facilitator has a relayer. */
-  relayerFunds?: () => Promise<RelayerFunds>
+  settlementsLeft?: () => Promise<bigint>
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
   registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<bigint> }
   /** Only in a sandbox: the account that its page pays with. */
@@ -73,7 +73,7 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
   const client = openInProcessFacilitator({ deployment, rpcUrls, relayerKey, pollingMs: POLLING_MS, report })
   // With a name, so that it never settles the payment of a remote one, and the other way round.
   const facilitator = openFacilitators([{ name: 'self', client }], report)
-  const externals: Externals = { facilitator, relayerFunds: () => client.readFunds(), ...shared }
+  const externals: Externals = { facilitator, settlementsLeft: () => client.settlementsLeft(), ...shared }
   return { externals, lines: [], [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
 }
 

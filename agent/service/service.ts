@@ -176,14 +176,14 @@ export async function startService(given: ServiceOptions) {
 async function openStores(options: ServiceOptions, running: Running, closers: Closer[]) {
   const { config, externals, allowed = {}, now, random, report, onDatasetChange } = options
   const { dataDirectory, rateLimitPerMinute: salesPerMinute, keysDirectory } = config
-  const { payTo, chain, relayerFunds } = externals
+  const { payTo, chain, settlementsLeft } = externals
   const catalog = new Catalog(dataDirectory, { report, ...(onDatasetChange && { onChange: onDatasetChange }) })
   closers.push(() => catalog.close())
   const journal = journalWhenRead(dataDirectory, closers)
   const log = await (options.openLog?.(config) ?? openConfiguredLog(config, { salesPerMinute, now, report }))
   closers.push(() => log.close())
   const stored = { log: async () => log, catalog: () => catalog, journal }
-  const subject = { config, payTo, now, random, fetch: limited(fetch), ...stored, chain, relayerFunds }
+  const subject = { config, payTo, now, random, fetch: limited(fetch), ...stored, chain, settlementsLeft }
   await refuseStart(['response log', 'keys'], { ...subject, allowed })
   await checkLogOwner({ log, dataDirectory, terms: { ...DEPLOYMENTS[config.mode], payTo }, allowed })
   await checkReceiptKeys(log, keysDirectory, allowed.newKeys === true ? now() : undefined)

@@ -39,12 +39,12 @@ export async function observeRecords(
   const isTried = first && records.length === 1 && awaitsRefusal(first)
   const trial = isTried ? { transfer: transferCall(recordedPayment(first).payment.payload) } : {}
   const observation = await observer.chain.observe(records.map(toObserved), { ...options, ...trial })
-  return records.map((record, index) => ({
-    observation,
-    isNonceUsed: observation.payments[index]?.isNonceUsed ?? false,
-    payer: observation.payments[index],
-    readNonce: () => readNonce(observer, record, { observation, state: observation.payments[index] }),
-  }))
+  return records.map((record, index) => {
+    const payer = observation.payments[index]
+    if (!payer) throw new Error('An observation has no state of its payment')
+    const readNonce = () => readNonceOf(observer, record, { observation, payer })
+    return { observation, isNonceUsed: payer.isNonceUsed, payer, readNonce }
+  })
 }
 
 /** Added to an estimated block, because the clocks of service and chain differ: 64 seconds on Base. */
@@ -97,17 +97,16 @@ function toObserved(record: ResponseRecord) {
   return { ...recordedNonce(record), recordedBlock: BigInt(record.from_block) }
 }
 
-async function readNonce(
+async function readNonceOf(
   { chain }: Observer,
   record: ResponseRecord,
-  { observation, state }: { observation: Observation; state: Observation['payments'][number] | undefined },
+  { observation, payer }: { observation: Observation; payer: Observation['payments'][number] },
 ): Promise<NonceState> {
-  if (!state) throw new Error('An observation has no state of its payment')
   const { from_block_hash: hash } = record
   // Records of older versions have no hash.
-  const isOwnChain = hash === undefined || state.recordedHash === hash
+  const isOwnChain = hash === undefined || payer.recordedHash === hash
   const { time, final, trial } = observation
-  if (!state.isNonceUsed) {
+  if (!payer.isNonceUsed) {
     if (!isOwnChain) throw new WrongChain()
     return { nonce: 'free', time, finalTime: final?.time ?? 0n, trial }
   }

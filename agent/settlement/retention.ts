@@ -32,7 +32,6 @@ interface RetentionOptions {
 /** @returns a function that stops the removal and waits for the current batch */
 export function startRetention({ log, chain, days, now, timer, report }: RetentionOptions): () => Promise<void> {
   let isStopped = false
-  let currentBatch: Promise<void>
   let cancel = (): void => undefined
   let latest = 0
 
@@ -45,31 +44,28 @@ export function startRetention({ log, chain, days, now, timer, report }: Retenti
     return !isSetBack && Math.abs(clock - Number(time) * 1000) <= CLOCK_ERROR_MS_MAX
   }
 
-  async function removeBatch(): Promise<void> {
-    try {
-      if (!(await isClockRight())) {
-        report('clock_differs_from_chain', 'nothing is removed')
-        return schedule(RETRY_MS)
-      }
-      const count = await log.prune({ before: new Date(now().getTime() - days * DAY_MS), max: BATCH_RECORDS })
-      schedule(count > 0 ? PAUSE_MS : DAY_MS)
-    } catch (cause) {
-      report('retention_failed', cause)
-      schedule(RETRY_MS)
+  /** Returns the time until the next batch. */
+  async function removeBatch(): Promise<number> {
+    if (!(await isClockRight())) {
+      report('clock_differs_from_chain', 'nothing is removed')
+      return RETRY_MS
     }
+    const count = await log.prune({ before: new Date(now().getTime() - days * DAY_MS), max: BATCH_RECORDS })
+    return count > 0 ? PAUSE_MS : DAY_MS
   }
 
-  function schedule(milliseconds: number): void {
-    if (isStopped) return
-    cancel = timer(() => {
-      currentBatch = removeBatch()
-    }, milliseconds)
+  async function run(): Promise<void> {
+    const milliseconds = await removeBatch().catch((cause: unknown) => {
+      report('retention_failed', cause)
+      return RETRY_MS
+    })
+    if (!isStopped) cancel = timer(() => void (currentRun = run()), milliseconds)
   }
 
-  currentBatch = removeBatch()
+  let currentRun = run()
   return async () => {
     isStopped = true
     cancel()
-    await currentBatch
+    await currentRun
   }
 }

@@ -4,7 +4,7 @@
 import * as z from 'zod'
 import { portable } from '../../agent/operation/json-schema.ts'
 import { candidateSchema, dataErrorSchema, errorSchema, matchSignalsSchema } from '../../agent/operation/result.ts'
-import { paymentSchema } from '../../agent/payment/headers.ts'
+import { paymentPayloadSchema } from '../../agent/payment/headers.ts'
 import { addressSchema } from '../../agent/payment/accounts.ts'
 import { X402_VERSION, type Terms } from '../../agent/payment/terms.ts'
 import { RECEIPT_EXTENSION } from '../../agent/payment/receipt/claims.ts'
@@ -98,7 +98,7 @@ const requestSchemas = ({ operations }: Terms): Record<string, z.ZodType> => ({
   ...Object.fromEntries(
     operations.flatMap(({ name, method, inputSchema }) => (method === 'POST' ? [[inputName(name), inputSchema]] : [])),
   ),
-  Payment: paymentSchema
+  Payment: paymentPayloadSchema
     .extend({ accepted: requirementsSchema })
     .meta({ description: 'x402 v2 PaymentPayload with one signed EIP-3009 authorization.' }),
   RpcRequest: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),

@@ -29,14 +29,11 @@ const VERBS: Record<string, string> = {
   list: 'Buy the list',
 }
 
-/** The members of the operations as a person reads them. */
+/** The members of the operations as a person reads them. The others have their own names. */
 const LABELS: Record<string, string> = {
-  company_number: 'Company number',
-  name: 'Name',
   q: 'Name, or a part of it',
   limit: 'At most',
   status: 'Only with this status',
-  eircode: 'Eircode',
   address: 'A part of the address',
   date: 'Day',
   before: 'Versions before',

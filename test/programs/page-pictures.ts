@@ -7,6 +7,7 @@ import { ask, click, seen, sold } from '../support/page.ts'
 import { makeTemporaryDirectory, removeTemporaryDirectories } from '../support/temporary-directory.ts'
 
 const FOLDER = fileURLToPath(new URL('docs/', import.meta.resolve('#root/package.json')))
+const MARGIN = 20
 const VIEW = { width: 900, height: 500, isMobile: false, scheme: 'light' } as const
 
 const program = findBrowser()
@@ -22,7 +23,10 @@ await page.screenshot({ path: join(FOLDER, 'page-results.png') })
 await click(page, '#answer td a')
 await sold(page, /All results/)
 await seen(page, '.payment', /receipt valid/)
-await page.screenshot({ path: join(FOLDER, 'page-record.png') })
+// To the line about the payment, which is below the first screen.
+const { x, y, width, height } = (await page.locator('#result').boundingBox())!
+const clip = { x: x - MARGIN, y: y - MARGIN, width: width + 2 * MARGIN, height: height + 2 * MARGIN }
+await page.screenshot({ path: join(FOLDER, 'page-record.png'), fullPage: true, clip })
 await browser.close()
 service.process.kill()
 await service.ended

@@ -112,22 +112,22 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       })
     }
 
-    it('keeps what a change sets while other processes note when the record is due', async () => {
-      const record = makeRecord({})
-      await log.claim(record)
-      const others = await Promise.all([open(), open()])
-      const due_at = '2026-01-01T00:15:00.000Z'
-      const note = { state: 'prepared', due_at, updated_at } as const
-      const change = { state: 'unknown', reverts: 2, reported_transaction: '0xab', updated_at } as const
-      await others[0]?.read(record.identity)
-      const [changed] = await Promise.all([
-        log.advance(record, change),
-        ...others.map((each) => each.advance(record, note)),
-      ])
-      expect(changed).to.deep.equal({ ...record, ...change })
-      await reopen()
-      expect(await log.read(record.identity)).to.deep.equal({ ...record, ...change })
-    })
+    for (const order of ['before', 'beside'] as const)
+      it(`keeps what a change sets if other processes note ${order} it when the record is due`, async () => {
+        const record = makeRecord({})
+        await log.claim(record)
+        const others = await Promise.all([open(), open()])
+        const note = { state: 'prepared', due_at: '2026-01-01T00:15:00.000Z', updated_at } as const
+        const change = { state: 'unknown', reverts: 2, reported_transaction: '0xab', updated_at } as const
+        await others[0]?.read(record.identity)
+        const noted = Promise.all(others.map((each) => each.advance(record, note)))
+        if (order === 'before') await noted
+        const changed = await log.advance(record, change)
+        await noted
+        expect(changed).to.deep.include({ ...record, ...change })
+        await reopen()
+        expect(await log.read(record.identity)).to.deep.equal(changed)
+      })
 
     const addReceipt = (record: ResponseRecord, receipt: string) =>
       log.advance(record, { state: record.state, receipt, updated_at: record.updated_at })

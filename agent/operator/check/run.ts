@@ -61,7 +61,7 @@ function openSubject({ now, fetch }: Context, config: Config) {
     catalog: once(openCatalog),
     journal: once(() => keep(new Journal(dataDirectory))),
     chain: facilitator.kind === 'sandbox' ? undefined : openChain({ urls: rpcUrls, chainId, now }),
-    relayerFunds: facilitator.kind === 'self' ? () => readFunds(config, facilitator) : undefined,
+    settlementsLeft: facilitator.kind === 'self' ? () => countSettlements(config, facilitator) : undefined,
   }
   return { subject, [Symbol.asyncDispose]: async () => void (await Promise.all(opened.map((each) => each.close()))) }
 }
@@ -71,8 +71,11 @@ function once<Value>(open: () => Value): () => Value {
   return () => (value ??= { opened: open() }).opened
 }
 
-function readFunds({ mode }: Config, { relayerKeyFile, rpcUrls }: Extract<Config['facilitator'], { kind: 'self' }>) {
+function countSettlements(
+  { mode }: Config,
+  { relayerKeyFile, rpcUrls }: Extract<Config['facilitator'], { kind: 'self' }>,
+) {
   const relayerKey = readRelayerKey(relayerKeyFile)
   const shared = { deployment: DEPLOYMENTS[mode], rpcUrls, relayerKey, report: () => undefined }
-  return openInProcessFacilitator({ ...shared, pollingMs: NODE_MS_MAX }).readFunds()
+  return openInProcessFacilitator({ ...shared, pollingMs: NODE_MS_MAX }).settlementsLeft()
 }

@@ -120,10 +120,10 @@ const unanswered = ({ running }: Subject, detail: string) => (running ? [] : fai
 const SETTLEMENTS_LEFT_MIN = 1_000n
 
 export async function checkRelayer(subject: Subject): Promise<Finding[]> {
-  if (!subject.relayerFunds) return []
-  const funds = await subject.relayerFunds().catch(() => undefined)
-  if (!funds) return unanswered(subject, 'the node does not tell the balance of the relayer')
-  const text = `gas for about ${funds.settlements} payments`
-  if (funds.settlements === 0n) return failed(`${text}: send ether to the relayer`)
-  return funds.settlements < SETTLEMENTS_LEFT_MIN ? warning(`${text}: send ether to the relayer`) : passed(text)
+  if (!subject.settlementsLeft) return []
+  const left = await subject.settlementsLeft().catch(() => undefined)
+  if (left === undefined) return unanswered(subject, 'the node does not tell the balance of the relayer')
+  const text = `gas for about ${left} payments`
+  if (left === 0n) return failed(`${text}: send ether to the relayer`)
+  return left < SETTLEMENTS_LEFT_MIN ? warning(`${text}: send ether to the relayer`) : passed(text)
 }

@@ -4,7 +4,6 @@ import type { Catalog } from '../../../store/dataset/catalog.ts'
 import type { Journal } from '../../../store/history/journal.ts'
 import type { Fetch } from '../../../store/base/bounded-fetch.ts'
 import type { Chain } from '../../settlement/chain/chain.ts'
-import type { RelayerFunds } from '../../settlement/facilitator/in-process-facilitator.ts'
 import type { AllowedChanges } from '../check-log-owner.ts'
 import type { Config } from '../config.ts'
 import type { startDailyRetrieval } from '../dataset.ts'
@@ -67,6 +66,7 @@ export interface Subject {
   journal: () => Journal
   /** Undefined if the sandbox is not running. */
   chain: Chain | undefined
-  relayerFunds: (() => Promise<RelayerFunds>) | undefined
+  /** How many settlements the relayer can pay for. Undefined without a relayer. */
+  settlementsLeft: (() => Promise<bigint>) | undefined
   running?: Running
 }

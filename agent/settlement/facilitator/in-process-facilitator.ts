@@ -45,14 +45,9 @@ interface InProcessFacilitatorOptions {
   report: Report
 }
 
-export interface RelayerFunds {
-  wei: bigint
-  /** The number of settlements that `wei` pays for at the current gas price. */
-  settlements: bigint
-}
-
 interface InProcessFacilitator extends Pick<FacilitatorClient, 'verify' | 'settle'> {
-  readFunds(): Promise<RelayerFunds>
+  /** How many settlements the relayer can pay for at the current gas price. */
+  settlementsLeft(): Promise<bigint>
 }
 
 export function openInProcessFacilitator(options: InProcessFacilitatorOptions): InProcessFacilitator {
@@ -101,7 +96,7 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
         if (!isSettled) await enqueue(async () => nonces.reset({ address: account.address, chainId }))
       }
     },
-    readFunds: () => readFunds(wallet),
+    settlementsLeft: () => countSettlementsLeft(wallet),
   }
 }
 
@@ -171,10 +166,10 @@ function openWallet(
   return { account, wallet }
 }
 
-async function readFunds(wallet: RelayerWallet): Promise<RelayerFunds> {
+async function countSettlementsLeft(wallet: RelayerWallet): Promise<bigint> {
   const { address } = wallet.account
   const [wei, price] = await Promise.all([wallet.getBalance({ address }), wallet.getGasPrice()])
-  return { wei, settlements: wei / (price * GAS_USUAL || 1n) }
+  return wei / (price * GAS_USUAL || 1n)
 }
 
 /** Runs tasks one after the other. A failed task rejects only its own promise. */

@@ -120,7 +120,7 @@ describe('the limits of a payment header', () => {
     const sent = { ...payload, authorization: { ...authorization, more: '0' }, permit2Authorization: {} }
     const parsed = parsePaymentHeaders([header({ ...payment, payload: sent })])
     expect(parsed).to.have.nested.property('payment.payload').that.deep.equals(payment.payload)
-    expect(parsed).to.have.nested.property('sent.payload').that.deep.equals(sent)
+    expect(parsed).to.have.nested.property('json.payload').that.deep.equals(sent)
   })
 
   it('[5.3.1] accepts members at their limits', () => {

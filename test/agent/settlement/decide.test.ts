@@ -9,7 +9,7 @@ import type { TransferTrial } from '../../../agent/settlement/chain/token.ts'
 import { BUYER, makeRecord, RECEIVER } from '../../support/records.ts'
 
 type Action = ReturnType<typeof decide>
-type Cause = Parameters<typeof decide>[0]['cause']
+type Cause = 'request' | 'reconciler'
 
 const NOW = 1_800_000_000
 const END = NOW + 300

@@ -126,7 +126,7 @@ const withFunds = (settlements: bigint): Scenario => ({
   options: {
     replaceExternals: (own) => ({
       ...own,
-      relayerFunds: async () => ({ ...(await own.relayerFunds!()), ...(isDown && { settlements }) }),
+      settlementsLeft: async () => (isDown ? settlements : own.settlementsLeft!()),
     }),
   },
   cause: goDown,

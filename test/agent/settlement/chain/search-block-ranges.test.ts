@@ -1,13 +1,14 @@
 /** The search of block ranges on nodes with limits. */
 import { expect } from 'chai'
-import { RANGES_MAX, RangeSearch } from '../../../../agent/settlement/chain/search-block-ranges.ts'
+import { RANGES_MAX, RangeSearch, type BlockRange } from '../../../../agent/settlement/chain/search-block-ranges.ts'
 import { RateLimited, ReplyError } from '../../../../agent/settlement/rpc/post-json.ts'
 import { RpcError } from '../../../../agent/settlement/rpc/json-rpc.ts'
 
 const FROM = 1_000n
+const TOO_MANY = new RpcError({ code: -32_005, message: 'too many blocks' })
 
 describe('the search of block ranges', () => {
-  let ranges: { from: bigint; to: bigint }[]
+  let ranges: BlockRange[]
   let search: RangeSearch
 
   beforeEach(() => {
@@ -15,18 +16,29 @@ describe('the search of block ranges', () => {
     search = new RangeSearch()
   })
 
-  /** Searches for an event in a block, on a node that allows this many blocks per call. */
-  const find = ({ event, to, limit }: { event?: bigint; to: bigint; limit: bigint }) =>
+  interface Question {
+    event?: bigint
+    to: bigint
+    /** The node allows so many blocks per call. */
+    limit?: bigint
+    /** What the node throws for a longer range. */
+    refusal?: Error
+    isTooEarly?: () => Promise<boolean>
+  }
+  /** Searches for an event in a block. */
+  const find = ({ event = -1n, to, limit = 10_000n, refusal = TOO_MANY, isTooEarly }: Question) =>
     search.find({
       key: 'nonce',
       from: FROM,
       to,
+      isTooEarly,
       read: async (range) => {
         ranges.push(range)
-        if (range.to - range.from >= limit) throw new RpcError({ code: -32_005, message: 'too many blocks' })
-        return event !== undefined && range.from <= event && event <= range.to ? event : undefined
+        if (range.to - range.from >= limit) throw refusal
+        return range.from <= event && event <= range.to ? event : undefined
       },
     })
+  const sizeOf = ({ from, to }: BlockRange) => to - from + 1n
 
   for (const limit of [1n, 10n, 999n, 1_000n, 1_001n]) {
     it(`finds an event on a node that allows ${limit} blocks per call, in several calls if needed`, async () => {
@@ -45,19 +57,12 @@ describe('the search of block ranges', () => {
   }
 
   it('[5.7.12] reads the newest blocks first if asked to, each once, also if the chain has grown meanwhile', async () => {
-    const read = async (range: { from: bigint; to: bigint }) => {
-      ranges.push(range)
-      if (range.to - range.from >= 10n) throw new RpcError({ code: -32_005, message: 'too many blocks' })
-      return undefined
-    }
     const newest = FROM + 300n
-    const isTooEarly = async () => false
-    const findNewest = (to: bigint) => search.find({ key: 'nonce', from: FROM, to, isTooEarly, read })
-    for (const to of [newest, newest + 5n, newest - 1n]) await findNewest(to)
-    const searched = ranges.filter(({ from, to }) => to - from < 10n)
+    for (const to of [newest, newest + 5n, newest - 1n]) await find({ to, limit: 10n, isTooEarly: async () => false })
+    const searched = ranges.filter((range) => sizeOf(range) <= 10n)
     expect(searched[0]?.to).to.equal(newest)
-    const blocks = searched.flatMap(({ from, to }) =>
-      Array.from({ length: Number(to - from) + 1 }, (_, at) => to - BigInt(at)),
+    const blocks = searched.flatMap((range) =>
+      Array.from({ length: Number(sizeOf(range)) }, (_, at) => range.to - BigInt(at)),
     )
     const all = Array.from({ length: 301 }, (_, at) => newest - BigInt(at))
     expect(blocks.slice(0, all.length)).to.deep.equal(all)
@@ -121,57 +126,26 @@ describe('the search of block ranges', () => {
 
   it('ends after a range that takes too long, and begins the next call with a smaller one', async () => {
     const event = FROM + 2_000n
-    const late = async () => {
-      throw new DOMException('The operation was aborted due to timeout', 'TimeoutError')
-    }
-    const slow = (range: { from: bigint; to: bigint }) => {
-      ranges.push(range)
-      if (range.to - range.from >= 300n) return late()
-      return Promise.resolve(range.from <= event && event <= range.to ? event : undefined)
-    }
-    const findSlowly = () =>
-      search.find({ key: 'nonce', from: FROM, to: FROM + 3_000n, read: slow }).catch(() => 'too late' as const)
+    const late = new DOMException('The operation was aborted due to timeout', 'TimeoutError')
     const found: unknown[] = []
     for (let calls = 0; calls < 30 && found.at(-1) !== event; calls += 1) {
       ranges.length = 0
-      found.push(await findSlowly())
-      expect(ranges.filter(({ from, to }) => to - from >= 300n).length).to.be.at.most(1)
+      found.push(await find({ event, to: FROM + 3_000n, limit: 300n, refusal: late }).catch(() => 'too late'))
+      expect(ranges.filter((range) => sizeOf(range) > 300n).length).to.be.at.most(1)
     }
     expect(found.at(-1)).to.equal(event)
   })
 
   it('ends at once if the node limits the rate, and continues there with the same range in the next call', async () => {
-    const event = FROM + 300n
-    let calls = 0
-    const read = async (range: { from: bigint; to: bigint }) => {
-      calls += 1
-      if (calls % 3 === 0) throw new RateLimited('1')
-      ranges.push(range)
-      if (range.to - range.from >= 100n) throw new RpcError({ code: -32_005, message: 'too many blocks' })
-      return range.from <= event && event <= range.to ? event : undefined
-    }
-    const findOnce = () =>
-      search.find({ key: 'nonce', from: FROM, to: FROM + 500n, read }).catch(() => 'limited' as const)
-    const found: unknown[] = []
-    while (found.length < 30 && found.at(-1) !== event) found.push(await findOnce())
-    expect(found.at(-1)).to.equal(event)
-    // 501, 250 and 125 blocks are too many, and 62 are not.
-    expect(ranges.map(({ from, to }) => Number(to - from) + 1)).to.satisfy((all: number[]) => Math.min(...all) === 62)
+    const question = { event: FROM + 300n, to: FROM + 500n }
+    const limited = await find({ ...question, limit: 0n, refusal: new RateLimited('1') }).catch(() => 'limited')
+    expect(limited).to.equal('limited')
+    expect(await find(question)).to.equal(question.event)
+    expect(ranges[1]).to.deep.equal(ranges[0])
   })
 
   it('fails if the node refuses one block, and at once if it is unreachable', async () => {
-    const fail = async (cause: Error) =>
-      search
-        .find({
-          key: cause.message,
-          from: FROM,
-          to: FROM + 100n,
-          read: async (range) => {
-            ranges.push(range)
-            throw cause
-          },
-        })
-        .catch((error: unknown) => error)
+    const fail = (refusal: Error) => find({ to: FROM + 100n, limit: 0n, refusal }).catch((error: unknown) => error)
     const refusal = new RpcError({ code: -32_601, message: 'no logs' })
     expect(await fail(refusal)).to.equal(refusal)
     expect(ranges.at(-1)).to.deep.equal({ from: FROM, to: FROM })
