@@ -1,4 +1,4 @@
-/** The manifest for Kubernetes: its container starts as its user, with its volumes and secret, and its probes answer. */
+/** The manifest for Kubernetes: the container starts as its user, with volumes and secret, and the probes answer. */
 import { spawnSync } from 'node:child_process'
 import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
