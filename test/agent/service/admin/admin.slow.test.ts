@@ -127,9 +127,14 @@ describe('the admin address', function () {
     expect(await shown()).to.equal(1)
   })
 
-  it('[14.12] calls a facilitator that does not answer once a minute', async () => {
+  it('[14.12] calls a facilitator that fails once a minute', async () => {
     let calls = 0
-    using facilitator = await listen(createServer((request) => void (calls += Number(request.url === '/supported'))))
+    using facilitator = await listen(
+      createServer((request, response) => {
+        calls += Number(request.url === '/supported')
+        response.writeHead(500).end()
+      }),
+    )
     let laterMs = 0
     const facilitators = [{ url: facilitator.url, authorization: async () => undefined }]
     await start({
