@@ -121,11 +121,7 @@ const schema = z.object({
   RATE_LIMIT_PER_MINUTE: wholeNumber(1, RATE_LIMIT_MAX).default(RATE_LIMIT_PER_MINUTE),
   A2A_ENABLED: flag.default('true'),
   RESPONSE_LOG: responseLog.optional(),
-  RESPONSE_RETENTION_DAYS: wholeNumber(
-    RETENTION_DAYS_MIN,
-    RETENTION_DAYS_MAX,
-    `must be a whole number of days, ${RETENTION_DAYS_MIN} or more`,
-  ).default(RETENTION_DAYS_MIN),
+  RESPONSE_RETENTION_DAYS: wholeNumber(RETENTION_DAYS_MIN, RETENTION_DAYS_MAX).default(RETENTION_DAYS_MIN),
   // 0 is a valid agent id. Larger numbers than the maximum are not exact in JSON.
   ERC8004_AGENT_ID: wholeNumber(0, Number.MAX_SAFE_INTEGER).transform(BigInt).optional(),
   /** Shown on every page. */

@@ -4,7 +4,7 @@ import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readS
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
 import { CorruptRecordError } from './checksum.ts'
-import { FORMER_LAYOUT_VERSION, LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind, type Layout } from './layout.ts'
+import { FORMER_RESPONSES_VERSION, LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind, type Layout } from './layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from './private-files.ts'
 
 /** A part of the store cannot be used. The message is one line for the operator. */
@@ -178,7 +178,7 @@ function checkLayout(
   }
   if (layout?.kind !== kind || typeof layout.version !== 'number')
     throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
-  const isFormer = layout.version === FORMER_LAYOUT_VERSION[kind] || layout.isUpgrading === true
+  const isFormer = kind === 'responses' && (layout.version === FORMER_RESPONSES_VERSION || layout.isUpgrading === true)
   if (isFormer && !upgrade) throw new StoreError(`${folder}: needs an upgrade; start the service, which makes it`)
   if (layout.version !== version && !isFormer)
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)

@@ -56,10 +56,8 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
   lock: 1,
 }
 
-/** The layout before, which a process that writes upgrades when it opens the environment. */
-export const FORMER_LAYOUT_VERSION: { responses: number } & Partial<Record<EnvironmentKind, number>> = {
-  responses: 2,
-}
+/** The layout of the log before, which a process that writes upgrades when it opens the environment. */
+export const FORMER_RESPONSES_VERSION = 2
 
 /** The value of {@link LAYOUT_KEY}. */
 export interface Layout {

@@ -5,7 +5,7 @@
 import { asBinary, type RootDatabase } from 'lmdb'
 import { undefinedIfCorrupt } from '../files/checksum.ts'
 import { readerIdsOf, StoreError } from '../files/environment.ts'
-import { FORMER_LAYOUT_VERSION, LAYOUT_KEY, LAYOUT_VERSION, recordKeyIn, type Layout } from '../files/layout.ts'
+import { FORMER_RESPONSES_VERSION, LAYOUT_KEY, LAYOUT_VERSION, recordKeyIn, type Layout } from '../files/layout.ts'
 import { digestOf, newRecordKey, openRanges, type LogRanges } from './ranges.ts'
 import { decodeRecord, encodeProgress, encodeRecord } from './record.ts'
 
@@ -59,7 +59,7 @@ export function upgradeLayout(environment: Environment, check: () => void = () =
 }
 
 export function isFormerLayout(environment: Environment): boolean {
-  return (environment.get(LAYOUT_KEY) as Layout).version === FORMER_LAYOUT_VERSION.responses
+  return (environment.get(LAYOUT_KEY) as Layout).version === FORMER_RESPONSES_VERSION
 }
 
 /** Of an environment that is not upgraded. */

@@ -201,13 +201,6 @@ describe('the documented upgrade', function () {
     expect(await machine.agent(['payments', 'unfinished'])).to.contain(sold.purchases[1]?.identity)
     await runCommands(commands.slice(migrates + 1), sold)
 
-    const others = { ...machine.environment, DATA_DIR: await makeTemporaryDirectory(), ADMIN_PORT: 'off' }
-    await cp(join(machine.environment['DATA_DIR'] ?? '', 'keys'), join(others['DATA_DIR'], 'keys'), { recursive: true })
-    const second = startChild('agent/main.js', ['serve'], others)
-    await ready(second)
-    second.process.kill('SIGTERM')
-    expect(await second.ended).to.equal(0)
-
     await machine.stop()
     const drills = await readFile(join(ROOT, 'docs/operations/drills.md'), 'utf8')
     const [restore = 'exit 1'] = /^createdb [^]*?"\$RESTORED" log\.dump/m.exec(drills) ?? []

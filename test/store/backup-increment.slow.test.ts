@@ -17,6 +17,7 @@ import { damage, openLogRanges } from '../support/log-ranges.ts'
 import { below, happens, pick, randomFor, type Random } from '../support/random.ts'
 import { makeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { failureOf } from '../support/failure.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const START = Date.parse('2026-01-01T00:00:00.000Z')
@@ -69,11 +70,6 @@ describe('an incremental backup', () => {
     const found = await dump(directoriesOf(`to-${name}`).dataDirectory)
     for (const [what, value] of Object.entries(expected)) expect(found[what], `${what} of ${name}`).to.deep.equal(value)
   }
-  const failureOf = (promise: Promise<unknown>) =>
-    promise.then(
-      () => 'no error',
-      (error: Error) => `${error.name}: ${error.message}`,
-    )
 
   const end = async (identity: string, states: readonly RecordState[], change = {}) => {
     time += 1

@@ -279,20 +279,6 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect((await log.unrecorded()).map(({ identity }) => identity)).to.deep.equal(['b'])
     })
 
-    it('makes a change although another process notes something in the record meanwhile', async () => {
-      for (let round = 0; round < 10; round += 1) {
-        const record = begin(`payer/${round}`)
-        await log.claim(record)
-        const { state } = record
-        const noted = [1, 2, 3].map((hour) =>
-          log.advance(record, { state, updated_at, due_at: `2026-01-01T0${hour}:00:00.000Z` }),
-        )
-        const changed = log.advance(record, { state: 'unknown', updated_at, refused_at: updated_at, reverts: 1 })
-        await Promise.all(noted)
-        expect(await changed).to.include({ state: 'unknown', refused_at: updated_at, reverts: 1 })
-      }
-    })
-
     it('keeps notes that all processes share', async () => {
       await Promise.all([log.setNote('a/1', 'one'), log.setNote('a/2', 'two'), log.setNote('b/1', 'other')])
       await log.setNote('a/1', 'three')

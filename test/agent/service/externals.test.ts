@@ -16,6 +16,7 @@ import { signedPayment } from '../../support/payments.ts'
 import { tokenOn } from '../../support/token.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { priceOf } from '../../support/operations.ts'
+import { failureOf } from '../../support/failure.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const PAY_TO = '0x00000000000000000000000000000000000000c7'
@@ -54,11 +55,7 @@ describe('the configured externals', () => {
       report: (event) => void reports.push(event),
       log: () => undefined,
     })
-  const refusal = (environment: Record<string, string>) =>
-    open(environment).then(
-      () => 'opened',
-      (error: unknown) => (error instanceof Error ? `${error.name}: ${error.message}` : 'not an Error'),
-    )
+  const refusal = (environment: Record<string, string>) => failureOf(open(environment))
 
   it('settle concurrent payments with the configured relayer', async () => {
     const { externals, lines } = await open(own())
@@ -107,8 +104,8 @@ describe('the configured externals', () => {
       'ConfigError: RPC_URL must be a node of chain 8453 when MODE is mainnet',
     )
     const remote = { FACILITATOR: 'http://127.0.0.1:1', PAY_TO }
-    expect(await refusal({ ...remote, RPC_URL: rpcUrl })).to.equal('opened')
-    expect(await refusal({ ...remote, RPC_URL: 'http://127.0.0.1:1' })).to.equal('opened')
+    expect(await refusal({ ...remote, RPC_URL: rpcUrl })).to.equal('no failure')
+    expect(await refusal({ ...remote, RPC_URL: 'http://127.0.0.1:1' })).to.equal('no failure')
   })
 
   it('[14.10] refuse a relayer that another process of the data directory uses, until that process ends', async () => {
@@ -119,10 +116,10 @@ describe('the configured externals', () => {
       'ConfigError: RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses',
     )
     await writeFile(keyFile, generatePrivateKey())
-    expect(await refusal(own())).to.equal('opened')
+    expect(await refusal(own())).to.equal('no failure')
     await writeFile(keyFile, relayer)
     other.process.kill('SIGKILL')
     await other.ended
-    expect(await refusal(own())).to.equal('opened')
+    expect(await refusal(own())).to.equal('no failure')
   })
 })

@@ -136,26 +136,16 @@ describe('the HTTP server', () => {
     for (const [name, text] of [
       ['nothing', ''],
       ['the start of a request', 'GET /attribution HTTP/1.1\r\nHo'],
-    ] as const) {
-      it(`[14.4] stops without waiting for a connection that has sent ${name}`, async () => {
-        const stopping = await startFakedService()
-        const socket = await dial(stopping)
-        const heard = hear(socket)
-        socket.write(text)
-        // The answer on another connection shows that the server has accepted this one.
-        await talk(stopping, GOOD.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
-        await stopping.stop()
-        expect(await heard).to.equal('')
-      })
-    }
-
-    for (const [name, text] of [
       ['a body', `${RESOLVE}Content-Length: 99\r\n\r\n{`],
       ['chunks', `${RESOLVE}Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam`],
       ['a second body', `${GOOD}${RESOLVE}Content-Length: 99\r\n\r\n{`],
     ] as const) {
-      it(`[14.4] ends ${name} without an end when a stop has lasted the time limit of a request`, async () => {
-        const stopping = await startFakedService({ limits: { headersMs: 500, requestMs: 500, checkMs: 60_000 } })
+      it(`[14.4] ends ${name} at a stop, at the latest after the time limit of a request`, async () => {
+        // Without a request in progress the stop does not wait.
+        const bodyMs = text.includes('Content-') || text.includes('chunked') ? 500 : 600_000
+        const stopping = await startFakedService({
+          limits: { headersMs: bodyMs, requestMs: bodyMs, checkMs: 60_000 },
+        })
         const socket = await dial(stopping)
         const heard = hear(socket)
         socket.write(text)

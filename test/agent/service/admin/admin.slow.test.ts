@@ -9,6 +9,7 @@ import { generatePrivateKey } from 'viem/accounts'
 import { checksWith } from '../../../../agent/service/checks/table.ts'
 import { migrateDatabase } from '../../../../store/log/postgres/schema.ts'
 import { listen } from '../../../support/listen.ts'
+import { mountDisk } from '../../../support/mount.ts'
 import { findPostgres, initialiseServer, launchServer, makeServerFolder } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
 import { shortTimers } from '../../../support/timers.ts'
@@ -66,16 +67,6 @@ describe('the admin address', function () {
       )
     expect(await sample('company_agent_open_payments', { state: 'settled' })).to.equal(1)
     expect(await sample('company_agent_sales_last_minute')).to.be.at.least(1)
-  })
-
-  it('reads no open payment for a scrape', async () => {
-    await start()
-    await requests().buy((payment) => requests().lookup('00000000', payment))
-    const reads = () => sample('company_agent_step_duration_seconds_count', { step: 'log_read', result: 'done' })
-    // The reconciler can read the payment between two scrapes.
-    const counts = [await reads(), await reads(), await reads(), await reads()]
-    const added = counts.slice(1).map((count, index) => count - (counts[index] ?? 0))
-    expect(Math.min(...added)).to.equal(0)
   })
 
   it('counts outcomes by operation, over all transports', async () => {
@@ -182,13 +173,6 @@ describe('the admin address', function () {
     expect(await shown()).to.equal(0)
   })
 
-  it('refuses other paths and methods', async () => {
-    await start()
-    expect((await adminFetch('/')).status).to.equal(404)
-    expect((await adminFetch('/metrics', { method: 'POST' })).status).to.equal(404)
-    expect((await fetch(`${service.url}/metrics`)).status).to.equal(404)
-  })
-
   it('[14.12] does not stop the start if its default port is in use, and does if its configured port is', async () => {
     await start()
     const port = Number(new URL(service.adminUrl).port)
@@ -203,38 +187,30 @@ describe('the admin address', function () {
   })
 
   it('is not ready while the disk of PostgreSQL is full, and ready again afterwards', async function () {
-    const disk = await mountSmallDisk()
+    const folder = await makeServerFolder()
+    // An empty server of PostgreSQL almost fills it.
+    const disk = await mountDisk(folder, 'size=96m,uid=65534,gid=65534,mode=0700')
     if (findPostgres() === undefined || !disk) {
       await start()
       return this.skip()
     }
-    const data = join(disk, 'data')
+    const data = join(folder, 'data')
     await initialiseServer(data)
-    const server = await launchServer({ data, sockets: disk })
+    const server = await launchServer({ data, sockets: folder })
     try {
-      const url = `postgres://test@localhost/postgres?host=${disk}`
+      const url = `postgres://test@localhost/postgres?host=${folder}`
       await migrateDatabase(url)
       await start({ environment: { RESPONSE_LOG: url } })
       expect(await readiness()).to.have.nested.property('checks.response log', true)
       // It fails at the end of the disk.
-      await promisify(execFile)('dd', ['if=/dev/zero', `of=${join(disk, 'filler')}`, 'bs=4k']).catch(() => undefined)
+      await promisify(execFile)('dd', ['if=/dev/zero', `of=${join(folder, 'filler')}`, 'bs=4k']).catch(() => undefined)
       expect(await readiness()).to.deep.include({ status: 503, ready: false })
       expect(await readiness()).to.deep.nested.include({ 'checks.response log': false, 'checks.chain': true })
-      await rm(join(disk, 'filler'))
+      await rm(join(folder, 'filler'))
       expect(await readiness()).to.have.nested.property('checks.response log', true)
     } finally {
       await server.kill()
-      await promisify(execFile)('umount', ['--lazy', disk])
+      await disk.unmount()
     }
   })
 })
-
-/** A folder on a disk that an empty server of PostgreSQL almost fills. Undefined without the right to mount one. */
-async function mountSmallDisk(): Promise<string | undefined> {
-  const folder = await makeServerFolder()
-  const options = 'size=96m,uid=65534,gid=65534,mode=0700'
-  return promisify(execFile)('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).then(
-    () => folder,
-    () => undefined,
-  )
-}

@@ -20,6 +20,7 @@ import type { Externals } from '../../../../agent/service/externals.ts'
 import { chosenByCommit } from '../../../bench/commit.ts'
 import { rpc } from '../../../support/chain.ts'
 import { listen } from '../../../support/listen.ts'
+import { mountDisk } from '../../../support/mount.ts'
 import { findPostgres, makeEmptyLog } from '../../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
 import { shortTimers } from '../../../support/timers.ts'
@@ -154,19 +155,13 @@ async function startFacilitator() {
 
 /** A data directory on a disk of its own. Undefined without the right to mount one. */
 async function withDisk(mebibytes: number): Promise<TestServiceOptions | undefined> {
-  const probe = await makeTemporaryDirectory()
-  const run = promisify(execFile)
-  const mount = (folder: string) => run('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', folder])
-  const isAllowed = await mount(probe).then(
-    () => true,
-    () => false,
-  )
-  if (!isAllowed) return undefined
-  await run('umount', [probe])
+  const probe = await mountDisk(await makeTemporaryDirectory(), 'size=1m')
+  if (!probe) return undefined
+  await probe.unmount()
   return {
     prepare: async (directory) => {
-      await mount(directory)
-      cleanUp.push(() => run('umount', ['--lazy', directory]))
+      const disk = await mountDisk(directory, `size=${mebibytes}m`)
+      if (disk) cleanUp.push(disk.unmount)
     },
   }
 }

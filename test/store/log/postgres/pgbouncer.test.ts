@@ -6,6 +6,7 @@ import { migrateDatabase } from '../../../../store/log/postgres/schema.ts'
 import { hasPgbouncer, startPgbouncer, type Pooler } from '../../../support/pgbouncer.ts'
 import { findPostgres, startPostgres, withPool, type PostgresServer } from '../../../support/postgres.ts'
 import { makeRecord } from '../../../support/records.ts'
+import { failureOf } from '../../../support/failure.ts'
 
 const updated_at = '2026-01-01T00:00:01.000Z'
 const SALES = 40
@@ -17,11 +18,6 @@ const NOTE_SETTINGS = [
   'create trigger note_setting before insert or update on responses for each row execute function note_setting()',
 ]
 
-const failureOf = (work: Promise<unknown>) =>
-  work.then(
-    () => 'no failure',
-    (cause: unknown) => String(cause),
-  )
 const open = (url: string) => openPostgresResponseLog({ url, salesPerMinute: 1000, report: () => undefined })
 
 describe('the response log behind pgbouncer in transaction mode', function () {

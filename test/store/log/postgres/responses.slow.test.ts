@@ -8,17 +8,12 @@ import type { ResponseLog } from '../../../../store/log/responses.ts'
 import { findPostgres, makeEmptyLog, startPostgres, withPool, type PostgresServer } from '../../../support/postgres.ts'
 import { startPostgresProxy, type LostPart, type PostgresProxy } from '../../../support/postgres-proxy.ts'
 import { makeRecord } from '../../../support/records.ts'
+import { failureOf } from '../../../support/failure.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
 const open = (url: string) => openPostgresResponseLog({ url, salesPerMinute: 1_000, report: () => undefined })
 /** A failed statement is repeated twice. */
 const REPETITIONS = 2
-
-const failureOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'no error',
-    (error: unknown) => `${(error as Error).name}: ${(error as Error).message}`,
-  )
 
 describe('the response log in PostgreSQL', function () {
   this.timeout(180_000)
