@@ -46,6 +46,16 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
     expect(sale.count('observe')).to.equal(2)
   })
 
+  it('[6.2.2] costs its address a payment if a call with its factory fails', async () => {
+    sale.budgetOf(2 * WEIGHTS.payment)
+    sale.script.observe = () => Promise.reject(new Error('out of gas'))
+    const codes = []
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      codes.push(codeOf(await sale.lookup(wrap(await fromWallet(), '0x1234'))))
+    expect(codes.slice(0, 2)).to.deep.equal(Array(2).fill('payment_verification_unavailable'))
+    expect(codes[2]).to.equal('rate_limited')
+  })
+
   describe('on a real chain, with the facilitator of @x402/evm', function () {
     this.timeout(240_000)
     let place: SaleOnChain
