@@ -14,7 +14,7 @@ const RETRY_MS = 50
 const EXIT_MS_MAX = 1_000
 
 export class LogOutput {
-  /** Lines that were lost since the last one that was not. */
+  /** Lines that were lost since a line was last taken. The next line names their number. */
   lost = 0
   #lostAt = -Infinity
   readonly #descriptor: number

@@ -34,7 +34,7 @@ interface WatchOptions {
   timer: Timer
 }
 
-/** The checks of a running service. Each is measured when somebody asks, and at most as often as the table says. */
+/** The checks of a running service. Nothing is measured while nobody asks. */
 export class Watch {
   readonly #options: WatchOptions
   readonly #latest = new Map<CheckName, { findings: Finding[]; at: number }>()
@@ -46,20 +46,24 @@ export class Watch {
     this.#options = options
   }
 
-  /** Whether each check that concerns this process alone passes. A late one does not. */
+  /** Whether each check that concerns this process alone passes now. A late one does not. */
   async readiness(): Promise<Record<string, boolean>> {
     const names = measuredWith('unready')
-    await this.#measureDue(names)
+    await this.#measure(names)
     const passes = (name: CheckName) =>
       !this.#running.has(name) && this.#latest.get(name)?.findings.every(({ kind }) => kind !== 'failed') === true
     return Object.fromEntries(names.map((name) => [name, passes(name)]))
   }
 
-  /** The checks that alert, by severity, with the seconds since they fail. What is not measured yet is absent. */
+  /**
+   * The checks that alert, by severity, with the seconds since they fail. Each is measured at most as often as the
+   * table says. What is not measured yet is absent.
+   */
   async alerts(): Promise<{ check: string; severity: Severity; isFailing: boolean; seconds: number }[]> {
     const { clock } = this.#options
     const names = [...new Set([...measuredWith('critical'), ...measuredWith('warning')])]
-    await this.#measureDue(names)
+    const ageOf = (name: CheckName) => clock() - (this.#latest.get(name)?.at ?? -Infinity)
+    await this.#measure(names.filter((name) => ageOf(name) >= (checkOf(name).everySeconds ?? 0) * 1_000))
     return names.flatMap((name) =>
       this.#labels(name).map(({ check, severity, key }) => {
         const since = this.#since.get(key)
@@ -69,14 +73,10 @@ export class Watch {
   }
 
   /** Waits for a short time. A check that is late goes on. */
-  async #measureDue(names: readonly CheckName[]): Promise<void> {
-    const { open, clock, timer } = this.#options
+  async #measure(names: readonly CheckName[]): Promise<void> {
+    const { open, timer } = this.#options
     const subject = open()
-    for (const name of names) {
-      const ageMs = clock() - (this.#latest.get(name)?.at ?? -Infinity)
-      if (!this.#running.has(name) && ageMs >= (checkOf(name).everySeconds ?? 0) * 1_000)
-        this.#running.set(name, this.#measureOne(name, subject))
-    }
+    for (const name of names) if (!this.#running.has(name)) this.#running.set(name, this.#measureOne(name, subject))
     const running = names.flatMap((name) => this.#running.get(name) ?? [])
     await withDeadline({ timer, milliseconds: WAIT_MS_MAX }, () => Promise.all(running)).catch(() => undefined)
   }

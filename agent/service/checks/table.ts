@@ -57,8 +57,7 @@ export const CHECKS = {
   unrecorded: { columns: ['warning', 'shown'], ...LATER, measure: checkUnrecorded },
   backup: { columns: ['warning', 'shown'], ...LATER, measure: checkBackup },
   'log lines': { columns: ['warning'], ...SOON, measure: failsIf((running) => running.areLogLinesLost()) },
-  // A stop shows at once.
-  running: { columns: ['unready'], everySeconds: 0, measure: failsIf((running) => !running.isOpen()) },
+  running: { columns: ['unready'], ...SOON, measure: failsIf((running) => !running.isOpen()) },
   'base URL': { columns: ['shown'] },
   documents: { columns: ['shown'] },
   'agent card': { columns: ['shown'] },
