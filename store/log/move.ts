@@ -91,10 +91,17 @@ async function prepare({ source, target, to }: Move) {
   if (incomplete === id) return { id, owner }
   if (mark && (await target.owner())?.log_id === owner.log_id)
     throw new StoreError(`${to}: has this response log already; the move is complete`)
-  // Every log with a record has an owner, or the note.
-  if (incomplete !== undefined || (await target.owner()) !== undefined)
+  if (incomplete !== undefined || !(await isEmpty(target)))
     throw new StoreError(`${to}: has another response log; use an empty one`)
   return { id, owner }
+}
+
+/** A log that was restored in part can have records without an owner. */
+async function isEmpty(log: MovableLog): Promise<boolean> {
+  if ((await log.owner()) !== undefined) return false
+  for await (const part of log.export())
+    if (part.kind === 'records' && part.records.length + part.damaged.length > 0) return false
+  return true
 }
 
 async function compare(source: MovableLog, target: MovableLog) {

@@ -31,8 +31,8 @@ export const addMoveLogCommand: AddCommand = (program, context) => {
       await using lock = await acquireProcessLock({ folder: movesFolder(config.dataDirectory), ownPid: process.pid })
       if (!lock) throw new Error('Another process moves the response log')
       await using source = await openConfiguredLog(config, { moving: 'source' })
-      const named = { dataDirectory: directory, responseLog: url && target }
-      await using opened = await openConfiguredLog(named, { moving: 'target' })
+      const targetConfig = { dataDirectory: directory, responseLog: url && target }
+      await using opened = await openConfiguredLog(targetConfig, { moving: 'target' })
       const move = { source, target: opened, to }
       if (cancel) {
         await cancelMove(move)

@@ -169,7 +169,9 @@ for (const [from, to] of [
       expect(failure).to.match(/ 10 records differ/)
     })
 
-    it('[14.23] refuses a target with another log, and changes nothing', async () => {
+    it('[14.23] refuses a target with records without an owner, or with another log, and changes nothing', async () => {
+      await target.claim(makeRecord({ identity: 'payer/other' }))
+      expect(await failureOf(move())).to.match(/another response log/)
       await target.setOwner({ ...OWNER, log_id: randomUUID() }, undefined)
       expect(await failureOf(move())).to.match(/another response log/)
       expect(await failureOf(source.claim(makeRecord({ identity: 'payer/new' })))).to.equal('no failure')
