@@ -3,7 +3,7 @@ import { addressOf } from '../agent/command-line/candidate-row.ts'
 import { filingStatus } from '../agent/operation/filing-status.ts'
 import type { SearchResponse } from '../agent/operation/search.ts'
 import { DAY_MS, toDay } from '../store/base/day.ts'
-import type { Company } from '../store/dataset/company.ts'
+import { isDissolved, type Company } from '../store/dataset/company.ts'
 import { dateOfSource } from '../store/dataset/source.ts'
 import { allowLater, button, copyButton, create, details, facts, link, paragraph, save } from './elements.ts'
 import { urlOf } from './question.ts'
@@ -13,9 +13,13 @@ import { plural, showDay } from './words.ts'
 export type Provenance = Pick<SearchResponse, 'source' | 'snapshot_id'>
 
 /** The status as a word with a colour and a sign. One that is not known to be harmless is marked as a doubt. */
-export function statusOf({ status, dissolved_date }: Company): HTMLElement {
-  const isEnded = dissolved_date !== null || /^(?:dissolved|ceased|deleted)/i.test(status ?? '')
-  const [kind, sign] = isEnded ? ['ended', '✕'] : /^normal$/i.test(status ?? '') ? ['normal', '✓'] : ['doubt', '!']
+export function statusOf(company: Company): HTMLElement {
+  const { status } = company
+  const [kind, sign] = isDissolved(company)
+    ? ['ended', '✕']
+    : /^normal$/i.test(status ?? '')
+      ? ['normal', '✓']
+      : ['doubt', '!']
   return create('span', { class: `status ${kind}` }, `${sign} ${status ?? 'no status'}`)
 }
 

@@ -73,3 +73,10 @@ export function compareCompanyNumbers(one: string, other: string): number {
   if (one.length !== other.length) return one.length - other.length
   return one < other ? -1 : Number(one > other)
 }
+
+/** Status texts of companies that no longer exist. "Strike Off Listed" is not one of them. */
+const DISSOLVED = /^(?:dissolved|ceased|deleted|struck off)/i
+
+export function isDissolved({ status, dissolved_date }: Company): boolean {
+  return dissolved_date !== null || DISSOLVED.test(status ?? '')
+}

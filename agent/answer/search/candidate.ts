@@ -1,5 +1,5 @@
 /** Builds a candidate of a response: signals, score (contract 12.2) and conflicts (contract 12.4) of one company. */
-import { type Company, compareCompanyNumbers } from '../../../store/dataset/company.ts'
+import { type Company, compareCompanyNumbers, isDissolved } from '../../../store/dataset/company.ts'
 import { normaliseText } from '../../../store/index/normalise-name.ts'
 import { SCORE_MAX, type Candidate } from '../../operation/result.ts'
 import { isSameNumber, type TypedNumbers } from '../../operation/typed-number.ts'
@@ -93,9 +93,6 @@ export function buildCandidate(
   }
 }
 
-/** Status texts of companies that no longer exist. "Strike Off Listed" is not one of them. */
-const DISSOLVED = /^(?:dissolved|ceased|deleted|struck off)/i
-
 /** The best candidates in the order of the response (contract 12.3). */
 export class TopCandidates {
   readonly #candidates: Candidate[] = []
@@ -129,8 +126,4 @@ function compareRank(one: Candidate, other: Candidate): number {
 function evidenceRank({ signals: { company_number_exact, eircode_exact, address_contains } }: Candidate): number {
   const rank = (signal: boolean | null) => Number(signal === true) - Number(signal === false)
   return 9 * Number(company_number_exact) + 3 * rank(eircode_exact) + rank(address_contains)
-}
-
-export function isDissolved({ status, dissolved_date }: Company): boolean {
-  return dissolved_date !== null || DISSOLVED.test(status ?? '')
 }
