@@ -86,6 +86,9 @@ export function isPayment(nonceState: NonceState, { authorization, requirements 
   )
 }
 
+/** What triggered a decision: a request of the buyer or the operator, or the reconciler. */
+export type Cause = 'request' | 'reconciler'
+
 /** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
 type Action = 'wait' | 'settle' | 'reopen' | 'refused' | 'settled' | 'confirmed' | 'rejected' | 'expired'
 
@@ -132,8 +135,7 @@ interface Decided {
   record: ResponseRecord
   nonceState: NonceState
   now: Date
-  /** What triggered the decision: a request of the buyer or the operator, or the reconciler. */
-  cause: 'request' | 'reconciler'
+  cause: Cause
 }
 
 export function decide({ record, nonceState, now, cause }: Decided): Action {
@@ -178,7 +180,7 @@ export function awaitsRefusal({ state, attempt, refused_at }: ResponseRecord): b
 }
 
 /** By the record alone, so that it holds after a restart and on every machine that shares the response log. */
-function maySettle(cause: Decided['cause'], record: ResponseRecord, now: Date): boolean {
+function maySettle(cause: Cause, record: ResponseRecord, now: Date): boolean {
   const { state, attempt, reverts = 0, prepared_at, settling_at = prepared_at } = record
   const isFirstMinutes = Math.abs(now.getTime() - Date.parse(prepared_at)) < SETTLED_ALONE_MS_MAX
   // A `prepared` record is not settled without a request: the buyer may never fetch the response.

@@ -2,7 +2,7 @@
 import type { FirstDenial, ResponseRecord } from '../../store/log/record.ts'
 import { isNear } from './chain/clock.ts'
 import type { Observation } from './chain/observe.ts'
-import { decide, endsOnceFinal } from './decide.ts'
+import { decide, endsOnceFinal, type Cause } from './decide.ts'
 import { observeRecords, type ObservedRecord } from './observe-records.ts'
 import type { PaymentServices } from './services.ts'
 
@@ -18,7 +18,7 @@ export async function judgeDenial(
   payments: PaymentServices,
   record: ResponseRecord,
   { observation }: ObservedRecord,
-  { denial, cause }: { denial: string; cause: 'request' | 'reconciler' },
+  { denial, cause }: { denial: ReturnType<typeof decide>; cause: Cause },
 ): Promise<'confirmed' | FirstDenial | undefined> {
   const { chain, now } = payments
   const others = Array.from({ length: chain.nodeCount }, (_, node) => node).filter((node) => node !== observation.node)
@@ -46,12 +46,7 @@ function isLater({ time, final }: Observation, first: FirstDenial): boolean {
  * Undefined if the node does not work: it does not answer, its block is old, or only its final block, which may have
  * stopped, keeps the payment open.
  */
-async function decideFrom(
-  payments: PaymentServices,
-  record: ResponseRecord,
-  node: number,
-  cause: 'request' | 'reconciler',
-) {
+async function decideFrom(payments: PaymentServices, record: ResponseRecord, node: number, cause: Cause) {
   try {
     const [other] = await observeRecords(payments, [record], { withFinal: true, node })
     if (!other || !isNear(other.observation.time, payments.now())) return undefined

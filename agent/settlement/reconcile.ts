@@ -1,7 +1,7 @@
 /** Reconciles a record with what an observation of the chain shows of its payment: observe, decide, act. */
 import { isFinal, type FirstDenial, type ResponseRecord } from '../../store/log/record.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
-import { decide, endsOnceFinal, isDenial } from './decide.ts'
+import { decide, endsOnceFinal, isDenial, type Cause } from './decide.ts'
 import { facilitatorError } from './facilitator/facilitator.ts'
 import { judgeDenial } from './judge-denial.ts'
 import type { PaymentServices } from './services.ts'
@@ -9,8 +9,7 @@ import { advance, advanceOrReload, recordDecision, reload } from './record-decis
 import { settleAgain, type WaitLimit } from './settle.ts'
 
 interface Reconciliation {
-  /** What triggered it. */
-  cause: 'request' | 'reconciler'
+  cause: Cause
   /** How long a request may wait for a settlement to appear. The reconciler does not wait. */
   waitLimit?: WaitLimit | undefined
 }

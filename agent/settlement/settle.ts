@@ -57,7 +57,7 @@ export async function settleAgain(
 }
 
 interface SettleOptions {
-  /** Of the first settlement only. */
+  /** Given for the first settlement only. */
   start?: SaleStart
   waitLimit: WaitLimit | undefined
 }
