@@ -17,7 +17,7 @@ const main = find('main')
 const result = find('#result')
 const place = find('#answer')
 
-/** Shows only an answer and what asks for another: below the box, or above the fields of an operation. */
+/** Shows only an answer and the form: the answer is below the box, or above the fields of an operation. */
 export function present(...content: Node[]): void {
   document.body.classList.add('answered')
   if (shownFields().name !== 'box') main.insertBefore(result, form)

@@ -32,7 +32,7 @@ export function find(selector: string, within: ParentNode = document): HTMLEleme
   return found
 }
 
-/** On a narrow screen each row is a block, in which the cells show their heads. */
+/** On a narrow screen each row is a block, and each cell shows the head of its column. */
 export function table(heads: readonly string[], rows: readonly (readonly Content[])[]): HTMLElement {
   const cell = (content: Content, at: number) => create('td', { 'data-head': heads[at] ?? '' }, content)
   const head = heads.map((text) => create('th', { scope: 'col' }, text))

@@ -111,7 +111,7 @@ function choice(label: string, value: string, options: Choice[], change: (value:
   return create('label', {}, [label, ' ', select])
 }
 
-/** The price, the signatures, and what is wrong with rows. */
+/** Sentences before the purchase: the price, how often the wallet asks, and the faults of rows. */
 function announce({ rows }: List, plan: Plan): HTMLElement[] {
   const faults = rows.flatMap(({ at, notes }) => (notes.length > 0 ? [`Row ${at}: ${notes.join('; ')}.`] : []))
   const wallet = plan.payments === 0 ? '' : ` The wallet asks for ${plural(plan.payments, 'signature')}.`
@@ -209,5 +209,5 @@ lines.addEventListener('input', () => {
   void read()
 })
 file.addEventListener('change', () => void read())
-// What was typed before this code was loaded.
+// A person can type before this code is loaded.
 if (lines.value !== '') void read()

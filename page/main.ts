@@ -73,12 +73,15 @@ function openLists() {
 
 const isUnanswered = ({ state, purchase }: Bought): boolean => state === 'open' && !isRefused(purchase.answer)
 
-const silence = () => say('')
-
 /** Sends the payments again whose answers no document has seen. The list of the purchases says how they have ended. */
 async function resumeAll(): Promise<void> {
   for (const bought of await readPurchases().catch(() => []))
-    if (isUnanswered(bought)) await exclusively(() => resume(bought.operation).then(silence, silence))
+    if (isUnanswered(bought))
+      await exclusively(() =>
+        resume(bought.operation)
+          .catch(() => undefined)
+          .then(() => say('')),
+      )
 }
 
 form.addEventListener('input', readForm)

@@ -101,7 +101,7 @@ export const buy = async (operation: Operation) =>
 /** Sends the stored payment of an operation again. */
 export const resume = (operation: Operation) => request(operation, NO_SIGNER)
 
-/** What has happened, and how the purchase has ended. */
+/** A sentence on the failure, and one on the outcome of the purchase. */
 export function describe(cause: unknown): string {
   const own = cause instanceof PurchaseError && cause.cause instanceof WalletError ? cause.cause : cause
   if (own instanceof WalletError) return own.message

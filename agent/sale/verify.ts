@@ -92,7 +92,8 @@ async function verifyInTurn({ payments, verifications }: SaleContext, checked: C
 async function verifyPayment(payments: PaymentServices, checked: CheckedPayment, client: Client) {
   // Both are asked at once. The chain refuses most payments that are not timely or not signed by the key of the payer.
   const isForSale = checked.isSignedByPayer && checked.isTimely && !checked.isForFormerReceiver
-  const request = { ...payments, ...checked }
+  const { facilitator, timer } = payments
+  const request = { facilitator, timer, ...checked }
   const verifying = isForSale ? verifyWithFacilitator(request) : undefined
   const start = await observeSale(payments, checked)
   // Awaited in any case, so that the queue also bounds the calls of refused payments.
@@ -115,7 +116,7 @@ async function observeSale(
 ): Promise<(SaleStart & { kind: 'observed' }) | NotForSale> {
   const { chain, now } = payments
   const first = await tryObserve(payments, checked)
-  // With a factory, its call can be the cause, so the client pays for it.
+  // The factory of the wallet can make the call fail, so the client pays for the call.
   if (!first) return chain.isClockWrong() ? CLOCK_WRONG : checked.deploysWallet ? UNAVAILABLE : UNANSWERED
   const doubt = findDoubt(payments, checked, first)
   if (!doubt) return { kind: 'observed', ...first, isDisputed: false }
