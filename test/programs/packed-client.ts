@@ -20,6 +20,7 @@ const RUN_MS_MAX = 60_000
 /** The packages that a buyer needs. */
 const CLIENT_PACKAGES = [
   '@modelcontextprotocol/server',
+  '@noble/hashes',
   '@x402/core',
   'commander',
   'csv-parse',
