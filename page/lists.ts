@@ -5,7 +5,7 @@ import { findHeaderRow, parseTable, type Table } from '../agent/command-line/tab
 import { encodeTable } from '../agent/command-line/table/write-table.ts'
 import { TableError } from '../agent/command-line/table/table-error.ts'
 import { decisionOf } from '../agent/buyer/lists/columns.ts'
-import { readList, resultCells, resultHeader, type List } from '../agent/buyer/lists/list.ts'
+import { readList, resultCells, resultHead, type List } from '../agent/buyer/lists/list.ts'
 import { describePlan, planList, type Plan } from '../agent/buyer/lists/plan.ts'
 import { choose, type RowCells } from '../agent/buyer/lists/rows.ts'
 import { openBuyers, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
@@ -160,12 +160,10 @@ function showResults(list: List, rows: BoughtRow[]): void {
   const decisions = ['all', ...new Set(rows.map(({ result }) => decisionOf(result)))]
   const options = decisions.map((each): Choice => [each, `${toWords(each) || 'empty'} ${rowsOf(each).length}`])
   const download = async (end: string) => {
-    const header = resultHeader(list)
-    const above = header ? [...list.above, header] : list.above
     const cells = rows.map(({ listed, result }) => resultCells(listed, result, 'purchases'))
     const name = `${file.files?.[0]?.name.replace(/\.\w+$/, '') ?? 'list'}-companies.${end}`
     const addedFrom = list.rows[0]?.row.length ?? 0
-    save(name, await encodeTable([...above, ...cells], { name, format: list.format, addedFrom }))
+    save(name, await encodeTable([...resultHead(list, name), ...cells], { name, format: list.format, addedFrom }))
   }
   present(
     create('h1', {}, `${plural(rows.length, 'row')} of ${list.rows.length}`),

@@ -1,8 +1,9 @@
 /** The rows of a list and what each asks for. Runs in browsers too. */
-import { isBlank, type Cell } from '../../command-line/table/cell.ts'
+import { isBlank, toText, type Cell } from '../../command-line/table/cell.ts'
 import type { Table } from '../../command-line/table/read-table.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
-import { addedFields, addedHeader, findColumns, readCells, toName, type Columns } from './columns.ts'
+import { kindOf } from '../../command-line/table/write-table.ts'
+import { addedFields, addedHeader, findColumns, readCells, toName, uniqueNames, type Columns } from './columns.ts'
 import { parseRow, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
 
 export interface ListedRow extends ParsedRow {
@@ -81,7 +82,14 @@ export function fitRows({ rows, lines }: Table, headerRow: number): Cell[][] {
 const toWidth = (row: readonly Cell[], width: number): Cell[] =>
   Array.from({ length: width }, (_, index) => row[index] ?? '')
 
-export const resultHeader = ({ header }: List): Cell[] | undefined => header && [...header, ...addedHeader(header)]
+/** The rows above the results. JSON, whose members need names, has no title. */
+export function resultHead({ above, header, rows }: List, name: string): Cell[][] {
+  if (kindOf(name) === 'json') {
+    const own = uniqueNames(header?.map(toText) ?? (rows[0]?.row ?? []).map((_, at) => `column_${at + 1}`))
+    return [[...own, ...addedHeader(own)]]
+  }
+  return header ? [...above, [...header, ...addedHeader(header)]] : []
+}
 
 /** The cells of the file, then the added ones. */
 export const resultCells = ({ row, notes }: ListedRow, result: RowResult, receiptFolder: string): Cell[] => [
