@@ -1,12 +1,16 @@
 /** A list: its table before the purchase, its progress, and its results, which a person can decide and save. */
 import { candidateRows, companyRow, describeCandidate } from '../agent/command-line/candidate-row.ts'
+import { showProgress } from '../agent/command-line/progress.ts'
+import { ENCODINGS } from '../agent/command-line/table/decode-text.ts'
 import { isBlank, toText, type Cell } from '../agent/command-line/table/cell.ts'
 import { findHeaderRow, parseTable, type Table } from '../agent/command-line/table/read-table.ts'
 import { encodeTable } from '../agent/command-line/table/write-table.ts'
 import { TableError } from '../agent/command-line/table/table-error.ts'
 import { decisionOf } from '../agent/buyer/lists/columns.ts'
 import { readList, resultCells, resultHead, type List } from '../agent/buyer/lists/list.ts'
+import { PurchaseError } from '../agent/buyer/library/purchase-error.ts'
 import { describePlan, planList, type Plan } from '../agent/buyer/lists/plan.ts'
+import { paidOf, readPurchasedRows } from '../agent/buyer/lists/purchased-rows.ts'
 import { choose, type RowCells } from '../agent/buyer/lists/rows.ts'
 import { openBuyers, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
 import type { Operation } from '../agent/operation/operation.ts'
@@ -25,11 +29,16 @@ const COLUMNS: readonly { field: keyof RowCells; title: string; header: RegExp }
   { field: 'address', title: 'Address', header: /address/i },
 ]
 const HEADER_ROWS_MAX = 20
+/** Each 25 names need a signature in the wallet. */
+const ROWS_MAX = 1_000
 /** Rows and faults before the purchase. */
 const SHOWN_MAX = 5
 
 const lines = find('#lines') as HTMLTextAreaElement
 const file = find('#file') as HTMLInputElement
+
+/** That of the file, if a person has named it. */
+let encoding: string | undefined
 
 /** What the button does. */
 let run: (() => Promise<void>) | undefined
@@ -43,12 +52,17 @@ async function read(headerRow?: number, columns?: RowCells): Promise<void> {
   run = undefined
   const [chosen] = file.files ?? []
   const bytes = chosen ? await chosen.arrayBuffer() : new TextEncoder().encode(lines.value)
-  const options = { name: chosen?.name ?? 'The list', separator: chosen ? undefined : '\t' }
+  const options = { name: chosen?.name ?? 'The list', separator: chosen ? undefined : '\t', encoding }
   try {
     await preview(await parseTable(new Uint8Array(bytes), options), headerRow, columns)
   } catch (cause) {
     if (!(cause instanceof TableError)) throw cause
-    withdraw(paragraph(cause.message, 'fault'))
+    const encodings = ['', ...ENCODINGS].map((each): Choice => [each, each])
+    const name = (given: string) => {
+      encoding = given
+      void read(headerRow, columns)
+    }
+    withdraw(paragraph(cause.message, 'fault'), ...(cause.doubt ? [choice('Encoding', '', encodings, name)] : []))
   }
 }
 
@@ -76,6 +90,10 @@ async function preview(
   columns = proposeColumns(given.rows[headerRow - 1] ?? []),
 ): Promise<void> {
   const list = readList(given, { columns, headerRow })
+  if (list.rows.length > ROWS_MAX)
+    throw new TableError(
+      `The list has more than ${ROWS_MAX} rows. Buy it with the command: irish-company-agent-client reconcile`,
+    )
   const plan = await planList(list, { storage, baseUrl, mode, now: new Date(), isBatched: true })
   const titles = list.header?.map(toText) ?? given.rows[0]?.map((_, at) => `Column ${at + 1}`) ?? []
   const rows = given.rows.slice(0, HEADER_ROWS_MAX).map((_, at) => `Row ${at + 1}`)
@@ -128,9 +146,12 @@ async function buyList(list: List, plan: Plan): Promise<void> {
   const total = list.rows.length
   const stop = new AbortController()
   const end = button('Stop after these payments', () => stop.abort())
+  const bar = create('progress', { 'aria-label': 'Rows', max: String(total) })
+  const note = (text: string) => say(text, '', bar, end)
+  const show = showProgress({ note, now: SHARED.runtime.now, isTerminal: true })
   const tell = () => {
-    const bar = create('progress', { 'aria-label': 'Rows', max: String(total), value: String(done.length) })
-    say(`${done.length} of ${plural(total, 'row')} done.`, '', bar, end)
+    bar.value = done.length
+    show({ phase: 'Rows', share: done.length / total, count: `${done.length} of ${total}` })
   }
   const key = plan.left === 0 ? NO_SIGNER : await connect(plan.left)
   const buyers = openBuyers({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
@@ -143,17 +164,25 @@ async function buyList(list: List, plan: Plan): Promise<void> {
     }
     say('')
   } catch (cause) {
-    say(`${describe(cause)} The rows that are paid are kept.`, 'fault')
+    const [failure, outcome] = describe(cause)
+    const kind = cause instanceof PurchaseError ? cause.outcome.kind : stop.signal.aborted ? 'stopped' : 'failed'
+    // That this payment was not charged says nothing about the others.
+    const text = kind === 'stopped' ? 'Stopped.' : kind === 'not_sold' ? failure : `${failure} ${outcome}`
+    say(`${text} The rows that are paid are kept.`, 'fault')
   }
-  showResults(list, done)
+  const after = await readPurchasedRows(storage, { baseUrl, now: new Date(), listed: new Set() })
+  showResults(list, done, paidOf(after) - paidOf(plan.purchased))
 }
 
-/** The rows of the list in its order, of one decision if a person has chosen it. */
-function showResults(list: List, rows: BoughtRow[]): void {
+/**
+ * The rows of the list in its order, of one decision if a person has chosen it.
+ * @param paid micro-USDC in this run
+ */
+function showResults(list: List, rows: BoughtRow[], paid: number): void {
   const rowsOf = (wanted: string) => rows.filter(({ result }) => wanted === 'all' || decisionOf(result) === wanted)
   const shown = create('div')
   const draw = (wanted: string) => {
-    const cells = rowsOf(wanted).map((row) => showRow(row, () => showResults(list, rows)))
+    const cells = rowsOf(wanted).map((row) => showRow(row, () => showResults(list, rows, paid)))
     shown.replaceChildren(table(['Row', 'Asked', 'Decision', 'Company'], cells))
   }
   draw('all')
@@ -167,6 +196,7 @@ function showResults(list: List, rows: BoughtRow[]): void {
   }
   present(
     create('h1', {}, `${plural(rows.length, 'row')} of ${list.rows.length}`),
+    paragraph(`Paid: ${usdc(paid)}.`),
     create('div', { class: 'actions' }, [
       choice('Decision', 'all', options, draw),
       ['xlsx', 'csv'].map((end) => button(`Save as .${end}`, () => void download(end))),
@@ -202,10 +232,15 @@ function showResult(row: BoughtRow, redraw: () => void): Content {
   return details(plural(candidates.length, 'candidate'), create('ol', {}, candidates))
 }
 
+function readNew(): void {
+  encoding = undefined
+  void read()
+}
+
 lines.addEventListener('input', () => {
   file.value = ''
-  void read()
+  readNew()
 })
-file.addEventListener('change', () => void read())
+file.addEventListener('change', readNew)
 // A person can type before this code is loaded.
 if (lines.value !== '') void read()

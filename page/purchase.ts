@@ -101,11 +101,11 @@ export const buy = async (operation: Operation) =>
 /** Sends the stored payment of an operation again. */
 export const resume = (operation: Operation) => request(operation, NO_SIGNER)
 
-/** A sentence on the failure, and one on the outcome of the purchase. */
-export function describe(cause: unknown): string {
+/** A sentence on the failure of a purchase, and one on its outcome. */
+export function describe(cause: unknown): [failure: string, outcome: string] {
   const own = cause instanceof PurchaseError && cause.cause instanceof WalletError ? cause.cause : cause
-  if (own instanceof WalletError) return own.message
-  if (!(own instanceof PurchaseError)) return 'The page has failed. A payment that was sent is in your purchases.'
+  if (own instanceof WalletError) return [`${own.message}.`, describeOutcome({ kind: 'not_sold' })]
+  if (!(own instanceof PurchaseError)) return ['The page has failed.', 'A payment that was sent is in your purchases.']
   const code = own.answer?.code
-  return `${code ? REFUSALS[code].message : `${own.message}.`} ${describeOutcome(own.outcome)}`
+  return [code ? REFUSALS[code].message : `${own.message}.`, describeOutcome(own.outcome)]
 }

@@ -13,11 +13,7 @@ interface Wallet {
 }
 
 /** The wallet gave no signature. The message is a fixed text, never that of the wallet. */
-export class WalletError extends Error {
-  constructor(text: string) {
-    super(`${text}. Nothing was paid.`)
-  }
-}
+export class WalletError extends Error {}
 
 /** The codes of EIP-1193, EIP-1474 and EIP-3085. */
 const FAILURES: Record<string, string> = {

@@ -251,19 +251,35 @@ describe('a purchase in the page', () => {
       const { default: writeSheet } = await import('write-excel-file/universal')
       const cells = [['List of July'], [], ['Id', 'Company'], ['1', 'Plain Fixture Ltd'], ['2', '73848']]
       const sheet = await writeSheet(cells.map((row) => row.map((value) => ({ value })))).toBlob()
-      const csv = Buffer.from('Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf\u00e9 Ltd\r\n', 'latin1')
-      await addWallet({ eth_signTypedData_v4: () => new Refusal(4001) })
+      let signatures = 0
+      await addWallet({ eth_signTypedData_v4: () => ((signatures += 1) === 1 ? undefined : new Refusal(4001)) })
       await openList()
-      await page.setInputFiles('#file', { name: 'list.csv', mimeType: 'text/csv', buffer: csv })
-      expect(await seen('#answer', /signature/))
-        .to.contain('0.004 USDC to pay')
-        .and.contain('Café Ltd')
-      const buffer = Buffer.from(await sheet.arrayBuffer())
-      await page.setInputFiles('#file', { name: 'list.xlsx', mimeType: 'application/zip', buffer })
+      const choose = (name: string, buffer: Buffer) =>
+        page.setInputFiles('#file', { name, mimeType: 'application/octet-stream', buffer })
+      for (const [encoding, letter] of [
+        ['latin1', '\u00e9'],
+        ['cp850', '\u0082'],
+      ] as const) {
+        const text = `Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf${letter} Ltd\r\n`
+        await choose('list.csv', Buffer.from(text, 'latin1'))
+        if (encoding === 'cp850') {
+          await seen('#answer', /is perhaps not in Windows-1252/)
+          await page.selectOption('#answer select', encoding)
+        }
+        expect(await seen('#answer', /signature/))
+          .to.contain('0.004 USDC to pay')
+          .and.contain('Café Ltd')
+      }
+      await choose('list.xlsx', Buffer.from(await sheet.arrayBuffer()))
       await seen('#answer', /0.003 USDC to pay/)
       expect(await chosen()).to.deep.equal(['Row 3', 'Company', 'not read', 'not read', 'not read'])
-      await pay('stub')
-      await status(/You refused in the wallet. Nothing was paid.* paid are kept/)
+      const names = (count: number) => Buffer.from(Array.from({ length: count }, (_, at) => `Foo ${at} Ltd\n`).join(''))
+      await choose('long.csv', names(1_001))
+      await seen('#answer', /more than 1000 rows. Buy it with the command: irish-company-agent-client reconcile/)
+      await choose('two-payments.csv', names(26))
+      await seen('#answer', /2 signatures/)
+      expect(await service.transfersOf(() => pay('stub').then(() => sold(/Paid: 0.05 USDC/)))).to.equal(1)
+      await status(/^You refused in the wallet. The rows that are paid are kept.$/)
     })
   })
 
@@ -328,7 +344,7 @@ describe('a purchase in the page', () => {
       const other = await openBeside(SYNTHETIC)
       expect(await service.transfersOf(() => other.pay().then(() => other.sold()))).to.equal(1)
       await click('#next button')
-      await status(/Nothing was paid/)
+      await status(/Not sold, and nothing was charged/)
       answerLate(`0x${'1'.repeat(130)}`)
       await page.reload()
       await sold()
