@@ -21,7 +21,7 @@ async function exclusively(work: () => Promise<void>): Promise<void> {
   await work().catch((cause: unknown) => {
     const isUnknown = cause instanceof PurchaseError && cause.outcome.kind === 'unknown'
     const next = isUnknown ? [button('Send the same payment again', () => void open())] : []
-    say(describe(cause).join(' '), 'fault', ...next)
+    say(describe(cause), 'fault', ...next)
   })
   document.body.ariaBusy = 'false'
   await showPurchases()

@@ -1,4 +1,5 @@
 /** The wallets of this browser (EIP-6963, EIP-1193) as signers. */
+import { PurchaseError } from '../agent/buyer/library/purchase-error.ts'
 import type { Signer } from '../agent/buyer/library/signer.ts'
 import { SANDBOX_SIGNATURE_PATH } from '../agent/operation/endpoints.ts'
 import { DEPLOYMENTS } from '../agent/payment/terms.ts'
@@ -13,7 +14,11 @@ interface Wallet {
 }
 
 /** The wallet gave no signature. The message is a fixed text, never that of the wallet. */
-export class WalletError extends Error {}
+export class WalletError extends PurchaseError {
+  constructor(text: string) {
+    super('signature_failed', text)
+  }
+}
 
 /** The codes of EIP-1193, EIP-1474 and EIP-3085. */
 const FAILURES: Record<string, string> = {

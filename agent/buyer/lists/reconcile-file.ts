@@ -63,7 +63,7 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   const began = now()
   const found: Found = { counts: new Map(), review: new Map() }
   const rows = resultRows(context, { ...options, folder }, { list, plan, buyerOf, found })
-  await writeTable(out, rows, { format: list.format, addedFrom: list.rows[0]?.row.length ?? 0 })
+  await writeTable(out, rows, { format: list.format, addedFrom: list.width })
   const needed = [...found.review.values()]
   if (review !== undefined && !choices) await writeReview(review, needed, list.format)
   const counts = [...found.counts].map(([decision, count]) => `${count} ${decision || 'empty'}`).join(', ')

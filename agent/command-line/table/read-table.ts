@@ -129,7 +129,7 @@ function countFields(text: string, separator: string): number[] {
 }
 
 /** Rows above the header, such as a title, are few. */
-const ROWS_ABOVE_MAX = 20
+export const ROWS_ABOVE_MAX = 20
 
 /** Proposes the row of the header, from 1: the first one with more than half as many texts as the fullest row has. */
 export function findHeaderRow(rows: readonly Cell[][]): number {

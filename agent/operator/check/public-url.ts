@@ -15,7 +15,9 @@ type Public = Pick<Subject, 'config' | 'fetch'>
 export async function checkBaseUrl({ config: { baseUrl, mode, payTo }, fetch }: Public): Promise<Finding[]> {
   if (baseUrl === undefined) return warning('BASE_URL is not set: clients of other machines cannot buy')
   const { protocol, hostname } = new URL(baseUrl)
-  const metadata = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, publishedTermsSchema).catch(() => undefined)
+  const metadata = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, publishedTermsSchema).catch(
+    () => undefined,
+  )
   if (!metadata)
     return warning(
       `${baseUrl} is not reached as this service: start it, and check its name, its certificate and the proxy`,
