@@ -19,14 +19,14 @@ export function expressMessages(isFull: (socket: Socket) => boolean) {
     }
 
     /**
-     * Node reads this after the headers of a request. True stops the parsing of the connection with the event
-     * `upgrade`. Otherwise Node parses all requests of one read, up to 64 KiB, before anything else runs.
+     * Stops the parser of a full connection: if it is true after the headers of a request, Node emits `upgrade`.
+     * Otherwise Node parses all requests of one read, up to 64 KiB, before anything else runs.
      */
     get upgrade(): boolean {
       return this.#isRefused
     }
 
-    /** Ignores what Node finds, so CONNECT and a request for an upgrade are answered like any other. */
+    /** Node sets it for CONNECT and for a request of an upgrade, which are answered like any other. */
     set upgrade(_: boolean) {}
   }
   class AppResponse<From extends IncomingMessage = IncomingMessage> extends ServerResponse<From> {}

@@ -139,11 +139,11 @@ async function performRound(purchases: Purchases, state: WatchState, round: Roun
   const news = groupByCompany(
     withoutReported(changes, state.reported).filter(({ company_number: number }) => Object.hasOwn(known, number)),
   )
-  // The last change of these companies left no record, so there is none to buy.
   const ended = [...news].flatMap(([number, each]) => (each.at(-1)?.after ? [] : [number]))
-  const asked = [...added.filter((number) => !missing.has(number)), ...without([...news.keys()], pick(known, ended))]
-  const ends = Object.fromEntries([...missing, ...ended].map((number) => [number, null]))
-  const companies = { ...pick(known, round.numbers), ...ends, ...(await purchases.records(asked, round)) }
+  // There is none to buy: no file has it, or the last change has removed it.
+  const withoutRecord: Records = Object.fromEntries([...missing, ...ended].map((number) => [number, null]))
+  const bought = await purchases.records(without([...added, ...news.keys()], withoutRecord), round)
+  const companies = { ...pick(known, round.numbers), ...withoutRecord, ...bought }
   // A later file can add changes to this day, so the next round asks from it on.
   const [since = round.since] = answers.map(({ source }) => dateOfSource(source)).toSorted()
   const reported = changes.filter(({ date }) => date >= since)
