@@ -95,21 +95,33 @@ const parserOptions = (separator: string): Options => ({
   max_record_size: ROW_CHARACTERS_MAX,
 })
 
-/** The separator with which no row of the sample has more fields than the first one, which has most of them. */
+/** The separator that gives most fields to the first row and as many to most others, or else to the rows below a title. */
 function findSeparator(text: string): string {
   const cut = text.slice(0, SAMPLE_CHARACTERS)
   const isCut = cut.length < text.length
   const sample = isCut ? cut.slice(0, Math.max(cut.lastIndexOf('\n'), cut.lastIndexOf('\r')) + 1) : text
-  const found = SEPARATORS.map((separator) => ({ separator, counts: countFields(sample, separator) }))
+  const found = SEPARATORS.map((separator) => ({ separator, rows: splitRows(sample, separator) }))
   const [best] = found
-    .map(({ separator, counts: [fields = 0, ...others] }) => ({
-      separator,
-      fields,
-      isPossible: others.every((count) => count <= fields),
-    }))
+    .map(({ separator, rows }) => {
+      const fields = rows[0]?.length ?? 0
+      const isPossible = isTable(rows.map((row) => row.findLastIndex((cell, at) => at < fields || !isBlank(cell)) + 1))
+      return { separator, fields, isPossible }
+    })
     .toSorted((one, other) => Number(other.isPossible) - Number(one.isPossible) || other.fields - one.fields)
-  const below = found.find(({ separator, counts }) => !sample.includes(`${separator} `) && isBelowTitle(counts))
+  const below = found.find(
+    ({ separator, rows }) => !sample.includes(`${separator} `) && isBelowTitle(rows.map(({ length }) => length)),
+  )
   return (best?.isPossible && best.fields > 1 ? best : (below ?? best))?.separator ?? ','
+}
+
+/**
+ * Whether most rows are no longer than the first one. If that is split, so is at least half of the others.
+ * @param counts of the fields of each row, without empty ones behind those of the first one
+ */
+function isTable([fields = 0, ...others]: readonly number[]): boolean {
+  const longer = others.filter((count) => count > fields).length
+  const split = others.filter((count) => count > 1).length
+  return fields === 1 ? longer === 0 : longer * 2 < Math.max(1, others.length) && split * 2 >= others.length
 }
 
 /** Whether some rows without a separator stand above at least two rows with equally many fields. */
@@ -118,11 +130,10 @@ function isBelowTitle(counts: readonly number[]): boolean {
   return rows.length > 1 && rows.length < counts.length && rows.every((count) => count === rows[0] && count > 1)
 }
 
-/** Empty lines do not count. */
-function countFields(text: string, separator: string): number[] {
+/** The first rows, without empty lines. */
+function splitRows(text: string, separator: string): string[][] {
   try {
-    const rows = parse(text, { ...parserOptions(separator), to: SAMPLE_ROWS, skip_empty_lines: true })
-    return rows.map(({ length }) => length)
+    return parse(text, { ...parserOptions(separator), to: SAMPLE_ROWS, skip_empty_lines: true }) as string[][]
   } catch {
     return []
   }

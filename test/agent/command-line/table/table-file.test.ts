@@ -34,6 +34,10 @@ describe('[15.14] the table of a list', () => {
     ['a bar', 'a|b\r\n1|2\r\n', '|'],
     ['no separator, although names have commas', 'name\nSmith, Jones\nSmith, Jones, Doe\n', ';'],
     ['quoted separators', '"a;b;c",d\n"1;2;3",4\n', ','],
+    ['a semicolon below a title with commas', 'Suppliers, Cork, 2026\nname;town\nFoo;\nBar;x\n', ';'],
+    ['a semicolon below a title as a sheet writes it', 'Suppliers;;\n;;\nname;town;no\nFoo;;1\n', ';'],
+    ['a semicolon that ends rows, but not the header', 'name;town\nFoo;x;\nBar;y;\n', ';'],
+    ['a comma, although the last row has more fields', 'item,amount\nFoo,1\nBar,2\nFoo,3\nTotal,,6\n', ','],
     ['the separator of a first line for Excel', 'sep=;\r\na,b;c\r\n1;2\r\n', ';'],
   ] as const)
     it(`finds ${name}`, async () => {
