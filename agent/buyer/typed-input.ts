@@ -2,7 +2,7 @@
 import { readTypedNumber } from '../operation/typed-number.ts'
 
 const toDigits = (value: unknown): unknown =>
-  typeof value === 'string' ? (readTypedNumber(value)?.digits ?? value) : value
+  typeof value === 'string' || typeof value === 'number' ? (readTypedNumber(String(value))?.digits ?? value) : value
 
 export function readTypedInput(input: Record<string, unknown>): Record<string, unknown> {
   const { company_number: number, company_numbers: numbers, inputs } = input

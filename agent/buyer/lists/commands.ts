@@ -12,8 +12,7 @@ const RECONCILE_HELP = `
 Writes the list again with the company of each row: its number, name, status, type, address and dates, the decision and its
 score, the evidence, notes on what was not read, up to three alternatives, snapshot_id and receipt. Only the decision
 "matched" names a company. A row with only a number is looked up. Equal rows are bought once. Each purchase is a file in
-OUT.purchases, which "irish-company-agent verify" checks. With --batch one payment buys up to 25 names or 100 numbers;
-numbers that are missing or quarantined are charged then.
+OUT.purchases, which "irish-company-agent verify" checks. With --batch, missing and quarantined numbers are charged.
 
 --review writes the candidates of the rows that need a person to a file. Write the number of the right company into its
 last column, and run the same command again: the decision is then "chosen". The record of a candidate is paid already; that
@@ -28,8 +27,7 @@ Example:
 const WATCH_HELP = `
 The first run buys the record of each company and keeps it in STATE. Each later run asks for the id of the snapshot, which
 is free. It buys nothing if it is that of the last run; otherwise it buys the changes since then, 100 companies for a
-payment, and the records that changed. The exit status is 3 if something changed, and 0 if nothing did. The report is an
-.xlsx, CSV or JSON file, by the end of its name.
+payment, and the records that changed. The exit status is 3 if something changed, and 0 if nothing did.
 
 After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. STATE and the folder STATE.purchases
 belong together.
@@ -73,7 +71,7 @@ export const LISTS: readonly Definition[] = [
       required(option('--column <column>', 'the column of the company numbers: its header, or its number from 1')),
       required(option('--state <file>', 'the file that keeps the records from one run to the next')),
       ...tableOptions(),
-      option('--report <file>', 'the report to write, a .xlsx, CSV or .json file'),
+      option('--report <file>', 'the report to write: an .xlsx, CSV or JSON file, by the end of its name'),
       required(option('--max-total <n>', 'pay at most this in a run, in micro-USDC', parseAmount)),
       ...payOptions(),
     ],

@@ -6,7 +6,7 @@ import { streamXlsxRows } from 'hucre/xlsx'
 import type { Cell } from './cell.ts'
 import { TableError } from './table-error.ts'
 
-const INFLATED_BYTES_MAX = 64 * 1024 * 1024
+const INFLATED_MIB_MAX = 64
 /** The sheet of 20,000 equal rows has 30. A part that is made to be slow has up to 1,000. */
 const INFLATION_MAX = 100
 /** Of a part, at any inflation. */
@@ -62,23 +62,18 @@ async function requireSmall(bytes: Uint8Array, name: string): Promise<void> {
   }
   const entries = view.getUint16(end + 10, true)
   if (entries > ENTRIES_MAX) throw new TableError(`${name} has more than ${ENTRIES_MAX} parts`)
-  let left = INFLATED_BYTES_MAX
+  let left = INFLATED_MIB_MAX * 1024 ** 2
   for (let at = view.getUint32(end + 16, true), entry = 0; entry < entries; entry += 1) {
     if (view.getUint32(at, true) !== DIRECTORY_ENTRY) throw new Error('The directory of the archive is damaged')
-    const [method, size, local] = [
-      view.getUint16(at + 10, true),
-      view.getUint32(at + 20, true),
-      view.getUint32(at + 42, true),
-    ]
+    const local = view.getUint32(at + 42, true)
     const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true)
-    const packed = bytes.subarray(start, start + size)
+    const packed = bytes.subarray(start, start + view.getUint32(at + 20, true))
+    const isStored = view.getUint16(at + 10, true) === STORED
     const most = Math.min(left, Math.max(PART_BYTES_FREE, INFLATION_MAX * packed.length))
-    const length = method === STORED ? packed.length : await inflatedLength(packed, most)
+    const length = isStored ? packed.length : await inflatedLength(packed, most)
     left -= length
     if (length > most)
-      throw new TableError(
-        `${name} has more than ${INFLATED_BYTES_MAX / 1024 ** 2} MiB, or ${INFLATION_MAX} times its size, without compression`,
-      )
+      throw new TableError(`${name} inflates to more than ${INFLATED_MIB_MAX} MiB, or ${INFLATION_MAX} times its size`)
     at += 46 + [28, 30, 32].reduce((sum, field) => sum + view.getUint16(at + field, true), 0)
   }
 }

@@ -12,8 +12,7 @@ import { TableError } from './table-error.ts'
 export const TABLE_BYTES_MAX = 64 * 1024 * 1024
 /** A longer row means that a quote is not closed. */
 const ROW_CHARACTERS_MAX = 1024 * 1024
-/** Enough for the rows that show the separator. */
-const SAMPLE_CHARACTERS = 64 * 1024
+/** Enough to show the separator. */
 const SAMPLE_ROWS = 20
 const SEPARATORS = [',', ';', '\t', '|']
 
@@ -95,12 +94,9 @@ const parserOptions = (separator: string): Options => ({
   max_record_size: ROW_CHARACTERS_MAX,
 })
 
-/** The separator that gives most fields to the first row and as many to most others, or else to the rows below a title. */
+/** The separator of most fields in the first row, which most others do not exceed, or of those below a title. */
 function findSeparator(text: string): string {
-  const cut = text.slice(0, SAMPLE_CHARACTERS)
-  const isCut = cut.length < text.length
-  const sample = isCut ? cut.slice(0, Math.max(cut.lastIndexOf('\n'), cut.lastIndexOf('\r')) + 1) : text
-  const found = SEPARATORS.map((separator) => ({ separator, rows: splitRows(sample, separator) }))
+  const found = SEPARATORS.map((separator) => ({ separator, rows: splitRows(text, separator) }))
   const [best] = found
     .map(({ separator, rows }) => {
       const fields = rows[0]?.length ?? 0
@@ -108,9 +104,7 @@ function findSeparator(text: string): string {
       return { separator, fields, isPossible }
     })
     .toSorted((one, other) => Number(other.isPossible) - Number(one.isPossible) || other.fields - one.fields)
-  const below = found.find(
-    ({ separator, rows }) => !sample.includes(`${separator} `) && isBelowTitle(rows.map(({ length }) => length)),
-  )
+  const below = found.find(({ rows }) => isBelowTitle(rows))
   return (best?.isPossible && best.fields > 1 ? best : (below ?? best))?.separator ?? ','
 }
 
@@ -124,10 +118,12 @@ function isTable([fields = 0, ...others]: readonly number[]): boolean {
   return fields === 1 ? longer === 0 : longer * 2 < Math.max(1, others.length) && split * 2 >= others.length
 }
 
-/** Whether some rows without a separator stand above at least two rows with equally many fields. */
-function isBelowTitle(counts: readonly number[]): boolean {
-  const rows = counts.slice(counts.findIndex((count) => count > 1))
-  return rows.length > 1 && rows.length < counts.length && rows.every((count) => count === rows[0] && count > 1)
+/** Whether rows without a separator stand above at least two with equally many fields, of which none is prose. */
+function isBelowTitle(all: readonly string[][]): boolean {
+  const rows = all.slice(all.findIndex(({ length }) => length > 1))
+  const isSplit = (row: string[]) =>
+    row.length === rows[0]?.length && !row.some((cell, at) => at > 0 && /^ /.test(cell))
+  return rows.length > 1 && rows.length < all.length && rows.every((row) => row.length > 1 && isSplit(row))
 }
 
 /** The first rows, without empty lines. */

@@ -251,7 +251,7 @@ describe('the client', () => {
     expect(await client('lookup', '335,801')).to.equal(0)
     expect(requests.at(-1)?.url).to.equal('/api/v1/company/335801')
     const file = join(directory, 'batch.json')
-    await writeFile(file, '{"operation":"lookup","inputs":[{"company_number":"335,801"},{"company_number":"1"}]}')
+    await writeFile(file, '{"operation":"lookup","inputs":[{"company_number":"335,801"},{"company_number":335802}]}')
     const before = requests.length
     expect(await client('batch', file, '--dry-run')).to.equal(0)
     expect([printed.at(-1), requests.length]).to.deep.equal(['2 items cost 0.002 USDC on eip155:84532.', before])

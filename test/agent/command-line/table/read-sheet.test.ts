@@ -41,7 +41,7 @@ describe('a sheet', () => {
     // A thirtieth is random, so that the bytes of all parts are counted.
     const mixed = Buffer.alloc(70 * 1024 * 1024)
     for (let at = 0; at < mixed.length; at += 60_000) randomFillSync(mixed, at, 2_000)
-    const large = 'has more than 64 MiB, or 100 times its size, without compression'
+    const large = 'inflates to more than 64 MiB, or 100 times its size'
     for (const [bytes, fault] of [
       [form({ data: far }), 'FILE has a sheet with more than 5000000 cells'],
       [zip({ large: mixed }), `FILE ${large}`],
