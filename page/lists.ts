@@ -1,12 +1,14 @@
 /** A list: its table before the purchase, its progress, and its results, which a person can decide and save. */
 import { candidateRows, companyRow, describeCandidate } from '../agent/command-line/candidate-row.ts'
+import { showProgress } from '../agent/command-line/progress.ts'
 import { isBlank, toText, type Cell } from '../agent/command-line/table/cell.ts'
-import { findHeaderRow, parseTable, type Table } from '../agent/command-line/table/read-table.ts'
+import { findHeaderRow, parseTable, ROWS_ABOVE_MAX, type Table } from '../agent/command-line/table/read-table.ts'
 import { encodeTable } from '../agent/command-line/table/write-table.ts'
 import { TableError } from '../agent/command-line/table/table-error.ts'
 import { decisionOf } from '../agent/buyer/lists/columns.ts'
-import { readList, resultCells, resultHeader, type List } from '../agent/buyer/lists/list.ts'
+import { readList, resultCells, resultHead, type List } from '../agent/buyer/lists/list.ts'
 import { describePlan, planList, type Plan } from '../agent/buyer/lists/plan.ts'
+import { paidOf, readPurchasedRows } from '../agent/buyer/lists/purchased-rows.ts'
 import { choose, type RowCells } from '../agent/buyer/lists/rows.ts'
 import { openBuyers, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
 import type { Operation } from '../agent/operation/operation.ts'
@@ -24,7 +26,8 @@ const COLUMNS: readonly { field: keyof RowCells; title: string; header: RegExp }
   { field: 'eircode', title: 'Eircode', header: /eircode|post/i },
   { field: 'address', title: 'Address', header: /address/i },
 ]
-const HEADER_ROWS_MAX = 20
+/** Each 25 names need a signature in the wallet. */
+const ROWS_MAX = 1_000
 /** Rows and faults before the purchase. */
 const SHOWN_MAX = 5
 
@@ -48,7 +51,7 @@ async function read(headerRow?: number, columns?: RowCells): Promise<void> {
     await preview(await parseTable(new Uint8Array(bytes), options), headerRow, columns)
   } catch (cause) {
     if (!(cause instanceof TableError)) throw cause
-    withdraw(paragraph(cause.message, 'fault'))
+    withdraw(paragraph(`${cause.message}.${cause.doubt ? ' Save it as CSV in UTF-8.' : ''}`, 'fault'))
   }
 }
 
@@ -76,9 +79,11 @@ async function preview(
   columns = proposeColumns(given.rows[headerRow - 1] ?? []),
 ): Promise<void> {
   const list = readList(given, { columns, headerRow })
+  if (list.rows.length > ROWS_MAX)
+    throw new TableError(`The list has more than ${ROWS_MAX} rows. Use irish-company-agent-client reconcile`)
   const plan = await planList(list, { storage, baseUrl, mode, now: new Date(), isBatched: true })
   const titles = list.header?.map(toText) ?? given.rows[0]?.map((_, at) => `Column ${at + 1}`) ?? []
-  const rows = given.rows.slice(0, HEADER_ROWS_MAX).map((_, at) => `Row ${at + 1}`)
+  const rows = given.rows.slice(0, ROWS_ABOVE_MAX).map((_, at) => `Row ${at + 1}`)
   const shown = list.rows.slice(0, SHOWN_MAX).map(({ row }) => row.map(toText))
   withdraw(
     create('div', { class: 'actions' }, [
@@ -126,49 +131,53 @@ function announce({ rows }: List, plan: Plan): HTMLElement[] {
 async function buyList(list: List, plan: Plan): Promise<void> {
   const done: BoughtRow[] = []
   const total = list.rows.length
-  const stop = new AbortController()
-  const end = button('Stop after these payments', () => stop.abort())
-  const tell = () => {
-    const bar = create('progress', { 'aria-label': 'Rows', max: String(total), value: String(done.length) })
-    say(`${done.length} of ${plural(total, 'row')} done.`, '', bar, end)
-  }
+  let isStopped = false
+  const end = button('Stop after these payments', () => void (isStopped = true))
+  const show = showProgress({ note: (text) => say(text, '', end), now: SHARED.runtime.now, isTerminal: true })
+  const tell = () => show({ phase: 'Rows', share: done.length / total, count: `${done.length} of ${total}` })
   const key = plan.left === 0 ? NO_SIGNER : await connect(plan.left)
   const buyers = openBuyers({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
   const buyerOf = (operation: Operation, rows: number) => buyers(rows * priceOf(operation))
   tell()
   try {
-    for await (const results of runList(plan, { baseUrl, buyerOf, runtime: SHARED.runtime, signal: stop.signal })) {
+    for await (const results of runList(plan, { baseUrl, buyerOf, runtime: SHARED.runtime })) {
       done.push(...results)
       tell()
+      if (isStopped) break
     }
-    say('')
+    say(isStopped ? 'Stopped. The rows that are paid are kept.' : '')
   } catch (cause) {
-    say(`${describe(cause)} The rows that are paid are kept.`, 'fault')
+    say(`${describe(cause, true)} The rows that are paid are kept.`, 'fault')
   }
-  showResults(list, done)
+  const after = await readPurchasedRows(storage, { baseUrl, now: new Date(), listed: new Set() })
+  showResults(list, done, paidOf(after) - paidOf(plan.purchased))
 }
 
-/** The rows of the list in its order, of one decision if a person has chosen it. */
-function showResults(list: List, rows: BoughtRow[]): void {
+/** The rows of the list in its order, of one decision if a person has chosen it. `paid` is in micro-USDC. */
+function showResults(list: List, rows: BoughtRow[], paid: number): void {
   const rowsOf = (wanted: string) => rows.filter(({ result }) => wanted === 'all' || decisionOf(result) === wanted)
   const shown = create('div')
   const draw = (wanted: string) => {
-    const cells = rowsOf(wanted).map((row) => showRow(row, () => showResults(list, rows)))
+    const cells = rowsOf(wanted).map((row) => {
+      const { listed, result } = row
+      const asked = Object.values(listed.cells).filter((text) => !isBlank(text))
+      const answer = showResult(row, () => showResults(list, rows, paid))
+      return [String(listed.at), asked.join(', '), toWords(decisionOf(result)), answer]
+    })
     shown.replaceChildren(table(['Row', 'Asked', 'Decision', 'Company'], cells))
   }
   draw('all')
   const decisions = ['all', ...new Set(rows.map(({ result }) => decisionOf(result)))]
   const options = decisions.map((each): Choice => [each, `${toWords(each) || 'empty'} ${rowsOf(each).length}`])
   const download = async (end: string) => {
-    const header = resultHeader(list)
-    const above = header ? [...list.above, header] : list.above
     const cells = rows.map(({ listed, result }) => resultCells(listed, result, 'purchases'))
     const name = `${file.files?.[0]?.name.replace(/\.\w+$/, '') ?? 'list'}-companies.${end}`
-    const addedFrom = list.rows[0]?.row.length ?? 0
-    save(name, await encodeTable([...above, ...cells], { name, format: list.format, addedFrom }))
+    const { format, width: addedFrom } = list
+    save(name, await encodeTable([...resultHead(list, name), ...cells], { name, format, addedFrom }))
   }
   present(
     create('h1', {}, `${plural(rows.length, 'row')} of ${list.rows.length}`),
+    paragraph(`Paid: ${usdc(paid)}.`),
     create('div', { class: 'actions' }, [
       choice('Decision', 'all', options, draw),
       ['xlsx', 'csv'].map((end) => button(`Save as .${end}`, () => void download(end))),
@@ -178,20 +187,12 @@ function showResults(list: List, rows: BoughtRow[]): void {
 }
 
 /** @param redraw called when a person has chosen a candidate */
-function showRow(row: BoughtRow, redraw: () => void): Content[] {
-  const { listed, result } = row
-  const asked = Object.values(listed.cells).filter((text) => !isBlank(text))
-  return [String(listed.at), asked.join(', '), toWords(decisionOf(result)), showResult(row, redraw)]
-}
-
 function showResult(row: BoughtRow, redraw: () => void): Content {
   const { listed, result } = row
   if (result.kind === 'empty' || result.kind === 'refused') return listed.notes.join('; ')
   const company = result.kind === 'bought' ? result.answer.match?.company : result.answer.company
-  if (company) {
-    const { company_number } = company
-    return link(urlOf('lookup', { company_number }), describeCandidate(companyRow(company)))
-  }
+  const shown = company && companyRow(company)
+  if (shown) return link(urlOf('lookup', { company_number: shown.number }), describeCandidate(shown))
   if (result.kind !== 'bought') return ''
   const candidates = candidateRows(result.answer).map((candidate) => {
     const take = () => {

@@ -101,11 +101,11 @@ export const buy = async (operation: Operation) =>
 /** Sends the stored payment of an operation again. */
 export const resume = (operation: Operation) => request(operation, NO_SIGNER)
 
-/** A sentence on the failure, and one on the outcome of the purchase. */
-export function describe(cause: unknown): string {
+/** The failure and the outcome of a purchase. That a part of several was not charged says nothing about the others. */
+export function describe(cause: unknown, isPart = false): string {
   const own = cause instanceof PurchaseError && cause.cause instanceof WalletError ? cause.cause : cause
-  if (own instanceof WalletError) return own.message
   if (!(own instanceof PurchaseError)) return 'The page has failed. A payment that was sent is in your purchases.'
-  const code = own.answer?.code
-  return `${code ? REFUSALS[code].message : `${own.message}.`} ${describeOutcome(own.outcome)}`
+  const { answer, outcome } = own
+  const failure = answer?.code ? REFUSALS[answer.code].message : `${own.message}.`
+  return isPart && outcome.kind === 'not_sold' ? failure : `${failure} ${describeOutcome(outcome)}`
 }

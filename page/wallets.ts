@@ -1,4 +1,5 @@
 /** The wallets of this browser (EIP-6963, EIP-1193) as signers. */
+import { PurchaseError } from '../agent/buyer/library/purchase-error.ts'
 import type { Signer } from '../agent/buyer/library/signer.ts'
 import { SANDBOX_SIGNATURE_PATH } from '../agent/operation/endpoints.ts'
 import { DEPLOYMENTS } from '../agent/payment/terms.ts'
@@ -13,9 +14,9 @@ interface Wallet {
 }
 
 /** The wallet gave no signature. The message is a fixed text, never that of the wallet. */
-export class WalletError extends Error {
+export class WalletError extends PurchaseError {
   constructor(text: string) {
-    super(`${text}. Nothing was paid.`)
+    super('signature_failed', text)
   }
 }
 

@@ -58,7 +58,7 @@ describe('the runner of the documents', function () {
 
   it('finds options, commands, scripts and paths that do not exist', async () => {
     const script =
-      'npm run nothing\nnpm run client -- reconcile x --colum y\nagent serv\ncat docs/none.md # docs/other.md\nagent check --buy x\n'
+      'npm run nothing\nnpm run client -- reconcile x --colum y\nagent serv\ncat docs/none.md # docs/other.md\nagent check\n'
     expect(await findUnknown(script)).to.deep.equal([
       'docs/none.md',
       'npm run nothing',

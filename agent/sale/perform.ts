@@ -16,25 +16,20 @@ import { buildQuote } from '../payment/quote.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import { CALL_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { settle } from '../settlement/settle.ts'
-import { decodePayload, payerPrefixOf } from '../payment/binding.ts'
-import { checkPayment, endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
+import { decodePayload } from '../payment/binding.ts'
+import { checkPayment, type CheckedPayment } from '../payment/payment-checks.ts'
 import { describeInput } from '../answer/answers.ts'
 import { WEIGHTS } from './limits/address-budget.ts'
 import { storeClaim } from './claim.ts'
 import { describeConflict, refuseSettled } from './conflict.ts'
 import { checkReadiness, openAnswerContext, prepare } from './prepare.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed, type SaleOutcome } from './record-outcome.ts'
-import { replay, replayIfSold, replayToWaiting } from './replay.ts'
+import { replay, replayIfSold, replayToWaiting, takeTurn } from './replay.ts'
 import type { SaleContext, SaleRequest } from './sale-context.ts'
 import { verifyAndReserve } from './verify.ts'
 
 /** A refused batch of a hundred items then costs three times as much as a refused payment. */
 const ITEMS_PER_UNIT = 10
-
-/** A payer with so many payments of unknown outcome gets no further one that can be settled for up to an hour. */
-const UNKNOWN_MAX = 4
-/** An outcome usually becomes known with the next observations of the reconciler. */
-const UNKNOWN_WAIT_MS = 30_000
 
 /** A request waits for the chain and for other processes at most this long, so that a call over A2A or MCP can end. */
 const WAITED_MS_MAX = CALL_MS_MAX - 5_000
@@ -49,76 +44,85 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   return { ...refusal, kind: 'refused', quote }
 }
 
+/** The steps 3 to 13. */
 async function runSteps(context: SaleContext, request: SaleRequest): Promise<SaleOutcome> {
-  const { payments } = context
-  const { operation, client } = request
-  const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
+  const { payments, stopSignal } = context
+  const { operation, client, calls } = request
   const payload = decodePayload(request.paymentHeaders, operation)
+  const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal }
+  const early =
+    // 3. A payment with a record gets its stored response.
+    (payload.kind === 'payment' ? await replay(context, { payload, client, waitLimit }) : undefined) ??
+    // 4. What the transport does not sell, and the budget of the client's address.
+    checkAdmission(context, request, payload) ??
+    // 5. The local clock, and the state of the dataset.
+    checkClock(payments, payload) ??
+    checkReadiness(context, operation)
+  if (early) return early
 
-  // 3. Replay: a payment with a record gets its stored response.
-  const replayed = payload.kind === 'payment' ? await replay(context, { payload, client, waitLimit }) : undefined
-  if (replayed) return replayed
-
-  // 4. What the transport does not sell, and the budget of the client's address.
-  const limited = request.transportRefusal
-    ? refused(request.transportRefusal)
-    : refuseBeyondBudget(context, request, payload)
-  if (limited) return limited
-
-  // 5. State of the clock and of the dataset. With a wrong clock every payment looks late or early.
-  if (payload.kind !== 'none' && payments.chain.isClockWrong()) return refused({ code: 'clock_wrong' })
-  const unready = checkReadiness(context, operation)
-  if (unready) return unready
-
-  // 6. No payment.
-  if (payload.kind === 'none') return requirePayment(context, operation)
-
-  // 7. Local checks of the payment.
-  const checked = checkPayload(context, request, payload)
+  // 6. A request without a payment gets a quote. 7. Form, terms and signature of the payment.
+  const checked = payload.kind === 'none' ? requirePayment(context, operation) : checkPayload(context, request, payload)
   if (checked.kind === 'payment_refused') return checked
 
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
-  using turn = await context.paymentMutex.enter(checked.bind().payment_hash)
+  using turn = await takeTurn(context, checked.bind(), client)
   if (!turn) return outcomeUnknown()
   const retry = { payload: checked, client, waitLimit }
-  // Thousands may have waited for one settlement.
-  if (turn.hasWaited) await new Promise<void>(client.takeTurn)
   const soldMeanwhile = turn.hasWaited ? await replayIfSold(payments, retry) : undefined
   if (soldMeanwhile) return soldMeanwhile
 
-  // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator. If it is refused, another
-  // process may have sold for this payment since step 3.
+  // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
   const verification = await verifyAndReserve(context, checked, client)
-  if (verification.kind === 'already_settled')
-    return (await replayIfSold(payments, retry)) ?? (await refuseSettled(payments, checked.identity, verification))
-  if (verification.kind !== 'verified') return (await replayIfSold(payments, retry)) ?? verification
+  if (verification.kind !== 'verified') return await refuseUnlessSold(payments, retry, verification)
   using verified = verification
-  const unknown = await refuseUnknown(payments, checked)
-  if (unknown) return unknown
 
   // 9. The answer, from the snapshot that is current now.
   const prepared = await prepare(context, request)
-  if (prepared.kind === 'refused') return (await replayIfSold(payments, retry)) ?? prepared
+  if (prepared.kind === 'refused') return await refuseUnlessSold(payments, retry, prepared)
 
   // Concurrent sales of the transport (contract 4.5.10).
-  using call = await request.calls?.enter(client)
-  if (request.calls && !call) return refused({ code: 'overloaded' })
-  const waitLimitOfCall = { ...waitLimit, onWait: () => call?.[Symbol.dispose]() }
+  using call = await calls?.enter(client)
+  if (calls && !call) return refused({ code: 'overloaded' })
 
+  // 10 to 13.
+  const endCall = () => call?.[Symbol.dispose]()
+  const sale = { ...retry, waitLimit: { ...waitLimit, onWait: endCall } }
+  return await sell(payments, sale, { checked, verified, prepared, preparedAt: payments.now() })
+}
+
+type Retry = Parameters<typeof replayIfSold>[1]
+type Verification = Awaited<ReturnType<typeof verifyAndReserve>>
+
+/** Before step 10. Another process may have sold for this payment since step 3. */
+async function refuseUnlessSold(
+  payments: PaymentServices,
+  retry: Retry,
+  refusal: Exclude<Verification, { kind: 'verified' }>,
+): Promise<SaleOutcome> {
+  const sold = await replayIfSold(payments, retry)
+  if (sold) return sold
+  return refusal.kind === 'already_settled' ? refuseSettled(payments, retry.payload.identity, refusal) : refusal
+}
+
+/** Steps 10 to 13. */
+async function sell(
+  payments: PaymentServices,
+  retry: Retry,
+  sale: Parameters<typeof storeClaim>[1],
+): Promise<SaleOutcome> {
+  const { client, waitLimit } = retry
   const outcome = await unknownIfFailed(payments.report, async () => {
     // 10. Response and intent to settle are stored, and the sale is counted.
-    const claim = await storeClaim(payments, { checked, verified, prepared, preparedAt: payments.now() })
+    const claim = await storeClaim(payments, sale)
     if (claim.kind === 'full') return rateLimited(claim.waitMs)
-    if (claim.kind === 'taken') return replayToWaiting(payments, claim.record, { ...retry, waitLimit: waitLimitOfCall })
+    if (claim.kind === 'taken') return replayToWaiting(payments, claim.record, retry)
     client.noteSale()
-
     // 11 and 12. Settlement, and its outcome is stored.
-    const record = await settle(payments, claim.record, { start: verified.start, waitLimit: waitLimitOfCall })
-
+    const record = await settle(payments, claim.record, { start: sale.verified.start, waitLimit })
     // 13. The answer.
-    const sale = recordOutcome(record)
-    if (sale.kind === 'answer') client.budget.refundSale()
-    return sale
+    const answered = recordOutcome(record)
+    if (answered.kind === 'answer') client.budget.refundSale()
+    return answered
   })
   // A sale beyond the limit of a minute has cost remote calls.
   if (outcome.kind === 'refused' && outcome.refusal.code !== 'rate_limited') client.budget.refund()
@@ -127,16 +131,22 @@ async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sal
 
 type Payload = ReturnType<typeof decodePayload>
 
-function refuseBeyondBudget(
+function checkAdmission(
   { stopSignal }: SaleContext,
-  { operation, client }: SaleRequest,
+  { operation, client, transportRefusal }: SaleRequest,
   { kind }: Payload,
 ): Refused | undefined {
+  if (transportRefusal) return refused(transportRefusal)
   // A stopping service begins no sale (contract 14.4).
   if (stopSignal.aborted) return refused({ code: 'overloaded' })
   const units = kind === 'none' ? WEIGHTS.request : WEIGHTS.payment
   // A batch costs a further unit for every tenth item, so that the computation of refused ones is limited (4.11.5).
   return client.budget.raiseTo(units + Math.floor(itemsOf(operation).length / ITEMS_PER_UNIT))
+}
+
+/** With a wrong clock every payment looks late or early. */
+function checkClock({ chain }: PaymentServices, { kind }: Payload): Refused | undefined {
+  return kind !== 'none' && chain.isClockWrong() ? refused({ code: 'clock_wrong' }) : undefined
 }
 
 function requirePayment(context: SaleContext, operation: Operation): PaymentRefused {
@@ -153,12 +163,4 @@ function checkPayload(
 ): CheckedPayment | PaymentRefused {
   if (payload.kind === 'unreadable') return refusedPayment('payment_invalid', payload.reason)
   return checkPayment(payload, { terms, operation, resourceUrl, now: payments.now() })
-}
-
-/** Limits what a payer of long payments leaves open. If the log fails, the claim fails as well. */
-async function refuseUnknown({ log, now }: PaymentServices, checked: CheckedPayment): Promise<Refused | undefined> {
-  const { identity, payment } = checked
-  if (!endsLate(payment.payload.authorization, now())) return undefined
-  const unknown = await log.countUnknown(payerPrefixOf(identity)).catch(() => 0)
-  return unknown >= UNKNOWN_MAX ? rateLimited(UNKNOWN_WAIT_MS) : undefined
 }

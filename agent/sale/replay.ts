@@ -21,14 +21,14 @@ const ENDED_MS = 60_000
 type ReplayContext = Pick<SaleContext, 'payments' | 'paymentMutex'>
 
 /** A request with its payment. */
-interface ReplayRequest {
+interface Retry {
   payload: DecodedPayload
   client: Client
   waitLimit: WaitLimit
 }
 
 /** Undefined if the payment has no record. Only a payment that has a record is hashed here. */
-export function replay(context: ReplayContext, request: ReplayRequest): Promise<SaleOutcome | undefined> {
+export function replay(context: ReplayContext, request: Retry): Promise<SaleOutcome | undefined> {
   const { payments } = context
   const { payload, client } = request
   const { budget } = client
@@ -50,11 +50,8 @@ export function replay(context: ReplayContext, request: ReplayRequest): Promise<
 }
 
 /** A matching payload is charged only for the size of the answer. */
-async function answer(
-  { payments, paymentMutex }: ReplayContext,
-  record: ResponseRecord,
-  request: ReplayRequest,
-): Promise<SaleOutcome> {
+async function answer(context: ReplayContext, record: ResponseRecord, request: Retry): Promise<SaleOutcome> {
+  const { payments } = context
   const { client } = request
   client.budget.refund()
   if (!mayChange(record)) {
@@ -62,19 +59,30 @@ async function answer(
     return limited ?? replayRecord(payments, record, request)
   }
   // The request that settles the payment changes the record. Requests that wait for it read the record again.
-  using turn = await paymentMutex.enter(record.payment_hash)
+  using turn = await takeTurn(context, record, client)
   if (!turn) return outcomeUnknown()
-  if (turn.hasWaited) await new Promise<void>(client.takeTurn)
   const current = turn.hasWaited ? await payments.log.read(record.identity) : undefined
   // The turn ends with the function.
   return await replayRecord(payments, current ?? record, request)
+}
+
+/** The turn of a request among those with an equal payment. Undefined if the service stops. */
+export async function takeTurn(
+  { paymentMutex }: Pick<SaleContext, 'paymentMutex'>,
+  { payment_hash }: Pick<ResponseRecord, 'payment_hash'>,
+  client: Client,
+) {
+  const turn = await paymentMutex.enter(payment_hash)
+  // Thousands may have waited for one settlement.
+  if (turn?.hasWaited === true) await new Promise<void>(client.takeTurn)
+  return turn
 }
 
 /** Replays for a request that was charged as a sale. An answer refunds that, and is charged by its size. */
 export async function replayToWaiting(
   payments: PaymentServices,
   record: ResponseRecord,
-  request: ReplayRequest,
+  request: Retry,
 ): Promise<SaleOutcome> {
   const { budget } = request.client
   const outcome = await replayRecord(payments, record, request)
@@ -87,7 +95,7 @@ export async function replayToWaiting(
  * The stored response, if another request or process has sold for this payment since step 3. The record of another
  * payment with the same id does not count: steps 3 and 10 compare the id.
  */
-export function replayIfSold(payments: PaymentServices, request: ReplayRequest): Promise<SaleOutcome | undefined> {
+export function replayIfSold(payments: PaymentServices, request: Retry): Promise<SaleOutcome | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(request.payload.identity)
     return record && replayToWaiting(payments, record, request)
@@ -98,7 +106,7 @@ export function replayIfSold(payments: PaymentServices, request: ReplayRequest):
 async function replayRecord(
   payments: PaymentServices,
   record: ResponseRecord,
-  { payload, waitLimit }: ReplayRequest,
+  { payload, waitLimit }: Retry,
 ): Promise<SaleOutcome> {
   if (!isBoundTo(record, payload)) return refused({ code: 'payment_replay_conflict' })
   let current = await waitForOtherProcess(payments, record, waitLimit)

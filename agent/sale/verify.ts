@@ -13,7 +13,8 @@ import {
   type Refused,
 } from '../operation/outcome.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
-import { checkTimes, type CheckedPayment } from '../payment/payment-checks.ts'
+import { payerPrefixOf } from '../payment/binding.ts'
+import { checkTimes, endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
 import { isNear } from '../settlement/chain/clock.ts'
 import type { Observation, ObserveOptions } from '../settlement/chain/observe.ts'
 import { nonceKey, transferCall } from '../settlement/chain/token.ts'
@@ -28,6 +29,11 @@ import type { SaleContext } from './sale-context.ts'
 
 /** The time until another payment of the payer is probably settled. */
 const RESERVED_MS = 2_000
+
+/** A payer with so many payments of unknown outcome gets no further one that can be settled for up to an hour. */
+const UNKNOWN_MAX = 4
+/** An outcome usually becomes known with the next observations of the reconciler. */
+const UNKNOWN_WAIT_MS = 30_000
 
 /** If the observed block is older than the reply of the facilitator by more than this, it proves nothing. */
 const REPLY_TO_BLOCK_MS_MAX = 30_000
@@ -72,10 +78,17 @@ export async function verifyAndReserve(
 ): Promise<Verified | NotVerified> {
   const verified = await verifyInTurn(context, checked, client)
   if (verified.kind !== 'verified') return verified
+  if (await leavesTooMuchOpen(context.payments, checked)) return rateLimited(UNKNOWN_WAIT_MS)
   const { from: payer, value } = checked.payment.payload.authorization
   const { balance } = verified.start.payer
   const reservation = context.payers.reserve(payer, { amount: BigInt(value), balance })
   return reservation ? { ...verified, [Symbol.dispose]: () => reservation[Symbol.dispose]() } : rateLimited(RESERVED_MS)
+}
+
+/** Limits what a payer of long payments leaves open. If the log fails, the claim fails as well. */
+async function leavesTooMuchOpen({ log, now }: PaymentServices, { identity, payment }: CheckedPayment) {
+  if (!endsLate(payment.payload.authorization, now())) return false
+  return (await log.countUnknown(payerPrefixOf(identity)).catch(() => 0)) >= UNKNOWN_MAX
 }
 
 async function verifyInTurn({ payments, verifications }: SaleContext, checked: CheckedPayment, client: Client) {

@@ -108,7 +108,5 @@ export const historyFolder = (dataDirectory: string) => join(dataDirectory, 'his
 export const movesFolder = (dataDirectory: string) => join(dataDirectory, 'moving')
 export const relayerFolder = (dataDirectory: string, address: string) =>
   join(dataDirectory, 'relayers', address.toLowerCase())
-/** The purchase files of the commands of this machine. */
-export const purchasesFolder = (dataDirectory: string) => join(dataDirectory, 'purchases')
 export const sandboxFolder = (dataDirectory: string) => join(dataDirectory, 'sandbox')
 export const BUYER_KEY_FILE = 'buyer.key'

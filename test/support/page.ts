@@ -170,11 +170,11 @@ async function addWallet(page: BrowserPage, service: TestService, change: Answer
     // With the recovery id, as some hardware wallets.
     eth_signTypedData_v4: async ([, typed]) =>
       (await account.signTypedData(JSON.parse(String(typed)) as never)).replace(/1b$/, '00').replace(/1c$/, '01'),
-    ...change,
   }
   await page.exposeFunction('askWallet', async ({ method, params = [] }: { method: string; params?: unknown[] }) => {
     calls.push(method)
-    return (await answers[method]?.(params)) ?? null
+    // A change that answers nothing leaves the answer of the account.
+    return (await change[method]?.(params)) ?? (await answers[method]?.(params)) ?? null
   })
   await page.addInitScript(installWallet)
   return calls

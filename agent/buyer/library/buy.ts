@@ -87,7 +87,9 @@ export async function signPurchase(
   const reservation = await reserve?.()
   const typed = typedDataOf(quote, authorization)
   onStep?.({ kind: 'signing', address: signer.address, typed })
-  const signature = await signer.signTypedData(typed).catch((cause: unknown) => {
+  // A signer that throws at once fails as one that rejects.
+  const sign = async () => signer.signTypedData(typed)
+  const signature = await sign().catch((cause: unknown) => {
     throw new PurchaseError('signature_failed', 'The signer gave no signature. Nothing was sent', { cause })
   })
   const { x402Version, resource } = required

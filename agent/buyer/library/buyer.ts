@@ -21,6 +21,7 @@ import {
   highestPrice,
   pinReceiver,
   requireChecks,
+  toUnreachable,
   type DecodedQuote,
   type ExpectedTerms,
 } from './quote.ts'
@@ -178,7 +179,7 @@ function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOp
   const service = { url: baseUrl ?? '', network: terms.network, fetch: runtime.fetch }
   const readReceiver = async () => {
     if (typeof payTo === 'string') return payTo === PUBLISHED ? pinReceiver(storage, service) : payTo
-    return payTo()
+    return payTo().catch(toUnreachable)
   }
   const readKeySet = keepKeySet(runtime)
   return { ...options, storage, terms, readReceiver, amountMax, readKeySet, reserve, runtime }
@@ -286,12 +287,7 @@ function complete(
   { entry, request }: { entry: PurchaseEntry; request: PurchaseRequest },
 ): Promise<BoughtAnswer> {
   const approve = async (quote: DecodedQuote) => {
-    const payTo = await readReceiver().catch((cause: unknown) => {
-      if (cause instanceof PurchaseError) throw cause
-      const message = cause instanceof Error ? cause.message : 'The receiver of the service cannot be read'
-      throw new PurchaseError('service_unreachable', message, { cause })
-    })
-    const expected = { ...terms, payTo, resource: expectedResource(request, quote) }
+    const expected = { ...terms, payTo: await readReceiver(), resource: expectedResource(request, quote) }
     const checks = compareQuote(quote, expected, amountMax)
     onStep?.({ kind: 'quoted', quote: quote.requirements, checks })
     requireChecks(checks, amountMax)

@@ -10,7 +10,7 @@ import { chargedBy, describeOutcome, type Charged, type Outcome } from './outcom
 
 /** What the caller does next. */
 const ADVICE = {
-  request_unsupported: 'Use GET or POST with a text body, and no payment header.',
+  request_unsupported: 'Change the input. A request is a GET or a POST with a text body, without a payment header.',
   quote_unexpected: 'Check the service and the expected terms.',
   price_above_limit: 'Raise the limit for one request, or do not buy.',
   day_limit_reached: 'Wait until the next day in UTC, or raise the limit of the day.',

@@ -16,12 +16,19 @@ import type { BuyerStorage } from './storage.ts'
 /** A longer authorization could still be settled after the buyer has stopped waiting. */
 const LIFETIME_SECONDS_MAX = 600
 
-const metadataSchema = z.object({ access: z.object({ pay_to: z.string() }) })
+const receiverSchema = z.object({ access: z.object({ pay_to: z.string() }) })
 
 /** The receiver that a service publishes (contract 2.9). Network and asset are not taken from the service. */
 export async function fetchReceiver(fetch: Fetch, baseUrl: string): Promise<string> {
-  const { access } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema)
+  const { access } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, receiverSchema)
   return access.pay_to
+}
+
+/** The failure to find a receiver is that of the service. */
+export function toUnreachable(cause: unknown): never {
+  if (cause instanceof PurchaseError) throw cause
+  const message = cause instanceof Error ? cause.message : 'The receiver of the service cannot be read'
+  throw new PurchaseError('service_unreachable', message, { cause })
 }
 
 const pinSchema = z.strictObject({ url: z.string(), network: z.string(), pay_to: z.string() })
@@ -37,7 +44,7 @@ export async function pinReceiver(
   const name = `receiver-${sha256Hex(`${network} ${url}`)}.json`
   const text = await storage.read(name)
   if (text === undefined) {
-    const pay_to = await fetchReceiver(fetch, url)
+    const pay_to = await fetchReceiver(fetch, url).catch(toUnreachable)
     // Of several processes one creates the entry.
     if (await storage.create(name, `${JSON.stringify({ url, network, pay_to })}\n`)) return pay_to
   }

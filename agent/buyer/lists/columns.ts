@@ -65,11 +65,16 @@ const ADDED = [
   'receipt',
 ]
 
-/** The header of the added columns. A name that the file has already gets a number. */
-export function addedHeader(header: readonly Cell[]): string[] {
-  return ADDED.map((name) => {
+/** The names of the added columns after those of the file. */
+export const addedHeader = (header: readonly Cell[]): string[] => uniqueNames(ADDED, header.map(toText))
+
+/** A name that is taken already gets a number. */
+export function uniqueNames(names: readonly string[], others: readonly string[] = []): string[] {
+  const taken = new Set(others)
+  return names.map((name) => {
     let unique = name
-    for (let number = 2; header.includes(unique); number += 1) unique = `${name}_${number}`
+    for (let number = 2; taken.has(unique); number += 1) unique = `${name}_${number}`
+    taken.add(unique)
     return unique
   })
 }

@@ -100,7 +100,7 @@ async function reconcile(call: Call): Promise<CommandResult> {
     totalMax: maxTotal as number | undefined,
     isBatched: options['batch'] === true,
   }
-  return endOf(context, async () => (await reconcileFile(context, list)) || EXIT_STATUSES.unknown)
+  return endOf(context, () => reconcileFile(context, list))
 }
 
 const STATUS_CHANGED = 3

@@ -1,8 +1,9 @@
 /** The rows of a list and what each asks for. Runs in browsers too. */
-import { isBlank, type Cell } from '../../command-line/table/cell.ts'
-import type { Table } from '../../command-line/table/read-table.ts'
+import { isBlank, toText, type Cell } from '../../command-line/table/cell.ts'
+import { ROWS_ABOVE_MAX, type Table } from '../../command-line/table/read-table.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
-import { addedFields, addedHeader, findColumns, readCells, toName, type Columns } from './columns.ts'
+import { kindOf } from '../../command-line/table/write-table.ts'
+import { addedFields, addedHeader, findColumns, readCells, toName, uniqueNames, type Columns } from './columns.ts'
 import { parseRow, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
 
 export interface ListedRow extends ParsedRow {
@@ -17,6 +18,8 @@ export interface List {
   above: readonly Cell[][]
   header: readonly Cell[] | undefined
   rows: ListedRow[]
+  /** The cells of each row. */
+  width: number
   format: Table['format']
 }
 
@@ -37,7 +40,7 @@ export function readList(table: Table, { columns, headerRow }: { columns: RowCel
   })
   const width = rows[0]?.row.length ?? 0
   const above = table.rows.slice(0, Math.max(0, headerRow - 1))
-  return { above, header: header && toWidth(header, width), rows, format: table.format }
+  return { above, header: header && toWidth(header, width), rows, width, format: table.format }
 }
 
 /** Finds the columns of a list. An error proposes the row that has their names. */
@@ -52,7 +55,9 @@ export function locateColumns<Field extends string>(
     const names = Object.values<string | undefined>(columns).flatMap((name) =>
       name === undefined ? [] : [toName(name)],
     )
-    const other = rows.slice(0, 20).findIndex((row) => names.every((name) => row.some((cell) => toName(cell) === name)))
+    const other = rows
+      .slice(0, ROWS_ABOVE_MAX)
+      .findIndex((row) => names.every((name) => row.some((cell) => toName(cell) === name)))
     if (headerRow === 0 || other < 0 || !(cause instanceof TableError)) throw cause
     throw new TableError(`${cause.message}. Row ${other + 1} has them: add --header-row ${other + 1}`, { cause })
   }
@@ -81,7 +86,14 @@ export function fitRows({ rows, lines }: Table, headerRow: number): Cell[][] {
 const toWidth = (row: readonly Cell[], width: number): Cell[] =>
   Array.from({ length: width }, (_, index) => row[index] ?? '')
 
-export const resultHeader = ({ header }: List): Cell[] | undefined => header && [...header, ...addedHeader(header)]
+/** The rows above the results. JSON, whose members need names, has no title. */
+export function resultHead({ above, header, width }: List, name: string): Cell[][] {
+  if (kindOf(name) === 'json') {
+    const own = uniqueNames(header?.map(toText) ?? Array.from({ length: width }, (_, at) => `column_${at + 1}`))
+    return [[...own, ...addedHeader(own)]]
+  }
+  return header ? [...above, [...header, ...addedHeader(header)]] : []
+}
 
 /** The cells of the file, then the added ones. */
 export const resultCells = ({ row, notes }: ListedRow, result: RowResult, receiptFolder: string): Cell[] => [

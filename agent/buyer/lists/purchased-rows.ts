@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { purchaseName } from '../library/buyer.ts'
 import { describeAnswer } from '../library/purchase-error.ts'
-import { readPurchase, type Purchase } from '../library/purchase-file.ts'
+import { readPayment, readPurchase, type Purchase } from '../library/purchase-file.ts'
 import { requestedOperation, restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { committedAmount, stateOf, type PurchaseState } from '../library/purchase-state.ts'
 import type { BuyerStorage } from '../library/storage.ts'
@@ -43,6 +43,13 @@ export interface PurchasedRows {
   committed: number
   open: Purchase[]
 }
+
+/** Micro-USDC. */
+export const sumOf = (purchases: readonly Purchase[]): number =>
+  purchases.reduce((sum, each) => sum + Number(readPayment(each).amount), 0)
+
+/** Micro-USDC of the purchases that are not open. */
+export const paidOf = ({ committed, open }: PurchasedRows): number => committed - sumOf(open)
 
 /** @param listed the keys of the rows of the list. A purchase under the key of a row is not a batch */
 export async function readPurchasedRows(

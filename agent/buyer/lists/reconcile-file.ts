@@ -3,7 +3,7 @@
  * beside the output, so the same command continues after any interruption and pays nothing twice.
  */
 import { basename, resolve as resolvePath } from 'node:path'
-import type { CommandContext } from '../../command-line/context.ts'
+import type { CommandContext, CommandResult } from '../../command-line/context.ts'
 import { showProgress } from '../../command-line/progress.ts'
 import type { Cell } from '../../command-line/table/cell.ts'
 import { writeTable } from '../../command-line/table/table-file.ts'
@@ -12,12 +12,12 @@ import type { Operation } from '../../operation/operation.ts'
 import { resolve } from '../../operation/resolve.ts'
 import { amountOf, DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
 import { folderStorage } from '../library/folder-storage.ts'
-import { readPayment, type Purchase } from '../library/purchase-file.ts'
+import { describeOutcome, EXIT_STATUSES, type Outcome } from '../library/outcome.ts'
 import { outcomeOf } from '../library/purchase-state.ts'
 import { decisionOf } from './columns.ts'
-import { readList, resultCells, resultHeader, type List } from './list.ts'
+import { readList, resultCells, resultHead, type List } from './list.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
-import { readPurchasedRows, type PurchasedRows } from './purchased-rows.ts'
+import { paidOf, readPurchasedRows, sumOf, type PurchasedRows } from './purchased-rows.ts'
 import type { ListInput } from './list-input.ts'
 import { readChoices, writeReview, type ReviewedRow } from './review.ts'
 import { needsReview, type RowCells } from './rows.ts'
@@ -38,10 +38,10 @@ interface ReconcileOptions extends ListInput {
 }
 
 /**
- * Returns false if the outcome of a payment is not known.
+ * Returns the exit status of the payment whose outcome is known last.
  * @throws an error if the list cannot be read, is too expensive, or if the run ends early
  */
-export async function reconcileFile(context: ReconcileContext, options: ReconcileOptions): Promise<boolean> {
+export async function reconcileFile(context: ReconcileContext, options: ReconcileOptions): Promise<CommandResult> {
   const { print, now } = context
   const { file, out, baseUrl, mode, review, amountMax, isDryRun } = options
   if (resolvePath(file) === resolvePath(out)) throw new Error('--out is the file itself')
@@ -63,7 +63,7 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   const began = now()
   const found: Found = { counts: new Map(), review: new Map() }
   const rows = resultRows(context, { ...options, folder }, { list, plan, buyerOf, found })
-  await writeTable(out, rows, { format: list.format, addedFrom: list.rows[0]?.row.length ?? 0 })
+  await writeTable(out, rows, { format: list.format, addedFrom: list.width })
   const needed = [...found.review.values()]
   if (review !== undefined && !choices) await writeReview(review, needed, list.format)
   const counts = [...found.counts].map(([decision, count]) => `${count} ${decision || 'empty'}`).join(', ')
@@ -74,7 +74,7 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   const after = await readPurchasedRows(storage, { baseUrl, now: now(), listed: new Set() })
   const spent = toUsdc(paidOf(after) - paidOf(plan.purchased))
   print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${toUsdc(paidOf(after))} USDC.`)
-  return reportUnknown(context, options, after)
+  return reportOpen(context, options, after)
 }
 
 /** The results of a run. */
@@ -87,11 +87,10 @@ interface Found {
 /** Buys the rows, and yields those of the output. */
 async function* resultRows(
   context: ReconcileContext,
-  { baseUrl, folder, review }: ReconcileOptions & { folder: string },
+  { baseUrl, folder, out, review }: ReconcileOptions & { folder: string },
   { list, plan, buyerOf, found }: { list: List; plan: Plan; buyerOf: RunOptions['buyerOf']; found: Found },
 ): AsyncGenerator<Cell[]> {
-  const header = resultHeader(list)
-  if (header) yield* [...list.above.map((row) => [...row]), header]
+  yield* resultHead(list, out)
   const showRows = showProgress(context)
   const all = list.rows.length
   let done = 0
@@ -107,25 +106,27 @@ async function* resultRows(
   }
 }
 
-const sumOf = (purchases: readonly Purchase[]) =>
-  purchases.reduce((sum, each) => sum + Number(readPayment(each).amount), 0)
-const paidOf = ({ committed, open }: PurchasedRows) => committed - sumOf(open)
-
-/** Prints what is not known yet. Returns whether all is known. */
-async function reportUnknown(
+/** Says how the payments without an answer ended: the outcome that is known last. */
+async function reportOpen(
   { print, now }: ReconcileContext,
-  options: ReconcileOptions,
+  { readAuthorization }: ReconcileOptions,
   { open }: PurchasedRows,
-): Promise<boolean> {
-  const unknown: Purchase[] = []
-  for (const purchase of open)
-    if ((await outcomeOf(purchase, now(), options.readAuthorization)).kind !== 'not_sold') unknown.push(purchase)
-  if (unknown.length === 0) return true
-  const until = new Date(Math.max(...unknown.map((each) => readPayment(each).validBefore.getTime())))
-  print(`${unknown.length} payments, ${toUsdc(sumOf(unknown))} USDC, may have been charged or may still be.`)
-  print(`Run the same command again after ${until.toISOString()} to find it out.`)
-  return false
+): Promise<CommandResult> {
+  const found = await Promise.all(
+    open.map(async (purchase) => ({ purchase, outcome: await outcomeOf(purchase, now(), readAuthorization) })),
+  )
+  const doubtful = found.filter(({ outcome }) => outcome.kind !== 'not_sold')
+  const [last] = doubtful.toSorted((one, other) => knownFrom(other.outcome) - knownFrom(one.outcome))
+  if (!last) return true
+  // A charge that only the chain shows has its answer after a repetition.
+  const outcome: Outcome = last.outcome.kind === 'sold' ? { kind: 'unknown' } : last.outcome
+  const amount = toUsdc(sumOf(doubtful.map(({ purchase }) => purchase)))
+  print(`${doubtful.length} payments, ${amount} USDC, without an answer. ${describeOutcome(outcome)}`)
+  return EXIT_STATUSES[outcome.kind]
 }
+
+const knownFrom = (outcome: Outcome): number =>
+  outcome.kind === 'not_sold_later' ? outcome.certainFrom.getTime() : Number.MAX_SAFE_INTEGER
 
 /** A column of other numbers, such as those of VAT, would silently be no evidence. */
 function warnOfNumbers({ print }: ReconcileContext, { columns }: ReconcileOptions, { rows }: List): void {

@@ -90,7 +90,7 @@ export async function watch(context: WatchContext, options: WatchOptions): Promi
   return changed > 0
 }
 
-const metadataSchema = z.object({ snapshot_id: z.string(), source: sourceSchema.loose() })
+const currentSchema = z.object({ snapshot_id: z.string(), source: sourceSchema.loose() })
 
 /** Undefined if there is nothing to buy. */
 async function planRound(
@@ -98,7 +98,7 @@ async function planRound(
   { baseUrl }: WatchOptions,
   { state, numbers }: { state: WatchState; numbers: string[] },
 ): Promise<Round | undefined> {
-  const { snapshot_id, source } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema)
+  const { snapshot_id, source } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, currentSchema)
   if (snapshot_id === state.snapshot_id && without(numbers, state.companies).length === 0) return undefined
   return { snapshot_id, since: state.since ?? dateOfSource(source), numbers }
 }

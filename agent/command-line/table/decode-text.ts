@@ -16,9 +16,17 @@ export const ENCODINGS: readonly string[] = ['windows-1252', 'cp850', 'macintosh
 
 /**
  * What a text in Windows-1252 does not have: a letter of CP850 or of an old Macintosh that became punctuation after a
- * letter, a sign of money between letters, or a capital with a caron after a small letter.
+ * letter, a sign between letters, a capital with a caron inside of a word, or a small letter among capitals; a byte
+ * without a character; a letter of UTF-8 that became two.
  */
-const DOUBTFUL = /\p{L}[‚ƒ„†‡ˆ‰‹˜›\u0081\u008d\u008f\u0090\u009d]|\p{L}[¡¢£¤¥]\p{L}|\p{Ll}[ŠŒŽŸ]/u
+const DOUBTFUL = new RegExp(
+  [
+    String.raw`\p{L}[‚ƒ„†‡ˆ‰‹˜›]|\p{L}[¡¢£¤¥§]\p{L}|\p{Ll}[ŠŒŽŸ]|\p{L}[ŠŒŽŸ]\p{Ll}`,
+    String.raw`(?<!\p{Ll})[ƒµà-öø-ÿ]\p{Lu}|\p{Lu}{2}[µà-öø-ÿ](?!\p{Ll})`,
+    String.raw`[\u0081\u008d\u008f\u0090\u009d]|Ã[\u0080-¿]`,
+  ].join('|'),
+  'u',
+)
 
 const DECODED = { text: '', hasByteOrderMark: true }
 

@@ -47,6 +47,9 @@ const ARCHIVE = [0x50, 0x4b, 0x03, 0x04]
 /** A container of older formats, and of sheets with a password. */
 const OLE_CONTAINER = [0xd0, 0xcf, 0x11, 0xe0]
 
+/** HTML and XML, which programs export with the name .xls, RTF and PDF. */
+const DOCUMENT = /^\s*(?:<(?:[!?]|html|head|body|meta|table)|\{\\rtf|%PDF-)/i
+
 /** @throws TableError with one line about the fault */
 export async function parseTable(bytes: Uint8Array, options: ReadOptions): Promise<Table> {
   const { name } = options
@@ -60,6 +63,7 @@ export async function parseTable(bytes: Uint8Array, options: ReadOptions): Promi
 
 function readCsv(bytes: Uint8Array, { name, separator: given, encoding }: ReadOptions): Table {
   const { text, hasByteOrderMark } = decodeText(bytes, { name, encoding })
+  if (DOCUMENT.test(text)) throw new TableError(`${name} is a document, and no list. Save it as .xlsx or CSV`)
   // Excel reads the separator from a first line `sep=;`.
   const [hint = '', named] = /^sep=(.)\r?\n/i.exec(text) ?? []
   const content = text.slice(hint.length)
@@ -125,7 +129,7 @@ function countFields(text: string, separator: string): number[] {
 }
 
 /** Rows above the header, such as a title, are few. */
-const ROWS_ABOVE_MAX = 20
+export const ROWS_ABOVE_MAX = 20
 
 /** Proposes the row of the header, from 1: the first one with more than half as many texts as the fullest row has. */
 export function findHeaderRow(rows: readonly Cell[][]): number {

@@ -18,12 +18,15 @@ export interface WriteOptions {
 
 const DEFAULT_FORMAT: Format = { kind: 'csv', separator: ',', lineEnd: '\r\n', hasByteOrderMark: true }
 
+/** Undefined for a CSV. */
+export const kindOf = (name: string): string | undefined => /\.(xlsx|json)$/i.exec(name)?.[1]?.toLowerCase()
+
 export type Rows = Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>
 
 /** Encodes each row when it is read, so that the cells of a long list are never all in memory. */
 export async function encodeTable(rows: Rows, options: WriteOptions): Promise<Uint8Array<ArrayBuffer>> {
   const { name, format = DEFAULT_FORMAT, addedFrom = 0 } = options
-  const kind = /\.(xlsx|json)$/i.exec(name)?.[1]?.toLowerCase()
+  const kind = kindOf(name)
   if (kind === 'xlsx') {
     const stream = writeXlsxStream(toSheet(rows), { name: 'Sheet1' })
     return new Uint8Array(await new Response(stream).arrayBuffer())
@@ -47,7 +50,7 @@ async function* toCsv(rows: Rows, { separator, lineEnd, hasByteOrderMark }: Form
   for await (const row of rows) yield row.map(toField).join(separator) + lineEnd
 }
 
-/** One object for each row, with the names of the first row. */
+/** One object for each row, with the names of the first row, which are different. */
 async function* toJson(rows: Rows) {
   let names: string[] | undefined
   yield '['

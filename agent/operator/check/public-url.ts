@@ -8,14 +8,16 @@ import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
 import { failed, passed, warning, type Finding, type Subject } from '../../service/checks/subject.ts'
 
-const metadataSchema = z.object({ access: z.object({ network: z.string(), pay_to: z.string() }) })
+const publishedTermsSchema = z.object({ access: z.object({ network: z.string(), pay_to: z.string() }) })
 
 type Public = Pick<Subject, 'config' | 'fetch'>
 
 export async function checkBaseUrl({ config: { baseUrl, mode, payTo }, fetch }: Public): Promise<Finding[]> {
   if (baseUrl === undefined) return warning('BASE_URL is not set: clients of other machines cannot buy')
   const { protocol, hostname } = new URL(baseUrl)
-  const metadata = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema).catch(() => undefined)
+  const metadata = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, publishedTermsSchema).catch(
+    () => undefined,
+  )
   if (!metadata)
     return warning(
       `${baseUrl} is not reached as this service: start it, and check its name, its certificate and the proxy`,

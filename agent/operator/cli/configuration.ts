@@ -6,8 +6,3 @@ export async function loadConfig({ environment }: CliContext): Promise<Config> {
   const { readConfig } = await import('../../service/config.ts')
   return readConfig(environment)
 }
-
-/** The URL at which a service with this configuration is reached. */
-export function serviceUrl({ baseUrl, host, port }: Config): string {
-  return baseUrl ?? `http://${host}:${port}`
-}

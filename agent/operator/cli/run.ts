@@ -13,7 +13,7 @@ import { addVerifyCommand } from './verify.ts'
 import { buyerCommands } from '../../buyer/commands.ts'
 import { runProgram } from '../../command-line/run-program.ts'
 import type { CliContext } from '../../command-line/context.ts'
-import { loadConfig, serviceUrl } from './configuration.ts'
+import { loadConfig } from './configuration.ts'
 
 const HELP = `
 Examples:
@@ -50,8 +50,8 @@ const PROGRAM = {
 }
 
 async function findService(context: CliContext) {
-  const config = await loadConfig(context)
-  return { url: serviceUrl(config), mode: config.mode, dataDirectory: config.dataDirectory }
+  const { baseUrl, host, port, mode, dataDirectory } = await loadConfig(context)
+  return { url: baseUrl ?? `http://${host}:${port}`, mode, dataDirectory }
 }
 
 /** One line for the operator. */

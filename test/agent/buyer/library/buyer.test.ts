@@ -480,6 +480,19 @@ describe('createBuyer', () => {
     expect(() => buyer({ key: '0x12' })).to.throw('The key must be 0x and 64 hex digits')
   })
 
+  it('[15.4] names what has failed before a payment was sent', async () => {
+    const { address } = privateKeyToAccount(service.buyerKey)
+    const signTypedData = () => expect.fail('no signature')
+    for (const [options, code] of [
+      [{ folder: '/proc/purchases' }, 'storage_failed'],
+      [{ key: { address, signTypedData } }, 'signature_failed'],
+      [{ expected: { payTo: () => Promise.reject(new Error('no receiver')) } }, 'service_unreachable'],
+    ] as const) {
+      const failing = createBuyer({ key: service.buyerKey, url: service.url, folder, ...options })
+      expect(await failureOf(failing.lookup('73848'))).to.include({ code, charged: 'no' })
+    }
+  })
+
   it('rejects an aborted call, and the next call returns the answer of the same purchase', () =>
     paysTimes(1, async () => {
       const aborting = new AbortController()

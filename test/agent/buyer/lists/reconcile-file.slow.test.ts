@@ -124,8 +124,11 @@ describe('[15.11] the command client reconcile', function () {
       [...list, 'Plain Fixture\t999999\t', '\tIE1002.\t', '\t"5,003.0"\t', '\tN/A\t', ''].join('\n'),
     )
     const args = ['--column', 'n', '--number-column', 'c', '--eircode-column', 'e', '--yes']
-    const { text } = await run(args)
+    const { text, code } = await run(args)
     expect(text).not.to.contain('no usable number')
+    // The refused payment can be settled until it ends.
+    expect(text).to.match(/ without an answer\. Not sold\. This is certain from /)
+    expect(code).to.equal(6)
     const rows = parse(await readFile(out), { columns: true, delimiter: '\t' }) as Record<string, string>[]
     expect(rows.map(({ decision, company_number: number, notes }) => [decision, number, notes])).to.deep.equal([
       ['company_not_found', '', 'eircode not read: n/a'],

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { findColumns } from '../../../../agent/buyer/lists/columns.ts'
 import { toSafeCell } from '../../../../agent/command-line/safe-cell.ts'
-import { readList } from '../../../../agent/buyer/lists/list.ts'
+import { readList, resultHead, type List } from '../../../../agent/buyer/lists/list.ts'
 import { findHeaderRow } from '../../../../agent/command-line/table/read-table.ts'
 import { readTable, writeTable } from '../../../../agent/command-line/table/table-file.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
@@ -90,22 +90,34 @@ describe('[15.14] the table of a list', () => {
     )
     expect(await faultOf(`a,b\n1,2\n"${'x,y\n'.repeat(600_000)}`)).to.equal('FILE is not valid CSV after line 2')
     expect(await faultOf(Buffer.from('name\nTwin\n', 'utf16le'))).to.match(/^FILE is not text in UTF-8/)
+    for (const document of ['<?xml version="1.0"?>\n<Workbook>', '\n<!DOCTYPE html>', '<table>', '{\\rtf1', '%PDF-1.7'])
+      expect(await faultOf(document)).to.match(/^FILE is a document/)
   })
 
   it('doubts a text that is perhaps not in Windows-1252, and reads it in the encoding that is named', async () => {
-    // "Café Sol" in CP850, "café" on an old Macintosh, and Windows-1252.
+    // As the bytes are in Windows-1252. Names of the register have capitals only.
     for (const [bytes, encoding, cell] of [
-      [[0x43, 0x61, 0x66, 0x82, 0x20, 0x53, 0x6f, 0x6c], 'cp850', 'Café Sol'],
-      [[0x63, 0x61, 0x66, 0x8e], 'macintosh', 'café'],
-      [[0x4d, 0xa0, 0x69, 0x72, 0xa1, 0x6e], 'cp850', 'Máirín'],
+      ['Caf\x82 Sol', 'cp850', 'Café Sol'],
+      ['caf\x8e', 'macintosh', 'café'],
+      ['M\xa0ir\xa1n', 'cp850', 'Máirín'],
+      ['D\xe9N LAOGHAIRE', 'cp850', 'DÚN LAOGHAIRE'],
+      ['SLAN\xe9 LIMITED', 'cp850', 'SLANÚ LIMITED'],
+      ['\xb5TH TEORANTA', 'cp850', 'ÁTH TEORANTA'],
+      ['\x90IRE', 'cp850', 'ÉIRE'],
+      ['\x83IRE', 'macintosh', 'ÉIRE'],
+      ['R\xeeIS\xeaN', 'macintosh', 'RÓISÍN'],
+      ['B\x8eal', 'macintosh', 'Béal'],
+      ['Caf\xc3\xa9 \xfc', 'utf-8', 'Café \uFFFD'],
     ] as const) {
-      const error = await read(Buffer.from([...bytes, 0x0a])).catch((cause: unknown) => cause)
-      expect(error).to.include({ doubt: 'encoding' })
+      const error = await read(Buffer.from(`${bytes}\n`, 'latin1')).catch((cause: unknown) => cause)
+      expect(error, bytes).to.include({ doubt: 'encoding' })
       expect((await readTable(path, { encoding })).rows).to.deep.equal([[cell]])
     }
     expect((await read(Buffer.from('O\x92Brien \x96 \x8aibenik \x84x\x93 10 \x80\n', 'latin1'))).rows).to.deep.equal([
       ['O’Brien – Šibenik „x“ 10 €'],
     ])
+    for (const name of ['Tuatha Dé Danann', 'Café Sol', 'GROßHANDEL', 'MÜLLER', 'São Paulo', 'AéroClub'])
+      expect((await read(Buffer.from(`${name}\n`, 'latin1'))).rows).to.deep.equal([[name]])
     expect(await readTable(path, { encoding: 'x' }).catch(({ message }: Error) => message)).to.match(/^There is no enc/)
   })
 
@@ -121,6 +133,19 @@ describe('[15.14] the table of a list', () => {
       [['Suppliers 2026'], ['']],
       [[4, ['Foo', '7']]],
     ])
+  })
+
+  it('has names in JSON, with a title, without a header, and if names repeat', async () => {
+    const added = (list: List) => resultHead(list, 'x.json')[0]?.slice(0, 4)
+    const titled = readList(await read('Suppliers\n\nname,note,note\nFoo,7,8\n'), {
+      columns: { name: 'name' },
+      headerRow: 3,
+    })
+    expect(added(titled)).to.deep.equal(['name', 'note', 'note_2', 'company_number'])
+    expect(resultHead(titled, 'x.csv').map(([first]) => first)).to.deep.equal(['Suppliers', '', 'name'])
+    const bare = readList(await read('Foo,7\n'), { columns: { name: '1' }, headerRow: 0 })
+    expect(added(bare)).to.deep.equal(['column_1', 'column_2', 'company_number', 'legal_name'])
+    expect(resultHead(bare, 'x.xlsx')).to.deep.equal([])
   })
 
   it('writes Windows-1252 as UTF-8 with a byte order mark', async () => {

@@ -263,28 +263,4 @@ describe('the command check', function () {
       ])
     })
   })
-
-  describe('with --buy', () => {
-    it('[14.22] buys the synthetic company once', async () => {
-      const file = join(environment['DATA_DIR'] ?? '', 'buyer.key')
-      await writeFile(file, service.buyerKey, { mode: 0o600 })
-      const before = await service.paid()
-      const result = await check({}, ['--buy', file])
-      expect(result.code, result.text).to.equal(0)
-      expect(result.stderr).to.match(/paid by 0x[0-9a-fA-F]{40} on eip155:84532 in transaction 0x/)
-      expect((await service.paid()).received - before.received).to.equal(1000n)
-    })
-
-    it('[14.22] refuses to buy on mainnet', async () => {
-      const { code, stderr } = await check({ MODE: 'mainnet' }, ['--buy', '/none'])
-      expect({ code, stderr }).to.deep.equal({ code: 1, stderr: 'MODE must be testnet for --buy\n' })
-    })
-
-    it('[14.22] buys nothing if a check fails', async () => {
-      const before = await service.paid()
-      const result = await check({ FACILITATOR: 'http://127.0.0.1:1' }, ['--buy', '/none'])
-      expect(result.code).to.equal(1)
-      expect(await service.paid()).to.deep.equal(before)
-    })
-  })
 })
