@@ -139,12 +139,9 @@ function phrasesOf({ registered_address: { lines, eircode }, status, dissolved_d
   ]
 }
 
-/** Words that name no place: "No. 1, The Mall" does not explain "No. 1", which can be another company. */
-const NO_PLACE = /^(?:and|ireland|number|the)$/
-
-/** A part of an address explains if one of its words is not a number, a letter or the State. */
+/** "No. 1" or "Ireland" of an address explains nothing, because it can be a part of the name of another company. */
 function namesPlace(part: readonly string[]): boolean {
-  const isOther = (word: string) => !isNumeral(word) && !NO_PLACE.test(word)
+  const isOther = (word: string) => !isNumeral(word) && !/^(?:and|ireland|number|the)$/.test(word)
   return part.some((word) => word.length > 2 && [word, ...equivalentsOf(word)].every(isOther))
 }
 

@@ -2,12 +2,10 @@
 import { decodeHTMLStrict } from 'entities'
 
 /** An attribute has a value: in `Kerrigan <A Foods> Ltd`, the words belong to the name. */
-const TAG =
-  /<\/?(?:a|b|big|br|div|em|font|h[1-6]|i|li|p|small|span|strong|su[bp]|t[dr]|u)(?:\s+[a-z-]+=[^<>]{0,80})?\s*\/?>/giu
+const TAG = /<\/?(?:a|b|big|br|div|em|font|h[1-6]|i|li|p|small|span|strong|su[bp]|t[dr]|u)(?:\s\w+=[^<>]*|[\s/]*)>/giu
 const PERCENT = /(?:%[0-9A-F]{2})+/giu
 
 export function unescapeText(text: string): string {
-  if (!/[%&<]/.test(text)) return text
   return decodeHTMLStrict(text.replace(PERCENT, decodePercent)).replace(TAG, ' ')
 }
 
