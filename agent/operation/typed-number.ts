@@ -38,7 +38,7 @@ const AMOUNT = String.raw`[0-9]{1,3}(?:[,'’][0-9]{3})+|[0-9]{1,3}(?:[ -][0-9]{
 const SPACED = /[ -]/
 /** More digits with spaces between them are a telephone number. */
 const SPACED_DIGITS_MAX = 7
-const TELEPHONE = /^[^0-9]*(?:\+|00[1-9][0-9]{9})|^[^0-9]*0[1-9][0-9]{7,9}[^0-9]*$/
+const TELEPHONE_OR_AMOUNT = /^[^0-9]*(?:\+|00[1-9][0-9]{9})|^[^0-9]*0[1-9][0-9]{7,9}[^0-9]*$|[\p{Sc}%]/u
 const LONG = `[0-9]{${UNLABELLED_DIGITS_MIN},${DIGITS_MAX}}`
 
 const WHOLE = new RegExp(
@@ -61,7 +61,7 @@ export function readTypedNumber(text: string): TypedNumber | undefined {
       : undefined
   const [, label, neutral, amount = ''] = WHOLE.exec(trimmed) ?? []
   const digits = toDigits(amount, { isClear: neutral === undefined })
-  return digits === '' || (label === undefined && TELEPHONE.test(trimmed))
+  return digits === '' || (label === undefined && TELEPHONE_OR_AMOUNT.test(trimmed))
     ? undefined
     : { digits, isLabelled: label !== undefined }
 }

@@ -98,9 +98,9 @@ function compareEqualNames(
 }
 
 /**
- * The typed name speaks against the record in three cases: it has a word that is not in the record's name (behind a
- * word of the name, those that the record explains do not count); it lacks a number of the name; it lacks more than
- * half of the name without being its beginning.
+ * The typed name speaks against the record in three cases: it has a word that is not in the record's name (in a text
+ * without a legal form, those that the record explains do not count behind a word of the name); it lacks a number of
+ * the name; it lacks more than half of the name without being its beginning.
  */
 function compareSimilarName({ names }: Register, company: Company, query: QueryName) {
   const { core, suffix } = query.similar
@@ -119,7 +119,7 @@ function compareSimilarName({ names }: Register, company: Company, query: QueryN
   const isNamed = (word: string, at: number) =>
     word === 'the' || isWithin(word, named) || (at === core.length - 1 && named.some(isCut))
   const first = core.findIndex((word, at) => word !== 'the' && isNamed(word, at))
-  const explained = explainedWords(company, core, isNamed)
+  const explained = suffix === '' ? explainedWords(company, core, isNamed) : core.map(isNamed)
   const isAgainst = core.some((word, at) => (at < first ? !isNamed(word, at) : !explained[at]))
   let lacking = 0
   for (const word of names.words(position)) {

@@ -126,8 +126,8 @@ export function exactMatchType(
   return isRelaxed ? 'relaxed_name' : undefined
 }
 
-/** Forms of other countries: "Brenner GmbH" is not BRENNER GMBH LIMITED. */
-const FOREIGN_FORM = /^(?:bv|corp|gmbh|inc|incorporated|llc|nv|pty|sarl|srl)$/
+/** Forms of other countries, and of partnerships: "Brenner GmbH" is not BRENNER GMBH LIMITED. */
+const FOREIGN_FORM = /^(?:ab|ag|as|bv|corp|gmbh|inc|incorporated|kg|llc|lp|nv|oy|pty|sa|sarl|sas|srl)$/
 
 /** Whether a query can name a company with the form of `legal`: it has this form, or none, Irish or foreign. */
 export function hasSameForm({ core, suffix }: ParsedName, legal: ParsedName): boolean {

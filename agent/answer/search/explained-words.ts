@@ -102,7 +102,7 @@ export function explainedWords(
     const lengths = phrases.map(({ words: wanted, least = wanted.length }) => {
       const other = wanted.findIndex((word, offset) => !isSameWord(words[at + offset], word))
       const length = other === -1 ? wanted.length : other
-      return length < least ? 0 : length
+      return length < least || (length < wanted.length && !namesPlace(wanted.slice(0, length))) ? 0 : length
     })
     const longest = Math.max(...lengths)
     explained.push(...(longest === 0 ? [isNamed(words[at]!, at)] : Array.from({ length: longest }, () => true)))
@@ -139,9 +139,9 @@ function phrasesOf({ registered_address: { lines, eircode }, status, dissolved_d
   ]
 }
 
-/** A part of an address explains alone if one of its words is not a number, a letter or the State. */
+/** "No. 1" or "Ireland" of an address explains nothing, because it can be a part of the name of another company. */
 function namesPlace(part: readonly string[]): boolean {
-  const isOther = (word: string) => !isNumeral(word) && word !== 'ireland'
+  const isOther = (word: string) => !isNumeral(word) && !/^(?:and|ireland|number|the)$/.test(word)
   return part.some((word) => word.length > 2 && [word, ...equivalentsOf(word)].every(isOther))
 }
 

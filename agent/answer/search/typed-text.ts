@@ -1,11 +1,11 @@
 /** Text as people type or copy it: escapes of HTML and URLs, web and e-mail addresses, lost letters. */
 import { decodeHTMLStrict } from 'entities'
 
-const TAG = /<\/?(?:a|b|big|br|div|em|font|h[1-6]|i|li|p|small|span|strong|su[bp]|t[dr]|u)\b[^<>]{0,80}>/giu
+/** An attribute has a value: in `Kerrigan <A Foods> Ltd`, the words belong to the name. */
+const TAG = /<\/?(?:a|b|big|br|div|em|font|h[1-6]|i|li|p|small|span|strong|su[bp]|t[dr]|u)(?:\s\w+=[^<>]*|[\s/]*)>/giu
 const PERCENT = /(?:%[0-9A-F]{2})+/giu
 
 export function unescapeText(text: string): string {
-  if (!/[%&<]/.test(text)) return text
   return decodeHTMLStrict(text.replace(PERCENT, decodePercent)).replace(TAG, ' ')
 }
 

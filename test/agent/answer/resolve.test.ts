@@ -10,6 +10,7 @@ const ROWS: Row[] = [
   { number: '102', name: 'NOWHERE KNOWN LIMITED', address: '********NO ADDRESS DETAILS*******' },
   { number: '103', name: 'THE LAND AGENCY', eircode: 'D04 K7X2' },
   { number: '105', name: 'BRENNER GMBH LIMITED', eircode: 'D04 K7X2' },
+  { number: '106', name: 'GREYTOWN AG LIMITED' },
   { number: '104104', name: 'SABLE AERO III LIMITED', address: '1 QUAY, DUBLIN 2' },
   // Equal names
   { number: '200', name: 'CLEARWATER POWER CONSULTING LIMITED', eircode: 'D01 A1A1' },
@@ -179,6 +180,7 @@ describe('resolve', () => {
       expect(withForm.candidates[0]?.match_type).to.equal('fuzzy_name')
       expectNoMatch(resolve({ name: 'Brenner GmbH' }), 'ambiguous', ['105'])
       expectMatch(resolve({ name: 'Brenner GmbH', eircode: 'D04 K7X2' }), '105')
+      expectNoMatch(resolve({ name: 'Greytown AG' }), 'ambiguous', ['106'])
     })
   })
 
@@ -220,7 +222,7 @@ describe('resolve', () => {
       'Kerrigan Foods Ltd ESOP/Kerrigan Foods Limited II/Kerigan Foods Ltd ESOP/' +
       'Kerrigan Foods Limited (In Liquidation)/Kerrigan Foods Limited, Dublin 2/Zyx trading as Kerrigan Foods Ltd'
     const OTHER =
-      'Harrington Mills Ltd/Kerrigan Foods X/Kerrigan Foods Ireland/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods ESOP Ltd/Ireland/' +
+      'Harrington Mills Ltd/Kerrigan Foods X/Kerrigan Foods Ireland/Zyxwvu/Kerrigan Farms Limited/Kerrigan Foods ESOP Ltd/Kerrigan Foods Cork Ltd/Ireland/' +
       'Kerrigan Foods 2/Kerrigan Foods Holdings/Kerrigan Foods 1/Ker/Ker Ltd/Merrigan Foods Ltd/Cork Foods Ltd/Irish Foods Ltd'
     it('[12.4, 12.21] agrees with a similar name, doubts words that nothing explains, and conflicts with another name', () => {
       for (const name of DOUBTFUL.split('/')) {

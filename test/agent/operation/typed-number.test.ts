@@ -36,6 +36,7 @@ const OTHER_TEXT = [
   '085 123 456',
   '01 234 5678',
   '00353851234567',
+  '€335,801.00',
 ]
 
 describe('a typed company number', () => {

@@ -24,7 +24,7 @@ const MEANT: [text: string, words: string][] = [
   ['Caf%C3%A9 Sol', 'cafe sol'],
   ['Kerrigan &amp; Foods', 'kerrigan and foods'],
   ['Caf&eacute;&nbsp;&#x53;ol', 'cafe sol'],
-  ['<b>Kerrigan</b> <Foods>', 'kerrigan foods'],
+  ['<a href="/a b"><b>Kerrigan</b><br /></a> <Foods>', 'kerrigan foods'],
   // A quoted "and"
   ["Fish 'n' Chips", 'fish and chips'],
   ['Fish ’n’ Chips', 'fish and chips'],
@@ -45,6 +45,7 @@ const UNCHANGED = [
   '50%FF Foods',
   '&bogus; Foods',
   'A < B > C',
+  '<A Second> Foods',
   'A + B Foods',
   'São Paulo Foods',
   'What ? Foods',
