@@ -122,14 +122,14 @@ function isTable([fields = 0, ...others]: readonly number[]): boolean {
 function isBelowTitle(all: readonly string[][]): boolean {
   const rows = all.slice(all.findIndex(({ length }) => length > 1))
   const isSplit = (row: string[]) =>
-    row.length === rows[0]?.length && !row.some((cell, at) => at > 0 && /^ /.test(cell))
+    row.length === rows[0]?.length && !row.some((cell, at) => at > 0 && cell.startsWith(' '))
   return rows.length > 1 && rows.length < all.length && rows.every((row) => row.length > 1 && isSplit(row))
 }
 
 /** The first rows, without empty lines. */
 function splitRows(text: string, separator: string): string[][] {
   try {
-    return parse(text, { ...parserOptions(separator), to: SAMPLE_ROWS, skip_empty_lines: true }) as string[][]
+    return parse(text, { ...parserOptions(separator), to: SAMPLE_ROWS, skip_empty_lines: true })
   } catch {
     return []
   }
