@@ -66,13 +66,7 @@ const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = 
   history: (answer: HistoryResponse) => [
     create('h1', {}, answer.versions.at(-1)?.company?.legal_name ?? `Company ${answer.company_number}`),
     paragraph(`Recorded since ${showDay(answer.complete_since)}, ${plural(answer.gaps.length, 'day')} without a file.`),
-    table(
-      VERSION_HEADS.map(toHead),
-      answer.versions
-        .map(versionCells)
-        .toReversed()
-        .map((row) => row.map(toWords)),
-    ),
+    table(VERSION_HEADS.map(toHead), answer.versions.map((...each) => versionCells(...each).map(toWords)).toReversed()),
     answer.next_before &&
       link(urlOf('history', { company_number: answer.company_number, before: answer.next_before }), 'Earlier'),
   ],
@@ -84,7 +78,7 @@ const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = 
 }
 
 const VERDICTS: Record<string, string> = {
-  ambiguous: 'More than one company fits. Choose one, or add an Eircode or an address',
+  ambiguous: 'No company is certain. Choose one, or add an Eircode or an address',
   conflicting: 'The details contradict the best candidate',
   no_match: 'No company of the register has this name',
 }

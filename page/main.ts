@@ -10,7 +10,7 @@ import { allowLater, button, create } from './elements.ts'
 import { showPayment } from './payment.ts'
 import { showPurchases } from './purchases.ts'
 import { buy, describe, resume, say } from './purchase.ts'
-import { askedByUrl, baseUrl, fillForm, form, isSame, readForm, shownFields, urlOf } from './question.ts'
+import { askedByUrl, baseUrl, fillForm, form, isAsked, readForm, shownFields, urlOf } from './question.ts'
 import { findBought, readPurchases, type Bought } from './storage.ts'
 import { listWallets } from './wallets.ts'
 
@@ -18,21 +18,21 @@ import { listWallets } from './wallets.ts'
 async function exclusively(work: () => Promise<void>): Promise<void> {
   if (document.body.ariaBusy === 'true') return
   document.body.ariaBusy = 'true'
-  await work().catch((cause: unknown) => {
-    const isUnknown = cause instanceof PurchaseError && cause.outcome.kind === 'unknown'
-    const next = isUnknown ? [button('Send the same payment again', () => void open())] : []
-    say(describe(cause), 'fault', ...next)
-  })
+  await work().catch(sayFailure)
   document.body.ariaBusy = 'false'
   await showPurchases()
+}
+
+function sayFailure(cause: unknown): void {
+  const isUnknown = cause instanceof PurchaseError && cause.outcome.kind === 'unknown'
+  const next = isUnknown ? [button('Send the same payment again', () => void open())] : []
+  say(describe(cause), 'fault', ...next)
 }
 
 /** Buys what the form asks for, and shows it under its URL. */
 function submit(operation: Operation): Promise<void> {
   return exclusively(async () => {
-    const { definition, input } = operation
-    const asked = askedByUrl()
-    if (!asked || !isSame(asked, operation)) history.pushState(null, '', urlOf(definition.name, input))
+    if (!isAsked(operation)) history.pushState(null, '', urlOf(operation.definition.name, operation.input))
     withdraw()
     await show(await buy(operation))
   })
@@ -40,7 +40,9 @@ function submit(operation: Operation): Promise<void> {
 
 /** @throws PurchaseError if the purchase has ended without an answer */
 async function show(bought: Bought | undefined): Promise<void> {
-  if (!bought) return
+  say('')
+  // A person can go back meanwhile.
+  if (!bought || !isAsked(bought.operation)) return
   const { operation, purchase, name: file } = bought
   const { status = 0, body = '' } = purchase.answer ?? {}
   if (status !== 200) {
@@ -48,7 +50,6 @@ async function show(bought: Bought | undefined): Promise<void> {
     const outcome = await outcomeOf(purchase, new Date())
     throw new PurchaseError('service_refused', `The service answered ${status}`, { answer, outcome, file })
   }
-  say('')
   const shown = showAnswer(operation, JSON.parse(body) as object, location.hash.slice(1))
   present(create('div', {}, shown), showPayment(bought))
 }
@@ -63,7 +64,9 @@ async function open(): Promise<void> {
   const operation = askedByUrl()
   if (!operation) return resumeAll()
   const bought = await findBought(operation).catch(() => undefined)
-  await exclusively(async () => show(bought && isUnanswered(bought) ? await resume(operation) : bought))
+  if (!bought) return
+  if (!isUnanswered(bought)) return show(bought).catch(sayFailure)
+  await exclusively(async () => show(await resume(operation)))
 }
 
 function openLists() {

@@ -22,9 +22,6 @@ type Members = Record<string, string>
 export const urlOf = (operation: string, members: Record<string, unknown>): string =>
   `/?${new URLSearchParams({ operation, ...(members as Members) }).toString()}`
 
-export const isSame = (one: Operation, other: Operation): boolean =>
-  operationDigest(toNamed(one)) === operationDigest(toNamed(other))
-
 /** The name and the members in the URL, which is that of the page or of a quote. */
 function readUrl(): { name: string; members: Members } {
   const { operation = '', ...members } = Object.fromEntries(new URLSearchParams(location.search))
@@ -44,11 +41,18 @@ function parse(name: string, members: Members) {
   }
 }
 
+export const isSame = (one: Operation, other: Operation): boolean =>
+  operationDigest(toNamed(one)) === operationDigest(toNamed(other))
+
 /** The operation that the URL names with all its members. */
 export function askedByUrl(): Operation | undefined {
   const { name, members } = readUrl()
   return parse(name, members).operation
 }
+
+/** Whether the URL names this operation. */
+export const isAsked = (operation: Operation, asked = askedByUrl()): boolean =>
+  asked !== undefined && isSame(asked, operation)
 
 const namedInputs = (fields: HTMLElement) => [...fields.querySelectorAll<HTMLInputElement>('[name]')]
 

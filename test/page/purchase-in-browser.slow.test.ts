@@ -53,7 +53,7 @@ describe('a purchase in the page', () => {
     ['operation=lookup&company_number=73848', /PLAIN FIXTURE LIMITED[^]*Normal[^]*73848/],
     ['operation=search&q=plain+fixture', /Score[^]*PLAIN FIXTURE LIMITED/],
     ['operation=resolve&name=Plain+Fixture+Ltd', /This is the company[^]*PLAIN FIXTURE LIMITED/],
-    ['operation=resolve&name=First+Twin+Ltd', /More than one company fits[^]*\b11\b[^]*FIRST TWIN[^]*\b12\b/],
+    ['operation=resolve&name=First+Twin+Ltd', /No company is certain[^]*\b11\b[^]*FIRST TWIN[^]*\b12\b/],
     ['operation=resolve&name=Nothing+Of+The+Kind', /No company of the register/],
     ['operation=history&company_number=00000000', /Until[^]*today[^]*SYNTHETIC/],
     ['operation=as_of&company_number=00000000&date=2026-11-01', /SYNTHETIC TEST COMPANY LIMITED/],
@@ -88,6 +88,10 @@ describe('a purchase in the page', () => {
     await sold(/for “Plain Fixture”/)
     await page.goBack()
     expect(await page.evaluate(`document.querySelector('#box').value`)).to.equal('')
+    // Two steps at once show neither the answer between them nor its receipt.
+    await page.evaluate(`history.go(1); setTimeout(() => history.back(), 30)`)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(await page.evaluate(`document.querySelector('#answer').innerText`)).to.equal('')
   })
 
   it('shows a refusal that is not charged, and sends nothing for a wrong number', async () => {
