@@ -56,7 +56,8 @@ describe('the manifest for Kubernetes', function () {
     const service = startChild('agent/main.js', ['serve'], { ...environment, ...own }, asUser)
     await ready(service)
     const probes = [...manifest.matchAll(/httpGet: \{ path: (\S+), port: (\d+) \}/g)]
-    expect(probes).to.have.lengthOf(2)
+    expect(probes).to.have.lengthOf(3)
+    expect(numberOf('terminationGracePeriodSeconds')).to.be.above(70)
     for (const [, path, port] of probes) {
       expect(port).to.equal(environment['ADMIN_PORT'])
       const reply = await fetch(`http://127.0.0.1:${ADMIN_PORT}${path}`)

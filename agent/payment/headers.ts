@@ -52,12 +52,15 @@ const payloadSchema = z.object({
 
 const acceptedSchema = z.looseObject({ network: z.string().min(1).max(NETWORK_CHARACTERS_MAX), asset: addressSchema })
 
-/** Unknown members of loose objects have no effect, but the payment hash covers them. */
-export const paymentPayloadSchema = z.looseObject({
+/** A facilitator can fail to read another value, also `null`. */
+const optionalText = z.string().optional().catch(undefined)
+
+/** Unknown members are dropped, also for facilitators. The payment hash covers them. */
+export const paymentPayloadSchema = z.object({
   x402Version: z.literal(X402_VERSION),
   accepted: acceptedSchema,
   payload: payloadSchema,
-  resource: z.looseObject({ url: z.string().max(4096) }).nullish(),
+  resource: z.object({ url: z.string().min(1).max(4096), description: optionalText, mimeType: optionalText }).nullish(),
   extensions: sentExtensionsSchema.nullish(),
 })
 

@@ -198,7 +198,8 @@ async function judgeVerification(
   }
   if (verification.kind === 'unclear') {
     if (unsupported && verification.cause instanceof NoFacilitatorLeft) return unsupported
-    report('verification_unclear', verification.cause)
+    // The deployment can make the facilitator fail.
+    report(isUndeployed ? 'facilitator_unanswered' : 'verification_unclear', verification.cause)
     return isTransportFailure(verification.cause) ? UNANSWERED : UNAVAILABLE
   }
   // Time has passed since the check in step 7, and the payment must still be valid when it is settled.

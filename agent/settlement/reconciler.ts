@@ -25,6 +25,8 @@ const FAILURES_MAX = 16
 /** The delay of a record is half its age, within these limits. Blocks on Base become final after about 15 minutes. */
 const DELAY_MIN_MS = 10_000
 const DELAY_MAX_MS = 120_000
+/** For a record that failed. Shorter than a check fails before it alerts, so a single failure does not. */
+const FAILED_MS = 60_000
 /** For each open record, so that at most a hundred a second are observed. */
 const DELAY_PER_RECORD_MS = 10
 /** For a settled record whose nonce is used: until its block is final, nothing is urgent. */
@@ -59,8 +61,8 @@ class Reconciler {
   readonly #stopping = new AbortController()
   #lastRun: Promise<void> = Promise.resolve()
   #cancel = (): void => undefined
-  /** Until when records are skipped that could not be read or written, by identity. On the monotonic clock. */
-  readonly #failed = new Map<string, number>()
+  /** Until when records are skipped that failed, by identity, on the monotonic clock. A payer can make a call fail. */
+  readonly #failed = new Map<string, { until: number; isDamaged: boolean }>()
   /** Payments that have been open for long, or whose buyers have not prevented an outcome, by identity. */
   readonly #overdue = new LRUCache<string, { preparedAt: number; isUnexplained: boolean }>(OVERDUE_ENTRIES)
   /** On the monotonic clock. */
@@ -104,9 +106,9 @@ class Reconciler {
     return [...this.#overdue.values()].some((each) => each.isUnexplained)
   }
 
-  /** Whether a record could not be read or written. */
+  /** Whether records, or one of them, could not be read or written. */
   hasDamaged(): boolean {
-    return this.#failed.size > 0
+    return [...this.#failed.values()].some(({ isDamaged }) => isDamaged)
   }
 
   async #run(): Promise<void> {
@@ -119,6 +121,7 @@ class Reconciler {
       if (monotonic() - this.#observedAt >= CLOCK_CHECK_MS) await this.#observe([])
     } catch (cause) {
       report('reconciler_failed', cause)
+      this.#failed.set('run', { until: monotonic(), isDamaged: true })
     }
   }
 
@@ -141,7 +144,7 @@ class Reconciler {
   /** The longest overdue first. */
   async #readDue(): Promise<ResponseRecord[]> {
     const { log, recentAttempts, monotonic } = this.#options.payments
-    for (const [identity, until] of this.#failed) if (until <= monotonic()) this.#failed.delete(identity)
+    for (const [identity, { until }] of this.#failed) if (until <= monotonic()) this.#failed.delete(identity)
     const identities = await log.due({ before: new Date(this.#time() + 1), max: RECORDS_MAX + this.#failed.size })
     const read: (ResponseRecord | undefined)[] = []
     await forEach(identities.entries(), ([index, identity]) =>
@@ -179,7 +182,7 @@ class Reconciler {
       // One payment that cannot be read fails the whole part.
       const half = Math.ceil(part.length / 2)
       if (half < part.length) parts.unshift(part.slice(0, half), part.slice(half))
-      else this.#failed.set(part[0]?.identity ?? '', payments.monotonic() + DELAY_MAX_MS)
+      else this.#failed.set(part[0]?.identity ?? '', { until: payments.monotonic() + FAILED_MS, isDamaged: false })
     }
     this.#lastNode = [...observed.values()].at(-1)?.observation.node ?? this.#lastNode
     return observed
@@ -231,18 +234,19 @@ class Reconciler {
       await work()
     } catch (cause) {
       report('record_not_reconciled', cause)
-      this.#failed.set(identity, monotonic() + DELAY_MAX_MS)
+      this.#failed.set(identity, { until: monotonic() + FAILED_MS, isDamaged: true })
     }
   }
 }
 
-/** A buyer can empty the account, use the nonce for something else, or pay from a contract that refuses. */
+/** A buyer can empty the account, also for a block, use the nonce otherwise, or pay from a contract that refuses. */
 function isUnexplained(record: ResponseRecord, { payer, isNonceUsed }: ObservedRecord, time: number): boolean {
   if (record.state !== 'unknown') return false
   const { authorization, signature } = recordedPayment(record).payment.payload
   const { value, validBefore } = authorization
   const isContract = payer && (payer.codeBytes > 0 || unwrapSignature(signature)?.deployment !== undefined)
-  const isPrevented = isNonceUsed || !payer || isContract || payer.balance < BigInt(value)
+  const isPrevented =
+    isNonceUsed || !payer || isContract || payer.balance < BigInt(value) || record.reverts !== undefined
   return !isPrevented || time > Number(validBefore) * 1000 + ENDED_MS_MAX
 }
 

@@ -57,7 +57,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
-import { MOVED_NOTE, RECORDS_PER_PART, type LogPart, type MovableLog } from './move.ts'
+import { MOVED_NOTE, PART, type LogPart, type MovableLog } from './move.ts'
 import { openRecordCache } from './record-cache.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from './responses.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
@@ -290,15 +290,19 @@ export class LmdbResponseLog implements MovableLog {
 
   async *export(): AsyncGenerator<LogPart> {
     const keys = [...this.#ranges.records.keys()]
-    for (let from = 0; from < keys.length; from += RECORDS_PER_PART) {
+    for (let from = 0; from < keys.length;) {
       const part: LogPart = { kind: 'records', records: [], damaged: [] }
-      for (const key of keys.slice(from, from + RECORDS_PER_PART)) {
+      let bytes = 0
+      for (const key of keys.slice(from, from + PART.RECORDS_MAX)) {
         const record = undefinedIfCorrupt(() => this.#findAt(key))
         const id = record?.payment_id
         if (record)
           part.records.push({ record, holdsPaymentId: id !== undefined && holderOf(id, this.#ranges) === key })
         else part.damaged.push(key)
+        bytes += record?.body.length ?? 0
+        if (bytes > PART.BYTES_MAX) break
       }
+      from += part.records.length + part.damaged.length
       yield part
     }
     yield { kind: 'keys and sales', publicKeys: this.#getPublicKeys(), sales: this.#readSales() }

@@ -17,12 +17,12 @@ interface MovedRecord {
 }
 
 export type LogPart =
-  /** At most {@link RECORDS_PER_PART}. `damaged` has the keys of records that cannot be read. */
+  /** `damaged` has the keys of records that cannot be read. */
   | { kind: 'records'; records: MovedRecord[]; damaged: string[] }
   | { kind: 'keys and sales'; publicKeys: AnnouncedKey[]; sales: SlidingMinute }
 
-/** Records of batches have up to a megabyte each, and a part is in memory as a whole. */
-export const RECORDS_PER_PART = 50
+/** A part has at most so many records, and ends with the one that exceeds the bytes. It is one statement. */
+export const PART = { RECORDS_MAX: 50, BYTES_MAX: 2 * 2 ** 20 } as const
 
 /** A log that can be moved. LMDB and PostgreSQL implement it. */
 export interface MovableLog extends ResponseLog {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { openPool } from '../../store/log/postgres/connection.ts'
+import { withPool } from '../../store/log/postgres/connection.ts'
 import { migrateDatabase } from '../../store/log/postgres/schema.ts'
 import { childrenOf, isRunning } from './child-processes.ts'
 
@@ -204,15 +204,6 @@ async function startShared() {
   const url = await server.createDatabase()
   await migrateDatabase(url)
   return { server, url }
-}
-
-export async function withPool<Result>(url: string, work: (pool: pg.Pool) => Promise<Result>): Promise<Result> {
-  const pool = openPool(url)
-  try {
-    return await work(pool)
-  } finally {
-    await pool.end()
-  }
 }
 
 /** Called by the root hook in hooks.ts. */

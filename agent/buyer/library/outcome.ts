@@ -18,6 +18,12 @@ export const EXIT_STATUSES: Record<Outcome['kind'], number> = {
   not_sold_later: 6,
 }
 
+/** The time from which the outcome is known, in milliseconds. Of several payments the last one counts. */
+export function knownFrom(outcome: Outcome): number {
+  if (outcome.kind === 'not_sold_later') return outcome.certainFrom.getTime()
+  return outcome.kind === 'not_sold' ? 0 : Number.MAX_SAFE_INTEGER
+}
+
 /** One sentence, with the local time. */
 export function describeOutcome(outcome: Outcome): string {
   if (outcome.kind !== 'not_sold_later') return SENTENCES[outcome.kind]

@@ -121,7 +121,9 @@ async function endOf({ note }: CommandContext, run: () => Promise<CommandResult>
   return run().catch((cause: unknown) => {
     if (!(cause instanceof PurchaseError)) throw cause
     note(`${cause.message}. ${cause.advice}`)
-    note(`${describeOutcome(cause.outcome)} The same command continues, and pays nothing twice.`)
+    // That one payment was not charged says nothing about the others.
+    const outcome = cause.outcome.kind === 'not_sold' ? '' : `${describeOutcome(cause.outcome)} `
+    note(`${outcome}The same command continues, and pays nothing twice.`)
     return EXIT_STATUSES[cause.outcome.kind]
   })
 }

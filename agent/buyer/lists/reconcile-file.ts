@@ -12,7 +12,7 @@ import type { Operation } from '../../operation/operation.ts'
 import { resolve } from '../../operation/resolve.ts'
 import { amountOf, DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
 import { folderStorage } from '../library/folder-storage.ts'
-import { describeOutcome, EXIT_STATUSES, type Outcome } from '../library/outcome.ts'
+import { describeOutcome, EXIT_STATUSES, knownFrom } from '../library/outcome.ts'
 import { outcomeOf } from '../library/purchase-state.ts'
 import { decisionOf } from './columns.ts'
 import { readList, resultCells, resultHead, type List } from './list.ts'
@@ -112,21 +112,14 @@ async function reportOpen(
   { readAuthorization }: ReconcileOptions,
   { open }: PurchasedRows,
 ): Promise<CommandResult> {
-  const found = await Promise.all(
-    open.map(async (purchase) => ({ purchase, outcome: await outcomeOf(purchase, now(), readAuthorization) })),
-  )
-  const doubtful = found.filter(({ outcome }) => outcome.kind !== 'not_sold')
-  const [last] = doubtful.toSorted((one, other) => knownFrom(other.outcome) - knownFrom(one.outcome))
-  if (!last) return true
-  // A charge that only the chain shows has its answer after a repetition.
-  const outcome: Outcome = last.outcome.kind === 'sold' ? { kind: 'unknown' } : last.outcome
-  const amount = toUsdc(sumOf(doubtful.map(({ purchase }) => purchase)))
-  print(`${doubtful.length} payments, ${amount} USDC, without an answer. ${describeOutcome(outcome)}`)
-  return EXIT_STATUSES[outcome.kind]
+  const outcomes = await Promise.all(open.map((purchase) => outcomeOf(purchase, now(), readAuthorization)))
+  const doubtful = open.filter((_, at) => outcomes[at]?.kind !== 'not_sold')
+  const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
+  if (!last || doubtful.length === 0) return true
+  print(`${doubtful.length} payments, ${toUsdc(sumOf(doubtful))} USDC, without an answer. ${describeOutcome(last)}`)
+  // A charge that only the chain shows has no answer yet.
+  return EXIT_STATUSES[last.kind] || EXIT_STATUSES.unknown
 }
-
-const knownFrom = (outcome: Outcome): number =>
-  outcome.kind === 'not_sold_later' ? outcome.certainFrom.getTime() : Number.MAX_SAFE_INTEGER
 
 /** A column of other numbers, such as those of VAT, would silently be no evidence. */
 function warnOfNumbers({ print }: ReconcileContext, { columns }: ReconcileOptions, { rows }: List): void {

@@ -3,6 +3,7 @@ import { openBuyer, type BuyerOptions } from '../library/buyer.ts'
 import { RUNTIME, type Buy, type BuyerRuntime } from '../library/buy.ts'
 import { buyAnswer } from '../library/methods.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
+import { knownFrom } from '../library/outcome.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { REPEAT_STATUSES } from '../library/purchase-state.ts'
 import type { Operation } from '../../operation/operation.ts'
@@ -115,12 +116,12 @@ export function createRowBuyer(options: RowsOptions) {
 
 type RowToBuy = Omit<PlannedRow, 'listed'> & { listed: Pick<ListedRow, 'kind'> }
 
-/** Like `Promise.all`, but rejects after all have ended. */
+/** Like `Promise.all`, but rejects after all have ended, with the error of the purchase that is known last. */
 async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
   const settled = await Promise.allSettled(work)
   const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
-  // An error that names a payment says more than one before any payment.
-  const failure = failures.find((cause) => cause instanceof PurchaseError && cause.file !== undefined) ?? failures[0]
+  const doubtOf = (cause: unknown) => (cause instanceof PurchaseError ? 1 + knownFrom(cause.outcome) : 0)
+  const [failure] = failures.toSorted((one, other) => doubtOf(other) - doubtOf(one))
   if (failure !== undefined) throw failure
   return settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
 }

@@ -19,14 +19,11 @@ export const ENCODINGS: readonly string[] = ['windows-1252', 'cp850', 'macintosh
  * letter, a sign between letters, a capital with a caron inside of a word, or a small letter among capitals; a byte
  * without a character; a letter of UTF-8 that became two.
  */
-const DOUBTFUL = new RegExp(
-  [
-    String.raw`\p{L}[‚ƒ„†‡ˆ‰‹˜›]|\p{L}[¡¢£¤¥§]\p{L}|\p{Ll}[ŠŒŽŸ]|\p{L}[ŠŒŽŸ]\p{Ll}`,
-    String.raw`(?<!\p{Ll})[ƒµà-öø-ÿ]\p{Lu}|\p{Lu}{2}[µà-öø-ÿ](?!\p{Ll})`,
-    String.raw`[\u0081\u008d\u008f\u0090\u009d]|Ã[\u0080-¿]`,
-  ].join('|'),
-  'u',
-)
+const DOUBTFUL = [
+  /\p{L}[‚ƒ„†‡ˆ‰‹˜›]|\p{L}[¡¢£¤¥§]\p{L}|\p{Ll}[ŠŒŽŸ]|\p{L}[ŠŒŽŸ]\p{Ll}/u,
+  /(?<!\p{Ll})[ƒµà-öø-ÿ]\p{Lu}|\p{Lu}{2}[µà-öø-ÿ](?!\p{Ll})/u,
+  /[\u0081\u008d\u008f\u0090\u009d]|Ã[\u0080-¿]/u,
+]
 
 const DECODED = { text: '', hasByteOrderMark: true }
 
@@ -44,7 +41,7 @@ export function decodeText(
   if (unicode !== undefined)
     return { text: unicode.replace(/^\uFEFF/, ''), hasByteOrderMark: unicode.startsWith('\uFEFF') }
   const text = decodeNamed(bytes, 'windows-1252')
-  const doubtful = DOUBTFUL.exec(text)
+  const doubtful = DOUBTFUL.map((pattern) => pattern.exec(text)).find((found) => found !== null)
   if (!doubtful) return { ...DECODED, text }
   const line = text.slice(0, doubtful.index).split(/\r\n|\n|\r/).length
   const [word] = /\S{0,20}$/.exec(text.slice(0, doubtful.index)) ?? []

@@ -68,9 +68,8 @@ async function requireSmall(bytes: Uint8Array, name: string): Promise<void> {
     const local = view.getUint32(at + 42, true)
     const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true)
     const packed = bytes.subarray(start, start + view.getUint32(at + 20, true))
-    const isStored = view.getUint16(at + 10, true) === STORED
     const most = Math.min(left, Math.max(PART_BYTES_FREE, INFLATION_MAX * packed.length))
-    const length = isStored ? packed.length : await inflatedLength(packed, most)
+    const length = view.getUint16(at + 10, true) === STORED ? packed.length : await inflatedLength(packed, most)
     left -= length
     if (length > most)
       throw new TableError(`${name} inflates to more than ${INFLATED_MIB_MAX} MiB, or ${INFLATION_MAX} times its size`)

@@ -26,6 +26,7 @@ export const addMoveLogCommand: AddCommand = (program, context) => {
       const { cancelMove, moveLog } = await import('../../../store/log/move.ts')
       const config = await loadConfig(context)
       const url = /^postgres(?:ql)?:\/\//.test(target) ? new URL(target) : undefined
+      if (!url && target.includes('://')) throw new Error('--to must be a postgres:// URL or a directory')
       const directory = resolve(target)
       const to = url ? url.host + url.pathname : directory
       await using lock = await acquireProcessLock({ folder: movesFolder(config.dataDirectory), ownPid: process.pid })

@@ -59,7 +59,7 @@ interface Call {
 /** These reports of a sale are failures of this service, whatever the payment. */
 const OWN_FAILURES: readonly string[] = ['sale_failed', 'dataset_unreadable']
 /** These can also be caused by the payment, if its payer is a contract or has too little money. */
-const REMOTE_FAILURES: readonly string[] = ['verification_unclear', 'refusal_contradicted']
+const REMOTE_FAILURES: readonly string[] = ['verification_unclear', 'refusal_contradicted', 'settlement_unclear']
 
 interface InstrumentationOptions {
   /** Undefined without an admin address. */
@@ -155,7 +155,7 @@ export class Instrumentation {
       const hasFailed = !isSold && (!outcome || has(OWN_FAILURES) || (isPayerGood && has(REMOTE_FAILURES)))
       if (hasFailed) this.#failedSales.push(this.#options.clock())
       if (hasFailed || (isSold && isStored)) this.#hasLastSaleFailed = hasFailed
-      const line: SaleLine = {
+      this.#options.onSale({
         request_id: request.requestId,
         operation: request.operation.definition.name,
         ...(outcome?.kind === 'answer'
@@ -163,8 +163,7 @@ export class Instrumentation {
           : { result: 'refused', reason: reasonOf(outcome) }),
         ...(record && { payment: record.identity, state: record.state }),
         durations_ms,
-      }
-      this.#options.onSale(line)
+      })
     }
   }
 }

@@ -54,12 +54,8 @@ export class ServiceMetrics {
     'Requests for an operation over all transports, by answer or code of the refusal',
   )
 
-  constructor() {
-    this.#addProcess()
-  }
-
   /** The other default metrics of prom-client cost more than a scrape may (`bench perf`, "scrape"). */
-  #addProcess(): void {
+  constructor() {
     this.addGauge('process_resident_memory_bytes', 'Resident memory of the process', () => process.memoryUsage.rss())
     const delay = monitorEventLoopDelay()
     delay.enable()

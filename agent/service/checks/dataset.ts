@@ -73,9 +73,8 @@ export function checkNameIndex(subject: Subject): Finding[] {
   })
 }
 
-export function checkJournal(subject: Subject): Finding[] {
-  return answerEach(subject, history, (company_number) => ({ company_number }))
-}
+export const checkJournal = (subject: Subject): Finding[] =>
+  answerEach(subject, history, (company_number) => ({ company_number }))
 
 /** Answers an operation for random records, as a sale does. A damaged store throws. */
 function answerEach(

@@ -3,7 +3,7 @@ import { domainSeparator, pad, toFunctionSelector, type Hex } from 'viem'
 import { isNear } from '../../settlement/chain/clock.ts'
 import type { Observation } from '../../settlement/chain/observe.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
-import { isAnswering, openRpc, RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
+import { isAnswering, isRevert, openRpc, RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
 import { failed, numbered, passed, warning, type Finding, type Subject } from './subject.ts'
 
 type Node = PromiseSettledResult<Observation>
@@ -32,11 +32,8 @@ export async function checkNodes(subject: Subject): Promise<Finding[]> {
   if (nodes.length === 0) return passed('the sandbox starts its own chain')
   const describe = async (node: Node, index: number) => {
     // A sale uses the next node if one fails or is behind.
-    const isOtherFresh = nodes.some((other) => other !== node && isFresh(other, subject))
-    return describeNode(node, subject, {
-      url: subject.config.rpcUrls[index],
-      unusable: isOtherFresh ? warning : failed,
-    })
+    const unusable = nodes.some((other) => other !== node && isFresh(other, subject)) ? warning : failed
+    return describeNode(node, subject, { url: subject.config.rpcUrls[index], unusable })
   }
   return numbered(await Promise.all(nodes.map(describe)))
 }
@@ -92,23 +89,25 @@ export async function checkToken(subject: Subject): Promise<Finding[]> {
   const call = (signature: string, argument = '') => callToken(url, asset, toFunctionSelector(signature) + argument)
   const separator = domainSeparator({ domain: { ...domain, chainId, verifyingContract: asset } })
   const receiver = pad(facilitator.payTo.toLowerCase() as Hex).slice(2)
+  const calls = [call('DOMAIN_SEPARATOR()'), call('paused()'), call('isBlacklisted(address)', receiver)]
+  const answers = await Promise.all(calls).catch(() => undefined)
+  if (!answers) return unanswered(subject, 'the node does not answer calls of the token')
+  const [found, isPaused, isRefused] = answers
   const faults: string[] = []
-  if ((await call('DOMAIN_SEPARATOR()')) !== separator)
+  if (found !== separator)
     faults.push(`${asset} has not the EIP-712 domain "${domain.name}" "${domain.version}": no payment is valid there`)
-  if ((await call('paused()')) === TRUE)
-    faults.push('the token is paused: no payment can be settled until its issuer ends the pause')
-  if ((await call('isBlacklisted(address)', receiver)) === TRUE)
-    faults.push('the token refuses PAY_TO: set it to another account')
+  if (isPaused === TRUE) faults.push('the token is paused: no payment can be settled until its issuer ends the pause')
+  if (isRefused === TRUE) faults.push('the token refuses PAY_TO: set it to another account')
   if (faults.length > 0) return faults.flatMap(failed)
   return passed(`${asset}, "${domain.name}" "${domain.version}", accepts transfers to PAY_TO`)
 }
 
 const TRUE = `0x${'1'.padStart(64, '0')}`
 
-/** Undefined if the contract lacks the function, or the node does not want the call. */
+/** Undefined if the contract lacks the function. A node can refuse calls for its own reasons, such as a limit. */
 function callToken(url: string, asset: string, data: string): Promise<unknown> {
   return openRpc({ url })('eth_call', [{ to: asset, data }, 'latest']).catch((cause: unknown) => {
-    if (cause instanceof RpcError) return undefined
+    if (cause instanceof RpcError && isRevert(cause)) return undefined
     throw cause
   })
 }

@@ -2,7 +2,7 @@
 import type { Timer } from '../../../store/base/runtime.ts'
 import { StoreError } from '../../../store/files/environment.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
-import { failed, labelOf, type Finding, type Subject } from './subject.ts'
+import { failed, labelOf, REQUEST_MS_MAX, type Finding, type Subject } from './subject.ts'
 import { checkOf, checksWith, type CheckName, type Column, type Severity } from './table.ts'
 
 /** One that throws has failed, with the first line of the message of its error. */
@@ -21,8 +21,8 @@ export async function refuseStart(names: readonly CheckName[], subject: Subject)
       if (kind === 'failed') throw new StoreError(detail)
 }
 
-/** For the requests of one check. Nodes and facilitators can be slow and work. */
-const CHECK_MS_MAX = 15_000
+/** Longer than a request, so that a check tells which of several facilitators is silent. */
+const CHECK_MS_MAX = REQUEST_MS_MAX + 5_000
 /** Shorter than the usual time limit of a scrape or a probe. */
 const WAIT_MS_MAX = 2_000
 
@@ -37,10 +37,9 @@ interface WatchOptions {
 /** The checks of a running service. Nothing is measured while nobody asks. */
 export class Watch {
   readonly #options: WatchOptions
-  readonly #latest = new Map<CheckName, { findings: Finding[]; at: number }>()
+  /** `since`: when a label began to fail with a severity. */
+  readonly #latest = new Map<CheckName, { findings: Finding[]; at: number; since: ReadonlyMap<string, number> }>()
   readonly #running = new Map<CheckName, Promise<void>>()
-  /** Since when a label fails with a severity. */
-  readonly #since = new Map<string, number>()
 
   constructor(options: WatchOptions) {
     this.#options = options
@@ -64,12 +63,13 @@ export class Watch {
     const names = [...new Set([...measuredWith('critical'), ...measuredWith('warning')])]
     const ageOf = (name: CheckName) => clock() - (this.#latest.get(name)?.at ?? -Infinity)
     await this.#measure(names.filter((name) => ageOf(name) >= (checkOf(name).everySeconds ?? 0) * 1_000))
-    return names.flatMap((name) =>
-      this.#labels(name).map(({ check, severity, key }) => {
-        const since = this.#since.get(key)
-        return { check, severity, isFailing: since !== undefined, seconds: (clock() - (since ?? clock())) / 1_000 }
-      }),
-    )
+    return names.flatMap((name) => {
+      const { findings = [], since } = this.#latest.get(name) ?? {}
+      return labelsOf(name, findings).map(({ check, severity, isFailing }) => {
+        const seconds = isFailing ? (clock() - (since?.get(check + severity) ?? Infinity)) / 1_000 : 0
+        return { check, severity, isFailing, seconds }
+      })
+    })
   }
 
   /** Waits for a short time. A check that is late goes on. */
@@ -87,30 +87,27 @@ export class Watch {
     const at = clock()
     const deadline = { timer, milliseconds: CHECK_MS_MAX }
     const run = checkOf(name).measure
-    const findings = await measure(name, subject, () => withDeadline(deadline, async () => run?.(subject) ?? []))
+    const found = await measure(name, subject, () => withDeadline(deadline, async () => run?.(subject) ?? []))
     this.#running.delete(name)
-    this.#latest.set(name, { at, findings: findings.length > 0 ? findings : (this.#latest.get(name)?.findings ?? []) })
-    for (const { key, isFailing } of this.#labels(name))
-      if (!isFailing) this.#since.delete(key)
-      else if (!this.#since.has(key)) this.#since.set(key, at)
+    const former = this.#latest.get(name)
+    const findings = found.length > 0 ? found : (former?.findings ?? [])
+    const failing = labelsOf(name, findings).filter(({ isFailing }) => isFailing)
+    const keys = failing.map(({ check, severity }) => check + severity)
+    const since = new Map(keys.map((key) => [key, former?.since.get(key) ?? at]))
+    this.#latest.set(name, { at, findings, since })
   }
+}
 
-  /** A failure is critical, if the check has that column. */
-  #labels(name: CheckName) {
-    const { columns } = checkOf(name)
-    const severities = (['critical', 'warning'] as const).filter((each) => columns.includes(each))
-    const [highest] = severities
-    return (this.#latest.get(name)?.findings ?? []).flatMap((finding) => {
-      const check = labelOf(name, finding)
-      const actual = finding.kind === 'failed' ? highest : finding.kind
-      return severities.map((severity) => ({
-        check,
-        severity,
-        key: `${severity} ${check}`,
-        isFailing: actual === severity,
-      }))
-    })
-  }
+/** A failure is critical, if the check has that column. */
+function labelsOf(name: CheckName, findings: readonly Finding[]) {
+  const { columns } = checkOf(name)
+  const severities = (['critical', 'warning'] as const).filter((each) => columns.includes(each))
+  const [highest] = severities
+  return findings.flatMap((finding) => {
+    const check = labelOf(name, finding)
+    const actual = finding.kind === 'failed' ? highest : finding.kind
+    return severities.map((severity) => ({ check, severity, isFailing: actual === severity }))
+  })
 }
 
 const measuredWith = (column: Column): CheckName[] =>

@@ -14,7 +14,6 @@ import { failed, passed, warning, type Finding, type Subject } from './subject.t
 const HOUR_MS = 3_600_000
 /** A backup a day is enough, and its timer may be late. */
 const BACKUP_MS_MAX = 26 * HOUR_MS
-const UNRECORDED_MS = HOUR_MS
 
 /** Opening it refuses a schema of another version, a standby, and a server that acknowledges commits early. */
 export async function checkResponseLog(subject: Subject): Promise<Finding[]> {
@@ -76,7 +75,7 @@ export async function checkSettlements({ log: openLog, running }: Subject): Prom
 
 export async function checkUnrecorded({ log: openLog, now, running }: Subject): Promise<Finding[]> {
   const unrecorded = (await (await openLog())?.unrecorded()) ?? []
-  const time = new Date(now().getTime() - UNRECORDED_MS).toISOString()
+  const time = new Date(now().getTime() - HOUR_MS).toISOString()
   const { length } = unrecorded.filter(({ found_at }) => found_at > time)
   if (running?.hasReported('unrecorded_payment_not_listed') === true)
     return warning('a settled payment without a record could not be listed')

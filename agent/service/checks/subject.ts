@@ -41,7 +41,7 @@ export interface Running {
 }
 
 /** For one request. Nodes and facilitators can be slow and work. */
-const REQUEST_MS_MAX = 15_000
+export const REQUEST_MS_MAX = 10_000
 
 export const limited =
   (fetch: Fetch): Fetch =>

@@ -60,14 +60,14 @@ const refused = (code: string, fault: string) =>
 
 /** The synchronous standbys that the server waits for, as `synchronous_standby_names` has them. Empty for none. */
 export async function readSynchronousStandbys(url: string): Promise<string> {
+  const statement = `select current_setting('synchronous_standby_names', true) as standbys`
+  const { rows } = await withPool(url, (pool) => pool.query<{ standbys: string | null }>(statement))
+  return rows[0]?.standbys ?? ''
+}
+
+export async function withPool<Result>(url: string, work: (pool: Pool) => Promise<Result>): Promise<Result> {
   const pool = openPool(url)
-  try {
-    const statement = `select current_setting('synchronous_standby_names', true) as standbys`
-    const { rows } = await pool.query<{ standbys: string | null }>(statement)
-    return rows[0]?.standbys ?? ''
-  } finally {
-    await pool.end()
-  }
+  return work(pool).finally(() => pool.end())
 }
 
 /** Repeats a statement that failed, so it must be one that may run more than once. */

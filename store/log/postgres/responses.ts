@@ -31,7 +31,7 @@ import {
   type UnrecordedPayment,
 } from '../record.ts'
 import { openRecordCache } from '../record-cache.ts'
-import { MOVED_NOTE, RECORDS_PER_PART, type LogPart, type MovableLog } from '../move.ts'
+import { MOVED_NOTE, PART, type LogPart, type MovableLog } from '../move.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
@@ -138,8 +138,11 @@ const STATEMENTS = {
   for each statement execute function refuse_moved();`,
   ).join('')}`,
   LIFT_FENCE: FENCED_TABLES.map((table) => `drop trigger if exists refuse_moved on ${table};`).join(''),
-  EXPORT: `select identity, payment_id is not null as holds, coalesce(records.record, responses.record) as record, progress
-  from responses left join records using (identity) where identity > $1 order by identity limit $2`,
+  EXPORT: `select identity, holds, record, progress from (select page.*,
+    sum(octet_length(record)) over (order by identity rows between unbounded preceding and 1 preceding) as before
+    from (select identity, payment_id is not null as holds, progress, coalesce(records.record, responses.record) as record
+      from responses left join records using (identity) where identity > $1 order by identity limit $2) as page) as summed
+  where before is null or before <= $3 order by identity`,
   /** A sale counts for a minute after its second. */
   EXPORT_SALES: `select floor(extract(epoch from free_at))::int - 60 as at, count(*)::int as units from sale_places
   where free_at > now() group by 1 order by 1`,
@@ -367,7 +370,8 @@ class PostgresResponseLog implements MovableLog {
   async *export(): AsyncGenerator<LogPart> {
     type Stored = { identity: string; holds: boolean; record: Buffer; progress: Buffer | null }
     for (let after: string | undefined = ''; after !== undefined;) {
-      const { rows }: QueryResult<Stored> = await this.#query<Stored>(STATEMENTS.EXPORT, [after, RECORDS_PER_PART])
+      const limits: unknown[] = [after, PART.RECORDS_MAX, PART.BYTES_MAX]
+      const { rows }: QueryResult<Stored> = await this.#query<Stored>(STATEMENTS.EXPORT, limits)
       const part: LogPart = { kind: 'records', records: [], damaged: [] }
       for (const { identity, holds, record: bytes, progress } of rows) {
         const record = undefinedIfCorrupt(() => decodeRecord(bytes, progress))

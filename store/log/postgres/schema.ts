@@ -5,7 +5,7 @@
 import type { Pool } from 'pg'
 import { StoreError } from '../../files/environment.ts'
 import { errorCode } from '../../base/error-code.ts'
-import { openPool } from './connection.ts'
+import { withPool } from './connection.ts'
 
 /** By version. Versions before 6 were never released. */
 const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
@@ -84,14 +84,7 @@ const UNDEFINED_TABLE = '42P01'
  * @returns the numbers of the migrations that were applied
  * @throws StoreError when the schema is newer than this program
  */
-export async function migrateDatabase(url: string): Promise<number[]> {
-  const pool = openPool(url)
-  try {
-    return await migrate(pool)
-  } finally {
-    await pool.end()
-  }
-}
+export const migrateDatabase = (url: string): Promise<number[]> => withPool(url, migrate)
 
 async function migrate(pool: Pool): Promise<number[]> {
   await pool.query(CREATE_VERSIONS)

@@ -118,7 +118,12 @@ describe('the limits of a payment header', () => {
   it('[5.3.1] drops other members of payload and authorization', () => {
     const { authorization, ...payload } = payment.payload
     const sent = { ...payload, authorization: { ...authorization, more: '0' }, permit2Authorization: {} }
-    const parsed = parsePaymentHeaders([header({ ...payment, payload: sent })])
+    const resource = { url: 'a', mimeType: null, description: 1, more: 1 }
+    const parsed = parsePaymentHeaders([header({ ...payment, payload: sent, resource, more: 1 })])
+    expect(parsed)
+      .to.have.nested.property('payment')
+      .that.has.all.keys(...Object.keys(payment), 'resource')
+    expect(parsed).to.have.nested.property('payment.resource.mimeType', undefined)
     expect(parsed).to.have.nested.property('payment.payload').that.deep.equals(payment.payload)
     expect(parsed).to.have.nested.property('json.payload').that.deep.equals(sent)
   })

@@ -384,6 +384,25 @@ describe('the reconciler', () => {
     await open().reconcileDue()
     expect(await state()).to.equal('settled')
     expect(sale.reports).to.include('record_not_reconciled')
+    expect(reconciler?.hasDamaged()).to.equal(true)
+  })
+
+  it('shows that the open records cannot be read, until they can', async () => {
+    const { log } = sale.context.payments
+    const due = log.due.bind(log)
+    log.due = () => Promise.reject(new Error('down'))
+    await open().reconcileDue()
+    expect(reconciler?.hasDamaged()).to.equal(true)
+    log.due = due
+    await reconciler?.reconcileDue()
+    expect(reconciler?.hasDamaged()).to.equal(false)
+  })
+
+  it('does not call a payment unexplained that the token has reverted, because its buyer can cause that', async () => {
+    await claim('unknown', { attempt: 3, reverts: 2 })
+    setNonce(free())
+    await open().reconcileDue()
+    expect(reconciler?.hasUnexplained()).to.equal(false)
   })
 
   it('reconciles the others if one payment of an observation cannot be observed', async () => {
@@ -399,6 +418,7 @@ describe('the reconciler', () => {
     setNonce(paid(true))
     await open().reconcileDue()
     expect(await state()).to.equal('settled')
+    expect(reconciler?.hasDamaged()).to.equal(false)
   })
 
   it('skips a payment that a request has locked', async () => {

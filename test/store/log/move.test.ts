@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { openConfiguredLog } from '../../../agent/service/response-log.ts'
 import { findOwnerFault } from '../../../agent/service/check-log-owner.ts'
 import { RECORD_STATES, type ResponseRecord } from '../../../store/log/record.ts'
-import { cancelMove, findMoveFault, moveLog, type MovableLog } from '../../../store/log/move.ts'
+import { cancelMove, findMoveFault, moveLog, PART, type MovableLog } from '../../../store/log/move.ts'
 import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
 import { makeRecord, RECEIVER, storeRecord } from '../../support/records.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
@@ -160,6 +160,15 @@ for (const [from, to] of [
       expect(kills).to.be.above(20)
       const copied = await contentOf(target)
       for (const [name, value] of Object.entries(content)) expect(copied, name).to.have.deep.property(name, value)
+    })
+
+    it('[14.23] reads large answers in parts that are small', async () => {
+      for (const identity of ['a', 'b', 'c', 'd'])
+        await source.claim(makeRecord({ identity, body: 'x'.repeat(PART.BYTES_MAX / 2) }))
+      for await (const part of source.export())
+        if (part.kind === 'records')
+          expect(part.records.filter(({ record }) => record.body.length > 1_000)).to.have.length.below(4)
+      expect((await move()).records).to.equal(RECORDS.length + 4)
     })
 
     it('[14.23] compares every record', async () => {

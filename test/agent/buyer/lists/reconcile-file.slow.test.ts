@@ -342,6 +342,24 @@ describe('[15.11] the command client reconcile', function () {
       expect(paid).to.equal(1)
     })
 
+  it('ends with the payment that is known last, and does not say that nothing was charged', async () => {
+    await writeFile(file, 'name\nPlain Fixture\nTwin Fixture\nTax Fixture\n')
+    const answers: [name: string, answer: () => Response][] = [
+      ['Plain', () => Response.json({ error: { code: 'payment_rejected' } }, { status: 402 })],
+      ['Twin', () => Response.error()],
+    ]
+    const answering: typeof fetch = async (input, init) => {
+      const isPaid = new Headers(init?.headers).has('PAYMENT-SIGNATURE')
+      const found = answers.find(([name]) => isPaid && String(init?.body).includes(name))
+      return found ? found[1]() : fetch(input, init)
+    }
+    expect((await run(['--column', 'name', '--yes'], { fetch: answering })).code).to.equal(4)
+    const rejecting = { fetch: () => Promise.reject(new TypeError('fetch failed')) }
+    const { code, stderr } = await run(['--column', 'name', '--yes', '--out', `${out}.csv`], rejecting)
+    expect(code).to.equal(1)
+    expect(stderr).to.contain('pays nothing twice').and.not.contain('charged')
+  })
+
   it('ends at a refused payment with its reason, and replaces it after it has expired', async () => {
     await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
     await writeFile(file, 'name\nPlain Fixture\n')

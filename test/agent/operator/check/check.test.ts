@@ -9,10 +9,11 @@ import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { runCommand } from '../../../support/cli.ts'
 import { rpc, testChainUrl } from '../../../support/chain.ts'
-import { replying, startFaultProxy } from '../../../support/fault-proxy.ts'
+import { replying, startFaultProxy, type RpcCall } from '../../../support/fault-proxy.ts'
 import { REGISTER } from '../../../support/fixtures.ts'
 import { listen } from '../../../support/listen.ts'
-import { findPostgres, makeEmptyLog, withPool } from '../../../support/postgres.ts'
+import { findPostgres, makeEmptyLog } from '../../../support/postgres.ts'
+import { withPool } from '../../../../store/log/postgres/connection.ts'
 import { startTestService, type TestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { checkDisk } from '../../../../agent/service/checks/machine.ts'
@@ -123,6 +124,14 @@ describe('the command check', function () {
         expect(linesOf(result, 'node 1')[0]).to.contain('check its URL and key')
         expect(result.text).not.to.contain('secret-key')
       }
+    })
+
+    it('does not take a node that limits its calls for a token without its functions', async () => {
+      using node = await startFaultProxy(service.rpcUrl)
+      const isLimited = ({ method, params }: RpcCall) =>
+        method === 'eth_call' && Object.hasOwn(params[0] as object, 'to')
+      node.fail(replying((call) => (isLimited(call) ? { error: { code: -32_005, message: 'limit' } } : undefined)))
+      await expectOne('token', /^FAILED the node does not answer calls of the token/, { RPC_URL: node.url })
     })
 
     it('fails with a clock that differs from the blocks by more than a minute', async () => {

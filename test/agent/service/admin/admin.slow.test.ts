@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { generatePrivateKey } from 'viem/accounts'
 import { checksWith } from '../../../../agent/service/checks/table.ts'
@@ -11,6 +12,8 @@ import { migrateDatabase } from '../../../../store/log/postgres/schema.ts'
 import { listen } from '../../../support/listen.ts'
 import { mountDisk } from '../../../support/mount.ts'
 import { findPostgres, initialiseServer, launchServer, makeServerFolder } from '../../../support/postgres.ts'
+import { header } from '../../../support/payments.ts'
+import { openFactory, wrap } from '../../../support/wallets.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
 import { shortTimers } from '../../../support/timers.ts'
 import { buyOverTransports } from '../../../support/transports.ts'
@@ -164,6 +167,12 @@ describe('the admin address', function () {
     const quote = (await lookup('00000000')).headers['payment-required'] as string
     const withoutMoney = await service.pay(quote, { key: generatePrivateKey() })
     expect((await lookup('00000000', withoutMoney)).status).to.equal(503)
+    const { makeWallet } = await openFactory({ url: service.rpcUrl, relayer: service.buyer.address })
+    const { sign, deployment } = await makeWallet(generatePrivateKey())
+    const { accepts } = decodePaymentRequiredHeader(quote)
+    const ofNewWallet = wrap(await sign({ requirements: accepts[0]! }), deployment)
+    expect((await lookup('00000000', header(ofNewWallet))).status).to.equal(503)
+    expect(service.reports.map(([event]) => event)).to.include('facilitator_unanswered')
     expect(await shown()).to.equal(1)
     expect((await buy((payment) => lookup('00000000', payment))).status).to.equal(503)
     expect(await shown()).to.equal(0)

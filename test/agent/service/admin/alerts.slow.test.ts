@@ -132,6 +132,15 @@ const withFunds = (settlements: bigint): Scenario => ({
   cause: goDown,
 })
 
+/** A sale after which the facilitator fails. */
+const failingSale = (call: 'verify' | 'settle', fail: () => Promise<typeof REFUSED>): Scenario => ({
+  options: withFacilitator((own) => ({
+    [call]: (...given: Parameters<typeof own.verify>) => (isDown ? fail() : own[call](...given)),
+  })),
+  before: buy,
+  cause: () => goDown().then(buy),
+})
+
 /** A configuration with facilitators at these URLs. The sandbox still settles. */
 const withUrls = (urls: readonly string[]): TestServiceOptions => ({
   configure: (config) => ({
@@ -271,24 +280,9 @@ const SCENARIOS: Record<string, Scenario> = {
     },
   },
   'journal critical': { cause: () => damage('Normal', 'history', 'data.mdb') },
-  'sales critical, one in four minutes': {
-    options: withFacilitator((own) => ({
-      verify: (...call) => (isDown ? Promise.resolve(REFUSED) : own.verify(...call)),
-    })),
-    before: buy,
-    cause: async () => {
-      isDown = true
-      await buy()
-    },
-  },
-  'sales critical without a facilitator': {
-    options: withFacilitator((own) => ({ verify: (...call) => rejectIfDown(() => own.verify(...call)) })),
-    before: buy,
-    cause: async () => {
-      isDown = true
-      await buy()
-    },
-  },
+  'sales critical, one in four minutes': failingSale('verify', async () => REFUSED),
+  'sales critical without a facilitator': failingSale('verify', () => Promise.reject(new Error('down'))),
+  'sales critical without an outcome': failingSale('settle', () => Promise.reject(new Error('down'))),
   'sales critical with a damaged record': {
     before: async () => {
       await buyOnce()
@@ -306,11 +300,8 @@ const SCENARIOS: Record<string, Scenario> = {
       findTransfers: async (queries) => queries.map(() => undefined),
     })),
     before: buy,
-    cause: () => {
-      isDown = true
-      // The reconciler runs at the start.
-      return service.restart()
-    },
+    // The reconciler runs at the start.
+    cause: () => goDown().then(() => service.restart()),
   },
   'payments critical': {
     options: withFacilitator(() => ({ settle: () => Promise.reject(new Error('down')) })),
