@@ -13,31 +13,9 @@ const NUMBERS =
   'Company Reg. No. 335801|company registration number: 335801|Company 335801|335801.0|335801.|335,801|(335801)|="335801"|' +
   ' 335801 |3.35801E+05|335 801|335-801|335\u00a0801|335’801|CRO 335 801|No 335801|No. 335 801|Nr. 335801|Number: 335801|Reg 335801'
 
-const OTHER_TEXT = [
-  'Kerrigan 335801',
-  'N/A',
-  '33-58-01',
-  '1.5',
-  'IE',
-  'CRO',
-  '335801 335802',
-  '1'.repeat(21),
-  '1.5E+01x',
-  '3.3E-05',
-  '3.358E+05',
-  'No 57',
-  'Reg. 1234',
-  '1 234',
-  '12-34',
-  '2019-05-04',
-  '04 05 2019',
-  '+353 851 234',
-  '0851234567',
-  '085 123 456',
-  '01 234 5678',
-  '00353851234567',
-  '€335,801.00',
-]
+const OTHER_TEXT =
+  'Kerrigan 335801|N/A|33-58-01|1.5|IE|CRO|335801 335802|111111111111111111111|1.5E+01x|3.3E-05|3.358E+05|No 57|Reg. 1234|' +
+  '1 234|12-34|2019-05-04|04 05 2019|+353 851 234|0851234567|085 123 456|01 234 5678|00353851234567|€335,801.00'
 
 describe('a typed company number', () => {
   for (const text of NUMBERS.split('|')) {
@@ -46,7 +24,7 @@ describe('a typed company number', () => {
     })
   }
 
-  for (const text of OTHER_TEXT) {
+  for (const text of OTHER_TEXT.split('|')) {
     it(`[12.20] is not the whole of ${text}`, () => {
       expect(readTypedNumber(text)).to.equal(undefined)
     })
