@@ -102,14 +102,12 @@ describe('[15.14] the table of a list', () => {
     // As the bytes are in Windows-1252. Names of the register have capitals only.
     for (const [bytes, encoding, cell] of [
       ['Caf\x82 Sol', 'cp850', 'Café Sol'],
-      ['caf\x8e', 'macintosh', 'café'],
       ['M\xa0ir\xa1n', 'cp850', 'Máirín'],
       ['D\xe9N LAOGHAIRE', 'cp850', 'DÚN LAOGHAIRE'],
       ['SLAN\xe9 LIMITED', 'cp850', 'SLANÚ LIMITED'],
       ['\xb5TH TEORANTA', 'cp850', 'ÁTH TEORANTA'],
-      ['\x90IRE', 'cp850', 'ÉIRE'],
       ['\x83IRE', 'macintosh', 'ÉIRE'],
-      ['R\xeeIS\xeaN', 'macintosh', 'RÓISÍN'],
+      ['\x90IRE', 'cp850', 'ÉIRE'],
       ['B\x8eal', 'macintosh', 'Béal'],
       ['Caf\xc3\xa9 \xfc', 'utf-8', 'Café \uFFFD'],
     ] as const) {
@@ -141,21 +139,13 @@ describe('[15.14] the table of a list', () => {
 
   it('has names in JSON, with a title, without a header, and if names repeat', async () => {
     const added = (list: List) => resultHead(list, 'x.json')[0]?.slice(0, 4)
-    const titled = readList(await read('Suppliers\n\nname,note,note\nFoo,7,8\n'), {
-      columns: { name: 'name' },
-      headerRow: 3,
-    })
+    const columns = { name: '1' }
+    const titled = readList(await read('Suppliers\n\nname,note,note\nFoo,7,8\n'), { columns, headerRow: 3 })
     expect(added(titled)).to.deep.equal(['name', 'note', 'note_2', 'company_number'])
     expect(resultHead(titled, 'x.csv').map(([first]) => first)).to.deep.equal(['Suppliers', '', 'name'])
-    const bare = readList(await read('Foo,7\n'), { columns: { name: '1' }, headerRow: 0 })
+    const bare = readList(await read('Foo,7\n'), { columns, headerRow: 0 })
     expect(added(bare)).to.deep.equal(['column_1', 'column_2', 'company_number', 'legal_name'])
     expect(resultHead(bare, 'x.xlsx')).to.deep.equal([])
-  })
-
-  it('writes Windows-1252 as UTF-8 with a byte order mark', async () => {
-    const { format } = await read(Buffer.from('na\xefve,b\n', 'latin1'))
-    await writeTable(path, [['naïve', 'Ł']], { format, addedFrom: 9 })
-    expect(await readFile(path, 'utf8')).to.equal('\uFEFFnaïve,Ł\n')
   })
 
   it('reads and writes sheets, whose numbers, dates and truth values stay what they are', async () => {
