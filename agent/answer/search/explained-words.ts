@@ -104,9 +104,7 @@ export function explainedWords(
       const length = other === -1 ? wanted.length : other
       return length < least || (length < wanted.length && !namesPlace(wanted.slice(0, length))) ? 0 : length
     })
-    const found = Math.max(...lengths)
-    // "Co. Sligo, Ireland"
-    const longest = found > 0 && words[at + found] === 'ireland' ? found + 1 : found
+    const longest = Math.max(...lengths)
     explained.push(...(longest === 0 ? [isNamed(words[at]!, at)] : Array.from({ length: longest }, () => true)))
   }
   return explained

@@ -26,7 +26,7 @@ const EXPLAINED = // A name that a word introduces
     't/a Blue Door Holdings|.T/A Blue Door|trading as: Blue Door Ltd|(formerly Blue Holdings Limited)|f/k/a Blue Door II|' +
     'FORMERLY KNOWN AS BLUE DOOR|previously Blue Door Ltd|& Anor|and others|, T/A Blue Door, Co. Sligo|' +
     // Its record
-    ', Main Street, Tourlestrane|No. 5, The Mall|no 5 the mall group house main st|(Sligo)|Co Sligo, Ireland|- County Sligo|F91F663|' +
+    ', Main Street, Tourlestrane|No. 5, The Mall|no 5 the mall group house main st|(Sligo)|Co Sligo|- County Sligo|F91F663|' +
     'Irishtown, Dublin 2, Ireland|Dublin 2|(dissolved 2024)|Dissolved|dissolved on 27/05/2024|(Ltd)|Limited, Sligo|' +
     // Patterns
     '0851234567|+353 1 234 5678|Tel: 0212345678|, Ph. (01) 2345678|00353 87 123 4567|' +
@@ -63,7 +63,7 @@ const OPEN: [text: string, words: string][] = [
 ]
 
 const DOUBTFUL =
-  'Ireland/Kerry, Ireland/5/No. 5/Number 5 The/2/Main/Street/Group/(House)/Street Tourlestrane/Kerry/, Main Street, Cork/Mall/dissolved 2023/' +
+  'Ireland/5/No. 5/Number 5 The/2/Main/Street/Group/(House)/Street Tourlestrane/Kerry/, Main Street, Cork/Mall/dissolved 2023/' +
   'In Liquidation/Struck Off/Sligo Limited/D02 X285'
 
 const WHOLE = ['Kerrigan Foods Limited', 'Kerrigan T/A Blue Door', 'Limited Editions Ireland', 'Lean Se Sigma']
