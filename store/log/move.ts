@@ -22,7 +22,10 @@ export type LogPart =
   | { kind: 'keys and sales'; publicKeys: AnnouncedKey[]; sales: SlidingMinute }
 
 /** A part has at most so many records, and ends with the one that exceeds the bytes. It is one statement. */
-export const PART = { RECORDS_MAX: 50, BYTES_MAX: 2 * 2 ** 20 } as const
+export const PART = { RECORDS_MAX: 500, BYTES_MAX: 2 * 2 ** 20 } as const
+
+/** Reads of the target at once. A database has some connections. */
+const READS_MAX = 50
 
 /** A log that can be moved. LMDB and PostgreSQL implement it. */
 export interface MovableLog extends ResponseLog {
@@ -114,7 +117,8 @@ async function compare(source: MovableLog, target: MovableLog) {
     const compareWithCopy = async ({ record }: MovedRecord) => {
       if (!isDeepStrictEqual(await target.read(record.identity), record)) differing.push(record.identity)
     }
-    await Promise.all(part.records.map(compareWithCopy))
+    for (let from = 0; from < part.records.length; from += READS_MAX)
+      await Promise.all(part.records.slice(from, from + READS_MAX).map(compareWithCopy))
   }
   if (differing.length > 0) throw new StoreError(`${differing.length} records differ in the target: ${differing[0]}`)
   return { records, damaged }
