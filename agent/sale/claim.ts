@@ -9,11 +9,11 @@ interface Sale {
   checked: CheckedPayment
   verified: { start: SaleStart; facilitator: string | undefined }
   prepared: { body: string; snapshotId: string }
-  preparedAt: Date
 }
 
-export function storeClaim({ log, recentAttempts }: PaymentServices, sale: Sale): Promise<Claim> {
-  const { checked, verified, prepared, preparedAt } = sale
+export function storeClaim({ log, recentAttempts, now }: PaymentServices, sale: Sale): Promise<Claim> {
+  const { checked, verified, prepared } = sale
+  const preparedAt = now()
   const time = preparedAt.toISOString()
   const { anchor } = verified.start.observation
   return log.claim({

@@ -85,19 +85,17 @@ async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sal
   if (calls && !call) return refused({ code: 'overloaded' })
 
   // 10 to 13.
-  const endCall = () => call?.[Symbol.dispose]()
-  const sale = { ...retry, waitLimit: { ...waitLimit, onWait: endCall } }
-  return await sell(payments, sale, { checked, verified, prepared, preparedAt: payments.now() })
+  const sale = { ...retry, waitLimit: { ...waitLimit, onWait: () => call?.[Symbol.dispose]() } }
+  return await sell(payments, sale, { checked, verified, prepared })
 }
 
 type Retry = Parameters<typeof replayIfSold>[1]
-type Verification = Awaited<ReturnType<typeof verifyAndReserve>>
 
 /** Before step 10. Another process may have sold for this payment since step 3. */
 async function refuseUnlessSold(
   payments: PaymentServices,
   retry: Retry,
-  refusal: Exclude<Verification, { kind: 'verified' }>,
+  refusal: Exclude<Awaited<ReturnType<typeof verifyAndReserve>>, { kind: 'verified' }>,
 ): Promise<SaleOutcome> {
   const sold = await replayIfSold(payments, retry)
   if (sold) return sold

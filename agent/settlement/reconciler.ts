@@ -27,8 +27,9 @@ const DELAY_MIN_MS = 10_000
 const DELAY_MAX_MS = 120_000
 /** For a record that failed. Shorter than a check fails before it alerts, so a single failure does not. */
 const FAILED_MS = 60_000
-/** For each open record, so that at most a hundred a second are observed. */
-const DELAY_PER_RECORD_MS = 10
+/** For each open record, so that at most sixty a second are observed, up to the longest delay of a record. */
+const DELAY_PER_RECORD_MS = 17
+const DELAY_OPEN_MS_MAX = 1_800_000
 /** For a settled record whose nonce is used: until its block is final, nothing is urgent. */
 const DELAY_SEEN_MS_MAX = 900_000
 /** Without records the chain is still observed, to check the clock. */
@@ -36,7 +37,7 @@ const CLOCK_CHECK_MS = 60_000
 /** The age from which a payment counts as overdue. */
 const OVERDUE_MS = 3_600_000
 /** An entry outlives the longest delay, so it is renewed in time. */
-const OVERDUE_ENTRIES = { max: 1_000, ttl: 2 * DELAY_SEEN_MS_MAX }
+const OVERDUE_ENTRIES = { max: 1_000, ttl: 2 * DELAY_OPEN_MS_MAX }
 /** The latest authorization ends after an hour, and its block is final a quarter of an hour later. */
 const OLD_MS = 2 * OVERDUE_MS
 /** After its `validBefore` a payment ends with the next final block, whatever its buyer has done. */
@@ -115,7 +116,7 @@ class Reconciler {
     const { log, monotonic, report, doubts } = this.#options.payments
     try {
       const open = [...(await log.countUnfinished()).values()].reduce((sum, number) => sum + number, 0)
-      this.#delayMaxMs = Math.min(Math.max(DELAY_MAX_MS, open * DELAY_PER_RECORD_MS), DELAY_SEEN_MS_MAX)
+      this.#delayMaxMs = Math.min(Math.max(DELAY_MAX_MS, open * DELAY_PER_RECORD_MS), DELAY_OPEN_MS_MAX)
       await this.#unlessFailed('doubts', () => doubts.review())
       for (let isMore = true; isMore && !this.#stopping.signal.aborted;) isMore = await this.#reconcileNext()
       if (monotonic() - this.#observedAt >= CLOCK_CHECK_MS) await this.#observe([])
