@@ -167,7 +167,7 @@ const AMOUNT = String.raw`[0-9](?:[0-9.,']*[0-9])?(?:k|m|bn)?`
 const PATTERNS: readonly Replace[] = [
   // An e-mail or web address
   pattern(
-    String.raw`(?:${BEFORE}(?:e-?mail|e|web(?:site)?|w)\s?[.:]\s*)?(?:https?:\/\/\S+|${BEFORE}(?:www\.\S+|[\w.+-]+@[\w.-]+\w|(?:[a-z0-9-]+\.)+(?:ie|com|net|org|eu|co\.uk)${AFTER}))`,
+    String.raw`(?:${BEFORE}(?:e-?mail|e|web(?:site)?|w)\s?[.:]\s*)?(?:https?:\/\/[^\s.]+\.\S+|${BEFORE}(?:www\.[^\s.]+\.\S+|[\w.+-]+@[\w.-]+\w|(?:[a-z0-9-]+\.)+(?:ie|com|net|org|eu|co\.uk)${AFTER}))`,
   ),
   pattern(
     String.raw`${BEFORE}(?:iban${NO_LETTER}*)?[A-Z]{2}${CHECK}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?${AFTER}`,

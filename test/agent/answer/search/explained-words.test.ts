@@ -57,6 +57,7 @@ const OPEN: [text: string, words: string][] = [
   ['LEI 529900T8BM49AURSDO56', 'lei 529900t8bm49aursdo56'],
   ['Ref 2', 'ref 2'],
   ['Client 2020', 'client 2020'],
+  ['www.Holdings', 'www holdings'],
   ['01/02/2024', '01 02 2024'],
   ['Euro 2020, USD 2', 'euro 2020 usd 2'],
   ['Limited Partners', 'partners'],
