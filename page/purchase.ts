@@ -101,7 +101,7 @@ export const buy = async (operation: Operation) =>
 /** Sends the stored payment of an operation again. */
 export const resume = (operation: Operation) => request(operation, NO_SIGNER)
 
-/** The failure and the outcome of a purchase. That a part of several was not charged says nothing about the others. */
+/** The failure and the outcome of a purchase. `isPart`: of one of several, so "not charged" would seem to be of all. */
 export function describe(cause: unknown, isPart = false): string {
   const own = cause instanceof PurchaseError && cause.cause instanceof WalletError ? cause.cause : cause
   if (!(own instanceof PurchaseError)) return 'The page has failed. A payment that was sent is in your purchases.'

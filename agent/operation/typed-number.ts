@@ -19,7 +19,7 @@ const UNLABELLED_DIGITS_MIN = 5
 const LABELLED_DIGITS_MIN = 3
 const DIGITS_MAX = 20
 
-/** A character that is neither letter nor digit, and what stands before and after a whole word. */
+/** `NO_LETTER`: any character but letters and digits. `BEFORE` and `AFTER`: the limits of a whole word. */
 export const NO_LETTER = String.raw`[^\p{L}\p{N}]`
 export const BEFORE = String.raw`(?<![\p{L}\p{N}])`
 export const AFTER = String.raw`(?![\p{L}\p{N}])`

@@ -198,7 +198,7 @@ async function judgeVerification(
   }
   if (verification.kind === 'unclear') {
     if (unsupported && verification.cause instanceof NoFacilitatorLeft) return unsupported
-    // The deployment can make the facilitator fail.
+    // A buyer can choose a factory whose deployment makes the facilitator fail.
     report(isUndeployed ? 'facilitator_unanswered' : 'verification_unclear', verification.cause)
     return isTransportFailure(verification.cause) ? UNANSWERED : UNAVAILABLE
   }

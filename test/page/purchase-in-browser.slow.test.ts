@@ -88,7 +88,7 @@ describe('a purchase in the page', () => {
     await sold(/for “Plain Fixture”/)
     await page.goBack()
     expect(await page.evaluate(`document.querySelector('#box').value`)).to.equal('')
-    // Two steps at once show neither the answer between them nor its receipt.
+    // After two steps back at once, the page between them must not appear, nor its receipt.
     await page.evaluate(`history.go(1); setTimeout(() => history.back(), 30)`)
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     expect(await page.evaluate(`document.querySelector('#answer').innerText`)).to.equal('')

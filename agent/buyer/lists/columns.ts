@@ -65,7 +65,7 @@ const ADDED = [
   'receipt',
 ]
 
-/** The names of the added columns after those of the file. */
+/** The names of the added columns. Each is different from those of the file. */
 export const addedHeader = (header: readonly Cell[]): string[] => uniqueNames(ADDED, header.map(toText))
 
 /** A name that is taken already gets a number. */

@@ -52,7 +52,7 @@ const END_BYTES = 22
 const COMMENT_BYTES_MAX = 65_535
 const STORED = 0
 
-/** @throws unless no entry of the archive, nor all together, are too large */
+/** @throws if an entry of the archive, or all together, inflate to too many bytes */
 async function requireSmall(bytes: Uint8Array, name: string): Promise<void> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let end = bytes.length - END_BYTES

@@ -94,7 +94,7 @@ const parserOptions = (separator: string): Options => ({
   max_record_size: ROW_CHARACTERS_MAX,
 })
 
-/** The separator of most fields in the first row, which most others do not exceed, or of those below a title. */
+/** The separator with most fields in the first row, if the other rows fit, or else that of the rows below a title. */
 function findSeparator(text: string): string {
   const found = SEPARATORS.map((separator) => ({ separator, rows: splitRows(text, separator) }))
   const [best] = found
@@ -109,8 +109,8 @@ function findSeparator(text: string): string {
 }
 
 /**
- * Whether most rows are no longer than the first one. If that is split, so is at least half of the others.
- * @param counts of the fields of each row, without empty ones behind those of the first one
+ * Whether most rows have at most as many fields as the first one; and if that has several, at least half of them too.
+ * @param counts the number of fields of each row. Empty fields beyond the length of the first row do not count
  */
 function isTable([fields = 0, ...others]: readonly number[]): boolean {
   const longer = others.filter((count) => count > fields).length

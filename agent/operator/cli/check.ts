@@ -3,8 +3,8 @@ import type { AddCommand } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 
 const HELP = `
-Prints a line for each check: what was found, and what to do. Nothing is changed, signed or sold. Run it before the
-start, and again while the service runs, so that the public URL is checked too.
+Prints a line for each check: what was found, and what to do. The command changes nothing and buys nothing.
+Run it before the start, and again while the service runs, so that the public URL is checked too.
 
 Example:
   irish-company-agent check`

@@ -21,7 +21,7 @@ export async function refuseStart(names: readonly CheckName[], subject: Subject)
       if (kind === 'failed') throw new StoreError(detail)
 }
 
-/** Longer than a request, so that a check tells which of several facilitators is silent. */
+/** Longer than one request, which then ends first: the check names the facilitator that did not answer. */
 const CHECK_MS_MAX = REQUEST_MS_MAX + 5_000
 /** Shorter than the usual time limit of a scrape or a probe. */
 const WAIT_MS_MAX = 2_000
@@ -34,7 +34,7 @@ interface WatchOptions {
   timer: Timer
 }
 
-/** The checks of a running service. Nothing is measured while nobody asks. */
+/** The checks of a running service. They are measured when `/readyz` or `/metrics` is read. */
 export class Watch {
   readonly #options: WatchOptions
   /** `since`: when a label began to fail with a severity. */
@@ -56,7 +56,7 @@ export class Watch {
 
   /**
    * The checks that alert, by severity, with the seconds since they fail. Each is measured at most as often as the
-   * table says. What is not measured yet is absent.
+   * table says. A check without a first result has no entry.
    */
   async alerts(): Promise<{ check: string; severity: Severity; isFailing: boolean; seconds: number }[]> {
     const { clock } = this.#options

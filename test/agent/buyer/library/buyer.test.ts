@@ -480,7 +480,7 @@ describe('createBuyer', () => {
     expect(() => buyer({ key: '0x12' })).to.throw('The key must be 0x and 64 hex digits')
   })
 
-  it('[15.4] names what has failed before a payment was sent', async () => {
+  it('[15.4] has the code of a failure before a payment was sent', async () => {
     const { address } = privateKeyToAccount(service.buyerKey)
     const signTypedData = () => expect.fail('no signature')
     for (const [options, code] of [

@@ -137,7 +137,7 @@ describe('[15.14] the table of a list', () => {
     ])
   })
 
-  it('has names in JSON, with a title, without a header, and if names repeat', async () => {
+  it('gives each column a name in JSON: below a title, without a header, and if names repeat', async () => {
     const added = (list: List) => resultHead(list, 'x.json')[0]?.slice(0, 4)
     const columns = { name: '1' }
     const titled = readList(await read('Suppliers\n\nname,note,note\nFoo,7,8\n'), { columns, headerRow: 3 })
