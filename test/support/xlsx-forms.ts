@@ -17,9 +17,14 @@ interface ZipOptions {
   isStored?: boolean
   /** Sizes and checksum stand behind the data, as programs write that do not know them before. */
   isStreamed?: boolean
+  /** Sizes and places are numbers of eight bytes, as programs write that do not know how long a file gets. */
+  isZip64?: boolean
 }
 
-export function zip(parts: Parts, { isStored = false, isStreamed = false }: ZipOptions = {}): Uint8Array {
+export function zip(
+  parts: Parts,
+  { isStored = false, isStreamed = false, isZip64 = false }: ZipOptions = {},
+): Uint8Array {
   const files: Buffer[] = []
   const directory: Buffer[] = []
   let offset = 0
@@ -42,20 +47,18 @@ export function zip(parts: Parts, { isStored = false, isStreamed = false }: ZipO
       packed,
     ]
     if (isStreamed) local.push(Buffer.from('PK\u0007\u0008'), sizes)
-    const place = Buffer.alloc(4)
-    place.writeUInt32LE(offset)
-    directory.push(
-      Buffer.from('PK\u0001\u0002'),
-      Buffer.of(20, 0),
-      common,
-      sizes,
-      nameLength,
-      Buffer.alloc(10),
-      place,
-      Buffer.from(name),
-    )
     const file = Buffer.concat(local)
     files.push(file)
+    const place = Buffer.alloc(4)
+    place.writeUInt32LE(offset)
+    const entry = [common, sizes, nameLength, Buffer.alloc(10), place, Buffer.from(name)]
+    if (isZip64) {
+      entry.push(Buffer.of(1, 0, 24, 0), wide(bytes.length), wide(packed.length), wide(offset))
+      nameLength[2] = 28
+      sizes.fill(0xff, 4)
+      place.fill(0xff)
+    }
+    directory.push(Buffer.from('PK\u0001\u0002'), Buffer.of(20, 0), ...entry)
     offset += file.length
   }
   const entries = Buffer.concat(directory)
@@ -66,7 +69,23 @@ export function zip(parts: Parts, { isStored = false, isStreamed = false }: ZipO
   end.writeUInt16LE(count, 10)
   end.writeUInt32LE(entries.length, 12)
   end.writeUInt32LE(offset, 16)
-  return Buffer.concat([...files, entries, end])
+  const wideEnd = Buffer.concat([
+    Buffer.from('PK\u0006\u0006'),
+    wide(44),
+    Buffer.alloc(12),
+    ...[count, count, entries.length, offset].map(wide),
+    Buffer.from('PK\u0006\u0007\0\0\0\0'),
+    wide(offset + entries.length),
+    Buffer.of(1, 0, 0, 0),
+  ])
+  if (isZip64) end.fill(0xff, 8, 20)
+  return Buffer.concat([...files, entries, ...(isZip64 ? [wideEnd] : []), end])
+}
+
+const wide = (number: number) => {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64LE(BigInt(number))
+  return bytes
 }
 
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main'
@@ -191,6 +210,7 @@ export const FORMS: Record<string, () => Uint8Array | Promise<Uint8Array>> = {
     }),
   'entries without compression': () => form({ options: { isStored: true } }),
   'sizes behind the data': () => form({ options: { isStreamed: true } }),
+  'numbers of eight bytes in the archive': () => form({ options: { isZip64: true } }),
   'no references of cells': () => form({ data: DATA.replace('<c r="B3">', '<c/><c>').replaceAll(/ r="[A-D]\d"/g, '') }),
   'no references of cells and rows': () =>
     form({ data: DATA.replace('<c r="B3">', '<c/><c>').replaceAll(/ r="[A-D]?\d"/g, '') }),
