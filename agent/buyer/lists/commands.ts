@@ -1,5 +1,4 @@
 /** The commands that buy for the rows of a list. */
-import { setFlagsFromString } from 'node:v8'
 import { parseAmount } from '../../command-line/arguments.ts'
 import type { CommandContext, CommandResult } from '../../command-line/context.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
@@ -80,15 +79,11 @@ export const LISTS: readonly Definition[] = [
   },
 ]
 
-/** How much the heap may grow between two collections. By default Node.js keeps twice the memory of a long list. */
-const HEAP_GROWING_PERCENT = 50
-
 async function reconcile(call: Call): Promise<CommandResult> {
   const { context, options } = call
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
   const { out, maxTotal, review } = options
   const input = await readListInput(call)
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`)
   const { reconcileFile } = await import('./reconcile-file.ts')
   const list = {
     ...input,
