@@ -16,7 +16,7 @@ export const plural = (count: number, noun: string): string =>
 export const shorten = (text: string): string => `${text.slice(0, 8)}…${text.slice(-6)}`
 
 /** A day that is a whole value, or the end of one. */
-const DATE = /(?<=^| )[12]\d{3}-[01]\d-[0-3]\d(?=$|[,;]| [→·])/g
+const DATE = /(?<=^| )[12]\d{3}-[01]\d-[0-3]\d(?=$|[,;:]| [→·])/g
 
 /** With codes as words, and days as `showDay` has them. Names of the register have no small letters beside an underscore. */
 export const toWords = (text: string): string =>

@@ -1,9 +1,11 @@
 /** Purchases through the page in Chromium, as a person makes them: reloads, tabs, wallets, and a malicious service. */
-import { writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodePaymentRequiredHeader, encodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { runCommand } from '../support/cli.ts'
+import { signQuote } from '../support/payments.ts'
 import { Refusal, usePage, type Paused } from '../support/page.ts'
 import { registerRow, toCsv } from '../support/register.ts'
 import { startTestService } from '../support/service.ts'
@@ -19,6 +21,15 @@ const STORED = `new Promise((resolve) => {
     keys.onsuccess = () => resolve(keys.result.some((name) => /^[0-9a-f]{64}-/.test(name)))
   }
 })`
+/** The sandbox in which the page of an earlier version bought. */
+const BEFORE = 'http://127.0.0.1:45992'
+interface Former {
+  request?: { method: string; url: string; body: string | null }
+  network?: string
+  answer?: unknown
+  quote?: unknown
+  payment?: string
+}
 const HOSTILE = '<img src=x onerror="globalThis.hacked=true"> <script>hacked=true</script> LIMITED'
 const REGISTERED = [
   registerRow(),
@@ -99,6 +110,9 @@ describe('a purchase in the page', () => {
     expect(
       await service.transfersOf(() => ask('999').then(() => status(/Not sold. This is certain from \d\d:\d\d on/))),
     ).to.equal(0)
+    await click('#next a')
+    await page.waitForFunction(`document.querySelector('#go')?.innerText.startsWith('Search')`)
+    expect(page.url()).to.match(/operation=search$/)
     await open('/?operation=history&company_number=x')
     const { length: sent } = page.requests
     await pay()
@@ -203,6 +217,61 @@ describe('a purchase in the page', () => {
     expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.not.contain('Sold.')
   })
 
+  it('of an earlier version of the page is shown, and its open payment is sent again', async () => {
+    // Its record, refusal, batch, payment without an answer, known receiver, and the time of a trial of its storage.
+    const file = new URL(import.meta.resolve('#root/test/fixtures/former-page.json'))
+    const { probe, ...former } = JSON.parse(await readFile(file, 'utf8')) as Record<string, string>
+    const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+    const moved = (text: string, base: string) => JSON.parse(text.replaceAll(BEFORE, base)) as Former
+    const nameAt = (base: string, text: string) => {
+      const { request, network } = moved(text, base)
+      if (!request) return `receiver-${sha256(`${network} ${base}`)}.json`
+      const { body, method, url } = request
+      return `${sha256(JSON.stringify({ body, key: null, method, url }))}-0.json`
+    }
+    const entries = { probe }
+    for (const [name, text] of Object.entries(former)) {
+      expect(nameAt(BEFORE, text)).to.equal(name)
+      const entry = moved(text, service.url)
+      if (entry.request && entry.answer === null) {
+        const quote = (await fetch(entry.request.url)).headers.get('PAYMENT-REQUIRED') ?? ''
+        entry.quote = decodePaymentRequiredHeader(quote)
+        entry.payment = await signQuote(quote, { key: service.buyerKey })
+      }
+      Object.assign(entries, { [nameAt(service.url, text)]: `${JSON.stringify(entry, null, 2)}\n` })
+    }
+    await open('/docs')
+    await page.evaluate(`new Promise((resolve) => {
+      history.replaceState(new Date().toISOString(), '')
+      const request = indexedDB.open('irish-company-purchases')
+      request.onupgradeneeded = () => request.result.createObjectStore('entries')
+      request.onsuccess = () => {
+        const transaction = request.result.transaction('entries', 'readwrite')
+        const add = ([name, text]) => transaction.objectStore('entries').add(text, name)
+        Object.entries(${JSON.stringify(entries)}).forEach(add)
+        transaction.oncomplete = () => resolve(request.result.close())
+      }
+    })`)
+    const paid = await service.transfersOf(async () => {
+      await open('/?operation=search&q=sample+trading&limit=5')
+      await sold(/for “sample trading”|No company/)
+      await open(SYNTHETIC)
+      await sold(/SYNTHETIC TEST COMPANY LIMITED/)
+      await open('/?operation=lookup&company_number=999')
+      await status(/no company with this number.*Not sold, and nothing was charged/)
+      await open('/?operation=list')
+      await page.fill('#lines', '100001\n100003')
+      await seen('#answer', /2 paid, 0 open, 0 to pay/)
+      await open()
+      await seen('#bought', /sample trading[^]*Sold\.[^]*2 rows[^]*Sold\.[^]*999[^]*Not sold[^]*00000000[^]*Sold\./)
+      // The receiver of this service is another one.
+      await ask('fixture')
+      await status(/Nothing was signed/)
+    })
+    expect(paid).to.equal(1)
+    expect(await page.evaluate(`document.querySelectorAll('#bought tbody tr').length`)).to.equal(4)
+  })
+
   it('is a 402 that one click pays, under its own URL', async () => {
     await open('/api/v1/search?q=first+twin&limit=3')
     expect(await page.evaluate(`document.querySelector('#search-q').value`)).to.equal('first twin')
@@ -235,20 +304,56 @@ describe('a purchase in the page', () => {
       expect(shown).to.match(/Row 5: name must have 3/)
       expect(await chosen()).to.deep.equal(['Row 1', 'Supplier', 'CRO', 'not read', 'not read'])
       expect(await go()).to.equal('Buy the list, 0.057 USDC')
+      await page.selectOption('#wallet', '')
+      expect(await go()).to.equal('Buy the list, 0.057 USDC')
+      await page.reload()
+      await seen('#answer', /29 to pay/)
       expect(await service.transfersOf(() => pay().then(() => sold(/30 rows of 30/)))).to.equal(3)
-      await page.selectOption('#answer select', 'ambiguous')
+      await page.selectOption('#answer select', 'ambiguous 1')
       await seen('#answer tbody', /2 candidates/)
       await click('#answer li:nth-child(2) button')
-      await page.selectOption('#answer select', 'chosen')
-      await seen('#answer tbody', /12, FIRST TWIN LIMITED/)
+      await seen('#answer select', /ambiguous 0/)
+      await page.selectOption('#answer select', 'chosen 1')
+      await seen('#answer tbody', /12, FIRST TWIN LIMITED, .* registered \d+\s\w+\s\d{4}\b/)
       const csv = await savedBy('#answer .actions button:last-child')
       expect(csv.split(/\r?\n/)[0]).to.match(/^Supplier\tCRO\t"?company_number/)
       expect(csv)
-        .to.match(/First Twin Ltd\t\t12\t/)
+        .to.match(/First Twin Ltd\t\t12\t.*\b\d{4}-\d\d-\d\d\b/)
         .and.contain('=1+1 Trading')
-      await click('#go')
+      // Back from a record, the list and what was decided are there.
+      await click('#answer td a')
+      await page.waitForURL(/operation=lookup/)
+      await page.goBack()
       await seen('#answer', /29 paid, 0 open, 0 to pay. 0 USDC to pay/)
       expect(await service.transfersOf(() => click('#go').then(() => sold(/30 rows of 30/)))).to.equal(0)
+      await page.selectOption('#answer select', 'chosen 1')
+      await click('#answer td button')
+      await seen('#answer select', /ambiguous 1/)
+      await click('#go')
+      await seen('#answer', /29 paid/)
+    })
+
+    it('buys the list that is shown, although an earlier one is read later', async () => {
+      await page.addInitScript(`const read = Blob.prototype.arrayBuffer
+        Blob.prototype.arrayBuffer = async function () {
+          if (this.name === 'slow.csv') await new Promise((resolve) => (globalThis.release = resolve))
+          return read.call(this)
+        }`)
+      await openList()
+      const choose = (name: string, text: string) =>
+        page.setInputFiles('#file', { name, mimeType: 'text/csv', buffer: Buffer.from(text) })
+      await choose('slow.csv', 'Name\nPlain Fixture Ltd\nFirst Twin Ltd\n')
+      expect(await go()).to.equal('Reading the list')
+      expect(await service.transfersOf(() => pay())).to.equal(0)
+      await choose('list.csv', 'Number\n00000000\n')
+      await seen('#answer', /0.001 USDC to pay/)
+      await page.evaluate('globalThis.release(); new Promise((resolve) => setTimeout(resolve, 500))')
+      expect(await go()).to.equal('Buy the list, 0.001 USDC')
+      await pay()
+      await sold(/1 row of 1\s+Paid: 0.001 USDC/)
+      await page.fill('#lines', 'Plain Fixture Ltd')
+      expect(await go()).to.equal('Reading the list')
+      await seen('#answer', /0.002 USDC to pay/)
     })
 
     it('reads a file in any usual form, and says what the stored purchases say after a refusal in the wallet', async () => {
@@ -262,7 +367,11 @@ describe('a purchase in the page', () => {
         page.setInputFiles('#file', { name, mimeType: 'application/octet-stream', buffer })
       const text = 'Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf\u00e9 Ltd\r\n'
       await choose('list.csv', Buffer.from(text.replace('\u00e9', '\u0082'), 'latin1'))
-      await seen('#answer', /is perhaps not in Windows-1252, .* Save it as CSV in UTF-8/)
+      await seen('#answer', /is perhaps not in Windows-1252/)
+      await page.selectOption('#answer select', 'cp850')
+      await seen('#answer', /Café Ltd/)
+      await page.selectOption('#answer select', 'not known')
+      await seen('#answer', /is perhaps not in Windows-1252/)
       await choose('list.csv', Buffer.from(text, 'latin1'))
       expect(await seen('#answer', /signature/))
         .to.contain('0.004 USDC to pay')
