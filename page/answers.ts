@@ -98,7 +98,7 @@ function showCandidates(answer: { candidates: readonly Candidate[]; match?: Cand
   return table(['Number', 'Name', 'Status', 'Address', 'Registered', 'Score'], rows)
 }
 
-const toHead = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+export const toHead = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
 function showChange(change: ChangesResponse['changes'][number]): Content[] {
   const [date, number = '', ...others] = changeCells(change).map(toWords)

@@ -14,14 +14,12 @@ import { choose, type RowCells } from '../agent/buyer/lists/rows.ts'
 import { openBuyers, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
 import type { Operation } from '../agent/operation/operation.ts'
 import { button, create, details, find, link, paragraph, save, table, type Content } from './elements.ts'
-import { present, withdraw } from './answers.ts'
+import { present, toHead, withdraw } from './answers.ts'
 import { connect, describe, NO_SIGNER, say, SHARED } from './purchase.ts'
 import { baseUrl, mode, priceOf, showPrice, urlOf } from './question.ts'
 import { storage } from './storage.ts'
 import { plural, toWords, usdc } from './words.ts'
 
-/** The columns that are read. */
-const TITLES = { name: 'Name', company_number: 'Company number', eircode: 'Eircode', address: 'Address' }
 /** Each 25 names need a signature in the wallet. */
 const ROWS_MAX = 1_000
 /** Rows and faults before the purchase. */
@@ -68,6 +66,8 @@ async function take(): Promise<void> {
   if (isNewest()) await read({ ...options, bytes, decided: new Map() })
 }
 
+const planOf = (list: List) => planList(list, { storage, baseUrl, mode, now: new Date(), isBatched: true })
+
 /** Shows what the list is before anything is paid. Faults of a file are texts of the page. */
 async function read(given: Given): Promise<void> {
   const isNewest = offer('Reading the list')
@@ -79,7 +79,7 @@ async function read(given: Given): Promise<void> {
     const list = readList(cells, { columns, headerRow })
     if (list.rows.length > ROWS_MAX)
       throw new TableError(`The list has more than ${ROWS_MAX} rows. Use irish-company-agent-client reconcile`)
-    const plan = await planList(list, { storage, baseUrl, mode, now: new Date(), isBatched: true })
+    const plan = await planOf(list)
     if (isNewest()) preview({ ...given, headerRow, columns }, list, plan)
   } catch (cause) {
     if (!isNewest()) return
@@ -101,7 +101,7 @@ function preview(given: Given, list: List, plan: Plan): void {
       given.encoding && chooseEncoding(given),
       choice('Header', headerRow, ['none', ...heads], (at) => again({ headerRow: at, columns: undefined })),
       (['name', 'company_number', 'eircode', 'address'] as const).map((field) =>
-        choice(TITLES[field], Number(columns[field] ?? 0), ['not read', ...titles], (at) => {
+        choice(toHead(toWords(field)), Number(columns[field] ?? 0), ['not read', ...titles], (at) => {
           again({ columns: { ...columns, [field]: at === 0 ? undefined : String(at) } })
         }),
       ),
@@ -111,8 +111,10 @@ function preview(given: Given, list: List, plan: Plan): void {
   )
   keep(given)
   offer(plan.left === 0 ? `Show ${plural(list.rows.length, 'row')}` : 'Buy the list', plan.left, async () => {
-    await buyList(given, list, plan)
-    // The rows of the next run are paid.
+    const now = await planOf(list)
+    // Another tab can have bought rows.
+    if (now.left !== plan.left) return read(given)
+    await buyList(given, list, now)
     offer('Back to the list', 0, () => read(given))
   })
 }

@@ -18,7 +18,7 @@ export const shorten = (text: string): string => `${text.slice(0, 8)}…${text.s
 /** A day that is a whole value, or the end of one. */
 const DATE = /(?<=^| )[12]\d{3}-[01]\d-[0-3]\d(?=$|[,;:]| [→·])/g
 
-/** With codes as words, and days as `showDay` has them. Names of the register have no small letters beside an underscore. */
+/** With codes as words, and days. Names of the register have no small letters beside an underscore. */
 export const toWords = (text: string): string =>
   text
     .replaceAll(DATE, (date) => (Number.isNaN(Date.parse(date)) ? date : showDay(date)))

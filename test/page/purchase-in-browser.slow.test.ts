@@ -39,27 +39,14 @@ const REGISTERED = [
 ]
 
 describe('a purchase in the page', () => {
-  const {
-    service,
-    page,
-    open,
-    openBeside,
-    ask,
-    pay,
-    sold,
-    seen,
-    status,
-    click,
-    fill,
-    savedBy,
-    holdRequests,
-    addWallet,
-  } = usePage(() =>
+  const used = usePage(() =>
     startTestService({
       prepare: (directory) => writeFile(join(directory, 'register.csv'), toCsv(...REGISTERED)),
       configure: (config) => ({ ...config, dataset: join(config.dataDirectory, 'register.csv') }),
     }),
   )
+  const { service, page, open, openBeside, ask, pay, sold, seen, status } = used
+  const { click, fill, savedBy, holdRequests, addWallet } = used
   const OPERATIONS: [url: string, shown: RegExp][] = [
     ['operation=lookup&company_number=73848', /PLAIN FIXTURE LIMITED[^]*Normal[^]*73848/],
     ['operation=search&q=plain+fixture', /Score[^]*PLAIN FIXTURE LIMITED/],
@@ -349,8 +336,14 @@ describe('a purchase in the page', () => {
       await seen('#answer', /0.001 USDC to pay/)
       await page.evaluate('globalThis.release(); new Promise((resolve) => setTimeout(resolve, 500))')
       expect(await go()).to.equal('Buy the list, 0.001 USDC')
+      // Another tab buys the row meanwhile.
+      const other = await openBeside(SYNTHETIC)
+      await other.pay()
+      await other.sold()
+      const paid = () => pay().then(() => seen('#answer', /1 paid, 0 open, 0 to pay/))
+      expect(await service.transfersOf(paid)).to.equal(0)
       await pay()
-      await sold(/1 row of 1\s+Paid: 0.001 USDC/)
+      await sold(/1 row of 1\s+Paid: 0 USDC/)
       await page.fill('#lines', 'Plain Fixture Ltd')
       expect(await go()).to.equal('Reading the list')
       await seen('#answer', /0.002 USDC to pay/)

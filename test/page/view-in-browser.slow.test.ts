@@ -55,7 +55,13 @@ describe('the page in a browser', () => {
       const body = JSON.stringify({ error: { code, message: 'No.' } })
       void (paused.isPaid ? paused.fulfill(answered, headers, body) : paused.continue())
     })
-  const buyNumber = () => open().then(() => ask('00000000'))
+  const asked = (text: string, wallet?: 'stub') => open().then(() => ask(text, wallet))
+  const buyNumber = () => asked('00000000')
+  const bought = async (query: string, shown: RegExp) => {
+    await open(`/?operation=${query}`)
+    await pay()
+    await sold(shown)
+  }
   const typeList = async () => {
     await open('/?operation=list')
     await seen('#intro', /list/)
@@ -64,45 +70,30 @@ describe('the page in a browser', () => {
     await seen('#answer', /signature/)
   }
   const holdWallet = (method: string) => addWallet({ [method]: () => new Promise(() => undefined) })
-  const payWithStub = () => open().then(() => ask('00000000', 'stub'))
 
   /** Brings the page into a state. */
   const STATES: Record<string, () => Promise<unknown>> = {
     home: () => open(),
     'a record': () => buyNumber().then(() => sold(/SYNTHETIC/)),
-    'a record with its details': () =>
-      buyNumber()
-        .then(() => seen('.payment', /receipt valid/))
-        .then(openAll),
-    results: () =>
-      open()
-        .then(() => ask('fixture'))
-        .then(() => sold(/\d results for [^]*NUMBERED FIXTURE 2/)),
-    'no results': () =>
-      open()
-        .then(() => ask('zzqqxx'))
-        .then(() => sold(/No company/)),
+    'a record with its details': async () => {
+      await buyNumber()
+      await seen('.payment', /receipt valid/)
+      await openAll()
+    },
+    results: () => asked('fixture').then(() => sold(/\d results for [^]*NUMBERED FIXTURE 2/)),
+    'no results': () => asked('zzqqxx').then(() => sold(/No company/)),
     'the fields of a resolution': () => open('/?operation=resolve&name=Plain+Fixture').then(openAll),
-    'a resolution': () =>
-      open('/?operation=resolve&name=Plain+Fixture')
-        .then(() => pay())
-        .then(() => sold(/company/)),
-    'a history': () =>
-      open('/?operation=history&company_number=00000000')
-        .then(() => pay())
-        .then(() => sold(/today/)),
-    changes: () =>
-      open('/?operation=changes&since=2026-01-01')
-        .then(() => pay())
-        .then(() => sold(/changed/)),
+    'a resolution': () => bought('resolve&name=Plain+Fixture', /company/),
+    'a history': () => bought('history&company_number=00000000', /today/),
+    changes: () => bought('changes&since=2026-01-01', /changed/),
     'asking the wallet': async () => {
       await holdWallet('eth_requestAccounts')
-      await payWithStub()
+      await asked('00000000', 'stub')
       await status(/^Asking/)
     },
     signing: async () => {
       await holdWallet('eth_signTypedData_v4')
-      await payWithStub()
+      await asked('00000000', 'stub')
       await status(/^Sign/)
     },
     'waiting for the chain': async () => {
@@ -115,10 +106,7 @@ describe('the page in a browser', () => {
       await buyNumber()
       await status(/again at/)
     },
-    'not sold': () =>
-      open()
-        .then(() => ask('999'))
-        .then(() => status(/Not sold/)),
+    'not sold': () => asked('999').then(() => status(/Not sold/)),
     'refused by the service': async () => {
       await reply(402, 'payment_rejected')
       await buyNumber()
