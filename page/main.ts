@@ -75,7 +75,7 @@ function openLists() {
   return import('./lists.ts')
 }
 
-const isUnanswered = ({ state, purchase }: Bought): boolean => state === 'open' && !isRefused(purchase.answer)
+const isUnanswered = ({ state, purchase }: Bought): boolean => state !== 'paid' && !isRefused(purchase.answer)
 
 /** Sends the payments again whose answers no document has seen. The list of the purchases says how they have ended. */
 async function resumeAll(): Promise<void> {

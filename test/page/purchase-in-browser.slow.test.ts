@@ -1,11 +1,9 @@
 /** Purchases through the page in Chromium, as a person makes them: reloads, tabs, wallets, and a malicious service. */
-import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodePaymentRequiredHeader, encodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { runCommand } from '../support/cli.ts'
-import { signQuote } from '../support/payments.ts'
 import { Refusal, usePage, type Paused } from '../support/page.ts'
 import { registerRow, toCsv } from '../support/register.ts'
 import { startTestService } from '../support/service.ts'
@@ -23,13 +21,7 @@ const STORED = `new Promise((resolve) => {
 })`
 /** The sandbox in which the page of an earlier version bought. */
 const BEFORE = 'http://127.0.0.1:45992'
-interface Former {
-  request?: { method: string; url: string; body: string | null }
-  network?: string
-  answer?: unknown
-  quote?: unknown
-  payment?: string
-}
+const PAYMENT = 'payment-signature'
 const HOSTILE = '<img src=x onerror="globalThis.hacked=true"> <script>hacked=true</script> LIMITED'
 const REGISTERED = [
   registerRow(),
@@ -204,32 +196,22 @@ describe('a purchase in the page', () => {
     expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.not.contain('Sold.')
   })
 
-  it('of an earlier version of the page is shown, and its open payment is sent again', async () => {
+  it('of an earlier version is shown, is not bought again, and is sent again without an answer', async () => {
+    const before = await startTestService({ environment: { BASE_URL: BEFORE } })
+    const sent: (string | undefined)[] = []
+    await page.route(`${BEFORE}/**`, async (route) => {
+      const { [PAYMENT]: payment, accept = '' } = route.request().headers()
+      if (payment) sent.push(payment)
+      const url = route.request().url().replace(BEFORE, before.localUrl)
+      await route.fulfill({
+        response: await route.fetch({ url, headers: { accept, ...(payment && { [PAYMENT]: payment }) } }),
+      })
+    })
     // Its record, refusal, batch, payment without an answer, known receiver, and the time of a trial of its storage.
     const file = new URL(import.meta.resolve('#root/test/fixtures/former-page.json'))
-    const { probe, ...former } = JSON.parse(await readFile(file, 'utf8')) as Record<string, string>
-    const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
-    const moved = (text: string, base: string) => JSON.parse(text.replaceAll(BEFORE, base)) as Former
-    const nameAt = (base: string, text: string) => {
-      const { request, network } = moved(text, base)
-      if (!request) return `receiver-${sha256(`${network} ${base}`)}.json`
-      const { body, method, url } = request
-      return `${sha256(JSON.stringify({ body, key: null, method, url }))}-0.json`
-    }
-    const entries = { probe }
-    for (const [name, text] of Object.entries(former)) {
-      expect(nameAt(BEFORE, text)).to.equal(name)
-      const entry = moved(text, service.url)
-      if (entry.request && entry.answer === null) {
-        const quote = (await fetch(entry.request.url)).headers.get('PAYMENT-REQUIRED') ?? ''
-        entry.quote = decodePaymentRequiredHeader(quote)
-        entry.payment = await signQuote(quote, { key: service.buyerKey })
-      }
-      Object.assign(entries, { [nameAt(service.url, text)]: `${JSON.stringify(entry, null, 2)}\n` })
-    }
-    await open('/docs')
+    const entries = JSON.parse(await readFile(file, 'utf8')) as Record<string, string>
+    await page.goto(`${BEFORE}/docs`)
     await page.evaluate(`new Promise((resolve) => {
-      history.replaceState(new Date().toISOString(), '')
       const request = indexedDB.open('irish-company-purchases')
       request.onupgradeneeded = () => request.result.createObjectStore('entries')
       request.onsuccess = () => {
@@ -239,24 +221,26 @@ describe('a purchase in the page', () => {
         transaction.oncomplete = () => resolve(request.result.close())
       }
     })`)
-    const paid = await service.transfersOf(async () => {
-      await open('/?operation=search&q=sample+trading&limit=5')
-      await sold(/for “sample trading”|No company/)
-      await open(SYNTHETIC)
-      await sold(/SYNTHETIC TEST COMPANY LIMITED/)
-      await open('/?operation=lookup&company_number=999')
-      await status(/no company with this number.*Not sold, and nothing was charged/)
-      await open('/?operation=list')
-      await page.fill('#lines', '100001\n100003')
-      await seen('#answer', /2 paid, 0 open, 0 to pay/)
-      await open()
-      await seen('#bought', /sample trading[^]*Sold\.[^]*2 rows[^]*Sold\.[^]*999[^]*Not sold[^]*00000000[^]*Sold\./)
-      // The receiver of this service is another one.
-      await ask('fixture')
-      await status(/Nothing was signed/)
-    })
-    expect(paid).to.equal(1)
-    expect(await page.evaluate(`document.querySelectorAll('#bought tbody tr').length`)).to.equal(4)
+    await page.goto(BEFORE + SYNTHETIC)
+    await sold(/SYNTHETIC TEST COMPANY LIMITED/)
+    await page.goto(`${BEFORE}/?operation=lookup&company_number=999`)
+    await status(/no company with this number.*Not sold, and nothing was charged/)
+    await page.goto(`${BEFORE}/?operation=list`)
+    await page.evaluate(`history.replaceState('2026-11-28T14:06:28.359Z', '')`)
+    await page.reload()
+    await page.fill('#lines', '100001\n100003')
+    await seen('#answer', /2 paid, 0 open, 0 to pay/)
+    expect(sent).to.deep.equal([])
+    await page.goto(`${BEFORE}/?operation=search&q=sample+trading&limit=5`)
+    await status(/Not sold/)
+    const unanswered = Object.values(entries).find((text) => text.includes('"answer": null')) ?? '{}'
+    expect(sent).to.deep.equal([(JSON.parse(unanswered) as { payment?: string }).payment])
+    await page.goto(BEFORE)
+    await seen('#bought', /sample trading[^]*Not sold[^]*2 rows[^]*Sold\.[^]*999[^]*Not sold[^]*00000000[^]*Sold\./)
+    // The receiver of this service is another one.
+    await ask('fixture')
+    await status(/Nothing was signed/)
+    await before.stop()
   })
 
   it('is a 402 that one click pays, under its own URL', async () => {
