@@ -15,9 +15,6 @@ const SCREENSHOTS = fileURLToPath(new URL('dist/screenshots/', import.meta.resol
 /** With the rules of axe, of which the colours depend on the scheme. */
 const axeRun = (options: string) =>
   `axe.run(document, ${options}).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))`
-const SHIFTS = `globalThis.shift = 0; new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value
-}).observe({ type: 'layout-shift', buffered: true })`
 /** Words that are on two lines. Code, JSON, URLs and paths may be. */
 const BROKEN_WORDS = `(() => {
   const range = document.createRange()
@@ -47,14 +44,7 @@ describe('the page in a browser', () => {
     await mkdir(SCREENSHOTS, { recursive: true })
   })
 
-  beforeEach(() => page.addInitScript(SHIFTS))
-
   const openAll = () => page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
-  const reply = (answered: number, code: string, headers: Record<string, string> = {}) =>
-    holdRequests((paused: Paused) => {
-      const body = JSON.stringify({ error: { code, message: 'No.' } })
-      void (paused.isPaid ? paused.fulfill(answered, headers, body) : paused.continue())
-    })
   const asked = (text: string, wallet?: 'stub') => open().then(() => ask(text, wallet))
   const buyNumber = () => asked('00000000')
   const bought = async (query: string, shown: RegExp) => {
@@ -69,7 +59,18 @@ describe('the page in a browser', () => {
     await page.fill('#lines', 'Supplier\tCRO\nPlain Fixture Ltd\t\n\t00000000\nx\t\nNothing Of The Kind\t')
     await seen('#answer', /signature/)
   }
-  const holdWallet = (method: string) => addWallet({ [method]: () => new Promise(() => undefined) })
+  const withoutWallet = async (method: string, shown: RegExp) => {
+    await addWallet({ [method]: () => new Promise(() => undefined) })
+    await asked('00000000', 'stub')
+    await status(shown)
+  }
+  const refused = async (answered: number, code: string, seconds: string, shown: RegExp) => {
+    const body = JSON.stringify({ error: { code, message: 'No.' } })
+    const refuse = ({ fulfill }: Paused) => fulfill(answered, { 'Retry-After': seconds }, body)
+    await holdRequests((paused) => void (paused.isPaid ? refuse(paused) : paused.continue()))
+    await buyNumber()
+    await status(shown)
+  }
 
   /** Brings the page into a state. */
   const STATES: Record<string, () => Promise<unknown>> = {
@@ -86,37 +87,17 @@ describe('the page in a browser', () => {
     'a resolution': () => bought('resolve&name=Plain+Fixture', /company/),
     'a history': () => bought('history&company_number=00000000', /today/),
     changes: () => bought('changes&since=2026-01-01', /changed/),
-    'asking the wallet': async () => {
-      await holdWallet('eth_requestAccounts')
-      await asked('00000000', 'stub')
-      await status(/^Asking/)
-    },
-    signing: async () => {
-      await holdWallet('eth_signTypedData_v4')
-      await asked('00000000', 'stub')
-      await status(/^Sign/)
-    },
+    'asking the wallet': () => withoutWallet('eth_requestAccounts', /^Asking/),
+    signing: () => withoutWallet('eth_signTypedData_v4', /^Sign/),
     'waiting for the chain': async () => {
       await holdRequests((paused) => void (paused.isPaid || paused.continue()))
       await buyNumber()
       await status(/Waiting/)
     },
-    'repeating after a fault': async () => {
-      await reply(503, 'payment_outcome_unknown', { 'Retry-After': '60' })
-      await buyNumber()
-      await status(/again at/)
-    },
+    'repeating after a fault': () => refused(503, 'payment_outcome_unknown', '60', /again at/),
     'not sold': () => asked('999').then(() => status(/Not sold/)),
-    'refused by the service': async () => {
-      await reply(402, 'payment_rejected')
-      await buyNumber()
-      await status(/Not sold/)
-    },
-    unknown: async () => {
-      await reply(503, 'payment_outcome_unknown', { 'Retry-After': '1' })
-      await buyNumber()
-      await seen('#next', /again/)
-    },
+    'refused by the service': () => refused(402, 'payment_rejected', '1', /Not sold/),
+    unknown: () => refused(503, 'payment_outcome_unknown', '1', /Not known/),
     purchases: async () => {
       await buyNumber()
       await sold()
@@ -155,12 +136,6 @@ describe('the page in a browser', () => {
       expect([...new Set(origins)]).to.deep.equal([service.url])
     })
   }
-
-  it('shifts nothing while it loads', async () => {
-    await open()
-    await seen('#go', /USDC/)
-    expect(await page.evaluate('globalThis.shift')).to.equal(0)
-  })
 
   it('is bought from, and opened, with the keyboard alone', async () => {
     await open()
