@@ -126,6 +126,7 @@ describe('[15.14] the table of a list', () => {
     const text = 'Suppliers 2026\n\nname\tnumber\nFoo\t7\n'
     const { rows } = await read(Buffer.from(`\uFEFF${text}`, 'utf16le'))
     expect([proposeHeaderRow(rows), rows[2]]).to.deep.equal([3, ['name', 'number']])
+    expect(proposeHeaderRow([['Foo'], ['Bar']])).to.equal(0)
     const table = await read(Buffer.from(`\uFEFF${text}`, 'utf16le').swap16())
     expect(table.rows).to.deep.equal(rows)
     expect(() => readList(table, { columns: { name: 'name' }, headerRow: 1 })).to.throw('add --header-row 3')
