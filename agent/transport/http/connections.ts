@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Report } from '../../../store/base/runtime.ts'
 import { rateLimited } from '../../operation/outcome.ts'
 import type { AddressBudgets, Client } from '../../sale/limits/address-budget.ts'
@@ -36,10 +37,11 @@ const SMALL_ANSWER_BYTES = 16_384
 /** Node accepts one connection in each iteration of the event loop, so few requests begin in it. */
 const BEGUN_PER_ITERATION_MAX = 8
 /**
- * While connections arrive, a request gives its place back only after this number of iterations, so that they are
- * accepted first. They wait in the queue of the kernel, which is not fair.
+ * While connections arrive, a turn lasts this number of iterations, so that they are accepted meanwhile: they wait in
+ * the queue of the kernel, which is not fair. A few requests begin for each of them. If fewer began than arrive, each
+ * connection would be reset before its turn.
  */
-const ITERATIONS_PER_TURN = 16
+const ITERATIONS_PER_TURN = 4
 /** The shortest interval between two log lines with the same text. */
 export const REPORT_INTERVAL_MS = 60_000
 
@@ -195,7 +197,7 @@ export class Connections {
       },
       takeTurn: (work) =>
         this.#turns.run(prefixes, () => {
-          this.#endTurn(ITERATIONS_PER_TURN)
+          void this.#endTurn()
           work()
         }),
     }
@@ -213,12 +215,13 @@ export class Connections {
     if (slowest) this.#reset(slowest, 'unread')
   }
 
-  /** Gives the place of a request back in the first iteration without new connections, or after `iterations`. */
-  #endTurn(iterations: number): void {
-    setImmediate(() => {
-      if (this.#newcomers === 0 || iterations === 0) this.#turns.leave()
-      else this.#endTurn(iterations - 1)
-    })
+  /** Ends a turn in the next iteration of the event loop, or later while connections arrive. */
+  async #endTurn(): Promise<void> {
+    for (let iteration = 1; iteration <= ITERATIONS_PER_TURN; iteration += 1) {
+      await nextIteration()
+      if (this.#newcomers === 0) break
+    }
+    this.#turns.leave()
   }
 
   #beginNext(connection: Connection): void {
