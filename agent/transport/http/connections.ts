@@ -11,7 +11,7 @@ import type { AddressBudgets, Client } from '../../sale/limits/address-budget.ts
 import { PrefixTree } from '../../sale/limits/prefix-tree.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { clientPrefixes, prefixesOf } from './client-address.ts'
-import { refuse } from './response.ts'
+import { refuseAndClose } from './response.ts'
 
 /** Node's defaults are in brackets. */
 export const CONNECTION_LIMITS = {
@@ -163,10 +163,8 @@ export class Connections {
     const isFirst = connection.client === undefined
     const client = (connection.client = this.#identify(connection, response))
     this.#change(connection, 'running')
-    if (isFirst && !this.#makeRoom(connection)) {
-      closeAfter(response)
-      refuse(response, rateLimited(0).refusal)
-    } else client.takeTurn(() => this.#options.answer(request, response))
+    if (isFirst && !this.#makeRoom(connection)) refuseAndClose(response, rateLimited(0).refusal)
+    else client.takeTurn(() => this.#options.answer(request, response))
   }
 
   #identify(connection: Connection, response: ServerResponse): Client {

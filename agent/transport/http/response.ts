@@ -1,5 +1,6 @@
 /** Turns outcomes into HTTP responses, and sends them. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { STATUS_CODES, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { gzip } from 'node:zlib'
 import type { Request } from 'express'
 import { refused, type Outcome } from '../../operation/outcome.ts'
@@ -94,4 +95,32 @@ export function acceptsGzip(request: IncomingMessage): boolean {
 
 export function refuse(response: ServerResponse, refusal: Refusal): void {
   sendResponse(response, renderOutcome(refused(refusal)))
+}
+
+/** Refuses a request and ends its connection, although the client may still send the rest of the body. */
+export function refuseAndClose(response: ServerResponse, refusal: Refusal): void {
+  const { req: request } = response
+  const reply = renderOutcome(refused(refusal))
+  writeAndClose(request.socket, { ...reply, headers: { ...response.getHeaders(), ...reply.headers } })
+  request.resume()
+}
+
+/** The time in which a client can read the answer. What it sends meanwhile is discarded. */
+const LINGER_MS = 1_000
+
+/**
+ * Writes an answer without Node's HTTP layer and closes the connection when the client has read it. Node would close it
+ * at once, and a client that is still sending would lose the answer.
+ */
+export function writeAndClose(
+  socket: Socket,
+  { status, headers, body }: Omit<HttpResponseContent, 'headers'> & { headers: OutgoingHttpHeaders },
+): void {
+  const own = { 'Content-Length': Buffer.byteLength(body), Date: new Date().toUTCString(), Connection: 'close' }
+  const lines = Object.entries({ ...headers, ...own }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
+  socket.once('end', () => socket.destroySoon())
+  socket.resume()
 }

@@ -60,6 +60,7 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
     /** The paths of the requests that ran, in order. */
     paths,
     held,
+    port: server.port,
     /** The large responses, in order. */
     large,
     close: () => server.close(),
@@ -250,6 +251,19 @@ describe('the connections of the HTTP server', () => {
         expect(asking.heard).to.match(/^HTTP\/1\.1 429 [^]*\}$/)
         expect(asking.heard).to.include('\r\nRetry-After: 1\r\n').and.include('\r\nConnection: close\r\n')
       }
+      const late = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
+      const errors: unknown[] = []
+      late.on('error', (cause) => void errors.push(cause))
+      const lateIsClosed = new Promise((resolve) => void late.once('close', resolve))
+      late.write('POST /next HTTP/1.1\r\nHost: a\r\nContent-Length: 40000\r\n\r\n')
+      await once(late, 'data')
+      for (let part = 1; part <= 4; part += 1) {
+        late.write('a'.repeat(10_000))
+        await new Promise((resolve) => void setTimeout(resolve, 20))
+      }
+      late.end()
+      await lateIsClosed
+      expect(errors).to.deep.equal([])
       const silent = await server.dial()
       await silent.closed
       expect(silent.heard).to.equal('')
