@@ -3,16 +3,14 @@
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Express } from 'express'
 import { expressMessages } from '../../rest-facade/messages.ts'
 import { toUrlHost } from '../../store/base/url-policy.ts'
 import { CONNECTION_LIMITS, Connections, type Clients } from '../transport/http/connections.ts'
 import { assignRequestId, readTarget, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request.ts'
-import { commonHeaders, refuse, refuseAndClose, renderOutcome, writeAndClose } from '../transport/http/response.ts'
-import { refused } from '../operation/outcome.ts'
+import { commonHeaders, refuse, refuseAndClose, writeAndClose } from '../transport/http/response.ts'
 import type { WIRE_CODES } from '../operation/refusal.ts'
 import type { Config } from './config.ts'
 
@@ -60,8 +58,8 @@ export async function startHttpServer({ config, budgets, clock, report, ...optio
   }
   const connections = new Connections({ limits, budgets, trustedProxies, clock, report, answer })
   const messages = expressMessages((socket) => connections.isFull(socket))
-  const parts = { connections, classes: messages.options, headers: commonHeaders(baseUrl) }
-  const server = createLimitedServer(limits, parts)
+  const headers = commonHeaders(baseUrl)
+  const server = createLimitedServer(limits, { connections, classes: messages.options, headers })
   server.listen({ port, host, backlog: BACKLOG })
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
@@ -105,9 +103,7 @@ function createLimitedServer(
     const isInLastBody = last?.req.complete === false
     const requestId = (isInLastBody ? requestIdOf(last.req) : undefined) ?? randomUUID()
     const write = () => {
-      const reply = renderOutcome(refused({ code }))
-      const own = { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers }
-      if (socket.writable) writeAndClose(socket, { ...reply, headers: own })
+      if (socket.writable) writeAndClose(socket, { code }, { ...headers, [REQUEST_ID_HEADER]: requestId })
       else socket.destroySoon()
     }
     // The error answers the request whose body has the fault, unless its own answer has begun or is not the next one.

@@ -1,8 +1,8 @@
 /**
  * `bench fairness`: attackers that pay nothing, or for one answer, from 1, 50 and 2,300 addresses, beside clients with
- * other addresses, in one attack with the same. In one attack each attacker has a network of its own. No request of
- * these other clients may be refused or reset. The service is the command `serve`, whose log nobody reads; facilitator
- * and node are in another process, and the node answers after 200 ms. All traffic is on loopback addresses, and bounded in number and time.
+ * other addresses, in one attack with the same. No request of these other clients may be refused or reset. The service
+ * is the command `serve`, whose log nobody reads; facilitator and node are in another process, and the node answers
+ * after 200 ms. All traffic is on loopback addresses, and bounded in number and time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
@@ -11,14 +11,7 @@ import { REGISTER } from '../support/fixtures.ts'
 import { freePort } from '../support/listen.ts'
 import { header, signedPayment } from '../support/payments.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
-import {
-  ATTACK_NAMES,
-  ATTACKS,
-  CONNECTIONS,
-  NETWORK_ADDRESSES,
-  type Attack,
-  type AttackName,
-} from './fairness/attacks.ts'
+import { ATTACK_NAMES, ATTACKS, CONNECTIONS, type Attack, type AttackName } from './fairness/attacks.ts'
 import {
   AddressedClient,
   get,
@@ -51,6 +44,8 @@ const JUDGED_SECONDS_MIN = 6
 /** Of one unpaid address, in a minute: an observation and its verdict for each payment of the budget. */
 const NODE_CALLS_MAX = 2 * REQUESTS_IN_PROGRESS_MAX
 const ATTACKER_COUNTS = [1, 50, 2_300]
+/** Of one /24 network. */
+const NETWORK_ADDRESSES = 100
 /** Without the pages of files, which the kernel can drop. */
 const ANONYMOUS_MIB_MAX = 512
 const MEMORY_EVERY_MS = 50
@@ -169,7 +164,7 @@ async function measure(
   const end = performance.now() + seconds * 1000
   // A connection of its own for each, because a shared agent would reuse the few that are free.
   const clients = Array.from({ length: Math.max(attack.connections ?? CONNECTIONS, count) }, (_, index) => {
-    return new AddressedClient(url, attackerAddress(index % count, attack.networkAddresses))
+    return new AddressedClient(url, attackerAddress(index % count))
   })
   let memory = 0
   const readMemory = () => (memory = Math.max(memory, residentMemory(service.pid, 'RssAnon')))
@@ -189,9 +184,8 @@ async function measure(
   return { sent, durations, refused, nodeCalls, memory, queued }
 }
 
-function attackerAddress(at: number, networkAddresses = NETWORK_ADDRESSES): string {
-  const network = Math.floor(at / networkAddresses)
-  return `127.${10 + (network >> 8)}.${network & 255}.${(at % networkAddresses) + 1}`
+function attackerAddress(at: number): string {
+  return `127.10.${Math.floor(at / NETWORK_ADDRESSES)}.${(at % NETWORK_ADDRESSES) + 1}`
 }
 
 async function repeatAttack(
@@ -226,7 +220,7 @@ async function sendAsOtherClients(
     // A new connection for each request: under pressure, the newest one must not be closed.
     const client = new AddressedClient(
       url,
-      sharesAddress ? attackerAddress(0) : `127.0.${(index % kinds.length) + 1}.1`,
+      sharesAddress ? attackerAddress(0) : `127.0.1.${(index % kinds.length) + 1}`,
     )
     const sent = await send()
     const start = performance.now()

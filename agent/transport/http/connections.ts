@@ -37,9 +37,8 @@ const SMALL_ANSWER_BYTES = 16_384
 /** Node accepts one connection in each iteration of the event loop, so few requests begin in it. */
 const BEGUN_PER_ITERATION_MAX = 8
 /**
- * While connections arrive, a turn lasts this number of iterations, so that they are accepted meanwhile: they wait in
- * the queue of the kernel, which is not fair. A few requests begin for each of them. If fewer began than arrive, each
- * connection would be reset before its turn.
+ * While connections arrive, a turn lasts this number of iterations, so that they are accepted meanwhile. Requests must
+ * begin faster than connections arrive, or each connection would be reset before its turn.
  */
 const ITERATIONS_PER_TURN = 4
 /** The shortest interval between two log lines with the same text. */
@@ -154,7 +153,7 @@ export class Connections {
     for (const [socket, { unanswered }] of this.#open) {
       if (unanswered.length === 0) socket.destroySoon()
       else if (isLate && unanswered[0]?.req.complete === false) socket.destroy()
-      for (const response of unanswered) closeAfter(response)
+      for (const response of unanswered) if (!response.headersSent) response.setHeader('Connection', 'close')
     }
   }
 
@@ -281,8 +280,4 @@ function firstToReset(connections: Iterable<Connection>): Connection {
   const order = (one: Connection, other: Connection) =>
     ACTIVITIES.indexOf(one.activity) - ACTIVITIES.indexOf(other.activity) || one.changed - other.changed
   return [...connections].reduce((first, each) => (order(each, first) < 0 ? each : first))
-}
-
-function closeAfter(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('Connection', 'close')
 }

@@ -99,25 +99,18 @@ export function refuse(response: ServerResponse, refusal: Refusal): void {
 
 /** Refuses a request and ends its connection, although the client may still send the rest of the body. */
 export function refuseAndClose(response: ServerResponse, refusal: Refusal): void {
-  const { req: request } = response
-  const reply = renderOutcome(refused(refusal))
-  writeAndClose(request.socket, { ...reply, headers: { ...response.getHeaders(), ...reply.headers } })
-  request.resume()
+  writeAndClose(response.req.socket, refusal, response.getHeaders())
+  response.req.resume()
 }
 
 /** The time in which a client can read the answer. What it sends meanwhile is discarded. */
 const LINGER_MS = 1_000
 
-/**
- * Writes an answer without Node's HTTP layer and closes the connection when the client has read it. Node would close it
- * at once, and a client that is still sending would lose the answer.
- */
-export function writeAndClose(
-  socket: Socket,
-  { status, headers, body }: Omit<HttpResponseContent, 'headers'> & { headers: OutgoingHttpHeaders },
-): void {
-  const own = { 'Content-Length': Buffer.byteLength(body), Date: new Date().toUTCString(), Connection: 'close' }
-  const lines = Object.entries({ ...headers, ...own }).map(([name, value]) => `${name}: ${value}\r\n`)
+/** Writes a refusal without Node's HTTP layer, which closes at once, and closes when the client has read it. */
+export function writeAndClose(socket: Socket, refusal: Refusal, headers: OutgoingHttpHeaders): void {
+  const { status, headers: own, body } = renderOutcome(refused(refusal))
+  const last = { 'Content-Length': Buffer.byteLength(body), Date: new Date().toUTCString(), Connection: 'close' }
+  const lines = Object.entries({ ...headers, ...own, ...last }).map(([name, value]) => `${name}: ${String(value)}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => clearTimeout(timer))

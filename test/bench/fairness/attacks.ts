@@ -15,8 +15,6 @@ import { AddressedClient, get, LOOKUP, lookupOverA2a, lookupOverMcp, overMcp, po
 
 /** Signed before the attack, because signing takes longer than sending. */
 const SIGNED = 120
-/** Of one /24 network, unless the attack has another number. */
-export const NETWORK_ADDRESSES = 100
 /** Of all addresses together, unless the attack has another number. */
 export const CONNECTIONS = 100
 
@@ -32,7 +30,6 @@ export interface Attack {
   paidCalls?: number
   /** Whether `verify` accepts the payments. `NODE_CALLS_MAX` then does not apply. */
   isVerified?: boolean
-  networkAddresses?: number
   /** Whether the other clients have an address of the attackers, if these have several connections of each. */
   sharesAddress?: boolean
   /** Disconnects some milliseconds after each request, or reads no answer. By default waits for each answer. */
@@ -165,8 +162,7 @@ const SINGLE_ATTACKS = {
   'one payment on 2,200 connections while it settles': async (): Promise<Attack> => {
     const key = generatePrivateKey()
     const accounts = { [privateKeyToAddress(key)]: { settleMs: SETTLE_MS } }
-    const requests = [paying(await signedPayment({ key }))]
-    return { accounts, connections: 2_200, requests, paidCalls: 3, networkAddresses: 1 }
+    return { accounts, connections: 2_200, requests: [paying(await signedPayment({ key }))], paidCalls: 3 }
   },
   'idle connections of the address of others': async (): Promise<Attack> => ({
     requests: [get(FREE_PATHS.robotsTxt)],
