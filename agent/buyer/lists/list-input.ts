@@ -1,9 +1,10 @@
 /** What the commands of a list work on: its file, read before anything is paid, the service and the key. */
+import { stat } from 'node:fs/promises'
+import { resolve as resolvePath } from 'node:path'
 import { option, type Call } from '../definition.ts'
-import { parseSeparator, parseWholeNumber } from '../../command-line/arguments.ts'
+import { parseEncoding, parseSeparator, parseWholeNumber } from '../../command-line/arguments.ts'
 import type { Table } from '../../command-line/table/read-table.ts'
 import { ENCODINGS } from '../../command-line/table/decode-text.ts'
-import { readTable } from '../../command-line/table/table-file.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
 import { readPrivateKey } from '../library/private-key.ts'
 
@@ -14,11 +15,12 @@ export const tableOptions = () => [
     'the separator of the fields, "tab" for a tabulator; by default it is found',
     parseSeparator,
   ),
-  option('--encoding <name>', `that of a CSV, such as ${ENCODINGS.join(', ')}; by default it is found`),
+  option('--encoding <name>', `that of a CSV, such as ${ENCODINGS.join(', ')}; by default it is found`, parseEncoding),
 ]
 
 /** Asks a person, or ends the command as with wrong arguments, if the encoding is in doubt. */
 async function readListFile({ context, args, options, refuse }: Call): Promise<Table> {
+  const { readTable } = await import('../../command-line/table/table-file.ts')
   const { file = '' } = args
   const separator = options['separator'] as string | undefined
   const encoding = options['encoding'] as string | undefined
@@ -30,10 +32,26 @@ async function readListFile({ context, args, options, refuse }: Call): Promise<T
   })
 }
 
+/** Ends the command if it would write over one of its own files, or over a folder. */
+async function requireFiles({ args: { file = '' }, refuse }: Call, written: WrittenFiles): Promise<void> {
+  const taken = new Map([[resolvePath(file), file]])
+  for (const [flag, path] of Object.entries(written)) {
+    if (path === undefined) continue
+    const other = taken.get(resolvePath(path))
+    if (other !== undefined) refuse(`option '${flag}' names ${other}, which is another file of this command`)
+    if ((await stat(path).catch(() => undefined))?.isDirectory()) refuse(`option '${flag}' names a folder`)
+    taken.set(resolvePath(path), path)
+  }
+}
+
+/** The files that a command writes, by their options. */
+type WrittenFiles = Record<string, string | undefined>
+
 export type ListInput = Awaited<ReturnType<typeof readListInput>>
 
-export async function readListInput(call: Call) {
+export async function readListInput(call: Call, written: WrittenFiles) {
   const { args, options, target, refuse } = call
+  await requireFiles(call, written)
   const { baseUrl, mode, amountMax, readAuthorization, a2a, keyFile } = await target('url', 'keyFile')
   if (mode === 'mainnet' && options['maxTotal'] === undefined) refuse("option '--max-total' is required on mainnet")
   if (a2a) refuse("option '--a2a' cannot be used with a list")

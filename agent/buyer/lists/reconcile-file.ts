@@ -2,7 +2,7 @@
  * The action of `reconcile`: a list in, the same list with the company of each row out. Each purchase has its file
  * beside the output, so the same command continues after any interruption and pays nothing twice.
  */
-import { basename, resolve as resolvePath } from 'node:path'
+import { basename } from 'node:path'
 import type { CommandContext, CommandResult } from '../../command-line/context.ts'
 import { showProgress } from '../../command-line/progress.ts'
 import type { Cell } from '../../command-line/table/cell.ts'
@@ -44,7 +44,6 @@ interface ReconcileOptions extends ListInput {
 export async function reconcileFile(context: ReconcileContext, options: ReconcileOptions): Promise<CommandResult> {
   const { print, now } = context
   const { file, out, baseUrl, mode, review, amountMax, isDryRun } = options
-  if (resolvePath(file) === resolvePath(out)) throw new Error('--out is the file itself')
   const choices = review === undefined ? undefined : await readChoices(review)
   const list = readList(options.table, options)
   if (list.rows.length === 0) throw new Error(`${file} has no rows`)
@@ -92,7 +91,6 @@ async function* resultRows(
 ): AsyncGenerator<Cell[]> {
   yield* resultHead(list, out)
   const showRows = showProgress(context)
-  const all = list.rows.length
   let done = 0
   for await (const rows of runList(plan, { baseUrl, buyerOf, runtime: context, signal: context.interrupted() })) {
     for (const { listed, result } of rows) {
@@ -102,7 +100,7 @@ async function* resultRows(
       yield resultCells(listed, result, basename(folder))
     }
     done += rows.length
-    showRows({ phase: 'rows', share: done / all, count: `${done} of ${all}` })
+    showRows({ phase: 'list', rows: done, share: done / list.rows.length })
   }
 }
 

@@ -1,5 +1,6 @@
 /** The purchases of `client watch`. Each has the snapshot id of its round as key, so that a repetition pays nothing. */
 import type { Company } from '../../../store/dataset/company.ts'
+import { showProgress } from '../../command-line/progress.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { listPurchases } from '../library/purchase-state.ts'
@@ -13,8 +14,9 @@ import type { RefusalCode } from '../../operation/refusal.ts'
 import type { Mode } from '../../payment/terms.ts'
 import type { Records, Round } from './state.ts'
 
-interface PurchasesOptions extends Omit<ListBuyerOptions, 'folder'> {
+interface PurchasesOptions extends ListBuyerOptions {
   folder: string
+  runtime: ListBuyerOptions['runtime'] & Parameters<typeof showProgress>[0]
   mode: Mode
   /** Micro-USDC for all purchases, those that an interrupted run has made included. */
   totalMax: number
@@ -29,6 +31,7 @@ export function createPurchases(options: PurchasesOptions) {
   const { baseUrl, mode, runtime } = options
   let left = options.totalMax
   const buyerOf = openBuyers(options)
+  const show = showProgress(runtime)
 
   /** The body of the answer. Undefined if it is refused. */
   async function buy(definition: OperationDefinition, input: object, { price, key }: { price: number; key: string }) {
@@ -60,6 +63,7 @@ export function createPurchases(options: PurchasesOptions) {
     /** The answers with the changes of a round, all pages. */
     async changes({ numbers, since, snapshot_id: key }: Round): Promise<ChangesResponse[]> {
       const answers: ChangesResponse[] = []
+      let done = 0
       for (const company_numbers of groupsOf(numbers)) {
         for (let cursor: string | null | undefined; cursor !== null;) {
           const input = { since, company_numbers, ...(cursor !== undefined && { cursor }) }
@@ -67,6 +71,8 @@ export function createPurchases(options: PurchasesOptions) {
           answers.push(answer)
           cursor = answer.next_cursor
         }
+        done += company_numbers.length
+        show({ phase: 'changes', rows: done, share: done / numbers.length })
       }
       return answers
     },
@@ -80,6 +86,8 @@ export function createPurchases(options: PurchasesOptions) {
         const answer = await buy(BATCH, { operation: lookup.name, inputs }, { price, key })
         const { results } = (answer ?? { results: [] }) as { results: { status: number; body: { company: Company } }[] }
         for (const { status, body } of results) if (status === 200) records[body.company.company_number] = body.company
+        const rows = start + inputs.length
+        show({ phase: 'records', rows, share: rows / numbers.length })
       }
       return records
     },

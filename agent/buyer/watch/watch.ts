@@ -21,7 +21,7 @@ import { describeCompany, describeDue, describeList, describeRemoved, toLines, t
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
 import { toDay } from '../../../store/base/day.ts'
 
-type WatchContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'confirm'>
+type WatchContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'note' | 'isTerminal' | 'confirm'>
 
 interface WatchOptions extends ListInput {
   column: string

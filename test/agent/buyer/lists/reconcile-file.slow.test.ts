@@ -232,12 +232,6 @@ describe('[15.11] the command client reconcile', function () {
       expect(await purchases()).to.deep.equal([])
     })
 
-    it('for a file that would be overwritten', async () => {
-      await writeFile(file, twin)
-      expect((await run(['--column', 'name', '--yes', '--out', file])).stderr).to.match(/is the file itself/)
-      expect(await readFile(file, 'utf8')).to.equal(twin)
-    })
-
     it('with --dry-run, which says the price, and proposes the row of the header', async () => {
       await writeFile(file, `Suppliers\n\n${twin}`)
       const args = ['--column', 'name', '--dry-run']
