@@ -1,6 +1,6 @@
 /** A command of the buyer as a row of a table, and how the command line gets it. */
 import { join } from 'node:path'
-import { Option, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
 import { openAuthorizationCheck } from './library/authorization-state.ts'
 import { toBaseUrl } from './library/purchase-request.ts'
@@ -37,6 +37,15 @@ export function option(flags: string, description: string, parse?: (text: string
   const made = new Option(flags, description)
   return parse ? made.argParser(parse) : made
 }
+
+export function parseServiceUrl(text: string): string {
+  try {
+    return toBaseUrl(text)
+  } catch (cause) {
+    throw new InvalidArgumentError(`${(cause as Error).message}.`)
+  }
+}
+
 export const required = (made: Option): Option => made.makeOptionMandatory()
 export const modeOption = () => option('--mode <mode>', 'the network to pay on').choices(['testnet', 'mainnet'])
 
@@ -80,7 +89,7 @@ async function readTarget(context: CommandContext, command: Command, findService
       command.error(`error: option '--${need === 'url' ? 'url' : 'key-file'}' is required`)
   const { asset } = DEPLOYMENTS[mode]
   return {
-    baseUrl: toBaseUrl(url ?? ''),
+    baseUrl: url ?? '',
     keyFile: keyFile ?? '',
     mode,
     amountMax: maxAmount,

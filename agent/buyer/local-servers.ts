@@ -2,13 +2,13 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { DEPLOYMENTS } from '../payment/terms.ts'
-import { parseAmount, parseHttpUrl, parsePort } from '../command-line/arguments.ts'
+import { parseAddress, parseAmount, parseHttpUrl, parsePort } from '../command-line/arguments.ts'
 import type { CommandResult } from '../command-line/context.ts'
 import { readVersion } from '../command-line/version.ts'
 import { signerOf } from './library/signer.ts'
 import { readPrivateKey } from './library/private-key.ts'
 import { highestPrice } from './library/quote.ts'
-import { modeOption, option, required, type Call, type Definition } from './definition.ts'
+import { modeOption, option, parseServiceUrl, required, type Call, type Definition } from './definition.ts'
 
 const MCP_HELP = `
 The server speaks the Model Context Protocol over stdin and stdout. Its tools are those of POST /mcp of the service. It
@@ -30,11 +30,11 @@ const AMOUNT_PER_DAY_MAX_DEFAULT = 1_000_000
 const ANSWER_AGE_SECONDS_MAX = 86_400
 
 const limitOptions = () => [
-  option('--url <url>', 'the URL of the service; required', parseHttpUrl),
+  option('--url <url>', 'the URL of the service; required', parseServiceUrl),
   option('--key-file <file>', 'the private key of the buyer; required'),
   required(option('--folder <folder>', 'the purchases and the spending of each day; a secret')),
   modeOption(),
-  option('--pay-to <address>', 'the receiver of payments').default(
+  option('--pay-to <address>', 'the receiver of payments', parseAddress).default(
     'published',
     'the one of the first purchase in the folder',
   ),

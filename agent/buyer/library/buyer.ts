@@ -6,7 +6,7 @@
 import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
-import { isPrivateKey } from '../../payment/accounts.ts'
+import { ADDRESS_PATTERN, isPrivateKey } from '../../payment/accounts.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { buyIntoFile, checkReceipt, RUNTIME, type BoughtAnswer, type Buy, type BuyerRuntime } from './buy.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
@@ -157,9 +157,9 @@ function toPurchaseError(cause: unknown): never {
 }
 
 function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOptions) {
-  const { key, url, expected = {} } = options
-  if (typeof key === 'string' ? !isPrivateKey(key) : typeof key?.signTypedData !== 'function')
-    throw new Error('The key must be 0x and 64 hex digits, or a signer with address and signTypedData')
+  const { expected = {} } = options
+  checkOptions({ ...options, mode })
+  const url = options.url === undefined ? undefined : toBaseUrl(options.url)
   const { network, asset, domain } = DEPLOYMENTS[mode]
   const isPreset = url !== undefined && mode === 'testnet'
   const orPreset = <T>(value: T | undefined, preset: T, rule: string): T => {
@@ -171,18 +171,31 @@ function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOp
   const amountRule = 'expected.amountMax is missing: micro-USDC for a request'
   const amountMax = orPreset(expected.amountMax, highestPrice(mode), amountRule)
   const payTo = orPreset(expected.payTo, PUBLISHED, 'expected.payTo is missing: the receiver of payments')
-  const baseUrl = url === undefined ? undefined : toBaseUrl(url)
   const dayMax = expected.amountPerDayMax
   const reserve =
     dayMax === undefined ? undefined : openSpending({ storage, amountMax: dayMax, now: () => runtime.now() })
   const terms = { network, asset, domain, ...expected }
-  const service = { url: baseUrl ?? '', network: terms.network, fetch: runtime.fetch }
+  if (payTo === PUBLISHED && url === undefined) throw new Error('url is missing: it publishes the receiver')
+  const service = { url: url ?? '', network: terms.network, fetch: runtime.fetch }
   const readReceiver = async () => {
     if (typeof payTo === 'string') return payTo === PUBLISHED ? pinReceiver(storage, service) : payTo
     return payTo().catch(toUnreachable)
   }
   const readKeySet = keepKeySet(runtime)
   return { ...options, storage, terms, readReceiver, amountMax, readKeySet, reserve, runtime }
+}
+
+/** @throws an error about the first wrong option of a program without types */
+function checkOptions({ key, mode = 'testnet', maxAgeSeconds = 0, expected = {} }: BuyerOptions): void {
+  const { payTo = PUBLISHED, amountMax = 0, amountPerDayMax = 0 } = expected
+  if (typeof key === 'string' ? !isPrivateKey(key) : typeof key?.signTypedData !== 'function')
+    throw new Error('The key must be 0x and 64 hex digits, or a signer with address and signTypedData')
+  if (!Object.hasOwn(DEPLOYMENTS, mode)) throw new Error('mode must be testnet or mainnet')
+  if (typeof payTo === 'string' && payTo !== PUBLISHED && !ADDRESS_PATTERN.test(payTo))
+    throw new Error('expected.payTo must be an address, "published", or a function')
+  if (![amountMax, amountPerDayMax].every((amount) => Number.isSafeInteger(amount) && amount >= 0))
+    throw new Error('amountMax and amountPerDayMax must be whole numbers of micro-USDC')
+  if (!(maxAgeSeconds >= 0)) throw new Error('maxAgeSeconds must be a number from 0')
 }
 
 /** So that a list does not fetch the key set for each receipt. A new key is published for longer before it signs. */

@@ -448,7 +448,7 @@ describe('createBuyer', () => {
       expect((await createBuyer({ key: signer, url: service.url, folder }).lookup('73848')).company).to.be.an('object')
     }))
 
-  it('names a missing option, also in a program without types', () => {
+  it('[15.4] names a missing or wrong option at once, also in a program without types', () => {
     const open = (options: object) => () => createBuyer(options as never)
     const key = service.buyerKey
     const expected = { payTo: service.payTo, amountMax: 1 }
@@ -457,7 +457,19 @@ describe('createBuyer', () => {
     expect(open({ key, folder })).to.throw('expected.amountMax is missing')
     expect(open({ key, folder, expected: { amountMax: 1 } })).to.throw('expected.payTo is missing')
     expect(open({ key, expected, url: service.url, mode: 'mainnet' })).to.throw('folder is missing')
-    expect(open({ key, url: service.url })).not.to.throw()
+    expect(open({ key, folder, expected: { ...expected, payTo: 'published' } })).to.throw('url is missing')
+    for (const url of ['', 'x', 'ftp://x', 'http://', 'https://x/api', 'https://x/?q', 'https://u:p@x'])
+      expect(open({ key, url }), url).to.throw('The URL of a service is')
+    const wrong: [object, string][] = [
+      [{ key: '0x12' }, 'The key must be 0x and 64 hex digits'],
+      [{ mode: 'main' }, 'mode must be'],
+      [{ maxAgeSeconds: -1 }, 'maxAgeSeconds must be'],
+      [{ expected: { payTo: '0x12' } }, 'expected.payTo must be'],
+      [{ expected: { amountMax: 0.02 } }, 'amountMax and amountPerDayMax must be'],
+      [{ expected: { amountPerDayMax: NaN } }, 'amountMax and amountPerDayMax must be'],
+    ]
+    for (const [change, rule] of wrong) expect(open({ key, url: service.url, ...change })).to.throw(rule)
+    expect(open({ key, url: `${service.url}//` })).not.to.throw()
   })
 
   it('[15.6] asks a named node whether a refused payment was charged', async () => {
@@ -477,7 +489,6 @@ describe('createBuyer', () => {
     ]
     for (const init of refused)
       expect((await failureOf(buyer().fetch(urlOf('resolve'), init))).code).to.equal('request_unsupported')
-    expect(() => buyer({ key: '0x12' })).to.throw('The key must be 0x and 64 hex digits')
   })
 
   it('[15.4] has the code of a failure before a payment was sent', async () => {
