@@ -16,7 +16,7 @@ import { fileEntry, folderStorage } from './folder-storage.ts'
 import { describeOutcome, EXIT_STATUSES, type Outcome } from './outcome.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
 import { describeAnswer, PurchaseError, type ServiceAnswer } from './purchase-error.ts'
-import { readPayment, readPurchase, type Purchase } from './purchase-file.ts'
+import { findPurchase, listNames, readPayment, readPurchase, type Purchase } from './purchase-file.ts'
 import { listPurchases } from './purchase-state.ts'
 import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
 import { fetchReceiver } from './quote.ts'
@@ -116,14 +116,16 @@ export async function retryPurchase(
 ): Promise<CommandResult> {
   const { note } = context
   const entry = fileEntry(path)
-  const saved = await readPurchase(entry)
+  const saved = await findPurchase(entry).catch(asPurchaseError)
+  if (saved === undefined) throw new Error(`${path} does not exist`)
+  if (saved instanceof PurchaseError) return report(context, { ...options, operation: undefined }, saved)
   const { request } = saved
   note(`repeating ${request.method} ${request.url} with the payment of ${saved.signed_at}`)
   const answer = await completePurchase({ request, entry, runtime: context }, saved).catch(asPurchaseError)
   const isPaid = saved.answer?.status === 200
   if (isPaid && !(answer instanceof PurchaseError) && !isSame(saved, answer)) {
     note(`${answer.status}: THE ANSWER DIFFERS from the saved one. The saved answer was kept.`)
-    return false
+    return EXIT_STATUSES.unknown
   }
   const repeated =
     answer instanceof PurchaseError
@@ -148,18 +150,21 @@ function asPurchaseError(cause: unknown): PurchaseError {
 }
 
 /** Lists the purchases of a folder: time, operation, amount, state and file, the oldest first. */
-export async function printPurchases({ print, now }: ClientContext, folder: string): Promise<void> {
+export async function printPurchases({ print, note, now }: ClientContext, folder: string): Promise<void> {
   const storage = folderStorage(folder)
-  const rows = (await listPurchases(storage, now())).map(
-    ({ name, purchase: { signed_at }, operation, state, amount }) => [
-      signed_at,
-      operation?.definition.name ?? 'unknown',
-      `${toUsdc(amount)} USDC`,
-      state,
-      storage.locate(name),
-    ],
-  )
-  for (const line of toTable(rows, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
+  const purchases = await listPurchases(storage, now())
+  const rows = purchases.map(({ name, purchase: { signed_at }, operation, state, amount }) => [
+    signed_at,
+    operation?.definition.name ?? 'unknown',
+    `${toUsdc(amount)} USDC`,
+    state,
+    storage.locate(name),
+  ])
+  if (rows.length === 0) note(`${folder} has no purchases.`)
+  else for (const line of toTable(rows, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
+  const listed = new Set(purchases.map(({ name }) => name))
+  for (const name of await listNames(storage))
+    if (!listed.has(name)) note(`${storage.locate(name)} cannot be read. It may hold a payment that was sent.`)
 }
 
 export async function printAddress(
@@ -187,6 +192,7 @@ export async function verifyCardSignature({ print, fetch }: ClientContext, baseU
 type Report = ReportOptions & { operation: string | undefined }
 type Bought = Awaited<ReturnType<Buy>>
 
+const FOREIGN = 'This is no answer of the service. Check its URL, or a proxy before it.'
 const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
 
 /** Prints the answer, or why there is none, in at most ten lines. */
@@ -194,9 +200,11 @@ async function report(context: ClientContext, options: Report, bought: Bought | 
   const { note } = context
   const { outcome } = bought
   if (bought instanceof PurchaseError) {
-    const { answer, file, message, advice } = bought
+    const { code, answer, file, message, advice } = bought
     if (answer) await reportRefusal(context, options, answer, file)
     else note(`${message}. ${advice}`)
+    // There is no payment that can be sent again.
+    if (code === 'purchase_unreadable') return EXIT_STATUSES[outcome.kind]
     return end(context, file, outcome)
   }
   const { entry } = bought
@@ -205,11 +213,11 @@ async function report(context: ClientContext, options: Report, bought: Bought | 
     await reportRefusal(context, options, describeAnswer(bought), entry && locationOf(entry))
     return end(context, entry && locationOf(entry), outcome)
   }
-  printBody(context, options, bought)
   if (!entry) {
-    note('The answer was free.')
+    note(`The service asks for no payment. ${FOREIGN}`)
     return false
   }
+  printBody(context, options, bought)
   const { network, payer, amount } = readPayment(await readPurchase(entry))
   const transaction = bought.receipt !== 'missing' && readSettlementResponse(bought.paymentResponse ?? '')?.transaction
   if (!transaction) {
@@ -239,7 +247,7 @@ async function reportRefusal(
   const saved = file === undefined ? undefined : await readPurchase(fileEntry(file))
   if (options.verbose && saved?.answer) printBody({ ...context, print: note }, { ...options, json: true }, saved.answer)
   const known = code === undefined ? undefined : REFUSALS[code]
-  note(`${[status, code, reason].filter(Boolean).join(' ')}: ${known?.message ?? 'The service refused the request.'}`)
+  note(`${[status, code, reason].filter(Boolean).join(' ')}: ${known?.message ?? FOREIGN}`)
   if (saved) {
     const { payer, network } = readPayment(saved)
     note(`paying address: ${payer} on ${network}`)

@@ -37,9 +37,12 @@ export const paidEntry = ({ storage, name }: PurchaseEntry): PurchaseEntry => ({
   name: `${name.replace(/(\.paid)?\.json$/, '')}${PAID_SUFFIX}`,
 })
 
-/** The names of all entries of a storage, without those of paid answers. */
+/** Whether an entry beside the purchases has this name: a reservation of a day, or a receiver. */
+export const isOtherEntry = (name: string): boolean => /^(?:spending|receiver)-.*\.json$/.test(name)
+
+/** The names of the purchases of a storage, without those of paid answers. */
 export const listNames = async (storage: PurchaseEntry['storage']): Promise<string[]> =>
-  (await storage.list('')).filter((name) => !name.endsWith(PAID_SUFFIX))
+  (await storage.list('')).filter((name) => !isOtherEntry(name) && !name.endsWith(PAID_SUFFIX))
 
 /** Creates the file. Returns false, and changes nothing, if it exists. */
 export const createPurchase = ({ storage, name }: PurchaseEntry, purchase: Purchase): Promise<boolean> =>

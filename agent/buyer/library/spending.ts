@@ -135,7 +135,6 @@ async function readReservation(storage: BuyerStorage, name: string): Promise<Res
 async function requireReservations(storage: BuyerStorage, { day, resets, reservations }: Day): Promise<void> {
   const purchases = new Map(reservations.map(({ name, purchase }) => [name, purchase]))
   for (const name of await listNames(storage)) {
-    if (name.startsWith(PREFIX)) continue
     const reservation = parsePurchase(parseJson((await storage.read(name)) ?? ''))?.reservation
     const found = new RegExp(`^${PREFIX}${day}-(?:r(\\d+)-)?\\d+\\.json$`).exec(reservation ?? '')
     if (!reservation || !found || Number(found[1] ?? 0) < resets) continue

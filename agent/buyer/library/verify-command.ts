@@ -23,7 +23,7 @@ import { errorCode } from '../../../store/base/error-code.ts'
 import { parseStrictJson } from '../../../store/base/strict-json.ts'
 import { readUpTo } from '../../../store/files/bounded-read.ts'
 import { fileEntry } from './folder-storage.ts'
-import { parsePurchase, readPurchase } from './purchase-file.ts'
+import { isOtherEntry, parsePurchase, readPurchase } from './purchase-file.ts'
 import {
   checkResponse,
   describe,
@@ -89,7 +89,7 @@ function checkIssuer({ iss }: ReceiptClaims, expected: string): ReceiptCheck {
 }
 
 async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subject> {
-  if (/^(?:spending|receiver)-[^/]*\.json$/.test(basename(file)))
+  if (isOtherEntry(basename(file)))
     throw new Error(`${file} is no purchase. Take a file that "client purchases FOLDER" lists`)
   const json = parseText(unwrapEvent(await readTextFile(file)))
   if (json.kind === 'duplicate_name') throw new Error(`${file} repeats a member name`)
