@@ -1,8 +1,9 @@
 /** The commands `mcp` and `reconcile-service`: local servers that buy within limits until they are stopped. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { ADDRESS_PATTERN } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
-import { parseAddress, parseAmount, parseHttpUrl, parsePort } from '../command-line/arguments.ts'
+import { matching, parseAmount, parseHttpUrl, parsePort } from '../command-line/arguments.ts'
 import type { CommandResult } from '../command-line/context.ts'
 import { readVersion } from '../command-line/version.ts'
 import { signerOf } from './library/signer.ts'
@@ -28,6 +29,8 @@ const AMOUNT_PER_DAY_MAX_DEFAULT = 1_000_000
 
 /** The register changes daily. Within this time an equal request returns the bought answer. */
 const ANSWER_AGE_SECONDS_MAX = 86_400
+
+const parseAddress = matching(ADDRESS_PATTERN, 'It must be 0x and 40 hex digits.')
 
 const limitOptions = () => [
   option('--url <url>', 'the URL of the service; required', parseServiceUrl),

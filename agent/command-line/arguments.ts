@@ -1,6 +1,5 @@
 /** Parsers of command-line values that several commands take. */
 import { InvalidArgumentError } from 'commander'
-import { ADDRESS_PATTERN } from '../payment/accounts.ts'
 import { decoderOf, ENCODINGS } from './table/decode-text.ts'
 import { formOf, TABLE_ENDS } from './table/table-name.ts'
 
@@ -17,8 +16,6 @@ export const parseWholeNumber = (text: string) => Number(checkWhole(text))
 const checkAmount = matching(/^[1-9][0-9]{0,14}$/, 'It must be a whole number of micro-USDC, from 1.')
 
 export const parseAmount = (text: string) => Number(checkAmount(text))
-
-export const parseAddress = matching(ADDRESS_PATTERN, 'It must be 0x and 40 hex digits.')
 
 /** Without a slash at its end. */
 export function parseHttpUrl(text: string): string {

@@ -1,5 +1,6 @@
 /** What a person reads on a terminal in place of a body. */
 import { expect } from 'chai'
+import { candidateRows } from '../../../agent/command-line/candidate-row.ts'
 import { toReadable } from '../../../agent/command-line/readable-answer.ts'
 import type { HistoryResponse } from '../../../agent/operation/history.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
@@ -50,6 +51,36 @@ describe('[14.5] an answer on a terminal', () => {
         'another company has the same score',
       ]),
     )
+  })
+
+  it('names the reason that decides against a candidate: words around a name, or a score that is too near', () => {
+    const answer = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
+    const [first] = answer.candidates
+    const { company, signals } = first!
+    const reasonsOf = (name: string, legal_name: string, ...scores: number[]) =>
+      candidateRows({
+        match: null,
+        query: { name },
+        candidates: scores.map((score, index) => ({
+          ...first!,
+          company: { ...company, company_number: String(index), legal_name },
+          score,
+          match_type: score < 850 ? 'fuzzy_name' : 'relaxed_name',
+          signals: { ...signals, name_similarity: 0.9165 },
+        })),
+      }).map(({ reason }) => reason)
+    for (const [query, legal, reason] of [
+      ['Example Trading Ltd, Cork Bakery', 'EXAMPLE TRADING LIMITED', 'the query also has "cork bakery"'],
+      ['Customer: Example Trading', 'EXAMPLE TRADING LIMITED', 'the query also has "customer"'],
+      ['Example Ltd', 'EXAMPLE TRADING LIMITED', 'the name also has "trading"'],
+      ['Exampel Trading', 'EXAMPLE TRADING LIMITED', 'the name is only 91 % similar'],
+    ] as const)
+      expect(reasonsOf(query, legal, 779), query).to.deep.equal([reason])
+    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 960)).to.deep.equal([
+      'another company has 960 points',
+      'another company has 1000 points',
+    ])
+    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 920)).to.deep.equal(['', 'another company has 1000 points'])
   })
 
   it('shows the values before and after a change in a history', () => {
