@@ -8,7 +8,7 @@ import { TableError } from '../agent/command-line/table/table-error.ts'
 import { decisionOf } from '../agent/buyer/lists/columns.ts'
 import { readList, resultCells, resultHead, type List } from '../agent/buyer/lists/list.ts'
 import { describePlan, planList, type Plan } from '../agent/buyer/lists/plan.ts'
-import { paidOf, readPurchasedRows } from '../agent/buyer/lists/purchased-rows.ts'
+import { listPurchases, sumOf } from '../agent/buyer/library/purchase-state.ts'
 import { choose, type RowCells } from '../agent/buyer/lists/rows.ts'
 import { openBuyers, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
 import type { Operation } from '../agent/operation/operation.ts'
@@ -130,11 +130,10 @@ function announce({ rows }: List, plan: Plan): HTMLElement[] {
 
 async function buyList(list: List, plan: Plan): Promise<void> {
   const done: BoughtRow[] = []
-  const total = list.rows.length
   let isStopped = false
   const end = button('Stop after these payments', () => void (isStopped = true))
   const show = showProgress({ note: (text) => say(text, '', end), now: SHARED.runtime.now, isTerminal: true })
-  const tell = () => show({ phase: 'Rows', share: done.length / total, count: `${done.length} of ${total}` })
+  const tell = () => show({ phase: 'List', rows: done.length, share: done.length / list.rows.length })
   const key = plan.left === 0 ? NO_SIGNER : await connect(plan.left)
   const buyers = openBuyers({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
   const buyerOf = (operation: Operation, rows: number) => buyers(rows * priceOf(operation))
@@ -149,8 +148,8 @@ async function buyList(list: List, plan: Plan): Promise<void> {
   } catch (cause) {
     say(`${describe(cause, true)} The rows that are paid are kept.`, 'fault')
   }
-  const after = await readPurchasedRows(storage, { baseUrl, now: new Date(), listed: new Set() })
-  showResults(list, done, paidOf(after) - paidOf(plan.purchased))
+  const after = await listPurchases(storage, new Date())
+  showResults(list, done, sumOf(after, 'paid') - sumOf(plan.purchased.all, 'paid'))
 }
 
 /** The rows of the list in its order, of one decision if a person has chosen it. `paid` is in micro-USDC. */

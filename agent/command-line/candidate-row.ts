@@ -2,7 +2,6 @@
 import type { Company } from '../../store/dataset/company.ts'
 import { normaliseWords, parseName } from '../../store/index/normalise-name.ts'
 import { withoutLeadingForm, type ParsedName } from '../../store/index/suffixes.ts'
-import type { ResolveResponse } from '../operation/resolve.ts'
 import { MATCH_MARGIN_MIN, MATCH_SCORE_MIN, type Candidate } from '../operation/result.ts'
 
 export const CANDIDATE_COLUMNS = [
@@ -38,9 +37,10 @@ export const describeCandidate = ({ number, name, status, address, registered_da
   [number, name, status, address, date && `registered ${date}`].filter(Boolean).join(', ')
 
 /** What decides about the candidates of an answer. A search has no match. */
-type Ranking = Pick<ResolveResponse, 'candidates'> & {
+interface Ranking {
+  candidates: readonly Candidate[]
   match?: Candidate | null
-  query: { name?: string | undefined; q?: string }
+  query: { name?: string | undefined; q?: string | undefined }
 }
 
 /** The candidates of an answer, with the reason why each is not its match. */

@@ -9,7 +9,7 @@ import { encodeBase64 } from '../../../store/base/base64.ts'
 import { PAYMENT_IDENTIFIER } from '../../payment/extensions.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { createAuthorization, signerOf, typedDataOf, type Key, type Signer } from './signer.ts'
-import { describeAnswer, PurchaseError } from './purchase-error.ts'
+import { describeAnswer, failWith, PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, paidEntry, readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { Outcome } from './outcome.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
@@ -89,9 +89,8 @@ export async function signPurchase(
   onStep?.({ kind: 'signing', address: signer.address, typed })
   // A signer that throws at once fails as one that rejects.
   const sign = async () => signer.signTypedData(typed)
-  const signature = await sign().catch((cause: unknown) => {
-    throw new PurchaseError('signature_failed', 'The signer gave no signature. Nothing was sent', { cause })
-  })
+  const noSignature = 'The signer gave no signature. Nothing was sent'
+  const signature = await sign().catch(failWith('signature_failed', noSignature))
   const { x402Version, resource } = required
   const extensions = withPaymentId(required.extensions)
   const payload = {
@@ -189,9 +188,7 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
   const saved = await findPurchase(entry)
   if (saved) return completePurchase(task, saved)
 
-  const unpaid = await sendRequest(runtime, request).catch((cause: unknown) => {
-    throw new PurchaseError('service_unreachable', `Cannot reach ${new URL(request.url).origin}`, { cause })
-  })
+  const unpaid = await sendRequest(runtime, request).catch(failWith('service_unreachable'))
   if (unpaid.status !== 402 || unpaid.paymentRequired === null)
     return { ...unpaid, receipt: 'missing', entry: undefined }
   const quote = decodeQuote(unpaid.paymentRequired)
@@ -219,11 +216,8 @@ export async function completePurchase(task: CompletedTask, saved: Purchase): Pr
   if (!isSameRequest(saved.request, request))
     throw new PurchaseError('purchase_unreadable', `${file} is the purchase of another request`, { file })
   const purchase = { ...saved, request }
-  const answer = await sendPayment(task, purchase).catch((cause: unknown) => {
-    if (cause instanceof PurchaseError) throw cause
-    const message = 'No answer to the payment arrived, or it could not be saved'
-    throw new PurchaseError('outcome_unknown', message, { file, cause })
-  })
+  const message = 'No answer to the payment arrived, or it could not be saved'
+  const answer = await sendPayment(task, purchase).catch(failWith('outcome_unknown', message, file))
   const receipt = await checkReceipt(task, { ...purchase, answer: toSaved(answer) })
   return { ...answer, receipt, entry }
 }

@@ -12,7 +12,7 @@ import { buyIntoFile, checkReceipt, RUNTIME, type BoughtAnswer, type Buy, type B
 import type { ReadAuthorization } from './authorization-state.ts'
 import { createMethods, type BuyerMethods } from './methods.ts'
 import { chargedBy, type Outcome } from './outcome.ts'
-import { describeAnswer, PurchaseError } from './purchase-error.ts'
+import { describeAnswer, failWith, PurchaseError } from './purchase-error.ts'
 import { openStorage } from './folder-storage.ts'
 import { findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
 import { answersOperation, requestedOperation, toBaseUrl, type PurchaseRequest } from './purchase-request.ts'
@@ -21,7 +21,6 @@ import {
   highestPrice,
   pinReceiver,
   requireChecks,
-  toUnreachable,
   type DecodedQuote,
   type ExpectedTerms,
 } from './quote.ts'
@@ -143,17 +142,12 @@ export function openBuyer(options: BuyerOptions): Buy {
     const purchase =
       running.get(name) ??
       buyNamed(settings, name, request)
-        .catch(toPurchaseError)
+        // Whatever else fails before a payment is sent is the storage.
+        .catch(failWith('storage_failed', 'The storage of the purchases failed. Nothing was sent'))
         .finally(() => running.delete(name))
     running.set(name, purchase)
     return purchase
   }
-}
-
-/** Whatever else fails before a payment is sent is the storage. */
-function toPurchaseError(cause: unknown): never {
-  if (cause instanceof PurchaseError) throw cause
-  throw new PurchaseError('storage_failed', 'The storage of the purchases failed. Nothing was sent', { cause })
 }
 
 function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOptions) {
@@ -179,7 +173,7 @@ function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOp
   const service = { url: url ?? '', network: terms.network, fetch: runtime.fetch }
   const readReceiver = async () => {
     if (typeof payTo === 'string') return payTo === PUBLISHED ? pinReceiver(storage, service) : payTo
-    return payTo().catch(toUnreachable)
+    return payTo().catch(failWith('service_unreachable'))
   }
   const readKeySet = keepKeySet(runtime)
   return { ...options, storage, terms, readReceiver, amountMax, readKeySet, reserve, runtime }

@@ -81,6 +81,17 @@ export class PurchaseError extends Error {
   }
 }
 
+/**
+ * Throws the cause, if it is a PurchaseError, or else one with this code.
+ * @param message by default that of the cause
+ */
+export const failWith =
+  (code: PurchaseErrorCode, message?: string, file?: string) =>
+  (cause: unknown): never => {
+    if (cause instanceof PurchaseError) throw cause
+    throw new PurchaseError(code, message ?? (cause as Error).message, { file, cause })
+  }
+
 export interface ServiceAnswer {
   status: number
   /** The error code, if it is one of the contract. */

@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { decodeBase64 } from '../../../store/base/base64.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
-import { PurchaseError } from './purchase-error.ts'
+import { failWith, PurchaseError } from './purchase-error.ts'
 import { purchaseRequestSchema } from './purchase-request.ts'
 import { locationOf, type PurchaseEntry } from './storage.ts'
 
@@ -60,9 +60,8 @@ export async function findPurchase(entry: PurchaseEntry): Promise<Purchase | und
 
 async function readEntry(entry: PurchaseEntry): Promise<Purchase | undefined> {
   const file = locationOf(entry)
-  const text = await entry.storage.read(entry.name).catch((cause: unknown) => {
-    throw new PurchaseError('outcome_unknown', `${file} cannot be read`, { file, cause })
-  })
+  const unread = failWith('outcome_unknown', `${file} cannot be read`, file)
+  const text = await entry.storage.read(entry.name).catch(unread)
   if (text === undefined) return undefined
   const purchase = parsePurchase(parseJson(text))
   if (purchase) return purchase

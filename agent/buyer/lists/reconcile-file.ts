@@ -13,11 +13,10 @@ import { resolve } from '../../operation/resolve.ts'
 import { amountOf, DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { describeOutcome, EXIT_STATUSES, knownFrom } from '../library/outcome.ts'
-import { outcomeOf } from '../library/purchase-state.ts'
+import { listPurchases, outcomeOf, sumOf, type ListedPurchase } from '../library/purchase-state.ts'
 import { decisionOf } from './columns.ts'
 import { readList, resultCells, resultHead, type List } from './list.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
-import { paidOf, readPurchasedRows, sumOf, type PurchasedRows } from './purchased-rows.ts'
 import type { ListInput } from './list-input.ts'
 import { readChoices, writeReview, type ReviewedRow } from './review.ts'
 import { needsReview, type RowCells } from './rows.ts'
@@ -43,7 +42,7 @@ interface ReconcileOptions extends ListInput {
  */
 export async function reconcileFile(context: ReconcileContext, options: ReconcileOptions): Promise<CommandResult> {
   const { print, now } = context
-  const { file, out, baseUrl, mode, review, amountMax, isDryRun } = options
+  const { file, out, mode, review, amountMax, isDryRun } = options
   const choices = review === undefined ? undefined : await readChoices(review)
   const list = readList(options.table, options)
   if (list.rows.length === 0) throw new Error(`${file} has no rows`)
@@ -70,9 +69,10 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   if (review !== undefined && !choices && needed.length > 0)
     print(`${needed.length} rows need a person: write the numbers into ${review}, and run the same command again.`)
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
-  const after = await readPurchasedRows(storage, { baseUrl, now: now(), listed: new Set() })
-  const spent = toUsdc(paidOf(after) - paidOf(plan.purchased))
-  print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${toUsdc(paidOf(after))} USDC.`)
+  const after = await listPurchases(storage, now())
+  const paid = sumOf(after, 'paid')
+  const spent = toUsdc(paid - sumOf(plan.purchased.all, 'paid'))
+  print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${toUsdc(paid)} USDC.`)
   return reportOpen(context, options, after)
 }
 
@@ -108,13 +108,14 @@ async function* resultRows(
 async function reportOpen(
   { print, now }: ReconcileContext,
   { readAuthorization }: ReconcileOptions,
-  { open }: PurchasedRows,
+  purchases: readonly ListedPurchase[],
 ): Promise<CommandResult> {
-  const outcomes = await Promise.all(open.map((purchase) => outcomeOf(purchase, now(), readAuthorization)))
+  const open = purchases.filter(({ state }) => state === 'open')
+  const outcomes = await Promise.all(open.map(({ purchase }) => outcomeOf(purchase, now(), readAuthorization)))
   const doubtful = open.filter((_, at) => outcomes[at]?.kind !== 'not_sold')
   const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
   if (!last || doubtful.length === 0) return true
-  print(`${doubtful.length} payments, ${toUsdc(sumOf(doubtful))} USDC, without an answer. ${describeOutcome(last)}`)
+  print(`${doubtful.length} payments, ${toUsdc(sumOf(doubtful, 'open'))} USDC, without an answer. ${describeOutcome(last)}`)
   // A charge that only the chain shows has no answer yet.
   return EXIT_STATUSES[last.kind] || EXIT_STATUSES.unknown
 }
@@ -141,7 +142,7 @@ async function approve(
   plan: Plan,
 ): Promise<{ left: number }> {
   const { purchased, open, left } = plan
-  const total = purchased.committed + left
+  const total = sumOf(purchased.all, 'paid', 'open', 'expired') + left
   print(describePlan(plan))
   print(`At most ${toUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
   if (open > 0)

@@ -3,7 +3,7 @@ import type { Company } from '../../../store/dataset/company.ts'
 import { showProgress } from '../../command-line/progress.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { folderStorage } from '../library/folder-storage.ts'
-import { listPurchases } from '../library/purchase-state.ts'
+import { listPurchases, sumOf } from '../library/purchase-state.ts'
 import { buyRequest, openBuyers, type ListBuyerOptions } from '../lists/run.ts'
 import { changes, type ChangesResponse } from '../../operation/changes.ts'
 import { NUMBERS_CHARACTERS_MAX, NUMBERS_MAX } from '../../operation/fields.ts'
@@ -47,8 +47,7 @@ export function createPurchases(options: PurchasesOptions) {
   return {
     /** Micro-USDC of all purchases with an answer. */
     async paid(): Promise<number> {
-      const purchases = await listPurchases(folderStorage(options.folder), runtime.now())
-      return purchases.reduce((sum, { state, amount }) => (state === 'paid' ? sum + amount : sum), 0)
+      return sumOf(await listPurchases(folderStorage(options.folder), runtime.now()), 'paid')
     },
     /**
      * The micro-USDC of a round with these new companies if nothing has changed.
