@@ -10,19 +10,19 @@ import { parseJson } from '../../../store/base/read-body.ts'
 import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../command-line/context.ts'
 import { toReadable, toTable } from '../../command-line/readable-answer.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
-import { completePurchase, type BoughtAnswer, type Buy } from './buy.ts'
+import { completePurchase, type BoughtAnswer } from './buy.ts'
 import { conclude, openBuyer } from './buyer.ts'
+import { buyAnswer } from './methods.ts'
 import { fileEntry, folderStorage } from './folder-storage.ts'
-import { describeOutcome, EXIT_STATUSES, type Outcome } from './outcome.ts'
+import { describeOutcome, EXIT_STATUSES } from './outcome.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
-import { describeAnswer, PurchaseError, type ServiceAnswer } from './purchase-error.ts'
+import { PurchaseError, type ServiceAnswer } from './purchase-error.ts'
 import { findPurchase, listNames, readPayment, readPurchase, type Purchase } from './purchase-file.ts'
 import { listPurchases } from './purchase-state.ts'
 import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
 import { fetchReceiver } from './quote.ts'
 import { signerOf } from './signer.ts'
 import type { OnStep } from './step.ts'
-import { locationOf } from './storage.ts'
 import { verifyCard } from './verify-card.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
@@ -81,7 +81,7 @@ export async function purchase(context: ClientContext, options: BuyOptions): Pro
     runtime: context,
   })
   const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(baseUrl, operation)
-  return report(context, { ...options, operation: definition.name }, await buy(request).catch(asPurchaseError))
+  return report(context, { ...options, operation: definition.name }, buyAnswer(buy, request))
 }
 
 /** Says the price, where the payment is, and what the buyer waits for. */
@@ -116,23 +116,21 @@ export async function retryPurchase(
 ): Promise<CommandResult> {
   const { note } = context
   const entry = fileEntry(path)
-  const saved = await findPurchase(entry).catch(asPurchaseError)
+  const saved = await findPurchase(entry).catch((cause: unknown) => cause as PurchaseError)
   if (saved === undefined) throw new Error(`${path} does not exist`)
-  if (saved instanceof PurchaseError) return report(context, { ...options, operation: undefined }, saved)
+  if (saved instanceof PurchaseError)
+    return report(context, { ...options, operation: undefined }, Promise.reject(saved))
   const { request } = saved
   note(`repeating ${request.method} ${request.url} with the payment of ${saved.signed_at}`)
-  const answer = await completePurchase({ request, entry, runtime: context }, saved).catch(asPurchaseError)
   const isPaid = saved.answer?.status === 200
-  if (isPaid && !(answer instanceof PurchaseError) && !isSame(saved, answer)) {
-    note(`${answer.status}: THE ANSWER DIFFERS from the saved one. The saved answer was kept.`)
-    return EXIT_STATUSES.unknown
+  const repeat = async () => {
+    const answer = await completePurchase({ request, entry, runtime: context }, saved)
+    if (!isPaid || isSame(saved, answer)) return conclude(request, answer, { ...options, runtime: context })
+    const text = `${answer.status}: THE ANSWER DIFFERS from the saved one, which was kept`
+    throw new PurchaseError('answer_unexpected', text, { file: path })
   }
-  const repeated =
-    answer instanceof PurchaseError
-      ? answer
-      : await conclude(request, answer, { ...options, runtime: context }).catch(asPurchaseError)
   const operation = requestedOperation(request, OPERATIONS)?.definition.name
-  const result = await report(context, { ...options, operation }, repeated)
+  const result = await report(context, { ...options, operation }, buyAnswer(repeat, request))
   if (isPaid && result === EXIT_STATUSES.sold)
     note('The answer and the transaction are the same as before: nothing was charged again.')
   return result
@@ -142,11 +140,6 @@ export async function retryPurchase(
 function isSame(saved: Purchase, { status, body, paymentResponse }: BoughtAnswer): boolean {
   if (saved.answer?.status !== status || saved.answer.body !== body) return false
   return saved.answer.payment_response === paymentResponse || purchasedReceipt(saved) === undefined
-}
-
-function asPurchaseError(cause: unknown): PurchaseError {
-  if (cause instanceof PurchaseError) return cause
-  throw cause
 }
 
 /** Lists the purchases of a folder: time, operation, amount, state and file, the oldest first. */
@@ -190,50 +183,36 @@ export async function verifyCardSignature({ print, fetch }: ClientContext, baseU
 }
 
 type Report = ReportOptions & { operation: string | undefined }
-type Bought = Awaited<ReturnType<Buy>>
 
-const FOREIGN = 'This is no answer of the service. Check its URL, or a proxy before it.'
 const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
 
 /** Prints the answer, or why there is none, in at most ten lines. */
-async function report(context: ClientContext, options: Report, bought: Bought | PurchaseError): Promise<CommandResult> {
+async function report(
+  context: ClientContext,
+  options: Report,
+  buying: ReturnType<typeof buyAnswer>,
+): Promise<CommandResult> {
   const { note } = context
-  const { outcome } = bought
-  if (bought instanceof PurchaseError) {
-    const { code, answer, file, message, advice } = bought
+  try {
+    const bought = await buying
+    printBody(context, options, bought)
+    const { network, payer, amount } = readPayment(await readPurchase(bought.entry))
+    const transaction = readSettlementResponse(bought.paymentResponse ?? '')?.transaction
+    note(`${toUsdc(amount)} USDC paid by ${payer} on ${network} in transaction ${transaction}`)
+    const isChecked = bought.receipt === 'valid'
+    note(isChecked ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.')
+    return EXIT_STATUSES.sold
+  } catch (cause) {
+    if (!(cause instanceof PurchaseError)) throw cause
+    const { code, answer, file, message, advice, outcome } = cause
     if (answer) await reportRefusal(context, options, answer, file)
     else note(`${message}. ${advice}`)
     // There is no payment that can be sent again.
     if (code === 'purchase_unreadable') return EXIT_STATUSES[outcome.kind]
-    return end(context, file, outcome)
+    note(describeOutcome(outcome))
+    if (outcome.kind === 'unknown') note(`To send the same payment again: --retry ${file}`)
+    return EXIT_STATUSES[outcome.kind]
   }
-  const { entry } = bought
-  if (bought.status !== 200) {
-    if (!entry && options.verbose) printBody({ ...context, print: note }, { ...options, json: true }, bought)
-    await reportRefusal(context, options, describeAnswer(bought), entry && locationOf(entry))
-    return end(context, entry && locationOf(entry), outcome)
-  }
-  if (!entry) {
-    note(`The service asks for no payment. ${FOREIGN}`)
-    return false
-  }
-  printBody(context, options, bought)
-  const { network, payer, amount } = readPayment(await readPurchase(entry))
-  const transaction = bought.receipt !== 'missing' && readSettlementResponse(bought.paymentResponse ?? '')?.transaction
-  if (!transaction) {
-    note('The answer has no receipt of this payment.')
-    return end(context, locationOf(entry), { kind: 'unknown' })
-  }
-  note(`${toUsdc(amount)} USDC paid by ${payer} on ${network} in transaction ${transaction}`)
-  const isChecked = bought.receipt === 'valid'
-  note(isChecked ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.')
-  return EXIT_STATUSES.sold
-}
-
-function end({ note }: ClientContext, path: string | undefined, outcome: Outcome): CommandResult {
-  note(describeOutcome(outcome))
-  if (outcome.kind === 'unknown') note(`To send the same payment again: --retry ${path}`)
-  return EXIT_STATUSES[outcome.kind]
 }
 
 /** The code, what it means, the paying address, and what to do. */
@@ -247,7 +226,9 @@ async function reportRefusal(
   const saved = file === undefined ? undefined : await readPurchase(fileEntry(file))
   if (options.verbose && saved?.answer) printBody({ ...context, print: note }, { ...options, json: true }, saved.answer)
   const known = code === undefined ? undefined : REFUSALS[code]
-  note(`${[status, code, reason].filter(Boolean).join(' ')}: ${known?.message ?? FOREIGN}`)
+  note(
+    `${[status, code, reason].filter(Boolean).join(' ')}: ${known?.message ?? 'This is no answer of the service. Check its URL, or a proxy before it.'}`,
+  )
   if (saved) {
     const { payer, network } = readPayment(saved)
     note(`paying address: ${payer} on ${network}`)

@@ -71,8 +71,9 @@ async function readEntry(entry: PurchaseEntry): Promise<Purchase | undefined> {
 /** @throws PurchaseError if the file does not exist or is not a purchase */
 export async function readPurchase(entry: PurchaseEntry): Promise<Purchase> {
   const purchase = await findPurchase(entry)
-  if (!purchase) throw new PurchaseError('purchase_unreadable', `${locationOf(entry)} does not exist`)
-  return purchase
+  if (purchase) return purchase
+  const file = locationOf(entry)
+  throw new PurchaseError('purchase_unreadable', `${file} does not exist`, { file })
 }
 
 /** Undefined if the JSON is not that of a purchase file. */

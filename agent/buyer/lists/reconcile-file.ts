@@ -115,7 +115,9 @@ async function reportOpen(
   const doubtful = open.filter((_, at) => outcomes[at]?.kind !== 'not_sold')
   const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
   if (!last || doubtful.length === 0) return true
-  print(`${doubtful.length} payments, ${toUsdc(sumOf(doubtful, 'open'))} USDC, without an answer. ${describeOutcome(last)}`)
+  print(
+    `${doubtful.length} payments, ${toUsdc(sumOf(doubtful, 'open'))} USDC, without an answer. ${describeOutcome(last)}`,
+  )
   // A charge that only the chain shows has no answer yet.
   return EXIT_STATUSES[last.kind] || EXIT_STATUSES.unknown
 }

@@ -178,11 +178,13 @@ export async function buyRequest(
 }
 
 /** `later`: the service could not answer, or the receipt could not be checked. */
-async function buyOnce(buy: () => ReturnType<Buy>, refusals: ReadonlySet<RefusalCode>): Promise<Answered | 'later'> {
+async function buyOnce(
+  buy: () => ReturnType<typeof buyAnswer>,
+  refusals: RequestOptions['refusals'],
+): Promise<Answered | 'later'> {
   try {
     const { body, receipt, entry } = await buy()
-    if (receipt === 'valid' && entry) return { kind: 'bought', answer: parseJson(body), purchase: entry.name }
-    if (receipt === 'unchecked') return 'later'
+    return receipt === 'unchecked' ? 'later' : { kind: 'bought', answer: parseJson(body), purchase: entry.name }
   } catch (cause) {
     const { code, answer, file } = cause instanceof PurchaseError ? cause : {}
     if (answer?.code !== undefined && refusals.has(answer.code))
@@ -190,5 +192,4 @@ async function buyOnce(buy: () => ReturnType<Buy>, refusals: ReadonlySet<Refusal
     if (code === 'service_refused' && REPEAT_STATUSES.has(answer?.status ?? 0)) return 'later'
     throw cause
   }
-  throw new Error('An answer of the service has no receipt. Check its URL')
 }

@@ -82,11 +82,6 @@ async function describeService({ url: baseUrl, runtime }: LocalServerOptions): P
 
 async function buy(baseUrl: string, buyOne: Buy, operation: Operation): Promise<CallToolResult> {
   const { body, receipt, paymentResponse } = await buyAnswer(buyOne, restRequest(baseUrl, operation))
-  if (receipt === 'missing')
-    return toError(
-      { code: 'receipt_missing', message: 'The answer has no receipt.' },
-      { advice: 'Check the URL of the service.', outcome: UNKNOWN },
-    )
   if (receipt !== 'valid')
     return toError(
       { code: 'receipt_unchecked', message: 'The keys of the service could not be read, so the receipt is unchecked.' },

@@ -288,7 +288,7 @@ describe('the client', () => {
     answers = [{ status: 402 }, { status: 200, headers: {} }, other]
     for (let retry = 0; retry < 3; retry += 1) {
       expect(await client('--retry', purchasePath())).to.equal(4)
-      expect(printed.at(-1)).to.contain('DIFFERS')
+      expect(printed.at(-3)).to.contain('THE ANSWER DIFFERS from the saved one')
     }
     expect(await readPurchase(fileEntry(purchasePath()))).to.deep.equal(bought)
   })
@@ -331,7 +331,7 @@ describe('the client', () => {
       const foreign = async () => Response.json({ company: {} }, { status })
       const { code, text, stderr } = await runCommand(['client', 'lookup', '1'], { environment, fetch: foreign })
       expect([code, text]).to.deep.equal([1, ''])
-      expect(stderr).to.contain('This is no answer of the service. Check its URL, or a proxy before it.')
+      expect(stderr).to.match(/asks for no payment\. Check the service|no answer of the service\. Check its URL/)
     }
   })
 
@@ -387,7 +387,7 @@ describe('the client', () => {
       answers = [{ status: 200, headers: header === undefined ? {} : { 'PAYMENT-RESPONSE': header } }]
       expect(await client('lookup', '1')).to.equal(4)
       expect(printed.slice(-3)).to.deep.equal([
-        'The answer has no receipt of this payment.',
+        'The answer has no receipt. Keep the file of the purchase, which has the answer, and contact the operator.',
         OUTCOME_UNKNOWN,
         `To send the same payment again: --retry ${purchasePath()}`,
       ])
