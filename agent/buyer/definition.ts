@@ -31,7 +31,7 @@ export interface Definition {
 }
 
 type Need = 'url' | 'keyFile'
-type Target = Awaited<ReturnType<typeof readTarget>>
+export type Target = Awaited<ReturnType<typeof readTarget>>
 
 export function option(flags: string, description: string, parse?: (text: string) => unknown): Option {
   const made = new Option(flags, description)
@@ -91,11 +91,16 @@ async function readTarget(context: CommandContext, command: Command, findService
   return {
     baseUrl: url ?? '',
     keyFile: keyFile ?? '',
+    /** Determines network, asset and domain, whatever the service says. */
     mode,
+    /** Micro-USDC. By default the usual price (contract 5.2.1). */
     amountMax: maxAmount,
     a2a,
+    /** The URL for A2A messages, if it is not on the host of the service. */
     a2aUrl,
+    /** Prints the body also on a terminal. */
     json: options.json,
+    /** Prints the quote and the body of a refusal. */
     verbose: options.verbose,
     readAuthorization: rpc === undefined ? undefined : openAuthorizationCheck(context.fetch, { url: rpc, asset }),
     purchasesDirectory: join(service?.dataDirectory ?? '.', 'purchases'),

@@ -151,7 +151,7 @@ interface PurchaseTask {
   entry: PurchaseEntry
   key: Key
   /** Throws or rejects if the quote must not be signed. */
-  approve: (quote: DecodedQuote) => void | Promise<void>
+  approve: (request: PurchaseRequest, quote: DecodedQuote) => void | Promise<void>
   /** Limits what may still be signed. Checked after `approve`. */
   allowance?: { left: number } | undefined
   /** Limits the spending of a day. */
@@ -192,7 +192,7 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
   if (unpaid.status !== 402 || unpaid.paymentRequired === null)
     return { ...unpaid, receipt: 'missing', entry: undefined }
   const quote = decodeQuote(unpaid.paymentRequired)
-  await approve(quote)
+  await approve(request, quote)
 
   const amount = Number(quote.requirements.amount)
   const signer = await signerOf(key)

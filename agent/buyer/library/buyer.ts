@@ -175,8 +175,13 @@ function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOp
     if (typeof payTo === 'string') return payTo === PUBLISHED ? pinReceiver(storage, service) : payTo
     return payTo().catch(failWith('service_unreachable'))
   }
-  const readKeySet = keepKeySet(runtime)
-  return { ...options, storage, terms, readReceiver, amountMax, readKeySet, reserve, runtime }
+  const approve = async (request: PurchaseRequest, quote: DecodedQuote) => {
+    const wanted = { ...terms, payTo: await readReceiver(), resource: expectedResource(request, quote) }
+    const checks = compareQuote(quote, wanted, amountMax)
+    options.onStep?.({ kind: 'quoted', quote: quote.requirements, checks })
+    requireChecks(checks, amountMax)
+  }
+  return { ...options, storage, approve, readKeySet: keepKeySet(runtime), reserve, runtime }
 }
 
 /** @throws an error about the first wrong option of a program without types */
@@ -239,8 +244,8 @@ async function buyNamed(settings: Settings, name: string, request: PurchaseReque
     const state = stateOf(saved, runtime.now())
     const isFinished = state === 'paid' || (saved?.answer?.status === 200 && hasEnded(saved, runtime.now()))
     if (saved && isFinished && isOld(settings, saved)) continue
-    const bought =
-      (saved && (await readBought(settings, entry, saved))) ?? (await complete(settings, { entry, request }))
+    const known = saved && (await readBought(settings, entry, saved))
+    const bought = known ?? (await buyIntoFile({ ...settings, entry, request }))
     // The payment was refused again after its end, so it can no longer be settled.
     if (saved && maxAgeSeconds !== undefined && maySign(state) && isRefused(bought)) continue
     return conclude(request, bought, settings)
@@ -287,19 +292,6 @@ async function readBought(
   const { status, body, payment_response: paymentResponse } = saved.answer
   const receipt = await checkReceipt({ ...settings, entry }, saved)
   return { status, body, paymentResponse, paymentRequired: null, receipt, entry }
-}
-
-function complete(
-  { key, terms, readReceiver, amountMax, allowance, reserve, readKeySet, onStep, runtime }: Settings,
-  { entry, request }: { entry: PurchaseEntry; request: PurchaseRequest },
-): Promise<BoughtAnswer> {
-  const approve = async (quote: DecodedQuote) => {
-    const expected = { ...terms, payTo: await readReceiver(), resource: expectedResource(request, quote) }
-    const checks = compareQuote(quote, expected, amountMax)
-    onStep?.({ kind: 'quoted', quote: quote.requirements, checks })
-    requireChecks(checks, amountMax)
-  }
-  return buyIntoFile({ request, entry, key, approve, allowance, reserve, readKeySet, onStep, runtime })
 }
 
 /** The URL that a quote must name: the requested one, or another one of this service for the same operation. */

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises'
 import { REFUSALS } from '../../operation/refusal.ts'
 import { itemsOf, parseOperation, type OperationDefinition } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
-import { DEPLOYMENTS, amountOf, toUsdc, type Mode } from '../../payment/terms.ts'
+import { DEPLOYMENTS, amountOf, toUsdc } from '../../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../payment/receipt/read.ts'
 import { escapeJson } from '../../../store/base/hidden.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../command-line/context.ts'
 import { toReadable, toTable } from '../../command-line/readable-answer.ts'
-import type { ReadAuthorization } from './authorization-state.ts'
+import type { Target } from '../definition.ts'
 import { completePurchase, type BoughtAnswer } from './buy.ts'
 import { conclude, openBuyer } from './buyer.ts'
 import { buyAnswer } from './methods.ts'
@@ -26,36 +26,17 @@ import type { OnStep } from './step.ts'
 import { verifyCard } from './verify-card.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
-type ClientContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'note' | 'isTerminal'>
+type ReportOptions = { [Name in 'json' | 'verbose' | 'readAuthorization']?: Target[Name] | undefined }
 
-/** What is shown, and how a charge is found out. */
-interface ReportOptions {
-  /** Prints the body also on a terminal. */
-  json?: boolean | undefined
-  /** Prints the quote and the body of a refusal. */
-  verbose?: boolean | undefined
-  readAuthorization?: ReadAuthorization | undefined
-}
-
-interface BuyOptions extends ReportOptions {
+interface BuyOptions extends Target {
   definition: OperationDefinition
   input: Record<string, unknown>
-  /** Determines network, asset and domain, whatever the service says. */
-  mode: Mode
-  /** Micro-USDC. By default the price of the operation in this mode (contract 5.2.1). */
-  amountMax?: number | undefined
-  baseUrl: string
-  keyFile: string
-  a2a?: boolean
-  /** The URL for A2A messages, if it is not on the host of the service. */
-  a2aUrl?: string | undefined
-  purchasesDirectory: string
   /** Only says the price. */
   isDryRun?: boolean
 }
 
 /** Buys one answer. An open payment for it is sent again; a finished purchase is bought anew. */
-export async function purchase(context: ClientContext, options: BuyOptions): Promise<CommandResult> {
+export async function purchase(context: CommandContext, options: BuyOptions): Promise<CommandResult> {
   const { note, fetch } = context
   const { definition, mode, baseUrl, purchasesDirectory: folder, readAuthorization } = options
   const parsed = parseOperation(definition, options.input)
@@ -86,7 +67,7 @@ export async function purchase(context: ClientContext, options: BuyOptions): Pro
 
 /** Says the price, where the payment is, and what the buyer waits for. */
 function showSteps(
-  { note, isTerminal = false }: ClientContext,
+  { note, isTerminal = false }: CommandContext,
   { definition, mode, verbose }: Pick<BuyOptions, 'definition' | 'mode' | 'verbose'>,
 ): OnStep {
   return (step) => {
@@ -110,7 +91,7 @@ function showSteps(
 
 /** Sends the payment of a saved purchase again and compares the answer with the saved one. */
 export async function retryPurchase(
-  context: ClientContext,
+  context: CommandContext,
   path: string,
   options: ReportOptions,
 ): Promise<CommandResult> {
@@ -143,7 +124,7 @@ function isSame(saved: Purchase, { status, body, paymentResponse }: BoughtAnswer
 }
 
 /** Lists the purchases of a folder: time, operation, amount, state and file, the oldest first. */
-export async function printPurchases({ print, note, now }: ClientContext, folder: string): Promise<void> {
+export async function printPurchases({ print, note, now }: CommandContext, folder: string): Promise<void> {
   const storage = folderStorage(folder)
   const purchases = await listPurchases(storage, now())
   const rows = purchases.map(({ name, purchase: { signed_at }, operation, state, amount }) => [
@@ -161,7 +142,7 @@ export async function printPurchases({ print, note, now }: ClientContext, folder
 }
 
 export async function printAddress(
-  { print, note }: ClientContext,
+  { print, note }: CommandContext,
   keyFile: string,
   { isNew }: { isNew: boolean },
 ): Promise<void> {
@@ -176,7 +157,7 @@ export async function readInput(file: string): Promise<Record<string, unknown> |
   return typeof value === 'object' && value !== null ? { ...value } : undefined
 }
 
-export async function verifyCardSignature({ print, fetch }: ClientContext, baseUrl: string): Promise<boolean> {
+export async function verifyCardSignature({ print, fetch }: CommandContext, baseUrl: string): Promise<boolean> {
   const kid = await verifyCard(baseUrl, fetch)
   print(kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`)
   return kid !== undefined
@@ -188,7 +169,7 @@ const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
 
 /** Prints the answer, or why there is none, in at most ten lines. */
 async function report(
-  context: ClientContext,
+  context: CommandContext,
   options: Report,
   buying: ReturnType<typeof buyAnswer>,
 ): Promise<CommandResult> {
@@ -217,7 +198,7 @@ async function report(
 
 /** The code, what it means, the paying address, and what to do. */
 async function reportRefusal(
-  context: ClientContext,
+  context: CommandContext,
   options: Report,
   { status, code, reason }: ServiceAnswer,
   file: string | undefined,
@@ -241,7 +222,7 @@ async function reportRefusal(
 }
 
 function printBody(
-  { print, note, isTerminal }: ClientContext,
+  { print, note, isTerminal }: CommandContext,
   { operation, json }: Report,
   { status, body }: Pick<BoughtAnswer, 'status' | 'body'>,
 ) {

@@ -22,8 +22,6 @@ import { readChoices, writeReview, type ReviewedRow } from './review.ts'
 import { needsReview, type RowCells } from './rows.ts'
 import { openBuyers, runList, type RunOptions } from './run.ts'
 
-type ReconcileContext = Omit<CommandContext, 'environment' | 'stderr' | 'finish'>
-
 interface ReconcileOptions extends ListInput {
   out: string
   /** The header or the number, from 1, of each column. */
@@ -40,7 +38,7 @@ interface ReconcileOptions extends ListInput {
  * Returns the exit status of the payment whose outcome is known last.
  * @throws an error if the list cannot be read, is too expensive, or if the run ends early
  */
-export async function reconcileFile(context: ReconcileContext, options: ReconcileOptions): Promise<CommandResult> {
+export async function reconcileFile(context: CommandContext, options: ReconcileOptions): Promise<CommandResult> {
   const { print, now } = context
   const { file, out, mode, review, amountMax, isDryRun } = options
   const choices = review === undefined ? undefined : await readChoices(review)
@@ -85,7 +83,7 @@ interface Found {
 
 /** Buys the rows, and yields those of the output. */
 async function* resultRows(
-  context: ReconcileContext,
+  context: CommandContext,
   { baseUrl, folder, out, review }: ReconcileOptions & { folder: string },
   { list, plan, buyerOf, found }: { list: List; plan: Plan; buyerOf: RunOptions['buyerOf']; found: Found },
 ): AsyncGenerator<Cell[]> {
@@ -106,7 +104,7 @@ async function* resultRows(
 
 /** Says how the payments without an answer ended: the outcome that is known last. */
 async function reportOpen(
-  { print, now }: ReconcileContext,
+  { print, now }: CommandContext,
   { readAuthorization }: ReconcileOptions,
   purchases: readonly ListedPurchase[],
 ): Promise<CommandResult> {
@@ -123,7 +121,7 @@ async function reportOpen(
 }
 
 /** A column of other numbers, such as those of VAT, would silently be no evidence. */
-function warnOfNumbers({ print }: ReconcileContext, { columns }: ReconcileOptions, { rows }: List): void {
+function warnOfNumbers({ print }: CommandContext, { columns }: ReconcileOptions, { rows }: List): void {
   if (columns.company_number === undefined) return
   const named = rows.filter(({ kind }) => kind !== 'empty')
   const without = named.filter(
@@ -139,7 +137,7 @@ function warnOfNumbers({ print }: ReconcileContext, { columns }: ReconcileOption
  * @throws unless the limit allows the list and the user agrees
  */
 async function approve(
-  { print, confirm }: ReconcileContext,
+  { print, confirm }: CommandContext,
   { mode, totalMax, isConfirmed, isBatched, isDryRun }: ReconcileOptions,
   plan: Plan,
 ): Promise<{ left: number }> {

@@ -21,8 +21,6 @@ import { describeCompany, describeDue, describeList, describeRemoved, toLines, t
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
 import { toDay } from '../../../store/base/day.ts'
 
-type WatchContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'note' | 'isTerminal' | 'confirm'>
-
 interface WatchOptions extends ListInput {
   column: string
   stateFile: string
@@ -53,7 +51,7 @@ function readNumbers({ file, table, headerRow, column }: WatchOptions): ListedNu
 }
 
 /** Whether a company changed. @throws an error if the run ends early */
-export async function watch(context: WatchContext, options: WatchOptions): Promise<boolean> {
+export async function watch(context: CommandContext, options: WatchOptions): Promise<boolean> {
   const { print, now } = context
   const { baseUrl, mode, stateFile, reportFile } = options
   const { numbers, unreadable } = readNumbers(options)
@@ -94,7 +92,7 @@ const currentSchema = z.object({ snapshot_id: z.string(), source: sourceSchema.l
 
 /** Undefined if there is nothing to buy. */
 async function planRound(
-  { fetch }: WatchContext,
+  { fetch }: CommandContext,
   { baseUrl }: WatchOptions,
   { state, numbers }: { state: WatchState; numbers: string[] },
 ): Promise<Round | undefined> {
@@ -109,7 +107,7 @@ async function planRound(
  * @throws unless the user agrees
  */
 async function approve(
-  { print, confirm }: WatchContext,
+  { print, confirm }: CommandContext,
   { mode, totalMax, isConfirmed, isDryRun }: WatchOptions,
   least: number,
 ): Promise<boolean> {
