@@ -15,9 +15,13 @@ export const CANDIDATE_COLUMNS = [
   'reason',
 ] as const
 
-/** In one line. */
-export const addressOf = ({ registered_address: { lines, eircode } }: Company): string =>
-  [...lines, eircode].filter(Boolean).join(', ')
+/** A value of a record in one line. */
+export function showValue(value: Company[keyof Company]): string {
+  if (value === null || typeof value === 'string') return value ?? 'none'
+  return [...value.lines, value.eircode].filter(Boolean).join(', ')
+}
+
+export const addressOf = ({ registered_address: address }: Company): string => showValue(address)
 
 export type CandidateRow = Record<(typeof CANDIDATE_COLUMNS)[number], string>
 
