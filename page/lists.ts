@@ -10,12 +10,11 @@ import { readList, resultCells, resultHead, type List } from '../agent/buyer/lis
 import { describePlan, planList, type Plan } from '../agent/buyer/lists/plan.ts'
 import { listPurchases, sumOf } from '../agent/buyer/library/purchase-state.ts'
 import { choose, type RowCells } from '../agent/buyer/lists/rows.ts'
-import { openBuyers, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
-import type { Operation } from '../agent/operation/operation.ts'
+import { openListBuyer, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
 import { button, create, details, find, link, paragraph, save, table, type Content } from './elements.ts'
 import { present, withdraw } from './answers.ts'
 import { connect, describe, NO_SIGNER, say, SHARED } from './purchase.ts'
-import { baseUrl, mode, priceOf, showPrice, urlOf } from './question.ts'
+import { baseUrl, mode, showPrice, urlOf } from './question.ts'
 import { storage } from './storage.ts'
 import { plural, toWords, usdc } from './words.ts'
 
@@ -135,11 +134,10 @@ async function buyList(list: List, plan: Plan): Promise<void> {
   const show = showProgress({ note: (text) => say(text, '', end), now: SHARED.runtime.now, isTerminal: true })
   const tell = () => show({ phase: 'List', rows: done.length, share: done.length / list.rows.length })
   const key = plan.left === 0 ? NO_SIGNER : await connect(plan.left)
-  const buyers = openBuyers({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
-  const buyerOf = (operation: Operation, rows: number) => buyers(rows * priceOf(operation))
+  const buy = openListBuyer({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
   tell()
   try {
-    for await (const results of runList(plan, { baseUrl, buyerOf, runtime: SHARED.runtime })) {
+    for await (const results of runList(plan, { baseUrl, buy, runtime: SHARED.runtime })) {
       done.push(...results)
       tell()
       if (isStopped) break

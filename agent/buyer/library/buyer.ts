@@ -4,6 +4,7 @@
  * folder-storage.ts needs Node.js.
  */
 import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
+import type { Operation } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
 import { ADDRESS_PATTERN, isPrivateKey } from '../../payment/accounts.ts'
@@ -16,16 +17,9 @@ import { describeAnswer, failWith, PurchaseError } from './purchase-error.ts'
 import { openStorage } from './folder-storage.ts'
 import { findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
 import { answersOperation, requestedOperation, toBaseUrl, type PurchaseRequest } from './purchase-request.ts'
-import {
-  compareQuote,
-  highestPrice,
-  pinReceiver,
-  requireChecks,
-  type DecodedQuote,
-  type ExpectedTerms,
-} from './quote.ts'
+import { compareQuote, pinReceiver, requireChecks, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
-import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
+import { amountOf, DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
 import { hasEnded, isRefused, maySign, outcomeOf, REPEAT_STATUSES, stateOf } from './purchase-state.ts'
 import type { Key } from './signer.ts'
 import { openSpending } from './spending.ts'
@@ -64,7 +58,7 @@ export interface BuyerOptions {
    */
   expected?: Partial<Omit<ExpectedTerms, 'resource' | 'payTo'>> & {
     payTo?: string | (() => Promise<string>)
-    /** The highest price of one request, in micro-USDC. Default on the testnet: the highest usual price. */
+    /** The highest price of one request, in micro-USDC. Default on the testnet: the usual price of the operation. */
     amountMax?: number
     /**
      * The highest sum of a day in UTC, in micro-USDC, of all processes that use the folder. By default there is none.
@@ -129,8 +123,13 @@ export function createBuyer(options: BuyerOptions): Buyer {
   return { fetch, ...createMethods(options.url, buy) }
 }
 
+interface OpenOptions extends BuyerOptions {
+  /** The highest price of an operation, in place of `amountMax`. */
+  limitOf?: (operation: Operation) => number
+}
+
 /** As {@link createBuyer}, for requests of this program. Calls for a request that is being bought wait for it. */
-export function openBuyer(options: BuyerOptions): Buy {
+export function openBuyer(options: OpenOptions): Buy {
   const settings = toSettings(options)
   const { storage, runtime } = settings
   const running = new Map<string, ReturnType<Buy>>()
@@ -150,7 +149,7 @@ export function openBuyer(options: BuyerOptions): Buy {
   }
 }
 
-function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOptions) {
+function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: OpenOptions) {
   const { expected = {} } = options
   checkOptions({ ...options, mode })
   const url = options.url === undefined ? undefined : toBaseUrl(options.url)
@@ -163,7 +162,10 @@ function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOp
   const folder = orPreset(options.folder, 'purchases', 'folder is missing: where payments and answers are kept')
   const storage = openStorage(folder)
   const amountRule = 'expected.amountMax is missing: micro-USDC for a request'
-  const amountMax = orPreset(expected.amountMax, highestPrice(mode), amountRule)
+  const { amountMax } = expected
+  const fixedLimit = amountMax === undefined ? undefined : () => amountMax
+  const usualPrice = (operation: Operation) => amountOf({ mode }, operation)
+  const limitOf = options.limitOf ?? orPreset(fixedLimit, usualPrice, amountRule)
   const payTo = orPreset(expected.payTo, PUBLISHED, 'expected.payTo is missing: the receiver of payments')
   const dayMax = expected.amountPerDayMax
   const reserve =
@@ -176,10 +178,13 @@ function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOp
     return payTo().catch(failWith('service_unreachable'))
   }
   const approve = async (request: PurchaseRequest, quote: DecodedQuote) => {
-    const wanted = { ...terms, payTo: await readReceiver(), resource: expectedResource(request, quote) }
-    const checks = compareQuote(quote, wanted, amountMax)
+    const operation = requestedOperation(request, OPERATIONS)
+    const resource = expectedResource(request, operation, quote)
+    const wanted = { ...terms, payTo: await readReceiver(), resource }
+    const limit = operation ? limitOf(operation) : (amountMax ?? 0)
+    const checks = compareQuote(quote, wanted, limit)
     options.onStep?.({ kind: 'quoted', quote: quote.requirements, checks })
-    requireChecks(checks, amountMax)
+    requireChecks(checks, limit)
   }
   return { ...options, storage, approve, readKeySet: keepKeySet(runtime), reserve, runtime }
 }
@@ -295,8 +300,11 @@ async function readBought(
 }
 
 /** The URL that a quote must name: the requested one, or another one of this service for the same operation. */
-function expectedResource(request: PurchaseRequest, { required }: DecodedQuote): string {
-  const operation = requestedOperation(request, OPERATIONS)
+function expectedResource(
+  request: PurchaseRequest,
+  operation: Operation | undefined,
+  { required }: DecodedQuote,
+): string {
   if (!operation || !URL.canParse(required.resource.url)) return request.url
   const quoted = new URL(required.resource.url)
   if (!parseResourceUrl(quoted, OPERATIONS) || namesAnotherOperation(quoted.href, operation, OPERATIONS))

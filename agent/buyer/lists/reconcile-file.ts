@@ -8,9 +8,9 @@ import { showProgress } from '../../command-line/progress.ts'
 import type { Cell } from '../../command-line/table/cell.ts'
 import { writeTable } from '../../command-line/table/table-file.ts'
 import { lookup } from '../../operation/lookup.ts'
-import type { Operation } from '../../operation/operation.ts'
 import { resolve } from '../../operation/resolve.ts'
-import { amountOf, DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
+import { DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
+import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { describeOutcome, EXIT_STATUSES, knownFrom } from '../library/outcome.ts'
 import { listPurchases, outcomeOf, sumOf, type ListedPurchase } from '../library/purchase-state.ts'
@@ -20,7 +20,7 @@ import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
 import type { ListInput } from './list-input.ts'
 import { readChoices, writeReview, type ReviewedRow } from './review.ts'
 import { needsReview, type RowCells } from './rows.ts'
-import { openBuyers, runList, type RunOptions } from './run.ts'
+import { openListBuyer, runList } from './run.ts'
 
 interface ReconcileOptions extends ListInput {
   out: string
@@ -40,7 +40,7 @@ interface ReconcileOptions extends ListInput {
  */
 export async function reconcileFile(context: CommandContext, options: ReconcileOptions): Promise<CommandResult> {
   const { print, now } = context
-  const { file, out, mode, review, amountMax, isDryRun } = options
+  const { file, out, review, isDryRun } = options
   const choices = review === undefined ? undefined : await readChoices(review)
   const list = readList(options.table, options)
   if (list.rows.length === 0) throw new Error(`${file} has no rows`)
@@ -54,11 +54,10 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   const plan = await planList(list, { ...options, storage, now: now(), choices })
   const allowance = await approve(context, options, plan)
   if (isDryRun) return true
-  const openBuyer = openBuyers({ ...options, allowance, runtime: context, folder })
-  const buyerOf = (operation: Operation, rows: number) => openBuyer(rows * (amountMax ?? amountOf({ mode }, operation)))
+  const buy = openListBuyer({ ...options, allowance, runtime: context, folder })
   const began = now()
   const found: Found = { counts: new Map(), review: new Map() }
-  const rows = resultRows(context, { ...options, folder }, { list, plan, buyerOf, found })
+  const rows = resultRows(context, { ...options, folder }, { list, plan, buy, found })
   await writeTable(out, rows, { format: list.format, addedFrom: list.width })
   const needed = [...found.review.values()]
   if (review !== undefined && !choices) await writeReview(review, needed, list.format)
@@ -85,12 +84,12 @@ interface Found {
 async function* resultRows(
   context: CommandContext,
   { baseUrl, folder, out, review }: ReconcileOptions & { folder: string },
-  { list, plan, buyerOf, found }: { list: List; plan: Plan; buyerOf: RunOptions['buyerOf']; found: Found },
+  { list, plan, buy, found }: { list: List; plan: Plan; buy: Buy; found: Found },
 ): AsyncGenerator<Cell[]> {
   yield* resultHead(list, out)
   const showRows = showProgress(context)
   let done = 0
-  for await (const rows of runList(plan, { baseUrl, buyerOf, runtime: context, signal: context.interrupted() })) {
+  for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal: context.interrupted() })) {
     for (const { listed, result } of rows) {
       const decision = decisionOf(result)
       found.counts.set(decision, (found.counts.get(decision) ?? 0) + 1)

@@ -6,11 +6,12 @@ import { restRequest, type PurchaseRequest } from '../library/purchase-request.t
 import { knownFrom } from '../library/outcome.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { REPEAT_STATUSES } from '../library/purchase-state.ts'
-import type { Operation } from '../../operation/operation.ts'
+import { itemsOf, type Operation } from '../../operation/operation.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
+import type { Mode } from '../../payment/terms.ts'
 import { resolve } from '../../operation/resolve.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import type { Plan, PlannedRow } from './plan.ts'
+import { limitOfRows, type Plan, type PlannedRow } from './plan.ts'
 import { BATCH_REFUSALS, batchResults, rowKey, toResult, type Batch, type PurchasedRows } from './purchased-rows.ts'
 import type { ListedRow } from './list.ts'
 import type { RowResult } from './rows.ts'
@@ -26,8 +27,7 @@ const ATTEMPTS_MAX = 60
 
 interface RowsOptions {
   baseUrl: string
-  /** The buyer of one purchase with that many rows. */
-  buyerOf: (operation: Operation, rows: number) => Buy
+  buy: Buy
   runtime?: BuyerRuntime
   /** Whose items have or will have a payment. */
   purchased?: Pick<PurchasedRows, 'rows'>
@@ -63,26 +63,21 @@ export async function* runList(
 }
 
 /**
- * The buyers of a list, by the micro-USDC that they pay for a request. They pay only the receiver of the first purchase
- * in the folder, and keep an answer forever. A refused payment is replaced after it has ended.
+ * The buyer of a list. It pays only the receiver of the first purchase in the folder, at most the limit of each row, and
+ * keeps an answer forever. A refused payment is replaced after it has ended.
  */
-export function openBuyers({ baseUrl: url, ...options }: ListBuyerOptions): (amountMax: number) => Buy {
-  const buyers = new Map<number, Buy>()
-  return (amountMax) => {
-    const expected = { payTo: 'published', amountMax }
-    const buyer = buyers.get(amountMax) ?? openBuyer({ ...options, url, expected, maxAgeSeconds: Infinity })
-    buyers.set(amountMax, buyer)
-    return buyer
-  }
+export function openListBuyer({ baseUrl: url, amountMax, ...options }: ListBuyerOptions): Buy {
+  const limitOf = (operation: Operation) => limitOfRows({ mode: options.mode, amountMax }, itemsOf(operation))
+  return openBuyer({ ...options, url, expected: { payTo: 'published' }, limitOf, maxAgeSeconds: Infinity })
 }
 
-export interface ListBuyerOptions extends Pick<
-  BuyerOptions,
-  'mode' | 'key' | 'readAuthorization' | 'allowance' | 'onStep'
-> {
+export interface ListBuyerOptions extends Pick<BuyerOptions, 'key' | 'readAuthorization' | 'allowance' | 'onStep'> {
+  mode: Mode
   baseUrl: string
   folder: NonNullable<BuyerOptions['folder']>
   runtime: BuyerRuntime
+  /** Micro-USDC for one row. By default the usual price. */
+  amountMax?: number | undefined
 }
 
 /** Batches whose results stay in memory, for the rows of the next calls. */
@@ -126,11 +121,11 @@ async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
   return settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
 }
 
-async function buySingle({ baseUrl, buyerOf, runtime }: RowsOptions, operation: Operation): Promise<RowResult> {
+async function buySingle({ baseUrl, buy, runtime }: RowsOptions, operation: Operation): Promise<RowResult> {
   const { definition } = operation
   const refusals = new Set([...definition.refusals, definition.inputFault])
   const request = restRequest(baseUrl, operation)
-  const answered = await buyRequest(buyerOf(operation, 1), request, { refusals, runtime })
+  const answered = await buyRequest(buy, request, { refusals, runtime })
   if (answered.kind === 'refused') return { kind: 'refused', code: answered.code }
   return toResult(operation, answered.answer, answered.purchase)
 }
@@ -141,10 +136,7 @@ async function buySingle({ baseUrl, buyerOf, runtime }: RowsOptions, operation: 
  */
 async function buyBatch(options: RowsOptions, batch: Batch): Promise<RowResult[]> {
   const { request, items } = batch
-  const [first] = items
-  if (!first) return []
-  const buyer = options.buyerOf(first, items.length)
-  const answered = await buyRequest(buyer, request, { ...options, refusals: BATCH_REFUSALS })
+  const answered = await buyRequest(options.buy, request, { ...options, refusals: BATCH_REFUSALS })
   if (answered.kind === 'bought') return batchResults(batch, answered.answer, answered.purchase)
   const { code, isSigned } = answered
   if (isSigned) return items.map(() => ({ kind: 'refused', code }))
