@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
 import { openAuthorizationCheck } from './library/authorization-state.ts'
-import { toBaseUrl } from './library/purchase-request.ts'
 import type { CommandContext, CommandResult, FindService } from '../command-line/context.ts'
 
 type Values = Record<string, string | number | boolean | undefined>
@@ -33,17 +32,15 @@ export interface Definition {
 type Need = 'url' | 'keyFile'
 export type Target = Awaited<ReturnType<typeof readTarget>>
 
-export function option(flags: string, description: string, parse?: (text: string) => unknown): Option {
-  const made = new Option(flags, description)
-  return parse ? made.argParser(parse) : made
-}
-
-export function parseServiceUrl(text: string): string {
-  try {
-    return toBaseUrl(text)
-  } catch (cause) {
-    throw new InvalidArgumentError(`${(cause as Error).message}.`)
-  }
+/** @param parse throws an error with the rule that a value breaks */
+export function option(flags: string, description: string, parse: (text: string) => unknown = String): Option {
+  return new Option(flags, description).argParser((text) => {
+    try {
+      return parse(text)
+    } catch (cause) {
+      throw cause instanceof InvalidArgumentError ? cause : new InvalidArgumentError(`${(cause as Error).message}.`)
+    }
+  })
 }
 
 export const required = (made: Option): Option => made.makeOptionMandatory()
@@ -74,35 +71,33 @@ export function addDefinition(
   })
 }
 
-type ClientOptions = Partial<Record<'url' | 'keyFile' | 'a2aUrl' | 'rpc', string>> & {
+interface ClientOptions extends Partial<Record<'url' | 'keyFile' | 'a2aUrl' | 'rpc', string>> {
+  /** Determines network, asset and domain, whatever the service says. */
   mode?: Mode
   maxAmount?: number
-} & Partial<Record<'a2a' | 'json' | 'verbose', boolean>>
+  a2a?: boolean
+  /** Prints the body also on a terminal. */
+  json?: boolean
+  /** Prints the quote and the body of a refusal. */
+  verbose?: boolean
+}
 
 async function readTarget(context: CommandContext, command: Command, findService: FindService, needs: Need[]) {
   const service = await findService(context)
   const options = command.optsWithGlobals<ClientOptions>()
-  const { url = service?.url, mode = service?.mode ?? 'testnet', maxAmount, a2a = false, a2aUrl, rpc } = options
+  const { url = service?.url, mode = service?.mode ?? 'testnet', maxAmount: amountMax, rpc, ...others } = options
   const { keyFile = service && join(service.dataDirectory, 'sandbox', 'buyer.key') } = options
   for (const [need, value] of Object.entries({ url, keyFile }))
     if (value === undefined && needs.includes(need as Need))
       command.error(`error: option '--${need === 'url' ? 'url' : 'key-file'}' is required`)
-  const { asset } = DEPLOYMENTS[mode]
+  const node = rpc === undefined ? undefined : { url: rpc, asset: DEPLOYMENTS[mode].asset }
   return {
+    ...others,
+    mode,
+    amountMax,
     baseUrl: url ?? '',
     keyFile: keyFile ?? '',
-    /** Determines network, asset and domain, whatever the service says. */
-    mode,
-    /** Micro-USDC. By default the usual price (contract 5.2.1). */
-    amountMax: maxAmount,
-    a2a,
-    /** The URL for A2A messages, if it is not on the host of the service. */
-    a2aUrl,
-    /** Prints the body also on a terminal. */
-    json: options.json,
-    /** Prints the quote and the body of a refusal. */
-    verbose: options.verbose,
-    readAuthorization: rpc === undefined ? undefined : openAuthorizationCheck(context.fetch, { url: rpc, asset }),
+    readAuthorization: node && openAuthorizationCheck(context.fetch, node),
     purchasesDirectory: join(service?.dataDirectory ?? '.', 'purchases'),
   }
 }

@@ -8,8 +8,9 @@ import type { CommandResult } from '../command-line/context.ts'
 import { readVersion } from '../command-line/version.ts'
 import { signerOf } from './library/signer.ts'
 import { readPrivateKey } from './library/private-key.ts'
+import { toBaseUrl } from './library/purchase-request.ts'
 import { highestPrice } from './library/quote.ts'
-import { modeOption, option, parseServiceUrl, required, type Call, type Definition } from './definition.ts'
+import { modeOption, option, required, type Call, type Definition } from './definition.ts'
 
 const MCP_HELP = `
 The server speaks the Model Context Protocol over stdin and stdout. Its tools are those of POST /mcp of the service. It
@@ -33,7 +34,7 @@ const ANSWER_AGE_SECONDS_MAX = 86_400
 const parseAddress = matching(ADDRESS_PATTERN, 'It must be 0x and 40 hex digits.')
 
 const limitOptions = () => [
-  option('--url <url>', 'the URL of the service; required', parseServiceUrl),
+  option('--url <url>', 'the URL of the service; required', toBaseUrl),
   option('--key-file <file>', 'the private key of the buyer; required'),
   required(option('--folder <folder>', 'the purchases and the spending of each day; a secret')),
   modeOption(),

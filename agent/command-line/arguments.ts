@@ -1,6 +1,5 @@
 /** Parsers of command-line values that several commands take. */
 import { InvalidArgumentError } from 'commander'
-import { decoderOf, ENCODINGS } from './table/decode-text.ts'
 import { formOf, TABLE_ENDS } from './table/table-name.ts'
 
 /** A parser of an option. It returns a text that matches, and otherwise fails with `rule`. */
@@ -34,15 +33,6 @@ export function parseSeparator(text: string): string {
   if (!/^[^"\r\n]{1,8}$/.test(separator))
     throw new InvalidArgumentError('It must have 1 to 8 characters, and no quote.')
   return separator
-}
-
-export function parseEncoding(text: string): string {
-  try {
-    decoderOf(text)
-    return text
-  } catch {
-    throw new InvalidArgumentError(`Names of encodings are ${ENCODINGS.join(', ')}.`)
-  }
 }
 
 export function parseTableName(text: string): string {

@@ -68,23 +68,19 @@ function parseRetryAfter(header: string | null): number {
   return /^[1-9][0-9]{0,8}$/.test(header ?? '') ? Number(header) : RETRY_AFTER_SECONDS_DEFAULT
 }
 
-interface Signing {
-  signer: Signer
-  now: Date
-  /** Reserves the amount of the payment before it is signed, and names the reservation. Throws if it must not be. */
-  reserve?: (() => Promise<string>) | undefined
-  onStep?: OnStep | undefined
-}
-
 /** Signs one EIP-3009 authorization for a quote that the caller has checked. The purchase is not saved yet. */
 export async function signPurchase(
   request: PurchaseRequest,
   quote: DecodedQuote,
-  { signer, now, reserve, onStep }: Signing,
+  {
+    signer,
+    now,
+    reservation,
+    onStep,
+  }: { signer: Signer; now: Date; reservation?: string | undefined; onStep?: OnStep | undefined },
 ): Promise<Purchase> {
   const { required, requirements } = quote
   const authorization = createAuthorization(quote, signer.address, now)
-  const reservation = await reserve?.()
   const typed = typedDataOf(quote, authorization)
   onStep?.({ kind: 'signing', address: signer.address, typed })
   // A signer that throws at once fails as one that rejects.
@@ -201,8 +197,8 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
       throw new PurchaseError('allowance_used', 'More would be paid than was announced. Nothing was signed')
     allowance.left -= amount
   }
-  const reserveAmount = reserve && (() => reserve({ purchase: entry.name, amount }))
-  const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reserve: reserveAmount, onStep })
+  const reservation = await reserve?.({ purchase: entry.name, amount })
+  const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reservation, onStep })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
   const isCreated = await createPurchase(entry, purchase)
   onStep?.({ kind: 'stored', file: locationOf(entry), payer: signer.address })

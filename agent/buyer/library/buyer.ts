@@ -12,7 +12,7 @@ import { parseJson } from '../../../store/base/read-body.ts'
 import { buyIntoFile, checkReceipt, RUNTIME, type BoughtAnswer, type Buy, type BuyerRuntime } from './buy.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
 import { createMethods, type BuyerMethods } from './methods.ts'
-import { chargedBy, type Outcome } from './outcome.ts'
+import { chargedBy } from './outcome.ts'
 import { describeAnswer, failWith, PurchaseError } from './purchase-error.ts'
 import { openStorage } from './folder-storage.ts'
 import { findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
@@ -257,18 +257,24 @@ async function buyNamed(settings: Settings, name: string, request: PurchaseReque
   }
 }
 
-/** @throws if the payment was refused, if its outcome is unknown, or if the answer is about something else */
+/** @throws if the payment was refused, if its outcome is unknown, or if a paid answer is about something else */
 export async function conclude(
   request: PurchaseRequest,
   bought: BoughtAnswer,
   { runtime, readAuthorization }: Pick<Settings, 'runtime' | 'readAuthorization'>,
 ): ReturnType<Buy> {
-  const { entry } = bought
+  const { entry, status, body } = bought
   if (!entry) return { ...bought, outcome: { kind: 'not_sold' } }
-  requireAnswer(request, bought, locationOf(entry))
+  const file = locationOf(entry)
+  const operation = requestedOperation(request, OPERATIONS)
+  if (operation && status === 200 && !answersOperation(operation, readAnswer(body)))
+    throw new PurchaseError('answer_unexpected', `The answer is not about this request. It is in ${file}`, { file })
   const outcome = await outcomeOf(await readPurchase(entry), runtime.now(), readAuthorization)
-  requireKnown(bought, locationOf(entry), outcome)
-  return { ...bought, outcome }
+  const isRepeated = REPEAT_STATUSES.has(status)
+  if (!isRepeated && status !== 402 && status !== 409) return { ...bought, outcome }
+  const answer = describeAnswer(bought)
+  const message = `The service answered ${[status, answer.code, answer.reason].filter(Boolean).join(' ')} to the payment`
+  throw new PurchaseError(isRepeated ? 'outcome_unknown' : 'payment_refused', message, { file, answer, outcome })
 }
 
 const entryOf = (storage: BuyerStorage, name: string, index: number): PurchaseEntry => ({
@@ -310,22 +316,6 @@ function expectedResource(
   if (!parseResourceUrl(quoted, OPERATIONS) || namesAnotherOperation(quoted.href, operation, OPERATIONS))
     return request.url
   return `${new URL(request.url).origin}${quoted.pathname}${quoted.search}`
-}
-
-/** @throws if the outcome of a sent payment is unknown, or the payment was refused */
-function requireKnown(bought: BoughtAnswer, file: string, outcome: Outcome): void {
-  const { status } = bought
-  const answer = describeAnswer(bought)
-  const message = `The service answered ${[status, answer.code, answer.reason].filter(Boolean).join(' ')} to the payment`
-  if (REPEAT_STATUSES.has(status)) throw new PurchaseError('outcome_unknown', message, { file, answer, outcome })
-  if (status === 402 || status === 409) throw new PurchaseError('payment_refused', message, { file, answer, outcome })
-}
-
-/** @throws if a paid answer is not about the requested operation */
-function requireAnswer(request: PurchaseRequest, { status, body }: BoughtAnswer, file: string): void {
-  const operation = requestedOperation(request, OPERATIONS)
-  if (!operation || status !== 200 || answersOperation(operation, readAnswer(body))) return
-  throw new PurchaseError('answer_unexpected', `The answer is not about this request. It is in ${file}`, { file })
 }
 
 function toResponse(answer: Awaited<ReturnType<Buy>>): Response {

@@ -26,7 +26,7 @@ import type { OnStep } from './step.ts'
 import { verifyCard } from './verify-card.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
-type ReportOptions = { [Name in 'json' | 'verbose' | 'readAuthorization']?: Target[Name] | undefined }
+type ReportOptions = Pick<Target, 'json' | 'verbose'> & Partial<Pick<Target, 'readAuthorization'>>
 
 interface BuyOptions extends Target {
   definition: OperationDefinition

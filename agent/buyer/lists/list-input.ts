@@ -2,9 +2,9 @@
 import { stat } from 'node:fs/promises'
 import { resolve as resolvePath } from 'node:path'
 import { option, type Call } from '../definition.ts'
-import { parseEncoding, parseSeparator, parseWholeNumber } from '../../command-line/arguments.ts'
+import { parseSeparator, parseWholeNumber } from '../../command-line/arguments.ts'
 import type { Table } from '../../command-line/table/read-table.ts'
-import { ENCODINGS } from '../../command-line/table/decode-text.ts'
+import { decoderOf, ENCODINGS } from '../../command-line/table/decode-text.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
 import { readPrivateKey } from '../library/private-key.ts'
 
@@ -15,7 +15,11 @@ export const tableOptions = () => [
     'the separator of the fields, "tab" for a tabulator; by default it is found',
     parseSeparator,
   ),
-  option('--encoding <name>', `that of a CSV, such as ${ENCODINGS.join(', ')}; by default it is found`, parseEncoding),
+  option(
+    '--encoding <name>',
+    `that of a CSV, such as ${ENCODINGS.join(', ')}; by default it is found`,
+    (name) => decoderOf(name) && name,
+  ),
 ]
 
 /** Asks a person, or ends the command as with wrong arguments, if the encoding is in doubt. */
@@ -52,16 +56,13 @@ export type ListInput = Awaited<ReturnType<typeof readListInput>>
 export async function readListInput(call: Call, written: WrittenFiles) {
   const { args, options, target, refuse } = call
   await requireFiles(call, written)
-  const { baseUrl, mode, amountMax, readAuthorization, a2a, keyFile } = await target('url', 'keyFile')
-  if (mode === 'mainnet' && options['maxTotal'] === undefined) refuse("option '--max-total' is required on mainnet")
+  const { a2a, keyFile, ...service } = await target('url', 'keyFile')
+  if (service.mode === 'mainnet' && options['maxTotal'] === undefined)
+    refuse("option '--max-total' is required on mainnet")
   if (a2a) refuse("option '--a2a' cannot be used with a list")
   return {
-    baseUrl,
-    mode,
+    ...service,
     key: await readPrivateKey(keyFile),
-    readAuthorization,
-    /** Micro-USDC for one row. By default the usual price. */
-    amountMax,
     file: args['file'] ?? '',
     table: await readListFile(call),
     /** From 1, or 0 without a header. */
