@@ -33,8 +33,10 @@ type Need = 'url' | 'keyFile'
 export type Target = Awaited<ReturnType<typeof readTarget>>
 
 /** @param parse throws an error with the rule that a value breaks */
-export function option(flags: string, description: string, parse: (text: string) => unknown = String): Option {
-  return new Option(flags, description).argParser((text) => {
+export function option(flags: string, description: string, parse?: (text: string) => unknown): Option {
+  const made = new Option(flags, description)
+  if (!parse) return made
+  return made.argParser((text) => {
     try {
       return parse(text)
     } catch (cause) {

@@ -92,14 +92,7 @@ const toRanking = (answer: Parameters<typeof candidateRows>[0]): string[] =>
 /** Columns of equal width. */
 export function toTable(rows: readonly string[][], header?: string[]): string[] {
   const all = header ? [header, ...rows] : rows
-  const widths = all.reduce<number[]>(
-    (most, row) => row.map((text, index) => Math.max(most[index] ?? 0, text.length)),
-    [],
-  )
-  return all.map((row) =>
-    row
-      .map((text, index) => text.padEnd(widths[index] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
+  const widths = all[0]?.map((_, index) => Math.max(...all.map((row) => row[index]?.length ?? 0))) ?? []
+  const toLine = (row: string[]) => row.map((text, index) => text.padEnd(widths[index] ?? 0)).join('  ')
+  return all.map((row) => toLine(row).trimEnd())
 }

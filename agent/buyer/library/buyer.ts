@@ -8,7 +8,7 @@ import type { Operation } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
 import { ADDRESS_PATTERN, isPrivateKey } from '../../payment/accounts.ts'
-import { parseJson } from '../../../store/base/read-body.ts'
+import { decodeUtf8, parseJson } from '../../../store/base/read-body.ts'
 import { buyIntoFile, checkReceipt, RUNTIME, type BoughtAnswer, type Buy, type BuyerRuntime } from './buy.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
 import { createMethods, type BuyerMethods } from './methods.ts'
@@ -168,8 +168,7 @@ function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: OpenOpt
   const limitOf = options.limitOf ?? orPreset(fixedLimit, usualPrice, amountRule)
   const payTo = orPreset(expected.payTo, PUBLISHED, 'expected.payTo is missing: the receiver of payments')
   const dayMax = expected.amountPerDayMax
-  const reserve =
-    dayMax === undefined ? undefined : openSpending({ storage, amountMax: dayMax, now: () => runtime.now() })
+  const reserve = dayMax === undefined ? undefined : openSpending(storage, dayMax, () => runtime.now())
   const terms = { network, asset, domain, ...expected }
   if (payTo === PUBLISHED && url === undefined) throw new Error('url is missing: it publishes the receiver')
   const service = { url: url ?? '', network: terms.network, fetch: runtime.fetch }
@@ -221,7 +220,8 @@ async function readRequest(request: Request): Promise<{ request: PurchaseRequest
   if ((method !== 'GET' && method !== 'POST') || request.headers.has(PAYMENT_HEADERS.request)) {
     throw new PurchaseError('request_unsupported', 'Only GET and POST without a payment header are supported')
   }
-  const body = request.body === null ? null : decodeText(await request.arrayBuffer())
+  const body = request.body === null ? null : decodeUtf8(await request.arrayBuffer())
+  if (body === undefined) throw new PurchaseError('request_unsupported', 'The body of the request is not UTF-8')
   const { [KEY_HEADER.toLowerCase()]: key = null, ...headers } = Object.fromEntries(request.headers)
   const url = new URL(request.url)
   url.hash = ''
@@ -233,22 +233,16 @@ export function purchaseName({ method, url, body }: PurchaseRequest, key: string
   return sha256Hex(canonicalJson({ method, url: new URL(url).href, body, key }))
 }
 
-function decodeText(bytes: ArrayBuffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch (cause) {
-    throw new PurchaseError('request_unsupported', 'The body of the request is not UTF-8', { cause })
-  }
-}
-
 async function buyNamed(settings: Settings, name: string, request: PurchaseRequest): ReturnType<Buy> {
   const { storage, runtime, maxAgeSeconds } = settings
   for (let index = await lastIndex(storage, name); ; index += 1) {
     const entry = entryOf(storage, name, index)
     const saved = await findPurchase(entry)
-    const state = stateOf(saved, runtime.now())
-    const isFinished = state === 'paid' || (saved?.answer?.status === 200 && hasEnded(saved, runtime.now()))
-    if (saved && isFinished && isOld(settings, saved)) continue
+    const now = runtime.now()
+    const state = stateOf(saved, now)
+    const isFinished = state === 'paid' || (saved?.answer?.status === 200 && hasEnded(saved, now))
+    const age = saved ? (now.getTime() - Date.parse(saved.signed_at)) / 1000 : 0
+    if (isFinished && age >= (maxAgeSeconds ?? Infinity)) continue
     const known = saved && (await readBought(settings, entry, saved))
     const bought = known ?? (await buyIntoFile({ ...settings, entry, request }))
     // The payment was refused again after its end, so it can no longer be settled.
@@ -287,10 +281,6 @@ async function lastIndex(storage: BuyerStorage, name: string): Promise<number> {
   let index = 0
   while (await findPurchase(entryOf(storage, name, index + 1))) index += 1
   return index
-}
-
-function isOld({ maxAgeSeconds, runtime }: Settings, { signed_at }: Purchase): boolean {
-  return maxAgeSeconds !== undefined && Date.parse(signed_at) + maxAgeSeconds * 1000 <= runtime.now().getTime()
 }
 
 /** The saved answer, without asking the service. Undefined if it has no receipt yet. */

@@ -207,9 +207,8 @@ async function reportRefusal(
   const saved = file === undefined ? undefined : await readPurchase(fileEntry(file))
   if (options.verbose && saved?.answer) printBody({ ...context, print: note }, { ...options, json: true }, saved.answer)
   const known = code === undefined ? undefined : REFUSALS[code]
-  note(
-    `${[status, code, reason].filter(Boolean).join(' ')}: ${known?.message ?? 'This is no answer of the service. Check its URL, or a proxy before it.'}`,
-  )
+  const meaning = known?.message ?? 'This is no answer of the service. Check its URL, or a proxy before it.'
+  note(`${[status, code, reason].filter(Boolean).join(' ')}: ${meaning}`)
   if (saved) {
     const { payer, network } = readPayment(saved)
     note(`paying address: ${payer} on ${network}`)
@@ -226,14 +225,11 @@ function printBody(
   { operation, json }: Report,
   { status, body }: Pick<BoughtAnswer, 'status' | 'body'>,
 ) {
-  // A body that is JSON is shown, also if it has no valid answer.
+  // A body that is JSON is shown, also if it is no answer.
   const answer = readAnswer(body) ?? parseJson(body)
   if (answer === undefined) return note(`HTTP ${status}. The body is not JSON.`)
-  const isReadable = isTerminal && !json && operation !== undefined && isAnswer(operation, answer)
+  const isReadable = isTerminal && !json && operation !== undefined
   const lines =
     (isReadable && toReadable(operation, answer)) || JSON.stringify(answer, null, 2).split('\n').map(escapeJson)
   for (const line of lines) print(line)
 }
-
-const isAnswer = (operation: string, answer: unknown) =>
-  OPERATIONS.some(({ name, answerSchema }) => name === operation && answerSchema.safeParse(answer).success)

@@ -37,11 +37,6 @@ export function isRefused(answer: { status: number; body: string } | null | unde
   return REFUSALS[code].status === status && REFUSALS[code].charged === 'no' && code !== 'payment_replay_conflict'
 }
 
-/** Whether the service says that it settled the payment and has no answer for it. */
-function isSettledEarlier(answer: Purchase['answer']): boolean {
-  return answer !== null && describeAnswer(answer).code === 'payment_already_settled'
-}
-
 export function stateOf(purchase: Purchase | undefined, now: Date): PurchaseState {
   if (!purchase) return 'none'
   const { answer } = purchase
@@ -105,7 +100,8 @@ export async function outcomeOf(
   if (state === 'refused') return { kind: 'not_sold' }
   const onChain = readAuthorization ? await readOnChain(purchase, readAuthorization) : 'open'
   if (onChain === 'ended' || onChain === 'unfunded') return { kind: 'not_sold' }
-  if (isSettledEarlier(answer)) return { kind: 'settled_earlier' }
+  // The service settled the payment, and has no answer for it.
+  if (answer && describeAnswer(answer).code === 'payment_already_settled') return { kind: 'settled_earlier' }
   if (onChain === 'used') return { kind: 'sold' }
   if (!isRefused(answer) || hasEnded(purchase, now)) return { kind: 'unknown' }
   return { kind: 'not_sold_later', certainFrom: new Date(endOf(purchase)) }

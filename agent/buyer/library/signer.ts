@@ -34,14 +34,8 @@ export interface AuthorizationTypedData {
   message: AuthorizationMessage
 }
 
-interface AuthorizationMessage {
-  from: Hex
-  to: Hex
-  value: string
-  validAfter: string
-  validBefore: string
-  nonce: Hex
-}
+type AuthorizationMessage = Record<'from' | 'to' | 'nonce', Hex> &
+  Record<'value' | 'validAfter' | 'validBefore', string>
 
 const members = (text: string) =>
   text.split(', ').map((member) => {

@@ -2,7 +2,6 @@
  * The action of the command `verify`: one line for each check of a purchase, or of an answer and its receipt, in each
  * form in which a buyer can hold them.
  */
-import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -17,7 +16,7 @@ import {
   type SettlementResponse,
 } from '../../payment/receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../../payment/receipt/verify.ts'
-import { parseJson } from '../../../store/base/read-body.ts'
+import { decodeUtf8, parseJson } from '../../../store/base/read-body.ts'
 import { ANSWER_BYTES_MAX, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { errorCode } from '../../../store/base/error-code.ts'
 import { parseStrictJson } from '../../../store/base/strict-json.ts'
@@ -163,8 +162,8 @@ async function readTextFile(file: string): Promise<string> {
   if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a regular file`)
   const bytes = await readUpTo(handle, FILE_BYTES_MAX).catch(fail)
   if (!bytes) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
-  if (!isUtf8(bytes)) throw new Error(`${file} is not UTF-8 text`)
-  const text = bytes.toString()
+  const text = decodeUtf8(bytes)
+  if (text === undefined) throw new Error(`${file} is not UTF-8 text`)
   if (text.startsWith('\uFEFF')) throw new Error(`${file} begins with a byte order mark: save it as UTF-8 without one`)
   return text
 }

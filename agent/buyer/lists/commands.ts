@@ -94,8 +94,7 @@ const HEAP_GROWING_PERCENT = 50
 async function reconcile(call: Call): Promise<CommandResult> {
   const { context, args, options } = call
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
-  const { maxTotal } = options
-  const review = options['review'] as string | undefined
+  const { review, maxTotal } = options as { review?: string; maxTotal?: number }
   const ends = /(?:\.csv|(\.xlsx))?$/i
   const byDefault = (args['file'] ?? '').replace(ends, (_end, sheet = '.csv') => `.reconciled${sheet}`)
   const out = String(options['out'] ?? byDefault)
@@ -107,7 +106,7 @@ async function reconcile(call: Call): Promise<CommandResult> {
     out,
     columns: { name, company_number, eircode, address } as RowCells,
     review,
-    totalMax: maxTotal as number | undefined,
+    totalMax: maxTotal,
     isBatched: options['batch'] === true,
   }
   return endOf(context, () => reconcileFile(context, list))
@@ -118,8 +117,7 @@ const STATUS_CHANGED = 3
 async function watch(call: Call): Promise<CommandResult> {
   const { context, options } = call
   const { watch: run } = await import('../watch/watch.ts')
-  const stateFile = String(options['state'])
-  const reportFile = options['report'] as string | undefined
+  const { state: stateFile = '', report: reportFile } = options as { state?: string; report?: string }
   const list = {
     ...(await readListInput(call, { '--state': stateFile, '--report': reportFile })),
     column: String(options['column']),

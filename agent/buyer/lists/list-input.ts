@@ -26,8 +26,7 @@ export const tableOptions = () => [
 async function readListFile({ context, args, options, refuse }: Call): Promise<Table> {
   const { readTable } = await import('../../command-line/table/table-file.ts')
   const { file = '' } = args
-  const separator = options['separator'] as string | undefined
-  const encoding = options['encoding'] as string | undefined
+  const { separator, encoding } = options as Record<string, string | undefined>
   return readTable(file, { separator, encoding }).catch(async (cause: unknown) => {
     if (!(cause instanceof TableError) || cause.doubt === undefined) throw cause
     if (await context.confirm(`${cause.message}. Read it so?`))
@@ -37,7 +36,10 @@ async function readListFile({ context, args, options, refuse }: Call): Promise<T
 }
 
 /** Ends the command if it would write over one of its own files, or over a folder. */
-async function requireFiles({ args: { file = '' }, refuse }: Call, written: WrittenFiles): Promise<void> {
+async function requireFiles(
+  { args: { file = '' }, refuse }: Call,
+  written: Record<string, string | undefined>,
+): Promise<void> {
   const taken = new Map([[resolvePath(file), file]])
   for (const [flag, path] of Object.entries(written)) {
     if (path === undefined) continue
@@ -48,12 +50,10 @@ async function requireFiles({ args: { file = '' }, refuse }: Call, written: Writ
   }
 }
 
-/** The files that a command writes, by their options. */
-type WrittenFiles = Record<string, string | undefined>
-
 export type ListInput = Awaited<ReturnType<typeof readListInput>>
 
-export async function readListInput(call: Call, written: WrittenFiles) {
+/** @param written the files that the command writes, by their options */
+export async function readListInput(call: Call, written: Record<string, string | undefined>) {
   const { args, options, target, refuse } = call
   await requireFiles(call, written)
   const { a2a, keyFile, ...service } = await target('url', 'keyFile')

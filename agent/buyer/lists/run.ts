@@ -33,11 +33,6 @@ interface RowsOptions {
   purchased?: Pick<PurchasedRows, 'rows'>
 }
 
-export interface RunOptions extends Omit<RowsOptions, 'purchased'> {
-  /** Ends the run between two groups of rows. */
-  signal?: AbortSignal
-}
-
 export interface BoughtRow {
   listed: ListedRow
   result: RowResult
@@ -49,7 +44,7 @@ export interface BoughtRow {
  */
 export async function* runList(
   { rows, purchased }: Plan,
-  { signal, ...options }: RunOptions,
+  { signal, ...options }: Omit<RowsOptions, 'purchased'> & { signal?: AbortSignal },
 ): AsyncGenerator<BoughtRow[], void> {
   const buyRows = createRowBuyer({ ...options, purchased })
   const hasBatches = [...purchased.rows.values()].some(({ item }) => item !== undefined)
@@ -63,8 +58,8 @@ export async function* runList(
 }
 
 /**
- * The buyer of a list. It pays only the receiver of the first purchase in the folder, at most the limit of each row, and
- * keeps an answer forever. A refused payment is replaced after it has ended.
+ * The buyer of a list. It pays only the receiver of the first purchase in the folder, and keeps an answer forever. A
+ * refused payment is replaced after it has ended.
  */
 export function openListBuyer({ baseUrl: url, amountMax, ...options }: ListBuyerOptions): Buy {
   const limitOf = (operation: Operation) => limitOfRows({ mode: options.mode, amountMax }, itemsOf(operation))

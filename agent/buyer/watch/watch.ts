@@ -29,15 +29,12 @@ interface WatchOptions extends ListInput {
   totalMax: number
 }
 
-interface ListedNumbers {
-  /** Sorted, without repetitions. */
-  numbers: string[]
-  /** The rows with something else than a company number, as a spreadsheet counts them: the header is row 1. */
-  unreadable: number[]
-}
-
-/** @throws an error if the file has no company number */
-function readNumbers({ file, table, headerRow, column }: WatchOptions): ListedNumbers {
+/**
+ * The numbers, sorted and without repetitions, and the rows with something else, as a spreadsheet counts them: the
+ * header is row 1.
+ * @throws an error if the file has no company number
+ */
+function readNumbers({ file, table, headerRow, column }: WatchOptions) {
   const columns = locateColumns(table.rows, { number: column }, headerRow)
   const rows = fitRows(table, headerRow)
   const texts = rows.map((row) => readCells(row, columns).number?.trim() ?? '')

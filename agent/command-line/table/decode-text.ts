@@ -1,4 +1,5 @@
 /** The text of a CSV: in UTF-8, in UTF-16 with a byte order mark, or in an encoding with one byte for a letter. */
+import { decodeUtf8 } from '../../../store/base/read-body.ts'
 import { TableError } from './table-error.ts'
 
 /** The characters of the bytes 0x80 to 0x9F. Some versions of Node.js decode them as ISO-8859-1. */
@@ -49,14 +50,6 @@ export function decodeText(
   throw new TableError(`${name} is perhaps not in Windows-1252, in which line ${line} has ${shown}`, {
     doubt: 'encoding',
   })
-}
-
-function decodeUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
 }
 
 /** @throws RangeError for an unknown name */

@@ -542,7 +542,7 @@ describe('[15.2] the spending of a day', () => {
     now = new Date('2026-11-22T12:00:00Z')
   })
 
-  const open = () => openSpending({ storage, amountMax: 3000, now: () => now })
+  const open = () => openSpending(storage, 3000, () => now)
   /** As a new process. */
   const reserveAnew = (reservation: ReturnType<typeof wanted>) => open()(reservation)
   const wanted = (purchase: string, amount: number) => ({ purchase: `${purchase}.json`, amount })
@@ -585,7 +585,7 @@ describe('[15.2] the spending of a day', () => {
         return storage.list(prefix)
       },
     }
-    const reserve = openSpending({ storage: slow, amountMax: 3000, now: () => now })
+    const reserve = openSpending(slow, 3000, () => now)
     expect(await reserve(wanted('two', 100))).to.equal('spending-2026-11-22-1.json')
   })
 
