@@ -78,9 +78,7 @@ interface ClientOptions extends Partial<Record<'url' | 'keyFile' | 'a2aUrl' | 'r
   mode?: Mode
   maxAmount?: number
   a2a?: boolean
-  /** Prints the body also on a terminal. */
   json?: boolean
-  /** Prints the quote and the body of a refusal. */
   verbose?: boolean
 }
 

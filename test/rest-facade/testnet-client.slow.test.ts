@@ -12,7 +12,7 @@ import { fileEntry } from '../../agent/buyer/library/folder-storage.ts'
 import { readPurchase } from '../../agent/buyer/library/purchase-file.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { rootFile } from '../programs/compile-contracts.ts'
-import { listen, type ListeningServer } from '../support/listen.ts'
+import { freePort, listen, type ListeningServer } from '../support/listen.ts'
 import { runPython, skipWithoutPython, type PythonResult } from '../support/python.ts'
 import { send, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -56,7 +56,7 @@ describe('the test client', () => {
 
   before(async function () {
     await skipWithoutPython(this)
-    serviceUrl = await freeUrl()
+    serviceUrl = `http://127.0.0.1:${await freePort()}`
     const server = createServer((request, response) => {
       const path = request.url ?? ''
       const payment = request.headers['payment-signature']
@@ -343,13 +343,6 @@ describe('the test client', () => {
     })
   })
 })
-
-/** The base URL of a port that is probably free. */
-async function freeUrl(): Promise<string> {
-  const server = await listen(createServer())
-  server.close()
-  return server.url
-}
 
 function unchanged({ status, headers, text }: RawReply) {
   const names = ['content-type', 'cache-control', 'etag', 'allow', 'payment-required', 'payment-response']

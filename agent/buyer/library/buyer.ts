@@ -123,10 +123,8 @@ export function createBuyer(options: BuyerOptions): Buyer {
   return { fetch, ...createMethods(options.url, buy) }
 }
 
-interface OpenOptions extends BuyerOptions {
-  /** The highest price of an operation, in place of `amountMax`. */
-  limitOf?: (operation: Operation) => number
-}
+/** `limitOf`: the highest price of an operation, in place of `amountMax`. */
+type OpenOptions = BuyerOptions & { limitOf?: (operation: Operation) => number }
 
 /** As {@link createBuyer}, for requests of this program. Calls for a request that is being bought wait for it. */
 export function openBuyer(options: OpenOptions): Buy {

@@ -85,14 +85,13 @@ async function buy(baseUrl: string, buyOne: Buy, operation: Operation): Promise<
   if (receipt !== 'valid')
     return toError(
       { code: 'receipt_unchecked', message: 'The keys of the service could not be read, so the receipt is unchecked.' },
-      { advice: 'Repeat the same call. It is not charged again.', outcome: UNKNOWN },
+      { advice: 'Repeat the same call. It is not charged again.', outcome: { kind: 'unknown' } },
     )
   const response = parseJson(Buffer.from(paymentResponse ?? '', 'base64').toString())
   return { ...toResult(parseJson(body) as object), _meta: { [PAYMENT_RESPONSE_META]: response } }
 }
 
 const NOT_SOLD: Outcome = { kind: 'not_sold' }
-const UNKNOWN: Outcome = { kind: 'unknown' }
 
 /**
  * What the user can do about a payment that the service has refused. The caller of a tool can send no other payment.

@@ -56,19 +56,16 @@ describe('[14.5] an answer on a terminal', () => {
   it('names the reason that decides against a candidate: words around a name, or a score that is too near', () => {
     const answer = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
     const [first] = answer.candidates
-    const { company, signals } = first!
-    const reasonsOf = (name: string, legal_name: string, ...scores: number[]) =>
-      candidateRows({
-        match: null,
-        query: { name },
-        candidates: scores.map((score, index) => ({
-          ...first!,
-          company: { ...company, company_number: String(index), legal_name },
-          score,
-          match_type: score < 850 ? 'fuzzy_name' : 'relaxed_name',
-          signals: { ...signals, name_similarity: 0.9165 },
-        })),
-      }).map(({ reason }) => reason)
+    const reasonsOf = (name: string, legal_name: string, ...scores: number[]) => {
+      const candidates = scores.map((score, index) => ({
+        ...first!,
+        company: { ...first!.company, company_number: String(index), legal_name },
+        score,
+        match_type: score < 850 ? ('fuzzy_name' as const) : ('relaxed_name' as const),
+        signals: { ...first!.signals, name_similarity: 0.9165 },
+      }))
+      return candidateRows({ match: null, query: { name }, candidates }).map(({ reason }) => reason)
+    }
     for (const [query, legal, reason] of [
       ['Example Trading Ltd, Cork Bakery', 'EXAMPLE TRADING LIMITED', 'the query also has "cork bakery"'],
       ['Customer: Example Trading', 'EXAMPLE TRADING LIMITED', 'the query also has "customer"'],

@@ -410,7 +410,7 @@ describe('the client', () => {
       terms = { ...mainnetTerms, amount: String(amount) }
     }
 
-    it('[14.7] signs nothing for mainnet on testnet', async () => {
+    it('[14.7] signs nothing for mainnet without --mode mainnet, and with it up to the usual price', async () => {
       pricedAt(1_000_000)
       expect(await client('lookup', '1', '--max-amount', '1000000')).to.equal(1)
       expect(paymentsSent()).to.deep.equal([])
@@ -418,9 +418,6 @@ describe('the client', () => {
         'The service sells on mainnet: to pay there, use --mode mainnet.',
         'The quote has an unexpected network, asset, token. Nothing was signed. Check the service and the expected terms.',
       ])
-    })
-
-    it('[14.7] signs for mainnet with --mode mainnet, up to the usual price', async () => {
       pricedAt(10_000)
       expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(0)
       expect(paymentsSent()).to.have.lengthOf(1)
