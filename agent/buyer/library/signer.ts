@@ -23,7 +23,7 @@ export async function signerOf(key: Key): Promise<Signer> {
   if (typeof key !== 'string') return key
   const { privateKeyToAccount } = await import('./private-key-signer.ts')
   // Its types lack the decimal texts, which it encodes like numbers.
-  return privateKeyToAccount(key) as LocalAccount
+  return privateKeyToAccount(key)
 }
 
 /** Numbers are decimal texts, so that it can be sent to a wallet as JSON. */

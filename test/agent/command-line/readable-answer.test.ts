@@ -57,14 +57,16 @@ describe('[14.5] an answer on a terminal', () => {
     const answer = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
     const [first] = answer.candidates
     const reasonsOf = (name: string, legal_name: string, ...scores: number[]) => {
-      const candidates = scores.map((score, index) => ({
+      const candidateOf = (score: number, index: number) => ({
         ...first!,
         company: { ...first!.company, company_number: String(index), legal_name },
         score,
         match_type: score < 850 ? ('fuzzy_name' as const) : ('relaxed_name' as const),
         signals: { ...first!.signals, name_similarity: 0.9165 },
-      }))
-      return candidateRows({ match: null, query: { name }, candidates }).map(({ reason }) => reason)
+      })
+      return candidateRows({ match: null, query: { name }, candidates: scores.map(candidateOf) }).map(
+        ({ reason }) => reason,
+      )
     }
     for (const [query, legal, reason] of [
       ['Example Trading Ltd, Cork Bakery', 'EXAMPLE TRADING LIMITED', 'the query also has "cork bakery"'],
