@@ -86,7 +86,7 @@ const VERDICTS: Record<string, string> = {
 /** Best first, without the match. Each name leads to the record, which the answer has. */
 function showCandidates(answer: Parameters<typeof candidateRows>[0]): Content {
   // A search decides nothing.
-  const reasons = answer.match === undefined ? [] : candidateRows(answer).map(({ reason }) => reason)
+  const reasons = answer.match === undefined ? [] : candidateRows(answer).map(({ reason }) => toWords(reason))
   const rows = answer.candidates.flatMap(({ company, score }, at) => {
     const { company_number: number, legal_name: name, registered_date: registered } = company
     if (number === answer.match?.company.company_number) return []
@@ -98,7 +98,7 @@ function showCandidates(answer: Parameters<typeof candidateRows>[0]): Content {
   return table(['Number', 'Name', 'Status', 'Address', 'Registered', 'Score'], rows)
 }
 
-const toHead = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+export const toHead = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
 function showChange(change: ChangesResponse['changes'][number]): Content[] {
   const [date, number = '', ...others] = changeCells(change).map(toWords)

@@ -1,118 +1,134 @@
 /** A list: its table before the purchase, its progress, and its results, which a person can decide and save. */
 import { candidateRows, companyRow, describeCandidate } from '../agent/command-line/candidate-row.ts'
 import { showProgress } from '../agent/command-line/progress.ts'
-import { isBlank, toText, type Cell } from '../agent/command-line/table/cell.ts'
-import { findHeaderRow, parseTable, ROWS_ABOVE_MAX, type Table } from '../agent/command-line/table/read-table.ts'
+import { isBlank, toText } from '../agent/command-line/table/cell.ts'
+import { ENCODINGS } from '../agent/command-line/table/decode-text.ts'
+import { parseTable, ROWS_ABOVE_MAX, type ReadOptions } from '../agent/command-line/table/read-table.ts'
 import { encodeTable } from '../agent/command-line/table/write-table.ts'
 import { TableError } from '../agent/command-line/table/table-error.ts'
-import { decisionOf } from '../agent/buyer/lists/columns.ts'
+import { decisionOf, proposeColumns, proposeHeaderRow } from '../agent/buyer/lists/columns.ts'
 import { readList, resultCells, resultHead, type List } from '../agent/buyer/lists/list.ts'
-import { describePlan, planList, type Plan } from '../agent/buyer/lists/plan.ts'
+import { describePlan, planList, reviewKey, type Plan } from '../agent/buyer/lists/plan.ts'
 import { listPurchases, sumOf } from '../agent/buyer/library/purchase-state.ts'
 import { choose, type RowCells } from '../agent/buyer/lists/rows.ts'
 import { openListBuyer, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
 import { button, create, details, find, link, paragraph, save, table, type Content } from './elements.ts'
-import { present, withdraw } from './answers.ts'
+import { present, toHead, withdraw } from './answers.ts'
 import { connect, describe, NO_SIGNER, say, SHARED } from './purchase.ts'
 import { baseUrl, mode, showPrice, urlOf } from './question.ts'
 import { storage } from './storage.ts'
 import { plural, toWords, usdc } from './words.ts'
 
-/** The columns that are read, and their usual headers. The last one that fits counts. */
-const COLUMNS: readonly { field: keyof RowCells; title: string; header: RegExp }[] = [
-  { field: 'name', title: 'Name', header: /name|company|supplier|customer|vendor|client/i },
-  { field: 'company_number', title: 'Company number', header: /number|cro|\bno\b|reg/i },
-  { field: 'eircode', title: 'Eircode', header: /eircode|post/i },
-  { field: 'address', title: 'Address', header: /address/i },
-]
 /** Each 25 names need a signature in the wallet. */
 const ROWS_MAX = 1_000
 /** Rows and faults before the purchase. */
 const SHOWN_MAX = 5
+/** Browsers limit the size of a history entry, and how often it is replaced. */
+const KEPT_BYTES_MAX = 4 * 1024 * 1024
+/** After this time without a key, typed lines are read. */
+const TYPING_MS = 300
+
+/** A list as it was given, and what a person has chosen for it. Without a choice, header and columns are proposed. */
+interface Given extends ReadOptions {
+  bytes: Uint8Array<ArrayBuffer>
+  /** From 1, or 0 without a header. */
+  headerRow?: number
+  columns?: RowCells | undefined
+  /** The numbers of companies, by the review keys of rows. */
+  decided: Map<string, string>
+}
 
 const lines = find('#lines') as HTMLTextAreaElement
 const file = find('#file') as HTMLInputElement
 
 /** What the button does. */
-let run: (() => Promise<void>) | undefined
-export const press = async (): Promise<void> => run?.()
+let run = async (): Promise<void> => {}
 
-/**
- * Shows what the list is before anything is paid. Faults of a file are texts of the page.
- * @param headerRow from 1, or 0 without a header; by default it is proposed, as the columns are
- */
-async function read(headerRow?: number, columns?: RowCells): Promise<void> {
-  run = undefined
+/** Sets the button. Returns whether it still has this work: another list can be chosen meanwhile. */
+function offer(verb: string, price = 0, work = async () => {}): () => boolean {
+  run = work
+  showPrice(verb, price)
+  return () => run === work
+}
+
+export const press = (): Promise<void> => run()
+
+/** The history entry keeps the list for a reload and for Back. */
+const keep = (given: Given) => history.replaceState(given.bytes.length > KEPT_BYTES_MAX ? null : given, '')
+
+async function take(): Promise<void> {
+  const isNewest = offer('Reading the list')
   const [chosen] = file.files ?? []
-  const bytes = chosen ? await chosen.arrayBuffer() : new TextEncoder().encode(lines.value)
-  const options = { name: chosen?.name ?? 'The list', separator: chosen ? undefined : '\t' }
+  if (!chosen) await SHARED.runtime.sleep(TYPING_MS)
+  const bytes = chosen ? new Uint8Array(await chosen.arrayBuffer()) : new TextEncoder().encode(lines.value)
+  const options = chosen ? { name: chosen.name } : { name: 'List', separator: '\t' }
+  if (isNewest()) await read({ ...options, bytes, decided: new Map() })
+}
+
+const planOf = (list: List) => planList(list, { storage, baseUrl, mode, now: new Date(), isBatched: true })
+
+/** Shows what the list is before anything is paid. Faults of a file are texts of the page. */
+async function read(given: Given): Promise<void> {
+  const isNewest = offer('Reading the list')
+  say('')
   try {
-    await preview(await parseTable(new Uint8Array(bytes), options), headerRow, columns)
+    const cells = await parseTable(given.bytes, given)
+    const { headerRow = proposeHeaderRow(cells.rows) } = given
+    const { columns = proposeColumns(cells.rows[headerRow - 1] ?? []) } = given
+    const list = readList(cells, { columns, headerRow })
+    if (list.rows.length > ROWS_MAX)
+      throw new TableError(`The list has more than ${ROWS_MAX} rows. Use irish-company-agent-client reconcile`)
+    const plan = await planOf(list)
+    if (isNewest()) preview({ ...given, headerRow, columns }, list, plan)
   } catch (cause) {
-    if (!(cause instanceof TableError)) throw cause
-    withdraw(paragraph(`${cause.message}.${cause.doubt ? ' Save it as CSV in UTF-8.' : ''}`, 'fault'))
+    if (!isNewest()) return
+    offer('Buy the list')
+    if (!(cause instanceof TableError)) return say(describe(cause), 'fault')
+    withdraw(paragraph(`${cause.message}.`, 'fault'), ...(cause.doubt ? [chooseEncoding(given)] : []))
   }
 }
 
-const fieldOf = (cell: Cell) => COLUMNS.findLast(({ header }) => header.test(toText(cell)))?.field
-
-/** A header has the name of a column that is usually read. */
-function proposeHeaderRow({ rows }: Table): number {
-  const row = findHeaderRow(rows)
-  return rows[row - 1]?.some(fieldOf) ? row : 0
-}
-
-/** The first column of each field. Without a known header, the first column is that of the names. */
-function proposeColumns(header: readonly Cell[]): RowCells {
-  const columns: RowCells = {}
-  for (const [at, cell] of header.entries()) {
-    const field = fieldOf(cell)
-    if (field) columns[field] ??= String(at + 1)
-  }
-  return columns.name || columns.company_number ? columns : { ...columns, name: '1' }
-}
-
-async function preview(
-  given: Table,
-  headerRow = proposeHeaderRow(given),
-  columns = proposeColumns(given.rows[headerRow - 1] ?? []),
-): Promise<void> {
-  const list = readList(given, { columns, headerRow })
-  if (list.rows.length > ROWS_MAX)
-    throw new TableError(`The list has more than ${ROWS_MAX} rows. Use irish-company-agent-client reconcile`)
-  const plan = await planList(list, { storage, baseUrl, mode, now: new Date(), isBatched: true })
-  const titles = list.header?.map(toText) ?? given.rows[0]?.map((_, at) => `Column ${at + 1}`) ?? []
-  const rows = given.rows.slice(0, ROWS_ABOVE_MAX).map((_, at) => `Row ${at + 1}`)
+function preview(given: Given, list: List, plan: Plan): void {
+  const { headerRow = 0, columns = {} } = given
+  const numbered = (noun: string, length: number) => Array.from({ length }, (_, at) => `${noun} ${at + 1}`)
+  const titles = list.header?.map(toText) ?? numbered('Column', list.width)
+  const heads = numbered('Row', Math.min(ROWS_ABOVE_MAX, headerRow + list.rows.length))
   const shown = list.rows.slice(0, SHOWN_MAX).map(({ row }) => row.map(toText))
+  const again = (change: Partial<Given>) => void read({ ...given, ...change })
   withdraw(
     create('div', { class: 'actions' }, [
-      choice('Header', String(headerRow), numbered('none', rows), (row) => void read(Number(row))),
-      COLUMNS.map(({ field, title }) =>
-        choice(title, columns[field] ?? '0', numbered('not read', titles), (column) => {
-          void read(headerRow, { ...columns, [field]: column === '0' ? undefined : column })
+      given.encoding && chooseEncoding(given),
+      choice('Header', headerRow, ['none', ...heads], (at) => again({ headerRow: at, columns: undefined })),
+      (['name', 'company_number', 'eircode', 'address'] as const).map((field) =>
+        choice(toHead(toWords(field)), Number(columns[field] ?? 0), ['not read', ...titles], (at) => {
+          again({ columns: { ...columns, [field]: at === 0 ? undefined : String(at) } })
         }),
       ),
     ]),
     ...announce(list, plan),
     table(titles, shown),
   )
-  showPrice(plan.left === 0 ? `Show ${plural(list.rows.length, 'row')}` : 'Buy the list', plan.left)
-  run = async () => {
-    await buyList(list, plan)
-    // The rows of the next run are paid.
-    showPrice('Back to the list')
-    run = () => read(headerRow, columns)
-  }
+  keep(given)
+  offer(plan.left === 0 ? `Show ${plural(list.rows.length, 'row')}` : 'Buy the list', plan.left, async () => {
+    const now = await planOf(list)
+    // Another tab can have bought rows.
+    if (now.left !== plan.left) return read(given)
+    await buyList(given, list, now)
+    offer('Back to the list', 0, () => read(given))
+  })
 }
 
-type Choice = [value: string, text: string]
-
-const numbered = (none: string, texts: string[]) => [none, ...texts].map((text, at): Choice => [String(at), text])
-
-function choice(label: string, value: string, options: Choice[], change: (value: string) => void): HTMLElement {
-  const select: HTMLSelectElement = create('select', { change: () => change(select.value) })
-  select.append(...options.map(([of, text]) => new Option(text, of, false, of === value)))
+/** @param at the index of the chosen text, as `change` gets it */
+function choice(label: string, at: number, texts: readonly string[], change: (at: number) => void): HTMLElement {
+  const select: HTMLSelectElement = create('select', { change: () => change(select.selectedIndex) })
+  select.append(...texts.map((text) => new Option(text)))
+  select.selectedIndex = at
   return create('label', {}, [label, ' ', select])
+}
+
+function chooseEncoding(given: Given): HTMLElement {
+  const change = (at: number) => void read({ ...given, encoding: ENCODINGS[at - 1] })
+  return choice('Encoding', ENCODINGS.indexOf(given.encoding ?? '') + 1, ['not known', ...ENCODINGS], change)
 }
 
 /** Sentences before the purchase: the price, how often the wallet asks, and the faults of rows. */
@@ -127,76 +143,77 @@ function announce({ rows }: List, plan: Plan): HTMLElement[] {
   ]
 }
 
-async function buyList(list: List, plan: Plan): Promise<void> {
-  const done: BoughtRow[] = []
-  let isStopped = false
-  const end = button('Stop after these payments', () => void (isStopped = true))
-  const show = showProgress({ note: (text) => say(text, '', end), now: SHARED.runtime.now, isTerminal: true })
-  const tell = () => show({ phase: 'List', rows: done.length, share: done.length / list.rows.length })
+async function buyList(given: Given, list: List, plan: Plan): Promise<void> {
+  const rows: BoughtRow[] = []
+  const show = showProgress({ note: say, now: SHARED.runtime.now, isTerminal: true })
+  const tell = () => show({ phase: 'List', rows: rows.length, share: rows.length / list.rows.length })
   const key = plan.left === 0 ? NO_SIGNER : await connect(plan.left)
   const buy = openListBuyer({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
   tell()
   try {
     for await (const results of runList(plan, { baseUrl, buy, runtime: SHARED.runtime })) {
-      done.push(...results)
+      rows.push(...results)
       tell()
-      if (isStopped) break
     }
-    say(isStopped ? 'Stopped. The rows that are paid are kept.' : '')
+    say('')
   } catch (cause) {
     say(`${describe(cause, true)} The rows that are paid are kept.`, 'fault')
   }
   const after = await listPurchases(storage, new Date())
-  showResults(list, done, sumOf(after, 'paid') - sumOf(plan.purchased.all, 'paid'))
+  showResults(given, list, rows, sumOf(after, 'paid') - sumOf(plan.purchased.all, 'paid'))
 }
 
-/** The rows of the list in its order, of one decision if a person has chosen it. `paid` is in micro-USDC. */
-function showResults(list: List, rows: BoughtRow[], paid: number): void {
-  const rowsOf = (wanted: string) => rows.filter(({ result }) => wanted === 'all' || decisionOf(result) === wanted)
-  const shown = create('div')
-  const draw = (wanted: string) => {
-    const cells = rowsOf(wanted).map((row) => {
-      const { listed, result } = row
-      const asked = Object.values(listed.cells).filter((text) => !isBlank(text))
-      const answer = showResult(row, () => showResults(list, rows, paid))
-      return [String(listed.at), asked.join(', '), toWords(decisionOf(result)), answer]
-    })
-    shown.replaceChildren(table(['Row', 'Asked', 'Decision', 'Company'], cells))
-  }
-  draw('all')
-  const decisions = ['all', ...new Set(rows.map(({ result }) => decisionOf(result)))]
-  const options = decisions.map((each): Choice => [each, `${toWords(each) || 'empty'} ${rowsOf(each).length}`])
-  const download = async (end: string) => {
+/** The rows of the list in its order, with what a person has decided. `paid` is in micro-USDC. */
+function showResults(given: Given, list: List, bought: readonly BoughtRow[], paid: number): void {
+  const keyOf = ({ listed }: BoughtRow) => reviewKey(listed.cells)
+  const download = async (end: string, rows: readonly BoughtRow[]) => {
     const cells = rows.map(({ listed, result }) => resultCells(listed, result, 'purchases'))
-    const name = `${file.files?.[0]?.name.replace(/\.\w+$/, '') ?? 'list'}-companies.${end}`
+    const name = `${given.name.replace(/\.\w+$/, '')}-companies.${end}`
     const { format, width: addedFrom } = list
     save(name, await encodeTable([...resultHead(list, name), ...cells], { name, format, addedFrom }))
   }
-  present(
-    create('h1', {}, `${plural(rows.length, 'row')} of ${list.rows.length}`),
-    paragraph(`Paid: ${usdc(paid)}.`),
-    create('div', { class: 'actions' }, [
-      choice('Decision', 'all', options, draw),
-      ['xlsx', 'csv'].map((end) => button(`Save as .${end}`, () => void download(end))),
-    ]),
-    shown,
-  )
+  const show = (wanted: string): void => {
+    const decided = (row: BoughtRow) => choose(row.result, given.decided.get(keyOf(row)) ?? '') ?? row.result
+    const rows = bought.map((row) => ({ ...row, result: decided(row) }))
+    const rowsOf = (of: string) => rows.filter(({ result }) => of === 'all' || decisionOf(result) === of)
+    const decisions = [...new Set(['all', wanted, ...rows.map(({ result }) => decisionOf(result))])]
+    const texts = decisions.map((each) => `${toWords(each) || 'empty'} ${rowsOf(each).length}`)
+    const cells = rowsOf(wanted).map((row) => {
+      const { listed, result } = row
+      const asked = Object.values(listed.cells).filter((text) => !isBlank(text))
+      const decide = (number: string) => {
+        given.decided.set(keyOf(row), number)
+        keep(given)
+        show(wanted)
+      }
+      return [String(listed.at), asked.join(', '), toWords(decisionOf(result)), showResult(row, decide)]
+    })
+    present(
+      create('h1', {}, `${plural(rows.length, 'row')} of ${list.rows.length}`),
+      paragraph(`Paid: ${usdc(paid)}.`),
+      create('div', { class: 'actions' }, [
+        choice('Decision', decisions.indexOf(wanted), texts, (at) => show(decisions[at] ?? '')),
+        ['xlsx', 'csv'].map((end) => button(`Save as .${end}`, () => void download(end, rows))),
+      ]),
+      table(['Row', 'Asked', 'Decision', 'Company'], cells),
+    )
+  }
+  show('all')
 }
 
-/** @param redraw called when a person has chosen a candidate */
-function showResult(row: BoughtRow, redraw: () => void): Content {
-  const { listed, result } = row
+/** @param decide takes the number of a candidate, or nothing to take the decision back */
+function showResult({ listed, result }: BoughtRow, decide: (number: string) => void): Content {
   if (result.kind === 'empty' || result.kind === 'refused') return listed.notes.join('; ')
   const company = result.kind === 'bought' ? result.answer.match?.company : result.answer.company
-  const shown = company && companyRow(company)
-  if (shown) return link(urlOf('lookup', { company_number: shown.number }), describeCandidate(shown))
+  if (company) {
+    const { company_number } = company
+    const undo = result.kind === 'chosen' ? [' ', button('Undo', () => decide(''))] : []
+    return [link(urlOf('lookup', { company_number }), toWords(describeCandidate(companyRow(company)))), undo]
+  }
   if (result.kind !== 'bought') return ''
   const candidates = candidateRows(result.answer).map((candidate) => {
-    const take = () => {
-      row.result = choose(result, candidate.number) ?? result
-      redraw()
-    }
-    return create('li', {}, [`${describeCandidate(candidate)}: ${candidate.reason} `, button('Choose', take)])
+    const text = toWords(`${describeCandidate(candidate)}: ${candidate.reason}`)
+    return create('li', {}, [text, ' ', button('Choose', () => decide(candidate.number))])
   })
   if (candidates.length === 0) return 'nothing similar'
   return details(plural(candidates.length, 'candidate'), create('ol', {}, candidates))
@@ -204,8 +221,13 @@ function showResult(row: BoughtRow, redraw: () => void): Content {
 
 lines.addEventListener('input', () => {
   file.value = ''
-  void read()
+  void take()
 })
-file.addEventListener('change', () => void read())
-// A person can type before this code is loaded.
-if (lines.value !== '') void read()
+file.addEventListener('change', () => void take())
+const kept = history.state as Given | null
+// A person can begin before this code is loaded.
+if (lines.value !== '' || file.value !== '') void take()
+else if (kept?.bytes) {
+  if (kept.separator) lines.value = new TextDecoder().decode(kept.bytes)
+  void read(kept)
+}

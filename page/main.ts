@@ -6,7 +6,7 @@ import { isRefused, outcomeOf } from '../agent/buyer/library/purchase-state.ts'
 import { describeAnswer, PurchaseError } from '../agent/buyer/library/purchase-error.ts'
 import type { Operation } from '../agent/operation/operation.ts'
 import { present, showAnswer, withdraw } from './answers.ts'
-import { allowLater, button, create } from './elements.ts'
+import { allowLater, button, create, link } from './elements.ts'
 import { showPayment } from './payment.ts'
 import { showPurchases } from './purchases.ts'
 import { buy, describe, resume, say } from './purchase.ts'
@@ -24,9 +24,10 @@ async function exclusively(work: () => Promise<void>): Promise<void> {
 }
 
 function sayFailure(cause: unknown): void {
-  const isUnknown = cause instanceof PurchaseError && cause.outcome.kind === 'unknown'
-  const next = isUnknown ? [button('Send the same payment again', () => void open())] : []
-  say(describe(cause), 'fault', ...next)
+  const { answer, outcome } = cause instanceof PurchaseError ? cause : {}
+  const again = outcome?.kind === 'unknown' ? [button('Send the same payment again', () => void open())] : []
+  const search = answer?.code === 'company_not_found' ? [link(urlOf('search', {}), 'Search by name')] : []
+  say(describe(cause), 'fault', ...again, ...search)
 }
 
 /** Buys what the form asks for, and shows it under its URL. */
@@ -74,20 +75,17 @@ function openLists() {
   return import('./lists.ts')
 }
 
-const isUnanswered = ({ state, purchase }: Bought): boolean => state === 'open' && !isRefused(purchase.answer)
+const isUnanswered = ({ state, purchase }: Bought): boolean => state !== 'paid' && !isRefused(purchase.answer)
 
 /** Sends the payments again whose answers no document has seen. The list of the purchases says how they have ended. */
 async function resumeAll(): Promise<void> {
-  for (const bought of await readPurchases().catch(() => []))
-    if (isUnanswered(bought))
-      await exclusively(() =>
-        resume(bought.operation)
-          .catch(() => undefined)
-          .then(() => say('')),
-      )
+  const unanswered = (await readPurchases().catch(() => [])).filter(isUnanswered)
+  const clear = () => say('')
+  for (const { operation } of unanswered) await exclusively(() => resume(operation).then(clear, clear))
 }
 
-form.addEventListener('input', readForm)
+// The price of a list is set when it has been read.
+form.addEventListener('input', () => shownFields().name === 'list' || readForm())
 form.addEventListener('submit', (event) => {
   event.preventDefault()
   if (shownFields().name === 'list') return void exclusively(async () => (await openLists()).press())

@@ -1,12 +1,8 @@
 /** One purchase: the wallet, the payment, and what is shown until its answer. All purchase logic is the library's. */
 import { RUNTIME } from '../agent/buyer/library/buy.ts'
-import { openBuyer } from '../agent/buyer/library/buyer.ts'
+import { describeOutcome, openBuyer, PurchaseError, type OnStep, type Signer } from '../agent/buyer/library/buyer.ts'
 import { buyAnswer } from '../agent/buyer/library/methods.ts'
-import { describeOutcome } from '../agent/buyer/library/outcome.ts'
-import { PurchaseError } from '../agent/buyer/library/purchase-error.ts'
 import { restRequest } from '../agent/buyer/library/purchase-request.ts'
-import type { Signer } from '../agent/buyer/library/signer.ts'
-import type { PurchaseStep } from '../agent/buyer/library/step.ts'
 import type { Operation } from '../agent/operation/operation.ts'
 import { REFUSALS } from '../agent/operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
@@ -42,7 +38,7 @@ function waitingBar(seconds: number): HTMLElement {
 let waiting = new AbortController()
 const stopWaiting = () => button('Do not wait', () => waiting.abort())
 
-function onStep(step: PurchaseStep): void {
+const onStep: OnStep = (step) => {
   if (step.kind === 'signing') {
     const { value, to } = step.typed.message
     say(`Sign in the wallet: ${usdc(Number(value))} to ${shorten(to)}. Nothing is paid before.`, '', stopWaiting())

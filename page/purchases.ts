@@ -1,11 +1,10 @@
 /** The purchases of this browser as a table, and their removal after a question. */
-import { purchaseName } from '../agent/buyer/library/buyer.ts'
-import { describeOutcome } from '../agent/buyer/library/outcome.ts'
+import { describeOutcome, purchaseName } from '../agent/buyer/library/buyer.ts'
 import { outcomeOf } from '../agent/buyer/library/purchase-state.ts'
 import { button, link, save, table, type Content } from './elements.ts'
 import { urlOf } from './question.ts'
 import { readPurchases, storage, type Bought } from './storage.ts'
-import { plural, MOMENT, usdc } from './words.ts'
+import { plural, MOMENT, toWords, usdc } from './words.ts'
 
 /** Shows the purchases, the newest first, in a document that has a list of them. */
 export async function showPurchases(): Promise<void> {
@@ -21,7 +20,8 @@ async function showRow(bought: Bought): Promise<Content[]> {
   const { definition, input } = operation
   const inputs = input['inputs']
   const asked = Array.isArray(inputs) ? [plural(inputs.length, 'row')] : Object.values(input)
-  const title = `${asked.filter((value) => typeof value !== 'number').join(', ')} · ${definition.skill.name}`
+  const named = asked.filter((value) => typeof value !== 'number').join(', ')
+  const title = toWords(`${named} · ${definition.skill.name}`)
   return [
     definition.kind === 'batch' ? title : link(urlOf(definition.name, input), title),
     usdc(amount),

@@ -20,7 +20,7 @@ export function statusOf(company: Company): HTMLElement {
     : /^normal$/i.test(status ?? '')
       ? ['normal', '✓']
       : ['doubt', '!']
-  return create('span', { class: `status ${kind}` }, `${sign} ${status ?? 'no status'}`)
+  return create('span', { class: `status ${kind}` }, `${sign}\u00A0${status ?? 'no status'}`)
 }
 
 const YEAR_DAYS = 365.2425

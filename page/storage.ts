@@ -13,12 +13,10 @@ const database = new Promise<IDBDatabase>((resolve, reject) => {
   request.addEventListener('error', () => reject(request.error as Error))
 })
 
-type Work<Result> = (entries: IDBObjectStore) => IDBRequest<Result>
-
-async function run<Result>(mode: IDBTransactionMode, work: Work<Result>): Promise<Result> {
+async function run<Result>(mode: IDBTransactionMode, work: (entries: IDBObjectStore) => IDBRequest<Result>) {
   const transaction = (await database).transaction(ENTRIES, mode, { durability: 'strict' })
   const request = work(transaction.objectStore(ENTRIES))
-  return new Promise((resolve, reject) => {
+  return new Promise<Result>((resolve, reject) => {
     transaction.addEventListener('complete', () => resolve(request.result))
     transaction.addEventListener('abort', () => reject(transaction.error as Error))
   })

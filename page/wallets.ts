@@ -1,6 +1,5 @@
 /** The wallets of this browser (EIP-6963, EIP-1193) as signers. */
-import { PurchaseError } from '../agent/buyer/library/purchase-error.ts'
-import type { Signer } from '../agent/buyer/library/signer.ts'
+import { PurchaseError, type Signer } from '../agent/buyer/library/buyer.ts'
 import { SANDBOX_SIGNATURE_PATH } from '../agent/operation/endpoints.ts'
 import { DEPLOYMENTS } from '../agent/payment/terms.ts'
 import { account, mode } from './question.ts'

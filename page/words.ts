@@ -15,8 +15,11 @@ export const plural = (count: number, noun: string): string =>
 
 export const shorten = (text: string): string => `${text.slice(0, 8)}…${text.slice(-6)}`
 
-/** A day, or a text with codes as words. Names of the register have no small letters beside an underscore. */
+/** A day that is a whole value, or the end of one. */
+const DATE = /(?<=^| )[12]\d{3}-[01]\d-[0-3]\d(?=$|[,;:]| [→·])/g
+
+/** With codes as words, and days. Names of the register have no small letters beside an underscore. */
 export const toWords = (text: string): string =>
-  /^[12]\d{3}-[01]\d-[0-3]\d$/.test(text) && !Number.isNaN(Date.parse(text))
-    ? showDay(text)
-    : text.replaceAll(/[a-z]+_[a-z_]+/g, (code) => code.replaceAll('_', ' '))
+  text
+    .replaceAll(DATE, (date) => (Number.isNaN(Date.parse(date)) ? date : showDay(date)))
+    .replaceAll(/[a-z]+_[a-z_]+/g, (code) => code.replaceAll('_', ' '))

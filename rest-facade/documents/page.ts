@@ -81,38 +81,22 @@ export function renderFrame(deployment: PageDeployment, { title, main, scripts =
   }
 }
 
-interface Asked {
-  /** HTML above the form. */
-  intro: string
-  /** HTML. */
-  fields: string
-  button: string
-  price: string
-  quotedUrl: string
-  /** HTML below the button. */
-  examples?: string
-}
-
-/** The form and the space for the answer. */
-function renderForm({ terms, sandboxAccount }: PageDeployment, asked: Asked): string {
+/** The form and the space for the answer. The values are HTML. */
+function renderForm(
+  { terms, sandboxAccount }: PageDeployment,
+  values: Record<'intro' | 'fields' | 'button' | 'price' | 'quoted_url' | 'examples', string>,
+): string {
   const { mode, payTo } = terms
   const verbs = Object.entries(VERBS).map(([name, verb]) => `data-${name}="${verb}"`)
   const place = sandboxAccount ? 'test money on the chain of this sandbox' : NETWORKS[mode]
-  return fill(
-    readPageFile('buy.html'),
-    new Map([
-      ['intro', asked.intro],
-      ['fields', asked.fields],
-      ['verbs', verbs.join(' ')],
-      ['button', escapeHtml(asked.button)],
-      ['examples', asked.examples ?? ''],
-      ['price', escapeHtml(asked.price)],
-      ['place', place],
-      ['sandbox', sandboxAccount ? '<option value="sandbox">Sandbox account</option>' : ''],
-      ['receiver', `<code title="${payTo}">${payTo.slice(0, 8)}…${payTo.slice(-6)}</code>`],
-      ['quoted_url', escapeHtml(asked.quotedUrl)],
-    ]),
-  )
+  const shown = {
+    ...values,
+    verbs: verbs.join(' '),
+    place,
+    sandbox: sandboxAccount ? '<option value="sandbox">Sandbox account</option>' : '',
+    receiver: `<code title="${payTo}">${payTo.slice(0, 8)}…${payTo.slice(-6)}</code>`,
+  }
+  return fill(readPageFile('buy.html'), new Map(Object.entries(shown)))
 }
 
 const NETWORKS = { mainnet: 'on Base', testnet: 'test money on Base Sepolia' }
@@ -122,9 +106,7 @@ export function renderPage(deployment: DocumentedDeployment, values: ReadonlyMap
   const { terms, exampleNumbers } = deployment
   const { mode, operations } = terms
   const samples = SAMPLES.filter(([name]) => name !== 'Python' || mode === 'testnet')
-  const links = exampleNumbers.map(
-    (number) => `<a href="/?operation=lookup&amp;company_number=${number}">${number}</a>`,
-  )
+  const links = exampleNumbers.map((each) => `<a href="/?operation=lookup&amp;company_number=${each}">${each}</a>`)
   const price = `${values.get('usd_lookup')} USDC`
   const form = renderForm(deployment, {
     intro: `<h1>Look up any Irish company</h1><p>From the open register, from ${price} an answer. No account.</p>`,
@@ -134,8 +116,8 @@ export function renderPage(deployment: DocumentedDeployment, values: ReadonlyMap
       .join('\n'),
     button: `${VERBS['search']}, ${price}`,
     price,
-    quotedUrl: values.get('first_url') ?? '',
-    ...(links.length > 0 && { examples: `<p id="examples">For example ${links.join(' ')}</p>` }),
+    quoted_url: escapeHtml(values.get('first_url') ?? ''),
+    examples: links.length > 0 ? `<p id="examples">For example ${links.join(' ')}</p>` : '',
   })
   const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
   const parts: [string, string][] = [
@@ -167,7 +149,8 @@ export function renderQuote(
     fields: renderFields(definition, members),
     button: `${VERBS[name]}, ${price}`,
     price,
-    quotedUrl: url,
+    quoted_url: escapeHtml(url),
+    examples: '',
   })
   return renderFrame(deployment, { title: `${skill.name}, ${price}`, main: form })
 }

@@ -17,14 +17,10 @@ const QUOTE_BYTES_MAX = 16_384
 const HEADER_BYTES_MAX = 4_000 - 50
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
 const LOOKUP = '/api/v1/company/00000000'
-const authorizationTo = (to: string, from: string) => ({
-  from,
-  to,
-  value: '1000',
-  validAfter: '0',
-  validBefore: String(Math.floor(Date.now() / 1000) + 300),
-  nonce: `0x${'1'.repeat(64)}`,
-})
+const authorizationTo = (to: string, from: string) => {
+  const validBefore = String(Math.floor(Date.now() / 1000) + 300)
+  return { from, to, value: '1000', validAfter: '0', validBefore, nonce: `0x${'1'.repeat(64)}` }
+}
 
 describe('the page', () => {
   const { service } = useService(() =>
@@ -230,13 +226,9 @@ describe('the page', () => {
     it('signs payments to the service for its own page only', async () => {
       const payment = authorizationTo(service.payTo, service.buyer.address)
       expect((await sign(payment, { Origin: service.url })).json['signature']).to.match(/^0x[0-9a-f]{130}$/)
-      for (const headers of [
-        {},
-        { Origin: 'https://evil.example' },
-        { Origin: 'null' },
-        { Origin: `${service.url}.evil.example` },
-      ])
-        expectRefusal(await sign(payment, headers), 'origin_not_allowed')
+      expectRefusal(await sign(payment, {}), 'origin_not_allowed')
+      for (const Origin of ['https://evil.example', 'null', `${service.url}.evil.example`])
+        expectRefusal(await sign(payment, { Origin }), 'origin_not_allowed')
       const ofBuyer = authorizationTo(service.buyer.address, service.buyer.address)
       const tooMuch = { ...payment, value: '100001' }
       const tooLong = { ...payment, validBefore: String(Number(payment.validBefore) + 120) }

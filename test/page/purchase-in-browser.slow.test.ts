@@ -1,5 +1,5 @@
 /** Purchases through the page in Chromium, as a person makes them: reloads, tabs, wallets, and a malicious service. */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodePaymentRequiredHeader, encodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
@@ -19,6 +19,9 @@ const STORED = `new Promise((resolve) => {
     keys.onsuccess = () => resolve(keys.result.some((name) => /^[0-9a-f]{64}-/.test(name)))
   }
 })`
+/** The sandbox in which the page of an earlier version bought. */
+const BEFORE = 'http://127.0.0.1:45992'
+const PAYMENT = 'payment-signature'
 const HOSTILE = '<img src=x onerror="globalThis.hacked=true"> <script>hacked=true</script> LIMITED'
 const REGISTERED = [
   registerRow(),
@@ -28,27 +31,14 @@ const REGISTERED = [
 ]
 
 describe('a purchase in the page', () => {
-  const {
-    service,
-    page,
-    open,
-    openBeside,
-    ask,
-    pay,
-    sold,
-    seen,
-    status,
-    click,
-    fill,
-    savedBy,
-    holdRequests,
-    addWallet,
-  } = usePage(() =>
+  const used = usePage(() =>
     startTestService({
       prepare: (directory) => writeFile(join(directory, 'register.csv'), toCsv(...REGISTERED)),
       configure: (config) => ({ ...config, dataset: join(config.dataDirectory, 'register.csv') }),
     }),
   )
+  const { service, page, open, openBeside, ask, pay, sold, seen, status } = used
+  const { click, fill, savedBy, holdRequests, addWallet } = used
   const OPERATIONS: [url: string, shown: RegExp][] = [
     ['operation=lookup&company_number=73848', /PLAIN FIXTURE LIMITED[^]*Normal[^]*73848/],
     ['operation=search&q=plain+fixture', /Score[^]*PLAIN FIXTURE LIMITED/],
@@ -99,6 +89,9 @@ describe('a purchase in the page', () => {
     expect(
       await service.transfersOf(() => ask('999').then(() => status(/Not sold. This is certain from \d\d:\d\d on/))),
     ).to.equal(0)
+    await click('#next a')
+    await page.waitForFunction(`document.querySelector('#go')?.innerText.startsWith('Search')`)
+    expect(page.url()).to.match(/operation=search$/)
     await open('/?operation=history&company_number=x')
     const { length: sent } = page.requests
     await pay()
@@ -203,6 +196,53 @@ describe('a purchase in the page', () => {
     expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.not.contain('Sold.')
   })
 
+  it('of an earlier version is shown, is not bought again, and is sent again without an answer', async () => {
+    const before = await startTestService({ environment: { BASE_URL: BEFORE } })
+    const sent: (string | undefined)[] = []
+    await page.route(`${BEFORE}/**`, async (route) => {
+      const { [PAYMENT]: payment, accept = '' } = route.request().headers()
+      if (payment) sent.push(payment)
+      const url = route.request().url().replace(BEFORE, before.localUrl)
+      await route.fulfill({
+        response: await route.fetch({ url, headers: { accept, ...(payment && { [PAYMENT]: payment }) } }),
+      })
+    })
+    // Its record, refusal, batch, payment without an answer, known receiver, and the time of a trial of its storage.
+    const file = new URL(import.meta.resolve('#root/test/fixtures/former-page.json'))
+    const entries = JSON.parse(await readFile(file, 'utf8')) as Record<string, string>
+    await page.goto(`${BEFORE}/docs`)
+    await page.evaluate(`new Promise((resolve) => {
+      const request = indexedDB.open('irish-company-purchases')
+      request.onupgradeneeded = () => request.result.createObjectStore('entries')
+      request.onsuccess = () => {
+        const transaction = request.result.transaction('entries', 'readwrite')
+        const add = ([name, text]) => transaction.objectStore('entries').add(text, name)
+        Object.entries(${JSON.stringify(entries)}).forEach(add)
+        transaction.oncomplete = () => resolve(request.result.close())
+      }
+    })`)
+    await page.goto(BEFORE + SYNTHETIC)
+    await sold(/SYNTHETIC TEST COMPANY LIMITED/)
+    await page.goto(`${BEFORE}/?operation=lookup&company_number=999`)
+    await status(/no company with this number.*Not sold, and nothing was charged/)
+    await page.goto(`${BEFORE}/?operation=list`)
+    await page.evaluate(`history.replaceState('2026-11-28T14:06:28.359Z', '')`)
+    await page.reload()
+    await page.fill('#lines', '100001\n100003')
+    await seen('#answer', /2 paid, 0 open, 0 to pay/)
+    expect(sent).to.deep.equal([])
+    await page.goto(`${BEFORE}/?operation=search&q=sample+trading&limit=5`)
+    await status(/Not sold/)
+    const unanswered = Object.values(entries).find((text) => text.includes('"answer": null')) ?? '{}'
+    expect(sent).to.deep.equal([(JSON.parse(unanswered) as { payment?: string }).payment])
+    await page.goto(BEFORE)
+    await seen('#bought', /sample trading[^]*Not sold[^]*2 rows[^]*Sold\.[^]*999[^]*Not sold[^]*00000000[^]*Sold\./)
+    // The receiver of this service is another one.
+    await ask('fixture')
+    await status(/Nothing was signed/)
+    await before.stop()
+  })
+
   it('is a 402 that one click pays, under its own URL', async () => {
     await open('/api/v1/search?q=first+twin&limit=3')
     expect(await page.evaluate(`document.querySelector('#search-q').value`)).to.equal('first twin')
@@ -235,20 +275,62 @@ describe('a purchase in the page', () => {
       expect(shown).to.match(/Row 5: name must have 3/)
       expect(await chosen()).to.deep.equal(['Row 1', 'Supplier', 'CRO', 'not read', 'not read'])
       expect(await go()).to.equal('Buy the list, 0.057 USDC')
+      await page.selectOption('#wallet', '')
+      expect(await go()).to.equal('Buy the list, 0.057 USDC')
+      await page.reload()
+      await seen('#answer', /29 to pay/)
       expect(await service.transfersOf(() => pay().then(() => sold(/30 rows of 30/)))).to.equal(3)
-      await page.selectOption('#answer select', 'ambiguous')
+      await page.selectOption('#answer select', 'ambiguous 1')
       await seen('#answer tbody', /2 candidates/)
       await click('#answer li:nth-child(2) button')
-      await page.selectOption('#answer select', 'chosen')
-      await seen('#answer tbody', /12, FIRST TWIN LIMITED/)
+      await seen('#answer select', /ambiguous 0/)
+      await page.selectOption('#answer select', 'chosen 1')
+      await seen('#answer tbody', /12, FIRST TWIN LIMITED, .* registered \d+\s\w+\s\d{4}\b/)
       const csv = await savedBy('#answer .actions button:last-child')
       expect(csv.split(/\r?\n/)[0]).to.match(/^Supplier\tCRO\t"?company_number/)
       expect(csv)
-        .to.match(/First Twin Ltd\t\t12\t/)
+        .to.match(/First Twin Ltd\t\t12\t.*\b\d{4}-\d\d-\d\d\b/)
         .and.contain('=1+1 Trading')
-      await click('#go')
+      // Back from a record, the list and what was decided are there.
+      await click('#answer td a')
+      await page.waitForURL(/operation=lookup/)
+      await page.goBack()
       await seen('#answer', /29 paid, 0 open, 0 to pay. 0 USDC to pay/)
       expect(await service.transfersOf(() => click('#go').then(() => sold(/30 rows of 30/)))).to.equal(0)
+      await page.selectOption('#answer select', 'chosen 1')
+      await click('#answer td button')
+      await seen('#answer select', /ambiguous 1/)
+      await click('#go')
+      await seen('#answer', /29 paid/)
+    })
+
+    it('buys the list that is shown, although an earlier one is read later', async () => {
+      await page.addInitScript(`const read = Blob.prototype.arrayBuffer
+        Blob.prototype.arrayBuffer = async function () {
+          if (this.name === 'slow.csv') await new Promise((resolve) => (globalThis.release = resolve))
+          return read.call(this)
+        }`)
+      await openList()
+      const choose = (name: string, text: string) =>
+        page.setInputFiles('#file', { name, mimeType: 'text/csv', buffer: Buffer.from(text) })
+      await choose('slow.csv', 'Name\nPlain Fixture Ltd\nFirst Twin Ltd\n')
+      expect(await go()).to.equal('Reading the list')
+      expect(await service.transfersOf(() => pay())).to.equal(0)
+      await choose('list.csv', 'Number\n00000000\n')
+      await seen('#answer', /0.001 USDC to pay/)
+      await page.evaluate('globalThis.release(); new Promise((resolve) => setTimeout(resolve, 500))')
+      expect(await go()).to.equal('Buy the list, 0.001 USDC')
+      // Another tab buys the row meanwhile.
+      const other = await openBeside(SYNTHETIC)
+      await other.pay()
+      await other.sold()
+      const paid = () => pay().then(() => seen('#answer', /1 paid, 0 open, 0 to pay/))
+      expect(await service.transfersOf(paid)).to.equal(0)
+      await pay()
+      await sold(/1 row of 1\s+Paid: 0 USDC/)
+      await page.fill('#lines', 'Plain Fixture Ltd')
+      expect(await go()).to.equal('Reading the list')
+      await seen('#answer', /0.002 USDC to pay/)
     })
 
     it('reads a file in any usual form, and says what the stored purchases say after a refusal in the wallet', async () => {
@@ -262,7 +344,11 @@ describe('a purchase in the page', () => {
         page.setInputFiles('#file', { name, mimeType: 'application/octet-stream', buffer })
       const text = 'Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf\u00e9 Ltd\r\n'
       await choose('list.csv', Buffer.from(text.replace('\u00e9', '\u0082'), 'latin1'))
-      await seen('#answer', /is perhaps not in Windows-1252, .* Save it as CSV in UTF-8/)
+      await seen('#answer', /is perhaps not in Windows-1252/)
+      await page.selectOption('#answer select', 'cp850')
+      await seen('#answer', /Café Ltd/)
+      await page.selectOption('#answer select', 'not known')
+      await seen('#answer', /is perhaps not in Windows-1252/)
       await choose('list.csv', Buffer.from(text, 'latin1'))
       expect(await seen('#answer', /signature/))
         .to.contain('0.004 USDC to pay')

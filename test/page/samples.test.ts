@@ -30,31 +30,25 @@ describe('the code samples of the page', () => {
     expect([...samples.keys()]).to.deep.equal(['fetch', 'Python', 'MCP', 'A2A'])
   })
 
-  for (const [name, shown] of [
-    ['fetch', 'SYNTHETIC TEST COMPANY LIMITED'],
-    ['MCP', 'candidates'],
-    ['A2A', 'candidates'],
-  ] as const) {
+  const node = (code: string) => {
+    const env = { ...process.env, BUYER_KEY: service.buyerKey }
+    return run(process.execPath, ['--input-type=module', '-e', code], { cwd: ROOT, env })
+  }
+  const shell = async (code: string) => {
+    const cwd = await makeTemporaryDirectory()
+    await writeFile(join(cwd, 'buyer.key'), service.buyerKey, { mode: 0o600 })
+    return run('sh', ['-c', code], { cwd })
+  }
+  for (const [name, start, shown] of [
+    ['fetch', node, 'SYNTHETIC TEST COMPANY LIMITED'],
+    ['Python', shell, 'SYNTHETIC TEST COMPANY LIMITED'],
+    ['MCP', node, 'candidates'],
+    ['A2A', node, 'candidates'],
+  ] as const)
     it(`${name} pays once and prints the answer`, async () => {
       const paid = await service.transfersOf(async () => {
-        const env = { ...process.env, BUYER_KEY: service.buyerKey }
-        const { stdout } = await run(process.execPath, ['--input-type=module', '-e', samples.get(name) ?? ''], {
-          cwd: ROOT,
-          env,
-        })
-        expect(stdout).to.contain(shown)
+        expect((await start(samples.get(name) ?? '')).stdout).to.contain(shown)
       })
       expect(paid).to.equal(1)
     })
-  }
-
-  it('Python pays once and prints the answer', async () => {
-    const cwd = await makeTemporaryDirectory()
-    await writeFile(join(cwd, 'buyer.key'), service.buyerKey, { mode: 0o600 })
-    const paid = await service.transfersOf(async () => {
-      const { stdout } = await run('sh', ['-c', samples.get('Python') ?? ''], { cwd })
-      expect(stdout).to.contain('SYNTHETIC TEST COMPANY LIMITED')
-    })
-    expect(paid).to.equal(1)
-  })
 })

@@ -15,9 +15,6 @@ const SCREENSHOTS = fileURLToPath(new URL('dist/screenshots/', import.meta.resol
 /** With the rules of axe, of which the colours depend on the scheme. */
 const axeRun = (options: string) =>
   `axe.run(document, ${options}).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))`
-const SHIFTS = `globalThis.shift = 0; new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value
-}).observe({ type: 'layout-shift', buffered: true })`
 /** Words that are on two lines. Code, JSON, URLs and paths may be. */
 const BROKEN_WORDS = `(() => {
   const range = document.createRange()
@@ -47,15 +44,14 @@ describe('the page in a browser', () => {
     await mkdir(SCREENSHOTS, { recursive: true })
   })
 
-  beforeEach(() => page.addInitScript(SHIFTS))
-
   const openAll = () => page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
-  const reply = (answered: number, code: string, headers: Record<string, string> = {}) =>
-    holdRequests((paused: Paused) => {
-      const body = JSON.stringify({ error: { code, message: 'No.' } })
-      void (paused.isPaid ? paused.fulfill(answered, headers, body) : paused.continue())
-    })
-  const buyNumber = () => open().then(() => ask('00000000'))
+  const asked = (text: string, wallet?: 'stub') => open().then(() => ask(text, wallet))
+  const buyNumber = () => asked('00000000')
+  const bought = async (query: string, shown: RegExp) => {
+    await open(`/?operation=${query}`)
+    await pay()
+    await sold(shown)
+  }
   const typeList = async () => {
     await open('/?operation=list')
     await seen('#intro', /list/)
@@ -63,72 +59,45 @@ describe('the page in a browser', () => {
     await page.fill('#lines', 'Supplier\tCRO\nPlain Fixture Ltd\t\n\t00000000\nx\t\nNothing Of The Kind\t')
     await seen('#answer', /signature/)
   }
-  const holdWallet = (method: string) => addWallet({ [method]: () => new Promise(() => undefined) })
-  const payWithStub = () => open().then(() => ask('00000000', 'stub'))
+  const withoutWallet = async (method: string, shown: RegExp) => {
+    await addWallet({ [method]: () => new Promise(() => undefined) })
+    await asked('00000000', 'stub')
+    await status(shown)
+  }
+  const refused = async (answered: number, code: string, seconds: string, shown: RegExp) => {
+    const body = JSON.stringify({ error: { code, message: 'No.' } })
+    const refuse = ({ fulfill }: Paused) => fulfill(answered, { 'Retry-After': seconds }, body)
+    await holdRequests((paused) => void (paused.isPaid ? refuse(paused) : paused.continue()))
+    await buyNumber()
+    await status(shown)
+  }
 
   /** Brings the page into a state. */
   const STATES: Record<string, () => Promise<unknown>> = {
     home: () => open(),
     'a record': () => buyNumber().then(() => sold(/SYNTHETIC/)),
-    'a record with its details': () =>
-      buyNumber()
-        .then(() => seen('.payment', /receipt valid/))
-        .then(openAll),
-    results: () =>
-      open()
-        .then(() => ask('fixture'))
-        .then(() => sold(/\d results for [^]*NUMBERED FIXTURE 2/)),
-    'no results': () =>
-      open()
-        .then(() => ask('zzqqxx'))
-        .then(() => sold(/No company/)),
+    'a record with its details': async () => {
+      await buyNumber()
+      await seen('.payment', /receipt valid/)
+      await openAll()
+    },
+    results: () => asked('fixture').then(() => sold(/\d results for [^]*NUMBERED FIXTURE 2/)),
+    'no results': () => asked('zzqqxx').then(() => sold(/No company/)),
     'the fields of a resolution': () => open('/?operation=resolve&name=Plain+Fixture').then(openAll),
-    'a resolution': () =>
-      open('/?operation=resolve&name=Plain+Fixture')
-        .then(() => pay())
-        .then(() => sold(/company/)),
-    'a history': () =>
-      open('/?operation=history&company_number=00000000')
-        .then(() => pay())
-        .then(() => sold(/today/)),
-    changes: () =>
-      open('/?operation=changes&since=2026-01-01')
-        .then(() => pay())
-        .then(() => sold(/changed/)),
-    'asking the wallet': async () => {
-      await holdWallet('eth_requestAccounts')
-      await payWithStub()
-      await status(/^Asking/)
-    },
-    signing: async () => {
-      await holdWallet('eth_signTypedData_v4')
-      await payWithStub()
-      await status(/^Sign/)
-    },
+    'a resolution': () => bought('resolve&name=Plain+Fixture', /company/),
+    'a history': () => bought('history&company_number=00000000', /today/),
+    changes: () => bought('changes&since=2026-01-01', /changed/),
+    'asking the wallet': () => withoutWallet('eth_requestAccounts', /^Asking/),
+    signing: () => withoutWallet('eth_signTypedData_v4', /^Sign/),
     'waiting for the chain': async () => {
       await holdRequests((paused) => void (paused.isPaid || paused.continue()))
       await buyNumber()
       await status(/Waiting/)
     },
-    'repeating after a fault': async () => {
-      await reply(503, 'payment_outcome_unknown', { 'Retry-After': '60' })
-      await buyNumber()
-      await status(/again at/)
-    },
-    'not sold': () =>
-      open()
-        .then(() => ask('999'))
-        .then(() => status(/Not sold/)),
-    'refused by the service': async () => {
-      await reply(402, 'payment_rejected')
-      await buyNumber()
-      await status(/Not sold/)
-    },
-    unknown: async () => {
-      await reply(503, 'payment_outcome_unknown', { 'Retry-After': '1' })
-      await buyNumber()
-      await seen('#next', /again/)
-    },
+    'repeating after a fault': () => refused(503, 'payment_outcome_unknown', '60', /again at/),
+    'not sold': () => asked('999').then(() => status(/Not sold/)),
+    'refused by the service': () => refused(402, 'payment_rejected', '1', /Not sold/),
+    unknown: () => refused(503, 'payment_outcome_unknown', '1', /Not known/),
     purchases: async () => {
       await buyNumber()
       await sold()
@@ -167,12 +136,6 @@ describe('the page in a browser', () => {
       expect([...new Set(origins)]).to.deep.equal([service.url])
     })
   }
-
-  it('shifts nothing while it loads', async () => {
-    await open()
-    await seen('#go', /USDC/)
-    expect(await page.evaluate('globalThis.shift')).to.equal(0)
-  })
 
   it('is bought from, and opened, with the keyboard alone', async () => {
     await open()

@@ -4,18 +4,14 @@ import { expectRefusal, send } from '../support/raw-http.ts'
 import { startTestService } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
-const DOCUMENTS: Record<string, string> = {
-  '/docs': 'text/html; charset=utf-8',
-  '/docs/api': 'text/html; charset=utf-8',
-  '/docs/a2a': 'text/html; charset=utf-8',
-  '/docs/mcp': 'text/html; charset=utf-8',
-  '/docs/api.md': 'text/markdown; charset=utf-8',
-  '/docs/a2a.md': 'text/plain; charset=utf-8',
-  '/docs/mcp.md': 'text/plain; charset=utf-8',
-  '/llms.txt': 'text/plain; charset=utf-8',
-  '/robots.txt': 'text/plain; charset=utf-8',
-  '/openapi.json': 'application/json; charset=utf-8',
+const TYPES = {
+  'text/html': ['/docs', '/docs/api', '/docs/a2a', '/docs/mcp'],
+  'text/markdown': ['/docs/api.md'],
+  'text/plain': ['/docs/a2a.md', '/docs/mcp.md', '/llms.txt', '/robots.txt'],
+  'application/json': ['/openapi.json'],
 }
+const DOCUMENTS = Object.entries(TYPES).flatMap(([type, paths]) => paths.map((path) => ({ path, type })))
+const PATHS = DOCUMENTS.map(({ path }) => path)
 const JSON_ROUTES = ['/', '/api/v1/meta', '/attribution', '/.well-known/jwks.json', '/.well-known/agent-card.json']
 
 describe('the free documents', () => {
@@ -24,14 +20,14 @@ describe('the free documents', () => {
   const get = (path: string, headers: Record<string, string> = {}) => send({ url: service.url, path, headers })
   const getAs = (encodings: string, path: string) => get(path, { 'Accept-Encoding': encodings })
 
-  for (const [path, type] of Object.entries(DOCUMENTS)) {
+  for (const { path, type } of DOCUMENTS) {
     it(`[4.4.3] ${path} is free, has its content type, a short max-age and links to other documents`, async () => {
       const { status, headers, text } = await get(path)
       expect(status).to.equal(200)
-      expect(headers['content-type']).to.equal(type)
+      expect(headers['content-type']).to.equal(`${type}; charset=utf-8`)
       expect(headers['cache-control']).to.equal('public, max-age=60')
       expect(text.length).to.be.greaterThan(200)
-      expect(text.replace(/<script[^]*<\/script>/, '')).not.to.contain('{{')
+      expect(text).not.to.contain('{{')
       expect(headers['link']).to.contain('</openapi.json>; rel="service-desc"')
       expect(headers['link']).to.contain('</docs>; rel="service-doc"')
       expect(headers['link']).to.contain('</llms.txt>')
@@ -46,7 +42,7 @@ describe('the free documents', () => {
     })
   }
 
-  for (const path of [...Object.keys(DOCUMENTS), ...JSON_ROUTES]) {
+  for (const path of [...PATHS, ...JSON_ROUTES]) {
     it(`[4.4.3, 4.7.5] ${path} has an ETag, 304, HEAD without a body, and 405 for other methods`, async () => {
       const first = await get(path)
       const etag = String(first.headers['etag'])
@@ -72,7 +68,7 @@ describe('the free documents', () => {
     })
   }
 
-  for (const path of ['/api/v1/meta', ...Object.keys(DOCUMENTS).filter((each) => each !== '/robots.txt')]) {
+  for (const path of ['/api/v1/meta', ...PATHS.filter((each) => each !== '/robots.txt')]) {
     it(`[4.4.3] sends ${path} compressed with gzip, with the same text and the same weak ETag`, async () => {
       const plain = await getAs('identity', path)
       expect(plain.headers).not.to.have.property('content-encoding')
@@ -89,27 +85,19 @@ describe('the free documents', () => {
     })
   }
 
-  describe('[4.4.4] /.well-known/agent-card.json has the time of its signature in Last-Modified', () => {
+  it('[4.4.4] has the time of its signature in Last-Modified of the agent card', async () => {
     const path = '/.well-known/agent-card.json'
-    const SECOND_MS = 1_000
-    const timeOf = async () => {
-      const { headers } = await get(path)
-      return { etag: String(headers['etag']), time: Date.parse(String(headers['last-modified'])) }
-    }
-    const at = (time: number) => new Date(time).toUTCString()
-
-    for (const [name, offset, status] of [
-      ['one second before', -SECOND_MS, 200],
-      ['at that time', 0, 304],
-      ['one second after', SECOND_MS, 304],
+    const { etag, 'last-modified': signed } = (await get(path)).headers
+    const after = (ms: number) => new Date(Date.parse(String(signed)) + ms).toUTCString()
+    for (const [ms, status] of [
+      [-1_000, 200],
+      [0, 304],
+      [1_000, 304],
     ] as const) {
-      it(`If-Modified-Since ${name}: ${status}`, async () => {
-        const { etag, time } = await timeOf()
-        const reply = await get(path, { 'If-Modified-Since': at(time + offset) })
-        expect(reply.status).to.equal(status)
-        expect(reply.headers).to.include({ etag, 'last-modified': at(time) })
-        expect(reply.text === '').to.equal(status === 304)
-      })
+      const reply = await get(path, { 'If-Modified-Since': after(ms) })
+      expect(reply.status, String(ms)).to.equal(status)
+      expect(reply.headers).to.include({ etag, 'last-modified': after(0) })
+      expect(reply.text === '').to.equal(status === 304)
     }
   })
 

@@ -176,27 +176,18 @@ async function addWallet(page: BrowserPage, service: TestService, change: Answer
     // A change that answers nothing leaves the answer of the account.
     return (await change[method]?.(params)) ?? (await answers[method]?.(params)) ?? null
   })
-  await page.addInitScript(installWallet)
+  await page.addInitScript(WALLET)
   return calls
 }
 
-/** Run in the page. */
-function installWallet() {
-  const shared = globalThis as unknown as {
-    /** The reply of the test's wallet. A refusal is an error with a `code`. */
-    askWallet: (call: object) => Promise<Error | string | string[] | null>
-    CustomEvent: new (name: string, init: object) => Event
-    addEventListener: (name: string, listener: () => void) => void
-    dispatchEvent: (event: Event) => boolean
-  }
-  const request = async (call: object) => {
-    const value = await shared.askWallet(call)
-    if (value !== null && typeof value === 'object' && 'code' in value) throw value
+/** Run in the page. A refusal of the test's wallet is an error with a `code`. */
+const WALLET = `{
+  const request = async (call) => {
+    const value = await askWallet(call)
+    if (value?.code !== undefined) throw value
     return value
   }
-  const info = { uuid: 'stub', name: 'Stub <b>wallet</b>' }
-  const detail = Object.freeze({ info, provider: { request } })
-  shared.addEventListener('eip6963:requestProvider', () =>
-    shared.dispatchEvent(new shared.CustomEvent('eip6963:announceProvider', { detail })),
-  )
-}
+  const detail = Object.freeze({ info: { uuid: 'stub', name: 'Stub <b>wallet</b>' }, provider: { request } })
+  const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
+  addEventListener('eip6963:requestProvider', announce)
+}`

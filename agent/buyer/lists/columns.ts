@@ -1,9 +1,10 @@
 /** The columns that a list has and gets. Runs in browsers too. */
 import type { Company } from '../../../store/dataset/company.ts'
 import { CANDIDATE_COLUMNS, candidateRows, evidenceOf } from '../../command-line/candidate-row.ts'
-import { toText, type Cell } from '../../command-line/table/cell.ts'
+import { isBlank, toText, type Cell } from '../../command-line/table/cell.ts'
+import { ROWS_ABOVE_MAX } from '../../command-line/table/read-table.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
-import type { RowResult } from './rows.ts'
+import type { RowCells, RowResult } from './rows.ts'
 
 export type Columns<Field extends string> = Partial<Record<Field, number>>
 
@@ -42,6 +43,33 @@ export const readCells = <Field extends string>(row: readonly Cell[], columns: C
   Object.fromEntries(
     Object.entries<number | undefined>(columns).map(([field, index]) => [field, toText(row[index ?? -1])]),
   ) as Partial<Record<Field, string>>
+
+/** The columns that are read, with their usual headers. The last one that fits counts. */
+const USUAL: readonly [field: keyof RowCells, header: RegExp][] = [
+  ['name', /name|company|supplier|customer|vendor|client/i],
+  ['company_number', /number|cro|\bno\b|reg/i],
+  ['eircode', /eircode|post/i],
+  ['address', /address/i],
+]
+
+const fieldOf = (cell: Cell) => USUAL.findLast(([, header]) => header.test(toText(cell)))?.[0]
+
+/** The first row with more than half as many texts as the fullest one, from 1. 0 if it has no usual header. */
+export function proposeHeaderRow(rows: readonly Cell[][]): number {
+  const counts = rows.slice(0, ROWS_ABOVE_MAX).map((row) => row.filter((cell) => !isBlank(cell)).length)
+  const at = counts.findIndex((count) => count * 2 > Math.max(...counts))
+  return rows[at]?.some(fieldOf) ? at + 1 : 0
+}
+
+/** The first column of each field. Without a usual header, the first column is that of the names. */
+export function proposeColumns(header: readonly Cell[]): RowCells {
+  const columns: RowCells = {}
+  for (const [at, cell] of header.entries()) {
+    const field = fieldOf(cell)
+    if (field) columns[field] ??= String(at + 1)
+  }
+  return columns.name || columns.company_number ? columns : { ...columns, name: '1' }
+}
 
 const ALTERNATIVES = [1, 2, 3].map((number) => `alternative_${number}`)
 const ADDRESS_LINES = 4

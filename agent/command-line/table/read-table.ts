@@ -137,15 +137,3 @@ function splitRows(text: string, separator: string): string[][] {
 
 /** Rows above the header, such as a title, are few. */
 export const ROWS_ABOVE_MAX = 20
-
-/** Proposes the row of the header, from 1: the first one with more than half as many texts as the fullest row has. */
-export function findHeaderRow(rows: readonly Cell[][]): number {
-  const counts = rows.slice(0, ROWS_ABOVE_MAX).map((row) => row.filter((cell) => !isBlank(cell)).length)
-  return (
-    1 +
-    Math.max(
-      0,
-      counts.findIndex((count) => count * 2 > Math.max(...counts)),
-    )
-  )
-}

@@ -10,6 +10,9 @@ const linesOf = (name: string) =>
   toReadable(name, OPERATIONS.find((each) => each.name === name)?.exampleAnswer('testnet')) ?? []
 
 describe('[14.5] an answer on a terminal', () => {
+  const answer = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
+  const [first] = answer.candidates
+
   it('is a card for a company, with a line for each value', () => {
     expect(linesOf('lookup').map((line) => line.split(/ {2,}/)[0])).to.include.members([
       'company_number',
@@ -27,18 +30,12 @@ describe('[14.5] an answer on a terminal', () => {
   })
 
   it('tells two equal names apart by number, status, address and date of registration', () => {
-    const answer = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
-    const [first] = answer.candidates
     const twin = (company_number: string) => ({
       ...first!,
       company: { ...first!.company, company_number, status: `Status ${company_number}` },
     })
-    const lines = toReadable('resolve', {
-      ...answer,
-      status: 'ambiguous',
-      match: null,
-      candidates: ['1', '2'].map(twin),
-    })
+    const candidates = ['1', '2'].map(twin)
+    const lines = toReadable('resolve', { ...answer, status: 'ambiguous', match: null, candidates })
     const { registered_address, registered_date } = first!.company
     expect(lines?.slice(2).map((line) => line.split(/ {2,}/).toSpliced(1, 1))).to.deep.equal(
       ['1', '2'].map((number) => [
@@ -54,8 +51,6 @@ describe('[14.5] an answer on a terminal', () => {
   })
 
   it('names the reason that decides against a candidate: words around a name, or a score that is too near', () => {
-    const answer = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
-    const [first] = answer.candidates
     const reasonsOf = (name: string, legal_name: string, ...scores: number[]) => {
       const candidateOf = (score: number, index: number) => ({
         ...first!,

@@ -336,10 +336,8 @@ describe('the client', () => {
   })
 
   it('[15.6] lists the purchases with their states, and names damaged ones, which it does not buy again', async () => {
-    expect([await client('purchases', join(directory, 'none')), printed.at(-1)]).to.deep.equal([
-      0,
-      `${join(directory, 'none')} has no purchases.`,
-    ])
+    expect(await client('purchases', join(directory, 'none'))).to.equal(0)
+    expect(printed.at(-1)).to.match(/none has no purchases\.$/)
     answers = [paid, { status: 402 }]
     await client('lookup', '1')
     await client('resolve', 'Foo', '--max-amount', '5000')
@@ -355,11 +353,8 @@ describe('the client', () => {
     await client('lookup', '2')
     const file = purchasePath()
     await writeFile(file, '{}')
-    for (const args of [
-      ['lookup', '2'],
-      ['--retry', file],
-    ]) {
-      expect(await client(...args)).to.equal(4)
+    for (const args of ['lookup 2', `--retry ${file}`]) {
+      expect(await client(...args.split(' '))).to.equal(4)
       expect(printed.at(-1)).to.match(/is not the file of a purchase\. Keep the file: it may hold a payment/)
     }
     expect(await client('purchases')).to.equal(0)

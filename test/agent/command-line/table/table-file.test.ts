@@ -3,10 +3,9 @@ import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { findColumns } from '../../../../agent/buyer/lists/columns.ts'
+import { findColumns, proposeHeaderRow } from '../../../../agent/buyer/lists/columns.ts'
 import { toSafeCell } from '../../../../agent/command-line/safe-cell.ts'
 import { readList, resultHead, type List } from '../../../../agent/buyer/lists/list.ts'
-import { findHeaderRow } from '../../../../agent/command-line/table/read-table.ts'
 import { readTable, writeTable } from '../../../../agent/command-line/table/table-file.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
@@ -125,7 +124,8 @@ describe('[15.14] the table of a list', () => {
   it('reads UTF-16 with its mark, and proposes the row of the header', async () => {
     const text = 'Suppliers 2026\n\nname\tnumber\nFoo\t7\n'
     const { rows } = await read(Buffer.from(`\uFEFF${text}`, 'utf16le'))
-    expect([findHeaderRow(rows), rows[2]]).to.deep.equal([3, ['name', 'number']])
+    expect([proposeHeaderRow(rows), rows[2]]).to.deep.equal([3, ['name', 'number']])
+    expect(proposeHeaderRow([['Foo'], ['Bar']])).to.equal(0)
     const table = await read(Buffer.from(`\uFEFF${text}`, 'utf16le').swap16())
     expect(table.rows).to.deep.equal(rows)
     expect(() => readList(table, { columns: { name: 'name' }, headerRow: 1 })).to.throw('add --header-row 3')

@@ -53,7 +53,6 @@ describe('the command line', () => {
     ['client', 'search', 'foo', '--number', '1'],
     ['client', 'lookup', '1', '--max-amount', '0'],
     ['client', 'lookup', '1', '--mode', 'sepolia'],
-    ['client', 'lookup', '1', '--url', 'companies.example'],
     ['client', 'lookup', '1', '--url', 'http://127.0.0.1:4021/api/v1'],
     ['mcp', '--folder', 'purchases', '--pay-to', '0x12'],
     ['client', '--retry', 'FILE', '--url', 'http://127.0.0.1:4021'],
