@@ -10,8 +10,8 @@ const linesOf = (name: string) =>
   toReadable(name, OPERATIONS.find((each) => each.name === name)?.exampleAnswer('testnet')) ?? []
 
 describe('[14.5] an answer on a terminal', () => {
-  const answer = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
-  const [first] = answer.candidates
+  const resolution = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
+  const [first] = resolution.candidates
 
   it('is a card for a company, with a line for each value', () => {
     expect(linesOf('lookup').map((line) => line.split(/ {2,}/)[0])).to.include.members([
@@ -35,7 +35,7 @@ describe('[14.5] an answer on a terminal', () => {
       company: { ...first!.company, company_number, status: `Status ${company_number}` },
     })
     const candidates = ['1', '2'].map(twin)
-    const lines = toReadable('resolve', { ...answer, status: 'ambiguous', match: null, candidates })
+    const lines = toReadable('resolve', { ...resolution, status: 'ambiguous', match: null, candidates })
     const { registered_address, registered_date } = first!.company
     expect(lines?.slice(2).map((line) => line.split(/ {2,}/).toSpliced(1, 1))).to.deep.equal(
       ['1', '2'].map((number) => [
