@@ -42,16 +42,14 @@ const lines = find('#lines') as HTMLTextAreaElement
 const file = find('#file') as HTMLInputElement
 
 /** What the button does. */
-let run = async (): Promise<void> => {}
+export let press = async (): Promise<void> => {}
 
 /** Sets the button. Returns whether it still has this work: another list can be chosen meanwhile. */
 function offer(verb: string, price = 0, work = async () => {}): () => boolean {
-  run = work
+  press = work
   showPrice(verb, price)
-  return () => run === work
+  return () => press === work
 }
-
-export const press = (): Promise<void> => run()
 
 /** The history entry keeps the list for a reload and for Back. */
 const keep = (given: Given) => history.replaceState(given.bytes.length > KEPT_BYTES_MAX ? null : given, '')
