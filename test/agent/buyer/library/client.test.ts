@@ -348,8 +348,7 @@ describe('the client', () => {
       ['lookup', '0.001 USDC', 'paid'],
       ['resolve', '0.001 USDC', 'open'],
     ])
-    printed = []
-    answers = [{ status: 501 }]
+    ;[printed, answers] = [[], [{ status: 501 }]]
     await client('lookup', '2')
     const file = purchasePath()
     await writeFile(file, '{}')

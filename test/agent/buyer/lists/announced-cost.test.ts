@@ -105,8 +105,7 @@ async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<
   }
   const flags = [...(run.isConfirmed ? ['--yes'] : []), ...(run.isBatched ? ['--batch'] : [])]
   const list = ['reconcile', file, '--column', 'name', '--out', join(directory, 'out.csv'), ...flags]
-  const limits = ['--url', BASE, '--key-file', keyFile, '--max-amount', String(PRICE)]
-  const { text } = await runCommand(['client', ...list, ...limits], change)
+  const { text } = await runCommand(['client', '--url', BASE, '--key-file', keyFile, ...list], change)
   const announced = Number(/At most (\S+) USDC/.exec(text)?.[1]) * 1_000_000
   const isAllowed = run.isConfirmed || (questions > 0 && run.agrees)
   expect(sum(nonces) - paidBefore).to.be.at.most(isAllowed ? Math.round(announced) : 0)

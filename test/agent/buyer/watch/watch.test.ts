@@ -19,7 +19,6 @@ describe('client watch of two companies', () => {
     const client = ['client', '--url', watched.service.url, '--key-file', path('buyer.key')]
     const state = ['--state', path('state.json'), '--max-total', '1000000']
     const watch = ['watch', path('list.csv'), '--column', 'Number', ...state]
-    /** The phases that are shown on a terminal. */
     let shown: string[] = []
     /** The exit code, whether the new name was reported, and the payments. */
     const run = async () => {
